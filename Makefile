@@ -1,0 +1,63 @@
+# Every target sets up what it needs in .venv; a second run skips that.
+#   make test PYTHON=python3.12        another interpreter, for the first set-up
+#   make test ARGS='-k pump -x'        more words for pytest; the same for demo and bench
+#   make demo SPEED=4                  four times real time
+
+PYTHON ?= python3
+SPEED  ?= 1
+JOBS   ?= auto
+ARGS   ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help test demo check diagrams bench clean
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+help:
+	@echo 'make test      run the tests (JOBS=1: in one process)'
+	@echo 'make demo      hold the recorded conversation, leave ./demo-out/'
+	@echo 'make check     lint, format, types, proofs of the flows, freshness of what is generated'
+	@echo 'make diagrams  draw all shipped flows again'
+	@echo 'make bench     measure against the peers'
+	@echo 'make clean     remove .venv and all caches'
+
+test: .venv/.test
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+demo: .venv/.demo
+	$(BIN)/turnfsm demo --speed $(SPEED) $(ARGS)
+
+check: .venv/.test .venv/.lint
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	$(BIN)/turnfsm check specs/*.yaml && $(BIN)/turnfsm schema --check && $(BIN)/turnfsm diagrams --check
+
+diagrams: .venv/.test
+	$(BIN)/turnfsm schema && $(BIN)/turnfsm diagrams
+
+bench: .venv/.bench
+	$(BIN)/python -m bench $(ARGS)
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is touched last, so that an interrupted set-up is taken up again.
+.venv/.test .venv/.lint .venv/.bench: .venv/.%: pyproject.toml .venv/.pip
+	@echo 'setting up .venv: $*'
+	@$(PIP) --editable . --group $*
+	@touch $@
+
+.venv/.demo: pyproject.toml .venv/.pip
+	@echo 'setting up .venv: demo (about 400 MB, once)'
+	@$(PIP) --editable '.[demo]'
+	@touch $@
+
+# --group came with pip 25.1
+.venv/.pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'turnfsm needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11' >&2; exit 2; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo 'turnfsm needs the venv module of Python: apt-get install python3-venv' >&2; exit 2; }
+	@echo 'setting up .venv'
+	@$(PYTHON) -m venv --clear .venv
+	@$(PIP) --upgrade 'pip>=25.1'
+	@touch $@

@@ -1,0 +1,81 @@
+"""The command `turnfsm`: one module for each command, imported only when that command runs."""
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+
+from runtime.cli._errors import report
+
+__all__ = ["COMMANDS", "build_app", "main"]
+
+COMMANDS = {
+    "demo": "Hold a recorded conversation that the flow governs.",
+    "check": "Prove flows, with counterexamples where a proof fails.",
+    "paths": "List the shortest paths that cover a flow.",
+    "matrix": "Print the total table of states and triggers.",
+    "render": "Draw a flow as SVG, PNG, Mermaid, DOT or Markdown.",
+    "timeline": "Draw the journal of a conversation over time.",
+    "diagrams": "Draw all shipped flows into one folder.",
+    "schema": "Write the JSON Schema of flows for editors.",
+    "export": "Write a flow for another tool.",
+    "compare": "Run the scenarios on AgentSession and TurnSession.",
+}
+"""Each command and its line in the help; `runtime.cli.NAME` has a function NAME."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 findings, 2 bad input."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        build_app(words)(args=words, prog_name="turnfsm")
+    except Exception as error:
+        raise SystemExit(report(error)) from None
+
+
+def build_app(words: Sequence[str]) -> typer.Typer:
+    """Assemble the commands; only the one that `words` ask for is imported."""
+    # Rich markup off: rendering help with rich would double the time that it takes.
+    app = typer.Typer(
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(help="Explicit turns for voice agents: declare, prove, draw and run them.")(_root)
+    wanted = next((word for word in words if not word.startswith("-")), None)
+    for name, line in COMMANDS.items():
+        command = _load(name) if name == wanted else _not_wanted
+        app.command(name, short_help=line)(command)
+    return app
+
+
+def _load(name: str) -> Callable[..., Any]:
+    command: Callable[..., Any] = getattr(import_module(f"runtime.cli.{name}"), name)
+    return command
+
+
+def _not_wanted() -> None:
+    """Stand in the help for a command that this process will not run."""
+    raise AssertionError("the command that runs is always loaded")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"turnfsm {version('turnfsm')}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None: ...

