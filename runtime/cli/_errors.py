@@ -17,7 +17,7 @@ _EXTRAS = {
 
 
 def report(error: Exception) -> int:
-    """Say what stopped the command and give the exit status; what is our own bug is raised again."""
+    """Say what stopped the command, give the exit status; raise again what is our own bug."""
     from fsm.errors import FlowError
 
     if isinstance(error, FlowError):

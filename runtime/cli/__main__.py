@@ -1,0 +1,6 @@
+from runtime.cli import main
+
+__all__: list[str] = []
+
+if __name__ == "__main__":
+    main()

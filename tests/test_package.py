@@ -1,0 +1,129 @@
+"""The distribution: what the wheel holds, what it asks for, and what an import pulls in."""
+
+import subprocess
+import sys
+import time
+import zipfile
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the sdist and, from it alone, the wheel."""
+    out = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT)]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stdout + built.stderr
+    (path,) = out.glob("*.whl")
+    return path
+
+
+@pytest.fixture
+def names(wheel: Path) -> set[str]:
+    """Return the path of every file in the wheel."""
+    return set(zipfile.ZipFile(wheel).namelist())
+
+
+@pytest.fixture
+def metadata(wheel: Path) -> Message:
+    """Parse the wheel's core metadata."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
+        return Parser().parsestr(archive.read(name).decode())
+
+
+def test_the_wheel_puts_nothing_generic_into_site_packages(names: set[str]) -> None:
+    """Only the two packages and the metadata stand at the top."""
+    tops = {name.partition("/")[0] for name in names}
+    assert tops == {"fsm", "runtime", "turnfsm-0.1.0.dist-info"}
+
+
+@pytest.mark.parametrize(
+    ("package", "pattern", "inside"),
+    [
+        ("fsm", "**/*.py", "fsm"),
+        ("runtime", "**/*.py", "runtime"),
+        ("specs", "*.yaml", "fsm/specs"),
+        ("fsm/diagram/fonts", "*.ttf", "fsm/diagram/fonts"),
+        ("runtime/livekit/demo/recordings", "*", "runtime/livekit/demo/recordings"),
+    ],
+)
+def test_the_wheel_holds_what_the_tree_holds(
+    names: set[str], package: str, pattern: str, inside: str
+) -> None:
+    """Code, shipped flows, fonts and recordings are all in the wheel."""
+    here = [path for path in (ROOT / package).glob(pattern) if path.is_file()]
+    wanted = {f"{inside}/{path.relative_to(ROOT / package).as_posix()}" for path in here}
+    assert wanted, f"{package}/{pattern} matches nothing"
+    assert wanted <= names
+
+
+def test_the_wheel_is_typed_and_licensed(names: set[str], metadata: Message) -> None:
+    """Type checkers and lawyers find their files."""
+    assert {"fsm/py.typed", "runtime/py.typed"} <= names
+    assert "turnfsm-0.1.0.dist-info/licenses/LICENSE" in names
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Requires-Python"] == ">=3.11"
+
+
+def test_the_core_asks_for_no_livekit_and_no_gpl(metadata: Message) -> None:
+    """LiveKit, Piper and Moonshine come with extras only."""
+    requirements = metadata.get_all("Requires-Dist", [])
+    core = {r.partition(">")[0].strip() for r in requirements if "extra ==" not in r}
+    assert core == {"attrs", "cattrs", "pyyaml", "transitions", "typer", "rich"}
+    assert set(metadata.get_all("Provides-Extra", [])) == {"livekit", "png", "demo"}
+
+
+def test_the_installed_package_finds_its_flows(wheel: Path, tmp_path: Path) -> None:
+    """Outside a checkout, a shipped flow loads by its name."""
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import fsm; "
+        "print(fsm.__file__, fsm.load_flow('turn').name)"
+    )
+    printed = _python("-c", code, cwd=tmp_path)
+    assert printed.split() == [str(tmp_path / "fsm" / "__init__.py"), "turn"]
+
+
+@pytest.mark.parametrize("module", ["fsm", "runtime.pump"])
+def test_the_core_imports_without_livekit(module: str) -> None:
+    """Whoever only wants the machine or the pump does not pay for LiveKit."""
+    assert not _modules(f"import {module}") & {"livekit", "numpy", "pydantic", "typer", "rich"}
+
+
+def test_help_imports_little() -> None:
+    """`turnfsm --help` stays quick: it loads Typer and nothing that a command needs."""
+    code = (
+        "import contextlib, io, runtime.cli\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
+        "    runtime.cli.main(['--help'])"
+    )
+    heavy = {"livekit", "numpy", "transitions", "yaml", "cattrs", "rich", "pydantic", "asyncio"}
+    assert not _modules(code) & heavy
+
+
+def test_help_answers() -> None:
+    """The command itself answers; the time is printed, for `pytest -rP`."""
+    begin = time.perf_counter()
+    printed = _python("-m", "runtime.cli", "--help")
+    print(f"turnfsm --help: {time.perf_counter() - begin:.3f} s")
+    assert printed.startswith("Usage: turnfsm")
+
+
+def _modules(code: str) -> set[str]:
+    """Run code in a fresh interpreter and return the top-level modules that it loaded."""
+    report = "\nimport sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    return set(_python("-c", code + report).split())
+
+
+def _python(*arguments: str, cwd: Path = ROOT) -> str:
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
