@@ -18,9 +18,9 @@ _EXTRAS = {
 
 def report(error: Exception) -> int:
     """Say what stopped the command, give the exit status; raise again what is our own bug."""
-    from fsm.errors import FlowError
+    from fsm.errors import TurnfsmError
 
-    if isinstance(error, FlowError):
+    if isinstance(error, TurnfsmError):
         return _say(str(error), error.exit_status)
     if isinstance(error, ModuleNotFoundError) and (extra := _extra_of(error)):
         return _say(

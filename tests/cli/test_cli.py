@@ -1,14 +1,17 @@
 """The command line: its registry, and what a user sees when something is wrong."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import runtime.cli
-from fsm.errors import FlowError
+from fsm.errors import FlowError, HostError, TurnfsmError
 from runtime.cli import COMMANDS, main
+
+Register = Callable[[Callable[[], None]], None]
 
 
 def run(*words: str) -> int:
@@ -19,15 +22,15 @@ def run(*words: str) -> int:
 
 
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Register a command `probe` whose function a test sets."""
+def register(monkeypatch: pytest.MonkeyPatch) -> Register:
+    """Register a function as the command `probe`."""
     module = ModuleType("runtime.cli.probe")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(runtime.cli.COMMANDS, "probe", "A command of this test.")
-    return module
+    return lambda command: monkeypatch.setattr(module, "probe", command, raising=False)
 
 
-def raising(error: Exception) -> object:
+def raising(error: Exception) -> Callable[[], None]:
     """Return a command that raises this error."""
 
     def probe() -> None:
@@ -71,14 +74,14 @@ def test_an_unknown_command_is_answered_with_the_near_one(
     assert "No such command 'rendr'. Did you mean 'render'?" in capsys.readouterr().err
 
 
-def test_a_flow_error_is_printed_whole_and_alone(
-    command: ModuleType, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("kind", [FlowError, HostError, TurnfsmError])
+def test_an_error_of_ours_is_printed_whole_and_alone(
+    kind: type[TurnfsmError], register: Register, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An error in a flow goes to stderr as it is, without a traceback, and exits with 2."""
-    error = FlowError("a.yaml:3:1: no such state")
-    command.probe = raising(error)
+    """What a user can mend goes to stderr as it is, without a traceback, and exits with 2."""
+    register(raising(kind("a.yaml:3:1: no such state")))
     assert run("probe") == 2
-    assert capsys.readouterr() == ("", f"{error}\n")
+    assert capsys.readouterr() == ("", "a.yaml:3:1: no such state\n")
 
 
 @pytest.mark.parametrize(
@@ -86,10 +89,10 @@ def test_a_flow_error_is_printed_whole_and_alone(
     [("livekit.agents", "livekit"), ("resvg_py", "png"), ("piper", "demo")],
 )
 def test_a_missing_extra_is_named(
-    module: str, extra: str, command: ModuleType, capsys: pytest.CaptureFixture[str]
+    module: str, extra: str, register: Register, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What is not installed is named together with the words that install it."""
-    command.probe = raising(ModuleNotFoundError(f"No module named {module!r}", name=module))
+    register(raising(ModuleNotFoundError(f"No module named {module!r}", name=module)))
     assert run("probe") == 2
     written = capsys.readouterr().err
     assert module in written
@@ -98,16 +101,16 @@ def test_a_missing_extra_is_named(
 
 
 def test_an_unreadable_file_is_named(
-    command: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    register: Register, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A file that cannot be opened is named with the system's reason."""
-    command.probe = lambda: print((tmp_path / "gone.yaml").read_text())
+    register(lambda: print((tmp_path / "gone.yaml").read_text()))
     assert run("probe") == 2
     assert capsys.readouterr().err == f"error: {tmp_path}/gone.yaml: No such file or directory\n"
 
 
-def test_a_bug_of_ours_keeps_its_traceback(command: ModuleType) -> None:
+def test_a_bug_of_ours_keeps_its_traceback(register: Register) -> None:
     """Errors that no input explains are not swallowed."""
-    command.probe = raising(KeyError("ours"))
+    register(raising(KeyError("ours")))
     with pytest.raises(KeyError, match="ours"):
         main(["probe"])
