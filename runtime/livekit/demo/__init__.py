@@ -1,0 +1,1 @@
+"""A whole voice conversation without a room, a key or a microphone."""

@@ -1,0 +1,230 @@
+"""A microphone made of clips and a loudspeaker that remembers what was heard."""
+
+import asyncio
+import time
+from collections import deque
+
+import numpy as np
+from attrs import define, field, frozen
+from livekit import rtc
+from livekit.agents import utils
+from livekit.agents.voice import io
+
+from .pace import Pace
+from .speech import PCM, RATE, resample
+
+__all__ = ["Heard", "WavInput", "WavOutput"]
+
+_FRAME = RATE // 100  # 10 ms
+_BLOCK = 0.02  # seconds; a pause or a clear takes effect between two blocks
+_LATE = 0.2  # seconds; what is later than this is not caught up
+
+
+@define
+class _Clip:
+    pcm: PCM
+    spoken: asyncio.Future[float]
+    position: int = 0
+
+
+class WavInput(io.AudioInput):
+    """A live microphone: 10 ms frames on the pace, faint noise, and the clips that are said.
+
+    It never falls silent, because a VAD that gets no frames never sees speech end.
+    """
+
+    def __init__(self, pace: Pace, *, noise: float = 3.0, seed: int = 0) -> None:
+        super().__init__(label="WavInput")
+        self._pace = pace
+        self._noise = np.random.default_rng(seed).normal(0, noise, RATE).astype(np.int16)
+        self._clips: deque[_Clip] = deque()
+        self._frames: list[PCM] = []
+        self._closed = False
+
+    def say(self, pcm: PCM) -> asyncio.Future[float]:
+        """Speak a clip after those before it; resolves with the conversation time of its end."""
+        spoken: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        self._clips.append(_Clip(pcm, spoken))
+        return spoken
+
+    def close(self) -> None:
+        """No frame comes after the present one; clips that were not said are cancelled."""
+        self._closed = True
+        while self._clips:
+            self._clips.popleft().spoken.cancel()
+
+    def track(self) -> PCM:
+        """All that the microphone picked up, from conversation time 0, at RATE Hz."""
+        return np.concatenate([np.zeros(0, np.int16), *self._frames])
+
+    async def __anext__(self) -> rtc.AudioFrame:
+        due = (len(self._frames) + 1) * _FRAME / RATE  # a frame is there when it has been spoken
+        if (wait := due - self._pace.now()) > 0:
+            await self._pace.sleep(wait)
+        if self._closed:
+            raise StopAsyncIteration
+        pcm = self._next_frame()
+        self._frames.append(pcm)
+        return rtc.AudioFrame(pcm.tobytes(), RATE, 1, _FRAME)
+
+    def _next_frame(self) -> PCM:
+        offset = len(self._frames) * _FRAME % RATE
+        sum_ = self._noise[offset : offset + _FRAME].astype(np.int32)
+        if self._clips:
+            clip = self._clips[0]
+            part = clip.pcm[clip.position : clip.position + _FRAME]
+            sum_[: len(part)] += part
+            clip.position += _FRAME
+            if clip.position >= len(clip.pcm):
+                self._end_clip()
+        return sum_.clip(-32768, 32767).astype(np.int16)
+
+    def _end_clip(self) -> None:
+        clip = self._clips.popleft()
+        if not clip.spoken.done():
+            clip.spoken.set_result(self._pace.now())
+
+
+@define
+class _Segment:
+    """One utterance as the framework counts them: from its first frame to flush or clear."""
+
+    buffer: bytearray = field(factory=bytearray)
+    flushed: bool = False
+    started: bool = False
+    played: int = 0  # samples
+
+
+@frozen
+class Heard:
+    """Sound without a gap, as it left the loudspeaker."""
+
+    segment: int  # the utterance that it belongs to; one that was paused has several
+    at: float  # conversation time of the first sample
+    pcm: bytearray
+    rate: int
+
+    @property
+    def samples(self) -> PCM:
+        """The sound itself, at `rate` Hz."""
+        return np.frombuffer(bytes(self.pcm), np.int16)
+
+    @property
+    def end(self) -> float:
+        """Conversation time after the last sample."""
+        return self.at + len(self.pcm) / 2 / self.rate
+
+
+class WavOutput(io.AudioOutput):
+    """A loudspeaker: plays 20 ms blocks on the pace, can be paused, and records what was heard."""
+
+    def __init__(self, pace: Pace, *, rate: int) -> None:
+        can = io.AudioOutputCapabilities(pause=True)
+        super().__init__(label="WavOutput", capabilities=can, sample_rate=rate)
+        self._pace = pace
+        self._rate = rate
+        self._open: deque[_Segment] = deque()  # captured, their end not yet reported
+        self._finished = 0
+        self._paused = False
+        self._changed = asyncio.Event()
+        self._player: asyncio.Task[None] | None = None
+        self._next_block = 0.0  # conversation time
+        self.heard: list[Heard] = []
+
+    @property
+    def audible(self) -> bool:
+        """Whether an utterance has started and is neither paused nor over."""
+        return not self._paused and bool(self._open) and self._open[0].started
+
+    async def capture_frame(self, frame: rtc.AudioFrame) -> None:
+        await super().capture_frame(frame)
+        if not self._open or self._open[-1].flushed:
+            self._open.append(_Segment())
+        self._open[-1].buffer += bytes(frame.data)
+        if self._player is None:
+            self._player = asyncio.create_task(self._play(), name="WavOutput")
+        self._changed.set()
+
+    def flush(self) -> None:
+        super().flush()
+        if self._open:
+            self._open[-1].flushed = True
+            self._changed.set()
+
+    def clear_buffer(self) -> None:
+        while self._open:
+            self._finish(interrupted=True)
+
+    def pause(self) -> None:
+        super().pause()
+        self._paused = True
+
+    def resume(self) -> None:
+        super().resume()
+        self._paused = False
+        self._changed.set()
+
+    async def aclose(self) -> None:
+        """Ends the player; what was not played is dropped."""
+        if self._player is not None:
+            await utils.aio.cancel_and_wait(self._player)
+
+    def track(self) -> PCM:
+        """All that was heard, each sound at its conversation time, at RATE Hz."""
+        end = max((heard.end for heard in self.heard), default=0.0)
+        track = np.zeros(round(end * RATE) + RATE // 10, np.int16)
+        for heard in self.heard:
+            pcm = resample(heard.samples, heard.rate, RATE)
+            start = round(heard.at * RATE)
+            track[start : start + len(pcm)] = pcm[: len(track) - start]
+        return track
+
+    async def _play(self) -> None:
+        fresh = True  # nothing is playing: the next block need not wait for the last one's end
+        while True:
+            if not self._playable():
+                self._changed.clear()
+                await self._changed.wait()
+                fresh = True
+                continue
+            late = self._pace.now() - self._next_block
+            if late < 0:
+                await self._pace.sleep(-late)
+                continue  # it may have been paused or cleared meanwhile
+            if fresh or late > _LATE:
+                self._next_block = self._pace.now()
+            fresh = False
+            self._step()
+
+    def _playable(self) -> bool:
+        if self._paused or not self._open:
+            return False
+        return bool(self._open[0].buffer) or self._open[0].flushed
+
+    def _step(self) -> None:
+        """Play a block, or report the end of a segment that has none left."""
+        segment = self._open[0]
+        if not segment.buffer:
+            self._finish(interrupted=False)
+            return
+        size = 2 * round(self._rate * _BLOCK)
+        block, segment.buffer = segment.buffer[:size], segment.buffer[size:]
+        self._record(block)
+        segment.played += len(block) // 2
+        self._next_block += len(block) / 2 / self._rate
+        if not segment.started:
+            segment.started = True
+            self.on_playback_started(created_at=time.time())
+
+    def _record(self, block: bytearray) -> None:
+        last = self.heard[-1] if self.heard else None
+        joined = last is not None and last.segment == self._finished
+        if last is None or not joined or abs(last.end - self._next_block) > _BLOCK / 2:
+            self.heard.append(Heard(self._finished, self._next_block, bytearray(), self._rate))
+        self.heard[-1].pcm.extend(block)
+
+    def _finish(self, *, interrupted: bool) -> None:
+        segment = self._open.popleft()
+        self._finished += 1
+        position = segment.played / self._rate
+        self.on_playback_finished(playback_position=position, interrupted=interrupted)

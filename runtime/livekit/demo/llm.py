@@ -1,0 +1,147 @@
+"""A language model that follows rules: a real `llm.LLM`, the same words every time."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from attrs import field, frozen
+from livekit.agents import llm, utils
+from livekit.agents.types import (
+    DEFAULT_API_CONNECT_OPTIONS,
+    NOT_GIVEN,
+    APIConnectOptions,
+    NotGivenOr,
+)
+
+from .pace import Pace
+from .words import words
+
+__all__ = ["Request", "Rule", "ScriptedLLM"]
+
+
+@frozen
+class Rule:
+    """What the model does when the user has said something that `heard` is found in."""
+
+    heard: str  # a regular expression over bare words, see `words`
+    say: str = ""  # before the tool call, where there is one
+    tool: str = ""
+    arguments: Mapping[str, Any] = field(factory=dict)
+    answer: str = "{result}"  # said once the tool has ended
+
+
+@frozen
+class Request:
+    """One call of the model: when, on what last item of the context, and what it replied."""
+
+    at: float  # conversation time
+    about: str  # the user's words, or the tool that ended
+    reply: str  # the text, and the tool's name in brackets
+
+
+class ScriptedLLM(llm.LLM[Literal["metrics_collected"]]):
+    """Replies by the first rule that matches the last user message, or answers the last results.
+
+    It has no memory and no side effects but the list of requests, so that a speculative call
+    does no harm.
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        *,
+        fallback: str,
+        pace: Pace,
+        first_token: float = 0.15,
+        token: float = 0.02,
+    ) -> None:
+        super().__init__()
+        self._rules = tuple(rules)
+        self._fallback = Rule(heard="", say=fallback)
+        self.pace = pace
+        self.first_token = first_token
+        self.token = token
+        self.requests: list[Request] = []
+
+    @property
+    def model(self) -> str:
+        return "scripted"
+
+    @property
+    def provider(self) -> str:
+        return "turnfsm"
+
+    def chat(
+        self,
+        *,
+        chat_ctx: llm.ChatContext,
+        tools: list[llm.Tool] | None = None,
+        conn_options: APIConnectOptions = DEFAULT_API_CONNECT_OPTIONS,
+        parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN,
+        tool_choice: NotGivenOr[llm.ToolChoice] = NOT_GIVEN,
+        extra_kwargs: NotGivenOr[dict[str, Any]] = NOT_GIVEN,
+    ) -> llm.LLMStream:
+        about, reply = self._decide(chat_ctx)
+        shown = f"{reply.say} [{reply.tool}]".strip() if reply.tool else reply.say
+        self.requests.append(Request(self.pace.now(), about, shown))
+        return _ScriptedStream(self, chat_ctx, tools or [], conn_options, reply)
+
+    def _decide(self, chat_ctx: llm.ChatContext) -> tuple[str, Rule]:
+        results: list[llm.FunctionCallOutput] = []
+        for item in reversed(chat_ctx.items):
+            if isinstance(item, llm.FunctionCallOutput):
+                results.insert(0, item)
+            elif results:
+                break
+            elif isinstance(item, llm.ChatMessage) and item.role == "user":
+                text = item.text_content or ""
+                return text, self._reply_to(text)
+        return ", ".join(result.name for result in results), self._report(results)
+
+    def _reply_to(self, text: str) -> Rule:
+        heard = " ".join(words(text))
+        return next((r for r in self._rules if re.search(r.heard, heard)), self._fallback)
+
+    def _report(self, results: Sequence[llm.FunctionCallOutput]) -> Rule:
+        sentences = [self._template(result).format(result=result.output) for result in results]
+        return Rule(heard="", say=" ".join(sentences))
+
+    def _template(self, result: llm.FunctionCallOutput) -> str:
+        if result.is_error:
+            return "Sorry, that failed: {result}"
+        return next((r.answer for r in self._rules if r.tool == result.name), "{result}")
+
+
+class _ScriptedStream(llm.LLMStream):
+    def __init__(
+        self,
+        model: ScriptedLLM,
+        chat_ctx: llm.ChatContext,
+        tools: list[llm.Tool],
+        conn_options: APIConnectOptions,
+        reply: Rule,
+    ) -> None:
+        super().__init__(model, chat_ctx=chat_ctx, tools=tools, conn_options=conn_options)
+        self._id = utils.shortuuid("reply_")
+        self._model = model
+        self._reply = reply
+
+    async def _run(self) -> None:
+        pace = self._model.pace
+        await pace.sleep(self._model.first_token)
+        for token in re.findall(r"\S+\s*", self._reply.say):
+            self._send(llm.ChoiceDelta(role="assistant", content=token))
+            await pace.sleep(self._model.token)
+        if self._reply.tool:
+            self._send(llm.ChoiceDelta(role="assistant", tool_calls=[self._call()]))
+
+    def _call(self) -> llm.FunctionToolCall:
+        return llm.FunctionToolCall(
+            name=self._reply.tool,
+            arguments=json.dumps(dict(self._reply.arguments)),
+            call_id=utils.shortuuid("call_"),
+        )
+
+    def _send(self, delta: llm.ChoiceDelta) -> None:
+        self._event_ch.send_nowait(llm.ChatChunk(id=self._id, delta=delta))

@@ -1,0 +1,34 @@
+"""Conversation time: the event loop's clock, a number of times faster."""
+
+import asyncio
+
+__all__ = ["Pace"]
+
+
+class Pace:
+    """The clock that microphone, loudspeaker, tools and script share.
+
+    Seconds of conversation start at 0 with the first use and pass `speed` times faster than the
+    event loop's own, so that a run under a virtual loop is virtual here too.
+    """
+
+    def __init__(self, speed: float = 1.0) -> None:
+        if not speed > 0:
+            raise ValueError(f"speed must be above 0, not {speed}")
+        self.speed = speed
+        self._origin: float | None = None
+
+    def now(self) -> float:
+        """Seconds of conversation since the first use."""
+        clock = asyncio.get_running_loop().time()
+        if self._origin is None:
+            self._origin = clock
+        return (clock - self._origin) * self.speed
+
+    def wall(self, seconds: float) -> float:
+        """How long so many seconds of conversation last on the event loop's clock."""
+        return seconds / self.speed
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for so many seconds of conversation."""
+        await asyncio.sleep(self.wall(seconds))

@@ -1,0 +1,51 @@
+"""The agent of the demo: a robot in a store, with two tools that take their time."""
+
+from livekit.agents import Agent, RunContext, ToolError, function_tool
+
+from .pace import Pace
+
+__all__ = ["Robot"]
+
+_STEP = 0.25  # seconds of conversation for a metre, or for a shelf that is looked at
+_SHELVES = {
+    3: "two seven one one eight",
+    9: "nine one six one three",
+    18: "two nine three four zero",
+}
+
+
+class Robot(Agent):
+    """Drives and finds parcels. Its position moves while a tool runs, not when it ends."""
+
+    def __init__(self, pace: Pace) -> None:
+        super().__init__(
+            instructions="You are a robot in a store. You drive, and you find parcels."
+        )
+        self._pace = pace
+        self.position = 0  # metres from the dock
+
+    @function_tool
+    async def drive(self, context: RunContext[None], meters: int) -> str:
+        """Drive straight ahead, or back.
+
+        Args:
+            meters: How far; below zero means back.
+        """
+        step = 1 if meters > 0 else -1
+        for _ in range(abs(meters)):
+            await self._pace.sleep(_STEP)
+            self.position += step
+        return "I am back at the dock." if self.position == 0 else "I have arrived."
+
+    @function_tool
+    async def find_parcel(self, context: RunContext[None], number: str) -> str:
+        """Look at every shelf until the parcel is found.
+
+        Args:
+            number: The parcel's number, digit by digit.
+        """
+        for shelf in range(1, max(_SHELVES) + 1):
+            await self._pace.sleep(_STEP)
+            if _SHELVES.get(shelf) == number:
+                return "The parcel is on the top shelf, and it is very light."
+        raise ToolError(f"There is no parcel {number}.")

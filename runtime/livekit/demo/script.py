@@ -1,0 +1,126 @@
+"""The conversation of the demo, as data: who says what, when, and what is to be heard."""
+
+from enum import StrEnum
+
+from attrs import frozen
+
+from .llm import Rule
+
+__all__ = ["CONVERSATION", "FALLBACK", "IGNORED", "RULES", "Cue", "Line", "When"]
+
+
+class When(StrEnum):
+    """The situation that a line waits for; it must last for the cue's seconds."""
+
+    QUIET = "quiet"  # the agent listens, no tool runs, nothing sounds
+    SPEAKING = "speaking"  # the agent is heard; a pause starts the count again
+    SILENT_TOOL = "silent_tool"  # a tool runs and nothing sounds
+
+
+@frozen
+class Cue:
+    """When a line is spoken."""
+
+    when: When
+    seconds: float  # of conversation
+
+
+@frozen
+class Line:
+    """Something that the user says, or a sound that he makes."""
+
+    name: str
+    text: str
+    cue: Cue
+    shows: str
+    recorded: str = ""  # the human recording; without one the line is synthesised
+    ignored: bool = False  # the recogniser reports no words, so that no turn comes of it
+
+
+IGNORED = (
+    *("oh i see", "i see", "right", "yeah", "uh huh", "mm hmm", "mmhmm"),
+    *("um", "uh", "hm", "hmm", "mm", "mmm", "ahem"),
+)
+"""Backchannels, and what a recogniser makes of somebody who clears his throat."""
+
+CONVERSATION = (
+    Line(
+        name="command",
+        text="Go forward ten meters.",
+        recorded="go_forward",
+        cue=Cue(When.QUIET, 0.5),
+        shows="A command is carried out by a tool, with a spoken preamble.",
+    ),
+    Line(
+        name="errand",
+        text="Two nine three four zero.",
+        recorded="parcel_number",
+        cue=Cue(When.QUIET, 0.8),
+        shows="A longer tool call, for the next line to fall into.",
+    ),
+    Line(
+        name="interjection",
+        text="Is it heavy?",
+        cue=Cue(When.SILENT_TOOL, 0.5),
+        shows="The user speaks while a tool runs: no reply is speculated on before the turn ends.",
+    ),
+    Line(
+        name="question",
+        text="Go somewhere and do something.",
+        recorded="go_somewhere",
+        cue=Cue(When.QUIET, 0.8),
+        shows="A long answer, for the next two lines to fall into.",
+    ),
+    Line(
+        name="backchannel",
+        text="Oh, I see.",
+        cue=Cue(When.SPEAKING, 1.5),
+        ignored=True,
+        shows="Speech without content: the agent pauses, then goes on where it was.",
+    ),
+    Line(
+        name="barge_in",
+        text="Stop, please stop now.",
+        cue=Cue(When.SPEAKING, 2.0),
+        shows="A real interruption: the rest of the answer is never heard.",
+    ),
+    Line(
+        name="silent_command",
+        text="Please come back now.",
+        cue=Cue(When.QUIET, 0.8),
+        shows="A tool call without a preamble, for the next sound to fall into.",
+    ),
+    Line(
+        name="noise",
+        text="Ahem.",
+        cue=Cue(When.SILENT_TOOL, 0.8),
+        ignored=True,
+        shows="A noise that the VAD takes for speech during a silent step: nothing happens.",
+    ),
+)
+
+RULES = (
+    Rule(
+        heard=r"\bforward ten meters\b",
+        say="Going forward ten meters.",
+        tool="drive",
+        arguments={"meters": 10},
+    ),
+    Rule(
+        heard=r"\btwo nine three four zero\b",
+        say="Let me look for that parcel.",
+        tool="find_parcel",
+        arguments={"number": "two nine three four zero"},
+    ),
+    Rule(heard=r"\bheavy\b", say="I will know when I have found it."),
+    Rule(
+        heard=r"\bdo something\b",
+        say="I need a clearer order than that. I can drive forward, and I can come back. "
+        "I can also look for a parcel, if you tell me the number. "
+        "And when there is nothing to do, I wait at the dock and charge my battery.",
+    ),
+    Rule(heard=r"\bstop\b", say="Okay, I will stop talking."),
+    Rule(heard=r"\bcome back\b", tool="drive", arguments={"meters": -10}),
+)
+
+FALLBACK = "Sorry, I did not understand that."

