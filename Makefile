@@ -49,13 +49,13 @@ clean:
 	@touch $@
 
 .venv/.demo: pyproject.toml .venv/.pip
-	@echo 'setting up .venv: demo (about 400 MB, once)'
+	@echo 'setting up .venv: demo (about 700 MB, once)'
 	@$(PIP) --editable '.[demo]'
 	@touch $@
 
 # --group came with pip 25.1
 .venv/.pip:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'turnfsm needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11' >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo 'turnfsm needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11' >&2; exit 2; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo 'turnfsm needs the venv module of Python: apt-get install python3-venv' >&2; exit 2; }
 	@echo 'setting up .venv'
 	@$(PYTHON) -m venv --clear .venv
