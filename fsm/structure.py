@@ -1,0 +1,174 @@
+"""Plain data to a Flow: cattrs does the work and collects every error with its path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, get_args, get_origin
+
+import attrs
+import cattrs
+from cattrs.errors import (
+    ClassValidationError,
+    ForbiddenExtraKeysError,
+    IterableValidationError,
+)
+from cattrs.gen import make_dict_structure_fn, override
+
+from .diagnostics import Finding
+from .errors import near
+from .flow import Flow, Names, Transition, yaml_name
+from .source import Path, Source
+
+__all__ = ["structure"]
+
+_KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+_WORDS = {"dict": "a mapping", "list": "a list", "NoneType": "nothing", "str": "text"}
+
+
+class _Mismatch(Exception):
+    """A value of the wrong kind; the message is ready to print."""
+
+    def __init__(self, expected: str, value: Any) -> None:
+        got = type(value).__name__
+        shown = _WORDS.get(got) or f"{got} {value!r}"
+        if isinstance(value, str):
+            shown = f"text {value!r}"
+        super().__init__(f"expected {expected}, got {shown}")
+
+
+def _scalar(kind: type) -> Callable[[Any, Any], Any]:
+    def hook(value: Any, _: Any) -> Any:
+        if kind is float and type(value) is int:
+            return float(value)
+        if type(value) is not kind:
+            raise _Mismatch(_KINDS[kind], value)
+        return value
+
+    return hook
+
+
+def _names(value: Any, _: Any) -> Names:
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, list) and all(isinstance(v, str) for v in value):
+        return tuple(value)
+    raise _Mismatch("a name or a list of names", value)
+
+
+def _alternatives(value: Any, _: Any) -> tuple[Transition, ...]:
+    if value is None:
+        return (Transition(),)
+    if isinstance(value, dict):
+        return (_converter.structure(value, Transition),)
+    if isinstance(value, list) and value:
+        return tuple(_converter.structure(value, list[Transition]))
+    raise _Mismatch("a transition or a list of transitions", value)
+
+
+def _literal(value: Any, kind: Any) -> Any:
+    words = get_args(kind)
+    if value not in words:
+        raise _Mismatch(" or ".join(map(repr, words)), value)
+    return value
+
+
+def _mapping_factory(kind: Any) -> Callable[[Any, Any], Any]:
+    inner = get_args(kind)[1]
+    fill: dict[str, Any] | None = {} if attrs.has(inner) else None
+
+    def hook(value: Any, _: Any) -> Any:
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise _Mismatch("a mapping", value)
+        filled = {k: (fill if v is None and fill is not None else v) for k, v in value.items()}
+        return _converter.structure(filled, dict[str, inner])  # type: ignore[valid-type]
+
+    return hook
+
+
+def _class_factory(kind: Any) -> Callable[[Any, Any], Any]:
+    renames: dict[str, Any] = {
+        f.name: override(rename=yaml_name(f), omit=bool(f.metadata.get("internal")))
+        for f in attrs.fields(kind)
+    }
+    inner = make_dict_structure_fn(kind, _converter, True, **renames)  # True: no unknown keys
+
+    def hook(value: Any, cl: Any) -> Any:
+        if not isinstance(value, dict):
+            raise _Mismatch("a mapping", value)
+        return inner(value, cl)
+
+    return hook
+
+
+def _list_factory(kind: Any) -> Callable[[Any, Any], Any]:
+    inner = get_args(kind)[0]
+
+    def hook(value: Any, _: Any) -> Any:
+        if not isinstance(value, list):
+            raise _Mismatch("a list", value)
+        return tuple(_converter.structure(value, list[inner]))  # type: ignore[valid-type]
+
+    return hook
+
+
+def _originates(origin: Any) -> Callable[[Any], bool]:
+    return lambda kind: get_origin(kind) is origin
+
+
+def _is_tuple_of_classes(kind: Any) -> bool:
+    return get_origin(kind) is tuple and attrs.has(get_args(kind)[0])
+
+
+_converter = cattrs.Converter(detailed_validation=True)
+for _kind in _KINDS:
+    _converter.register_structure_hook(_kind, _scalar(_kind))
+_converter.register_structure_hook_factory(attrs.has, _class_factory)
+_converter.register_structure_hook_func(_originates(Literal), _literal)
+_converter.register_structure_hook_factory(_is_tuple_of_classes, _list_factory)
+_converter.register_structure_hook_factory(_originates(Mapping), _mapping_factory)
+_converter.register_structure_hook_func(lambda t: t == Names, _names)
+_converter.register_structure_hook_func(lambda t: t == tuple[Transition, ...], _alternatives)
+
+
+def structure(data: Any, source: Source) -> tuple[Flow | None, list[Finding]]:
+    """The flow, or every reason why the data is not one."""
+    try:
+        return attrs.evolve(_converter.structure(data, Flow), source=source), []
+    except (ClassValidationError, IterableValidationError, _Mismatch) as exc:
+        return None, list(_explain(exc, source, ()))
+
+
+def _explain(exc: BaseException, source: Source, path: Path) -> Iterator[Finding]:
+    if isinstance(exc, (ClassValidationError, IterableValidationError)):
+        for sub in exc.exceptions:
+            yield from _explain(sub, source, (*path, *_step(sub, exc)))
+    elif isinstance(exc, ForbiddenExtraKeysError):
+        known = [yaml_name(f) for f in attrs.fields(exc.cl) if not f.metadata.get("internal")]
+        for key in sorted(exc.extra_fields, key=str):
+            what = exc.cl.__name__.lower()
+            message = f"unknown key {key!r} in a {what}"
+            yield source.at_key((*path, key), message, near(key, known), code="unknown-key")
+    elif isinstance(exc, KeyError):
+        key = exc.args[0]
+        message = f"missing key {key!r}"
+        yield source.at_key(path[:-1], message, f"add '{key}: ...'", code="missing-key")
+    else:
+        yield source.at(path, str(exc), code="type")
+
+
+def _step(exc: BaseException, group: BaseException) -> Path:
+    """What cattrs noted: the attribute (by its YAML name), the key or the index."""
+    for note in getattr(exc, "__notes__", ()):
+        if hasattr(note, "name"):
+            return (_yaml_word(group, note.name),)
+        if hasattr(note, "index"):
+            return (note.index,)
+    return ()
+
+
+def _yaml_word(group: BaseException, name: str) -> str:
+    if isinstance(group, ClassValidationError) and attrs.has(group.cl):
+        return next((yaml_name(f) for f in attrs.fields(group.cl) if f.name == name), name)
+    return name
