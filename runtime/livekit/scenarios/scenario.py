@@ -1,0 +1,39 @@
+"""What an acceptance scenario is: a stage to play and a verdict over what was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+from livekit.agents import AgentSession
+
+from runtime.livekit.testing import Outcome, Stage
+
+__all__ = ["ISSUES", "Scenario"]
+
+ISSUES = "https://github.com/livekit/agents/issues/"
+
+
+@attrs.frozen
+class Scenario:
+    """A conversation with a known right course, playable on any session class."""
+
+    id: str
+    title: str
+    seconds: float
+    build: Callable[[type[AgentSession[Any]]], Stage]
+    verdict: Callable[[Outcome], list[str]]
+    """The problems, said as what the user heard and when; empty when all went right."""
+    links: tuple[str, ...] = ()
+    """Issues and pull requests of livekit/agents that report the failure."""
+    control: bool = False
+    """Goes right on a stock session: shows that the kit is sound."""
+
+    def play(self, session_class: type[AgentSession[Any]]) -> Outcome:
+        """Play it in virtual time, on a loop of its own."""
+        return self.build(session_class).run(self.seconds)
+
+    def problems(self, session_class: type[AgentSession[Any]]) -> list[str]:
+        """Play it and judge it."""
+        return self.verdict(self.play(session_class))

@@ -1,0 +1,29 @@
+"""Scripted components that stand in for microphone, VAD, STT, LLM, TTS and loudspeaker."""
+
+from .ears import ScriptedSTT, ScriptedVAD
+from .model import Call, Reply, Request, ScriptedLLM
+from .outcome import Event, Outcome, Speech, ToolRun
+from .speaker import Heard, ScriptedAudioOutput
+from .stage import Stage
+from .user import ScriptedAudioInput, ScriptedUser, Utterance
+from .voice import ScriptedTTS
+
+__all__ = [
+    "Call",
+    "Event",
+    "Heard",
+    "Outcome",
+    "Reply",
+    "Request",
+    "ScriptedAudioInput",
+    "ScriptedAudioOutput",
+    "ScriptedLLM",
+    "ScriptedSTT",
+    "ScriptedTTS",
+    "ScriptedUser",
+    "ScriptedVAD",
+    "Speech",
+    "Stage",
+    "ToolRun",
+    "Utterance",
+]

@@ -1,0 +1,173 @@
+"""VAD and STT that hear the frames of a `ScriptedAudioInput`, so that replaced audio is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from livekit import rtc
+from livekit.agents import DEFAULT_API_CONNECT_OPTIONS, NOT_GIVEN, APIConnectOptions, stt, vad
+from livekit.agents.language import LanguageCode
+from livekit.agents.types import NotGivenOr
+from livekit.agents.utils import AudioBuffer
+
+from .user import FRAME, RATE, ScriptedUser, Utterance, code_of, offset_of
+
+__all__ = ["ScriptedSTT", "ScriptedVAD"]
+
+
+class ScriptedVAD(vad.VAD):
+    """Ideal voice activity: every sound of the user is speech, nothing else is.
+
+    Start and end are reported after `min_speech` and `min_silence` seconds, and an inference
+    event each frame, with the accumulated durations that LiveKit's gates read.
+    """
+
+    def __init__(self, *, min_speech: float = 0.05, min_silence: float = 0.25) -> None:
+        super().__init__(capabilities=vad.VADCapabilities(update_interval=FRAME))
+        self.min_speech, self.min_silence = min_speech, min_silence
+
+    def stream(self) -> vad.VADStream:
+        return _VADStream(self)
+
+
+class _VADStream(vad.VADStream):
+    def __init__(self, owner: ScriptedVAD) -> None:
+        super().__init__(owner)
+        self._owner = owner
+        self._samples = 0
+        self._reset()
+
+    def _reset(self) -> None:
+        self._speaking = False
+        self._loud = self._quiet = 0  # frames in a row
+        self._speech = self._silence = 0  # frames of what was published
+
+    async def _main_task(self) -> None:
+        async for item in self._input_ch:
+            if isinstance(item, vad.VADStream._FlushSentinel):
+                self._reset()
+                continue
+            self._hear(item)
+
+    def _hear(self, frame: rtc.AudioFrame) -> None:
+        self._samples += frame.samples_per_channel
+        if self._speaking:
+            self._speech += 1
+        else:
+            self._silence += 1
+        self._report(vad.VADEventType.INFERENCE_DONE, [frame])
+        if code_of(frame):
+            self._loud, self._quiet = self._loud + 1, 0
+        else:
+            self._loud, self._quiet = 0, self._quiet + 1
+        if not self._speaking and self._loud * FRAME >= self._owner.min_speech:
+            self._speaking, self._speech, self._silence = True, self._loud, 0
+            self._report(vad.VADEventType.START_OF_SPEECH, [frame])
+        elif self._speaking and self._quiet * FRAME >= self._owner.min_silence:
+            self._speaking, self._silence = False, self._quiet
+            self._speech -= self._quiet
+            self._report(vad.VADEventType.END_OF_SPEECH, [frame])
+            self._speech = 0
+
+    def _report(self, kind: vad.VADEventType, frames: list[rtc.AudioFrame]) -> None:
+        self._event_ch.send_nowait(
+            vad.VADEvent(
+                type=kind,
+                samples_index=self._samples,
+                timestamp=self._samples / RATE,
+                speech_duration=self._speech * FRAME,
+                silence_duration=self._silence * FRAME,
+                frames=frames,
+                probability=1.0 if self._loud else 0.0,
+                speaking=self._speaking,
+                raw_accumulated_silence=self._quiet * FRAME,
+                raw_accumulated_speech=self._loud * FRAME,
+            )
+        )
+
+
+class ScriptedSTT(stt.STT[Any]):
+    """Streaming recognition of a `ScriptedUser`: the words whose frames arrived, after a delay."""
+
+    def __init__(self, user: ScriptedUser) -> None:
+        super().__init__(capabilities=stt.STTCapabilities(streaming=True, interim_results=True))
+        self.user = user
+
+    async def _recognize_impl(
+        self,
+        buffer: AudioBuffer,
+        *,
+        language: NotGivenOr[str] = NOT_GIVEN,
+        conn_options: APIConnectOptions,
+    ) -> stt.SpeechEvent:
+        frames = buffer if isinstance(buffer, list) else [buffer]
+        codes = sorted({code for frame in frames if (code := code_of(frame))})
+        return _transcript(" ".join(self.user.utterance(code).text for code in codes), final=True)
+
+    def stream(
+        self,
+        *,
+        language: NotGivenOr[str] = NOT_GIVEN,
+        conn_options: APIConnectOptions = DEFAULT_API_CONNECT_OPTIONS,
+    ) -> stt.RecognizeStream:
+        return _STTStream(self, conn_options)
+
+
+class _STTStream(stt.RecognizeStream):
+    def __init__(self, owner: ScriptedSTT, conn_options: APIConnectOptions) -> None:
+        self._owner = owner
+        self._code = 0
+        self._from = 0.0  # where in the utterance this stream began to hear it
+        self._upto = 0.0
+        self._timers: list[asyncio.TimerHandle] = []
+        super().__init__(stt=owner, conn_options=conn_options, sample_rate=RATE)
+
+    async def _run(self) -> None:
+        try:
+            async for item in self._input_ch:
+                if not isinstance(item, stt.RecognizeStream._FlushSentinel):
+                    self._hear(item)
+            await self._settle()
+        finally:
+            for timer in self._timers:
+                timer.cancel()
+
+    async def _settle(self) -> None:
+        loop = asyncio.get_running_loop()
+        due = [timer.when() for timer in self._timers if not timer.cancelled()]
+        await asyncio.sleep(max([0.0, *(when - loop.time() for when in due)]))
+
+    def _hear(self, frame: rtc.AudioFrame) -> None:
+        code = code_of(frame)
+        if code != self._code and self._code:
+            self._end_of(self._owner.user.utterance(self._code))
+        if code and code != self._code:
+            self._from = offset_of(frame)
+            self._expect_interims(self._owner.user.utterance(code))
+        self._code = code
+        self._upto = offset_of(frame) + FRAME if code else self._upto
+
+    def _expect_interims(self, utterance: Utterance) -> None:
+        for offset, text in utterance.interims:
+            if offset >= self._from:
+                self._later(offset - self._from - FRAME, _transcript(text, final=False))
+
+    def _end_of(self, utterance: Utterance) -> None:
+        text = utterance.words_between(self._from, self._upto)
+        if utterance.stt_delay is not None and text:
+            self._later(utterance.stt_delay - FRAME, _transcript(text, final=True))
+
+    def _later(self, delay: float, event: stt.SpeechEvent) -> None:
+        loop = asyncio.get_running_loop()
+        self._timers.append(loop.call_later(max(0.0, delay), self._send, event))
+
+    def _send(self, event: stt.SpeechEvent) -> None:
+        if not self._event_ch.closed:
+            self._event_ch.send_nowait(event)
+
+
+def _transcript(text: str, *, final: bool) -> stt.SpeechEvent:
+    kind = stt.SpeechEventType.FINAL_TRANSCRIPT if final else stt.SpeechEventType.INTERIM_TRANSCRIPT
+    data = stt.SpeechData(language=LanguageCode("en"), text=text, confidence=1.0)
+    return stt.SpeechEvent(type=kind, alternatives=[data])

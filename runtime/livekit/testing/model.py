@@ -1,0 +1,170 @@
+"""A language model that answers from a script and remembers what it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import attrs
+from livekit.agents import DEFAULT_API_CONNECT_OPTIONS, NOT_GIVEN, APIConnectOptions, llm
+from livekit.agents.types import NotGivenOr
+
+__all__ = ["Call", "Reply", "Request", "ScriptedLLM", "items_of"]
+
+
+@attrs.frozen
+class Call:
+    """A tool call that the model makes."""
+
+    name: str
+    arguments: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+def _calls(value: Call | Iterable[Call]) -> tuple[Call, ...]:
+    return (value,) if isinstance(value, Call) else tuple(value)
+
+
+@attrs.frozen
+class Reply:
+    """What the model answers: text, then tool calls; times in seconds."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = attrs.field(default=(), converter=_calls)
+    ttft: float = 0.2
+    duration: float = 0.1
+    """From the first token to the last."""
+
+
+@attrs.define
+class Request:
+    """One request to the model: when, for what, with which context, and how it ended."""
+
+    at: float
+    prompt: str
+    context: tuple[str, ...]
+    """The items of the chat context then, one line each."""
+    chat_ctx: llm.ChatContext
+    outcome: str = "running"
+    """running, complete or cancelled."""
+    ended: float | None = None
+
+
+Rule = Reply | str | Callable[[Request], Reply]
+
+
+class ScriptedLLM(llm.LLM[Any]):
+    """Answers by the last thing that the context asks: a user's text, a tool's output, or
+    instructions. A key matches when it is contained in that text; a tool rule is keyed by the
+    tool's name. What no rule matches is answered with `otherwise`.
+    """
+
+    def __init__(
+        self,
+        on_user: Mapping[str, Rule] | None = None,
+        on_tool: Mapping[str, Rule] | None = None,
+        *,
+        otherwise: Rule = "I see.",
+    ) -> None:
+        super().__init__()
+        self.on_user, self.on_tool = dict(on_user or {}), dict(on_tool or {})
+        self.otherwise = otherwise
+        self.requests: list[Request] = []
+        self._calls = 0
+
+    def chat(
+        self,
+        *,
+        chat_ctx: llm.ChatContext,
+        tools: list[llm.Tool] | None = None,
+        conn_options: APIConnectOptions = DEFAULT_API_CONNECT_OPTIONS,
+        parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN,
+        tool_choice: NotGivenOr[llm.ToolChoice] = NOT_GIVEN,
+        extra_kwargs: NotGivenOr[dict[str, Any]] = NOT_GIVEN,
+    ) -> llm.LLMStream:
+        return _Stream(self, chat_ctx=chat_ctx, tools=tools or [], conn_options=conn_options)
+
+    def ask(self, chat_ctx: llm.ChatContext) -> tuple[Request, Reply]:
+        """Record a request made now and find its answer."""
+        kind, name, text = _question(chat_ctx)
+        request = Request(
+            at=asyncio.get_running_loop().time(),
+            prompt=f"{kind} {name}".strip() + f": {text}",
+            context=items_of(chat_ctx),
+            chat_ctx=chat_ctx.copy(),
+        )
+        self.requests.append(request)
+        rules, key = (self.on_tool, name) if kind == "tool" else (self.on_user, text)
+        rule = next((r for k, r in rules.items() if k.lower() in key.lower()), self.otherwise)
+        reply = rule if isinstance(rule, Reply | str) else rule(request)
+        return request, Reply(reply) if isinstance(reply, str) else reply
+
+    def next_call_id(self) -> str:
+        self._calls += 1
+        return f"call_{self._calls}"
+
+
+class _Stream(llm.LLMStream):
+    async def _run(self) -> None:
+        model = self._llm
+        assert isinstance(model, ScriptedLLM)
+        loop = asyncio.get_running_loop()
+        request, reply = model.ask(self._chat_ctx)
+        request.outcome = "cancelled"
+        try:
+            await asyncio.sleep(reply.ttft)
+            await self._say(reply)
+            for call in reply.calls:
+                self._send(tool_calls=[_tool_call(call, model.next_call_id())])
+            request.outcome = "complete"
+        finally:
+            request.ended = loop.time()
+
+    async def _say(self, reply: Reply) -> None:
+        words = reply.text.split(" ") if reply.text else []
+        for i, word in enumerate(words):
+            if i:
+                await asyncio.sleep(reply.duration / (len(words) - 1))
+            self._send(content=word if i == len(words) - 1 else word + " ")
+
+    def _send(self, **delta: Any) -> None:
+        chunk = llm.ChatChunk(
+            id="scripted", delta=llm.ChoiceDelta.model_validate({"role": "assistant", **delta})
+        )
+        self._event_ch.send_nowait(chunk)
+
+
+def _tool_call(call: Call, call_id: str) -> llm.FunctionToolCall:
+    return llm.FunctionToolCall(
+        name=call.name, arguments=json.dumps(dict(call.arguments)), call_id=call_id
+    )
+
+
+def _question(chat_ctx: llm.ChatContext) -> tuple[str, str, str]:
+    """Kind, tool name and text of the last item that wants an answer."""
+    for item in reversed(chat_ctx.items):
+        if item.type == "function_call_output":
+            return "tool", item.name, item.output
+        if item.type == "message" and item.role in ("user", "developer"):
+            return "user", "", item.text_content or ""
+    first = chat_ctx.items[-1:]
+    text = first[0].text_content or "" if first and first[0].type == "message" else ""
+    return "instructions", "", text
+
+
+def items_of(chat_ctx: llm.ChatContext) -> tuple[str, ...]:
+    """A chat context, one line an item, instructions left out."""
+    lines = []
+    for item in chat_ctx.items:
+        if item.type == "message" and item.role != "system":
+            cut = " (interrupted)" if item.interrupted else ""
+            lines.append(f"{item.role}: {item.text_content or ''}{cut}")
+        elif item.type == "function_call":
+            lines.append(f"call {item.call_id} {item.name}({item.arguments})")
+        elif item.type == "function_call_output":
+            error = " (error)" if item.is_error else ""
+            lines.append(f"output {item.call_id} {item.name} = {item.output}{error}")
+        elif item.type == "agent_handoff":
+            lines.append("handoff")
+    return tuple(lines)

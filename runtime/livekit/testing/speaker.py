@@ -1,0 +1,160 @@
+"""A loudspeaker on the loop's clock that knows what was heard of which sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Iterable
+from typing import Literal
+
+import attrs
+from livekit import rtc
+from livekit.agents.voice import io
+
+from .user import spoken_between
+from .voice import ScriptedTTS
+
+__all__ = ["Heard", "ScriptedAudioOutput"]
+
+Fault = Literal["no_start", "no_end"]
+
+
+@attrs.frozen
+class Heard:
+    """Audio that the user heard without a break; times are those of the loop."""
+
+    start: float
+    end: float
+    text: str
+    """The words whose middle was heard."""
+
+
+@attrs.define
+class _Segment:
+    pieces: list[tuple[int, float]] = attrs.field(factory=list)  # (code, seconds), in order
+    pushed: float = 0.0
+    played: float = 0.0
+    flushed: bool = False
+    started: bool = False
+
+    def push(self, code: int, seconds: float) -> None:
+        if self.pieces and self.pieces[-1][0] == code:
+            seconds, self.pushed = self.pieces.pop()[1] + seconds, self.pushed + seconds
+        else:
+            self.pushed += seconds
+        self.pieces.append((code, seconds))
+
+
+class ScriptedAudioOutput(io.AudioOutput):
+    """Plays what it is given at the pace of the loop's clock and records what was heard.
+
+    `faults`: "no_start" and "no_end" keep the playback events from being reported.
+    """
+
+    def __init__(
+        self, voice: ScriptedTTS, *, can_pause: bool = True, faults: Iterable[Fault] = ()
+    ) -> None:
+        super().__init__(
+            label="ScriptedAudioOutput",
+            capabilities=io.AudioOutputCapabilities(pause=can_pause),
+            sample_rate=voice.sample_rate,
+        )
+        self.heard: list[Heard] = []
+        self._voice = voice
+        self._faults = frozenset(faults)
+        self._segments: deque[_Segment] = deque()
+        self._since: float | None = None  # loop time at which the head began to sound
+        self._paused = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def sounding(self) -> bool:
+        """Whether audio is being heard at this moment."""
+        return self._since is not None
+
+    async def capture_frame(self, frame: rtc.AudioFrame) -> None:
+        await super().capture_frame(frame)
+        if not self._segments or self._segments[-1].flushed:
+            self._segments.append(_Segment())
+        self._segments[-1].push(int(frame.data[0]), frame.duration)
+        self._go_on()
+
+    def flush(self) -> None:
+        super().flush()
+        if self._segments:
+            self._segments[-1].flushed = True
+            self._go_on()
+
+    def clear_buffer(self) -> None:
+        self._hush()
+        while self._segments:
+            self._finish(interrupted=True)
+
+    def pause(self) -> None:
+        super().pause()
+        if self.can_pause:
+            self._paused = True
+            self._hush()
+
+    def resume(self) -> None:
+        super().resume()
+        self._paused = False
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Sound on from where the head stands, and be woken when its audio runs out."""
+        self._hush()
+        while self._segments and not self._paused:
+            head = self._segments[0]
+            left = head.pushed - head.played
+            if left > 1e-9:
+                self._sound(head, left)
+                return
+            if not head.flushed:
+                return
+            self._finish(interrupted=False)
+
+    def _sound(self, head: _Segment, left: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._since = loop.time()
+        self._timer = loop.call_later(left, self._go_on)
+        if not head.started:
+            head.started = True
+            if "no_start" not in self._faults:
+                self.on_playback_started(created_at=time.time())
+
+    def _hush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._since is None:
+            return
+        since, self._since = self._since, None
+        head = self._segments[0]
+        now = asyncio.get_running_loop().time()
+        begun, head.played = head.played, min(head.pushed, head.played + now - since)
+        if head.played - begun > 1e-9:
+            self._record(since, now, self._words(head, begun, head.played))
+
+    def _words(self, head: _Segment, start: float, end: float) -> str:
+        words, at = [], 0.0
+        for code, seconds in head.pieces:
+            text = self._voice.text(code)
+            whole = self._voice.duration(text)
+            words.append(spoken_between(text, whole, start - at, min(end - at, seconds)))
+            at += seconds
+        return " ".join(filter(None, words))
+
+    def _record(self, start: float, end: float, text: str) -> None:
+        last = self.heard[-1] if self.heard else None
+        if last is not None and start - last.end < 1e-6 and self._segments[0].played > end - start:
+            joined = " ".join(filter(None, (last.text, text)))
+            self.heard[-1] = Heard(last.start, end, joined)
+        else:
+            self.heard.append(Heard(start, end, text))
+
+    def _finish(self, *, interrupted: bool) -> None:
+        done = self._segments.popleft()
+        if "no_end" not in self._faults:
+            self.on_playback_finished(playback_position=done.played, interrupted=interrupted)

@@ -1,0 +1,176 @@
+"""A stage: one session, one user and one script, played offline in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from livekit.agents import Agent, AgentSession, llm
+
+from runtime.testing.clock import run
+
+from .ears import ScriptedSTT, ScriptedVAD
+from .model import ScriptedLLM
+from .outcome import Outcome
+from .recorder import Recorder
+from .speaker import Fault, Heard, ScriptedAudioOutput
+from .user import ScriptedAudioInput, ScriptedUser
+from .voice import ScriptedTTS
+from .wallclock import bind_wall_clock
+
+__all__ = ["Stage"]
+
+Action = Callable[["Stage"], Awaitable[None] | None]
+
+TURN_HANDLING: dict[str, Any] = {
+    "turn_detection": "vad",
+    "endpointing": {"min_delay": 0.5, "max_delay": 3.0},
+}
+
+
+class Stage:
+    """Plays a conversation on a session of `session_class` and reports what was observed.
+
+    `agent` makes the agent inside the loop; without it, a plain one with `tools`. `options` go
+    to the session: its defaults stay, save that echo warm-up and the away timer are off and
+    turns end by VAD (`turn_handling` is merged over that). Everything else is scripted.
+    """
+
+    def __init__(
+        self,
+        session_class: type[AgentSession[Any]],
+        *,
+        user: ScriptedUser | None = None,
+        llm: ScriptedLLM | None = None,
+        tts: ScriptedTTS | None = None,
+        vad: ScriptedVAD | None = None,
+        tools: Sequence[llm.Tool | llm.Toolset] = (),
+        agent: Callable[[], Agent] | None = None,
+        can_pause: bool = True,
+        faults: Iterable[Fault] = (),
+        turn_handling: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        self.session_class = session_class
+        self.user = user or ScriptedUser()
+        self.llm = llm or ScriptedLLM()
+        self.tts = tts or ScriptedTTS()
+        self.vad = vad or ScriptedVAD()
+        self.tools = list(tools)
+        self._make_agent = agent or (lambda: Agent(instructions="Help.", tools=self.tools))
+        self._can_pause, self._faults = can_pause, tuple(faults)
+        self._options = {
+            "turn_handling": TURN_HANDLING | (turn_handling or {}),
+            "aec_warmup_duration": None,
+            "user_away_timeout": None,
+        } | options
+        self._actions: list[tuple[float, Action]] = []
+        self.session: AgentSession[Any]
+        self.output: ScriptedAudioOutput
+        self._recorder: Recorder
+
+    def at(self, seconds: float, action: Action) -> Stage:
+        """Do something at this time of the stage; an async action runs as a task of its own."""
+        self._actions.append((seconds, action))
+        return self
+
+    def note(self, what: str) -> None:
+        """Put a remark, with the time, into the outcome; tools of a scenario use it."""
+        self._recorder.note(what)
+
+    @property
+    def now(self) -> float:
+        """Seconds since the stage began."""
+        return self._recorder.now
+
+    def run(self, seconds: float) -> Outcome:
+        """Play for so many virtual seconds on a loop of its own; for synchronous tests."""
+        return run(self.play(seconds))
+
+    async def play(self, seconds: float) -> Outcome:
+        """Play on the running loop (virtual, or this takes `seconds` for real), then close."""
+        bind_wall_clock()
+        self._recorder = recorder = Recorder()
+        before = asyncio.all_tasks()
+        logger = logging.getLogger()
+        logger.addHandler(recorder)
+        try:
+            await self._perform(seconds)
+        finally:
+            logger.removeHandler(recorder)
+        return self._collect(recorder.outcome, before)
+
+    async def _perform(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        origin = loop.time()
+        self._build(origin)
+        actions = [asyncio.create_task(self._act(at, action)) for at, action in self._actions]
+        try:
+            await self.session.start(self._make_agent())
+            await asyncio.sleep(origin + seconds - loop.time())
+            self._recorder.outcome.chat_ctx = self.session.current_agent.chat_ctx.copy()
+        finally:
+            await self._close(actions)
+
+    def _build(self, origin: float) -> None:
+        self.session = self.session_class(
+            stt=ScriptedSTT(self.user),
+            vad=self.vad,
+            llm=self.llm,
+            tts=self.tts,
+            **self._options,
+        )
+        self._recorder.attach(self.session)
+        microphone = ScriptedAudioInput(self.user)
+        microphone.start(origin)
+        self.session.input.audio = microphone
+        self.output = ScriptedAudioOutput(self.tts, can_pause=self._can_pause, faults=self._faults)
+        self.session.output.audio = self.output
+
+    async def _act(self, at: float, action: Action) -> None:
+        await asyncio.sleep(at)
+        result = action(self)
+        if inspect.isawaitable(result):
+            await result
+
+    async def _close(self, actions: list[asyncio.Task[None]]) -> None:
+        begun = self.now
+        await self.session.aclose()
+        outcome = self._recorder.outcome
+        outcome.closed_in = self.now - begun
+        outcome.history = self.session.history.copy()
+        for task in actions:
+            if not task.done():
+                self._recorder.note("an action did not end")
+                task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(*actions)
+        await asyncio.sleep(1.0)  # what ends by itself has ended
+
+    def _collect(self, outcome: Outcome, before: set[asyncio.Task[Any]]) -> Outcome:
+        left = asyncio.all_tasks() - before - {asyncio.current_task()}
+        outcome.orphans = tuple(sorted(_name(task) for task in left))
+        origin = self._recorder._origin
+        outcome.heard = [
+            Heard(round(h.start - origin, 6), round(h.end - origin, 6), h.text)
+            for h in self.output.heard
+        ]
+        outcome.requests = self.llm.requests
+        for heard in outcome.heard:
+            self._recorder.add("heard", f"{heard.text!r} until {heard.end:.3f}", heard.start)
+        for request in outcome.requests:
+            request.at = round(request.at - origin, 6)
+            request.ended = None if request.ended is None else round(request.ended - origin, 6)
+            self._recorder.add("llm", f"request for {request.prompt}", request.at)
+            if request.ended is not None:
+                self._recorder.add("llm", request.outcome, request.ended)
+        return outcome
+
+
+def _name(task: asyncio.Task[Any]) -> str:
+    coroutine = task.get_coro()
+    return getattr(coroutine, "__qualname__", task.get_name())

@@ -1,0 +1,135 @@
+"""What the user does, as a timeline, and the microphone that carries it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import attrs
+from livekit import rtc
+from livekit.agents.voice import io
+
+__all__ = ["FRAME", "RATE", "ScriptedAudioInput", "ScriptedUser", "Utterance"]
+
+RATE = 16_000
+FRAME = 0.05
+"""Seconds in a frame of the microphone."""
+
+_SAMPLES = int(RATE * FRAME)
+
+
+@attrs.frozen
+class Utterance:
+    """One stretch of sound from the user; `text` is empty for noise."""
+
+    at: float
+    duration: float
+    text: str = ""
+    stt_delay: float | None = 0.3
+    """Seconds from the end of the sound to the final transcript; None: it never comes."""
+    interims: tuple[tuple[float, str], ...] = ()
+    """Interim transcripts: seconds from the start of the sound, and the text."""
+
+    @property
+    def end(self) -> float:
+        return self.at + self.duration
+
+    def words_between(self, start: float, end: float) -> str:
+        """The words whose middle lies between two offsets into this sound."""
+        return spoken_between(self.text, self.duration, start, end)
+
+
+def spoken_between(text: str, duration: float, start: float, end: float) -> str:
+    """The words of `text`, spread evenly over `duration`, whose middle is in [start, end)."""
+    words = text.split()
+    each = duration / max(1, len(words))
+    return " ".join(w for i, w in enumerate(words) if start <= (i + 0.5) * each < end)
+
+
+class ScriptedUser:
+    """The user's side of a conversation; times are seconds from the start of the stage."""
+
+    def __init__(self) -> None:
+        self.utterances: list[Utterance] = []
+
+    def says(
+        self,
+        text: str,
+        *,
+        at: float,
+        duration: float | None = None,
+        stt_delay: float | None = 0.3,
+        interims: tuple[tuple[float, str], ...] = (),
+    ) -> ScriptedUser:
+        """Speak `text`; it takes 0.3 s a word unless `duration` says otherwise."""
+        seconds = duration if duration is not None else 0.3 * len(text.split())
+        return self._add(Utterance(at, seconds, text, stt_delay, interims))
+
+    def makes_noise(self, *, at: float, duration: float) -> ScriptedUser:
+        """A cough, a door: the VAD takes it for speech, no transcript comes of it."""
+        return self._add(Utterance(at, duration, "", None))
+
+    def _add(self, new: Utterance) -> ScriptedUser:
+        for old in self.utterances:
+            if new.at < old.end and old.at < new.end:
+                raise ValueError(
+                    f"two sounds of the user overlap: {old.text!r} until {old.end:g} s and "
+                    f"{new.text!r} from {new.at:g} s; move one of them"
+                )
+        self.utterances.append(new)
+        return self
+
+    def code_at(self, t: float) -> int:
+        """What is heard at `t`: 0 for silence, else 1 + the index of the utterance."""
+        for index, utterance in enumerate(self.utterances):
+            if utterance.at <= t < utterance.end:
+                return index + 1
+        return 0
+
+    def utterance(self, code: int) -> Utterance:
+        return self.utterances[code - 1]
+
+
+class ScriptedAudioInput(io.AudioInput):
+    """A microphone: one frame each `FRAME` seconds, marked with the utterance it carries."""
+
+    def __init__(self, user: ScriptedUser) -> None:
+        super().__init__(label="ScriptedAudioInput")
+        self._user = user
+        self._origin: float | None = None
+        self._count = 0
+
+    def start(self, origin: float) -> None:
+        """Begin the timeline at this loop time; before that the microphone is silent."""
+        self._origin = origin
+
+    async def __anext__(self) -> rtc.AudioFrame:
+        loop = asyncio.get_running_loop()
+        if self._origin is None:
+            self._origin = loop.time()
+        begun = self._count * FRAME
+        self._count += 1
+        await asyncio.sleep(max(0.0, self._origin + begun + FRAME - loop.time()))
+        t = begun + FRAME / 2
+        code = self._user.code_at(t)
+        offset = int((t - self._user.utterance(code).at) / FRAME) if code else 0
+        return _frame(code, offset)
+
+
+def _frame(code: int, offset: int) -> rtc.AudioFrame:
+    mark = code.to_bytes(2, "little") + offset.to_bytes(2, "little")
+    return rtc.AudioFrame(
+        data=mark + bytes(2 * _SAMPLES - len(mark)),
+        sample_rate=RATE,
+        num_channels=1,
+        samples_per_channel=_SAMPLES,
+    )
+
+
+def code_of(frame: rtc.AudioFrame) -> int:
+    """Which utterance a frame carries; 0 for silence, also for silence put in its place."""
+    return int(frame.data[0]) if len(frame.data) else 0
+
+
+def offset_of(frame: rtc.AudioFrame) -> float:
+    """Seconds from the start of its utterance to this frame."""
+    return int(frame.data[1]) * FRAME if len(frame.data) > 1 else 0.0

@@ -1,0 +1,74 @@
+"""The agent's voice: a TTS whose samples name the sentence they speak."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from livekit.agents import DEFAULT_API_CONNECT_OPTIONS, APIConnectOptions, tts
+from livekit.agents._exceptions import APIConnectionError
+
+from .user import RATE
+
+__all__ = ["ScriptedTTS"]
+
+
+class ScriptedTTS(tts.TTS[Any]):
+    """Speech of a known length: 0.3 s a word, or what `durations` says for a text.
+
+    `latency` seconds pass before the first audio. A text in `failures` breaks off after so many
+    seconds of its audio.
+    """
+
+    def __init__(
+        self,
+        *,
+        durations: dict[str, float] | None = None,
+        failures: dict[str, float] | None = None,
+        latency: float = 0.1,
+        seconds_per_word: float = 0.3,
+    ) -> None:
+        super().__init__(
+            capabilities=tts.TTSCapabilities(streaming=False), sample_rate=RATE, num_channels=1
+        )
+        self.durations = dict(durations or {})
+        self.failures = dict(failures or {})
+        self.latency, self.seconds_per_word = latency, seconds_per_word
+        self._texts: list[str] = []
+
+    def duration(self, text: str) -> float:
+        known = self.durations.get(text.strip())
+        return known if known is not None else self.seconds_per_word * len(text.split())
+
+    def text(self, code: int) -> str:
+        """The sentence that samples of this value speak."""
+        return self._texts[code - 1] if 0 < code <= len(self._texts) else ""
+
+    def synthesize(
+        self, text: str, *, conn_options: APIConnectOptions = DEFAULT_API_CONNECT_OPTIONS
+    ) -> tts.ChunkedStream:
+        if text not in self._texts:
+            self._texts.append(text)
+        return _Speech(tts=self, input_text=text, conn_options=conn_options)
+
+    def pcm(self, text: str, seconds: float) -> bytes:
+        code = self._texts.index(text) + 1
+        return code.to_bytes(2, "little") * round(seconds * RATE)
+
+
+class _Speech(tts.ChunkedStream):
+    async def _run(self, output_emitter: tts.AudioEmitter) -> None:
+        owner = self._tts
+        assert isinstance(owner, ScriptedTTS)
+        text = self._input_text
+        output_emitter.initialize(
+            request_id=f"tts-{len(text)}", sample_rate=RATE, num_channels=1, mime_type="audio/pcm"
+        )
+        await asyncio.sleep(owner.latency)
+        breaks_at = owner.failures.get(text.strip())
+        output_emitter.push(
+            owner.pcm(text, owner.duration(text) if breaks_at is None else breaks_at)
+        )
+        output_emitter.flush()
+        if breaks_at is not None:
+            raise APIConnectionError("the scripted TTS breaks off", retryable=False)

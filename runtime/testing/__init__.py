@@ -1,0 +1,65 @@
+"""A test kit for voice agents: virtual time, scripted speech, models and audio.
+
+The clock needs nothing but asyncio. The scripted components need the extra `livekit` and are
+imported on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .clock import NothingLeft, VirtualClock, VirtualLoop, VirtualTimeError, VirtualTimeLimit, run
+
+if TYPE_CHECKING:
+    from runtime.livekit.testing import (
+        Call,
+        Event,
+        Heard,
+        Outcome,
+        Reply,
+        Request,
+        ScriptedAudioInput,
+        ScriptedAudioOutput,
+        ScriptedLLM,
+        ScriptedSTT,
+        ScriptedTTS,
+        ScriptedUser,
+        ScriptedVAD,
+        Speech,
+        Stage,
+        ToolRun,
+        Utterance,
+    )
+
+__all__ = [
+    "Call",
+    "Event",
+    "Heard",
+    "NothingLeft",
+    "Outcome",
+    "Reply",
+    "Request",
+    "ScriptedAudioInput",
+    "ScriptedAudioOutput",
+    "ScriptedLLM",
+    "ScriptedSTT",
+    "ScriptedTTS",
+    "ScriptedUser",
+    "ScriptedVAD",
+    "Speech",
+    "Stage",
+    "ToolRun",
+    "Utterance",
+    "VirtualClock",
+    "VirtualLoop",
+    "VirtualTimeError",
+    "VirtualTimeLimit",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("runtime.livekit.testing"), name)

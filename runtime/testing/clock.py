@@ -1,0 +1,252 @@
+"""Virtual time: an asyncio event loop that jumps to the next deadline when nothing is ready."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import selectors
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from contextvars import Context
+from typing import Any, TypeVar
+
+__all__ = [
+    "NothingLeft",
+    "VirtualClock",
+    "VirtualLoop",
+    "VirtualTimeError",
+    "VirtualTimeLimit",
+    "run",
+]
+
+T = TypeVar("T")
+
+EPOCH = 1_700_000_000.0
+"""What `time.time()` reads at virtual second 0: a fixed day, so that traces are reproducible."""
+
+REAL_TIME = time.time
+
+
+class VirtualTimeError(RuntimeError):
+    """The program under test cannot go on in virtual time."""
+
+
+class NothingLeft(VirtualTimeError):
+    """No callback is ready, no timer is set and no thread works: the program would hang."""
+
+
+class VirtualTimeLimit(VirtualTimeError):
+    """Virtual time passed its upper limit, or the loop spins without time passing."""
+
+
+class VirtualClock:
+    """Seconds since the start of the run; `patched()` lets the `time` module follow them."""
+
+    __slots__ = ("_ticks", "now")
+
+    def __init__(self, start: float = 0.0) -> None:
+        self.now = start
+        self._ticks = 0
+
+    def time(self) -> float:
+        """Wall-clock time: `EPOCH` plus the virtual seconds."""
+        return EPOCH + self.now
+
+    def time_ns(self) -> int:
+        return int(EPOCH) * 10**9 + round(self.now * 1e9)
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def monotonic_ns(self) -> int:
+        return round(self.now * 1e9)
+
+    def perf_counter_ns(self) -> int:
+        """Strictly increasing, one nanosecond a call: callers use it to break ties."""
+        self._ticks += 1
+        return round(self.now * 1e9) + self._ticks
+
+    @contextmanager
+    def patched(self) -> Iterator[VirtualClock]:
+        """Make `time.time`, `monotonic` and `perf_counter` (and their `_ns`) read this clock.
+
+        The attributes of the module are replaced for the whole process and put back on exit,
+        also after an error. Code that took the functions with `from time import time` before,
+        `datetime.now()`, and timeouts of `threading` keep real time.
+        """
+        ours = {
+            "time": self.time,
+            "time_ns": self.time_ns,
+            "monotonic": self.monotonic,
+            "monotonic_ns": self.monotonic_ns,
+            "perf_counter": self.monotonic,
+            "perf_counter_ns": self.perf_counter_ns,
+        }
+        theirs = {name: getattr(time, name) for name in ours}
+        try:
+            for name, function in ours.items():
+                setattr(time, name, function)
+            yield self
+        finally:
+            for name, function in theirs.items():
+                setattr(time, name, function)
+
+
+class _FifoTimer(asyncio.TimerHandle):
+    """A timer that, among equal deadlines, fires in the order in which it was set."""
+
+    __slots__ = ("_serial",)
+    _serial: int
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, _FifoTimer):
+            return NotImplemented
+        return (self.when(), self._serial) < (other.when(), other._serial)
+
+
+class _JumpingSelector(selectors.DefaultSelector):
+    """Answers `select` at once, after the loop moved its clock to where it would have slept."""
+
+    loop: VirtualLoop
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        events = super().select(0)
+        if events or timeout == 0:
+            self.loop._spin(bool(events))
+            return events
+        if self.loop._threads_at_work:
+            return self.loop._await_threads(super().select)
+        self.loop._jump(timeout)
+        return []
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop in virtual time, for tests: a minute of waiting takes no time.
+
+    Time stands still while a callback is ready and jumps to the next deadline when none is.
+    While `run_in_executor` work (or a `real_work()` block) is in flight it waits for that work
+    for real instead, at most `patience` real seconds. Timers with equal deadlines fire in the
+    order they were set. Sockets are polled, never waited for: wrap such waits in `real_work()`.
+
+    Raises `NothingLeft` where a real loop would hang for ever, and `VirtualTimeLimit` past
+    `limit` virtual seconds or after `spins` rounds of the loop without time passing.
+    """
+
+    def __init__(
+        self,
+        clock: VirtualClock | None = None,
+        *,
+        limit: float = 3600.0,
+        spins: int = 200_000,
+        patience: float = 30.0,
+    ) -> None:
+        self.clock = clock or VirtualClock()
+        self._limit, self._max_spins, self._patience = limit, spins, patience
+        self._threads_at_work = 0
+        self._spins = 0
+        self._serial = 0
+        selector = _JumpingSelector()
+        selector.loop = self
+        super().__init__(selector)
+
+    def time(self) -> float:
+        return self.clock.now
+
+    def call_at(  # type: ignore[override]
+        self,
+        when: float,
+        callback: Callable[..., object],
+        *args: Any,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """As asyncio's, with a timer that orders equal deadlines by age."""
+        self._check_closed()  # type: ignore[attr-defined]
+        timer = _FifoTimer(when, callback, args, self, context)
+        self._serial += 1
+        timer._serial = self._serial
+        heapq.heappush(self._scheduled, timer)  # type: ignore[attr-defined]
+        timer._scheduled = True  # type: ignore[attr-defined]
+        return timer
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        """As asyncio's; virtual time stands still until the work is done."""
+        future = super().run_in_executor(executor, func, *args)
+        self._threads_at_work += 1
+        future.add_done_callback(self._thread_done)
+        return future
+
+    async def shutdown_default_executor(self, *timeout: Any) -> None:
+        """As asyncio's; joining the threads takes real time, not virtual time."""
+        with self.real_work():
+            await super().shutdown_default_executor(*timeout)
+
+    @contextmanager
+    def real_work(self) -> Iterator[None]:
+        """Declare that a thread or a socket will wake the loop: time stands still meanwhile."""
+        self._threads_at_work += 1
+        try:
+            yield
+        finally:
+            self._threads_at_work -= 1
+
+    def _thread_done(self, _future: asyncio.Future[Any]) -> None:
+        self._threads_at_work -= 1
+
+    def _await_threads(
+        self, select: Callable[[float], list[tuple[selectors.SelectorKey, int]]]
+    ) -> list[tuple[selectors.SelectorKey, int]]:
+        events = select(self._patience)
+        if not events:
+            raise NothingLeft(
+                f"a thread did not answer within {self._patience:g} real seconds "
+                f"at t={self.clock.now:.3f}"
+            )
+        return events
+
+    def _jump(self, timeout: float | None) -> None:
+        now = self.clock.now
+        if timeout is None:
+            raise NothingLeft(f"nothing left to happen at t={now:.3f}: {self._pending()}")
+        # asyncio dropped cancelled timers from the head before it computed the timeout
+        when = self._scheduled[0].when()  # type: ignore[attr-defined]
+        if when > self._limit:
+            self._limit = when + 60.0  # cleaning up may need a few timers more
+            raise VirtualTimeLimit(
+                f"the limit of virtual time is reached at t={now:.3f}, the next timer is due "
+                f"at t={when:.3f}: {self._pending()}"
+            )
+        self._spins = 0
+        self.clock.now = max(now, when)
+
+    def _spin(self, woken: bool) -> None:
+        self._spins = 0 if woken else self._spins + 1
+        if self._spins > self._max_spins:
+            self._spins = 0
+            raise VirtualTimeLimit(
+                f"{self._max_spins} rounds of the loop without time passing at "
+                f"t={self.clock.now:.3f}: {self._pending()}"
+            )
+
+    def _pending(self) -> str:
+        names = sorted(
+            f"{task.get_name()} ({getattr(task.get_coro(), '__qualname__', '?')})"
+            for task in asyncio.all_tasks(self)
+        )
+        return "waiting tasks: " + (", ".join(names) or "none")
+
+
+def run(main: Coroutine[Any, Any, T], *, limit: float = 3600.0) -> T:
+    """Run `main` on a `VirtualLoop` with the `time` module patched, and return its result."""
+    clock = VirtualClock()
+    loops: list[VirtualLoop] = []
+
+    def factory() -> VirtualLoop:
+        loops.append(VirtualLoop(clock, limit=limit))
+        return loops[-1]
+
+    with clock.patched(), asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(main)
