@@ -35,7 +35,7 @@ check: .venv/.test .venv/.lint
 diagrams: .venv/.test
 	$(BIN)/turnfsm schema && $(BIN)/turnfsm diagrams
 
-bench: .venv/.bench
+bench: .venv/.test
 	$(BIN)/python -m bench $(ARGS)
 
 clean:
@@ -43,7 +43,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is touched last, so that an interrupted set-up is taken up again.
-.venv/.test .venv/.lint .venv/.bench: .venv/.%: pyproject.toml .venv/.pip
+.venv/.test .venv/.lint: .venv/.%: pyproject.toml .venv/.pip
 	@echo 'setting up .venv: $*'
 	@$(PIP) --editable . --group $*
 	@touch $@
