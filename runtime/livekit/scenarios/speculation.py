@@ -9,7 +9,8 @@ from livekit.agents import AgentSession, function_tool, llm
 
 from runtime.livekit.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
-from .scenario import Scenario
+from .checks import not_adjacent
+from .scenario import ISSUES, Scenario
 
 __all__ = ["SPECULATION"]
 
@@ -78,4 +79,44 @@ S1 = Scenario(
     ("https://github.com/livekit/agents-js/issues/1365",),
 )
 
-SPECULATION = (S1,)
+
+def _s1b(outcome: Outcome) -> list[str]:
+    problems = _s1(outcome) + not_adjacent(outcome)
+    answer = outcome.heard_saying(ANSWER)
+    if answer is not None and answer.start > COMMITTED + 1.0:
+        problems.append(
+            f"the user's turn ends at 6.50 s and is answered at {answer.start:.2f} s: "
+            f"{answer.start - 6.5:.1f} s of silence"
+        )
+    if outcome.heard_saying(OWED) is None:
+        problems.append("the tool's result is never spoken")
+    return problems + [f"at {at:.2f} s an error is logged: {text}" for at, text in outcome.errors]
+
+
+S1B = Scenario(
+    "S1b",
+    "the user speaks while a silent 20 s tool runs",
+    35.0,
+    lambda session_class: _weather(session_class, 20.0),
+    _s1b,
+    (f"{ISSUES}5359",),
+)
+
+
+def _backchannel(session_class: type[AgentSession[Any]]) -> Stage:
+    user = ScriptedUser().says(FIRST, at=1.0).says("mm", at=5.0, duration=0.3)
+    return Stage(session_class, user=user, llm=_weather_model(), tools=[slow_lookup(5.0)])
+
+
+def _s12(outcome: Outcome) -> list[str]:
+    owed, tool = outcome.heard_saying(OWED), outcome.tools[0]
+    if owed is None:
+        return [f"after a 0.3 s 'mm' at 5.00 s the answer {OWED!r} is never heard"]
+    if owed.start > (tool.end or 0.0) + 1.0:
+        return [f"the answer comes {owed.start - (tool.end or 0.0):.1f} s after the tool's end"]
+    return []
+
+
+S12 = Scenario("S12", "the user says 'mm' for 0.3 s while a tool runs", 20.0, _backchannel, _s12)
+
+SPECULATION = (S1, S1B, S12)

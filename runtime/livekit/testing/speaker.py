@@ -156,5 +156,10 @@ class ScriptedAudioOutput(io.AudioOutput):
 
     def _finish(self, *, interrupted: bool) -> None:
         done = self._segments.popleft()
-        if "no_end" not in self._faults:
-            self.on_playback_finished(playback_position=done.played, interrupted=interrupted)
+        if "no_end" in self._faults:
+            return
+        self.on_playback_finished(
+            playback_position=done.played,
+            interrupted=interrupted,
+            synchronized_transcript=self._words(done, 0.0, done.played) if interrupted else None,
+        )
