@@ -80,13 +80,14 @@ _Alternative: TypeAlias = tuple[int, int, int, int, "_Rows", Taken]
 class _Rows(dict[str, tuple[_Alternative, ...]]):
     """The compiled rows of one state, by trigger."""
 
-    __slots__ = ("final", "refuses", "state", "timers")
+    __slots__ = ("final", "given", "refuses", "state", "timers")
 
     def __init__(self, state: str) -> None:
         super().__init__()
         self.state = state
         self.timers: tuple[str, ...] = ()
         self.refuses: frozenset[str] = frozenset()
+        self.given: dict[str, int] = {}  # trigger to the given facts that its guards read
         self.final = False
 
 
@@ -149,6 +150,12 @@ class Program:
                 answer = Taken(trigger, name, name, (), False, None)
                 table[trigger] = [(0, 0, keep, set_, rows, answer)]
         rows.update({trigger: tuple(alternatives) for trigger, alternatives in table.items()})
+        for trigger, alternatives in table.items():
+            read = 0
+            for alternative in alternatives:
+                read |= alternative[0]
+            if read & self.given_mask:
+                rows.given[trigger] = read & self.given_mask
 
     def _alternative(self, row: Row) -> _Alternative:
         body = row.transition
@@ -283,12 +290,9 @@ class Machine:
                 return taken
         return self.program.refusal(self._rows, trigger, facts)
 
-    def reads(self, trigger: str) -> int:
-        """The bits of the facts that decide on this trigger in the held state."""
-        read = 0
-        for alternative in self._rows.get(trigger, ()):
-            read |= alternative[0]
-        return read
+    def asks(self, trigger: str) -> int:
+        """The bits of the given facts that decide on this trigger in the held state."""
+        return self._rows.given.get(trigger, 0)
 
     def give(self, facts: Mapping[str, bool]) -> None:
         """Set given facts, as the host answered.

@@ -1,0 +1,157 @@
+"""TurnRuntime: a machine, its pump, and a host that carries out what the machine decides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fsm import Flow, HostError, Machine, Program, TurnfsmError, UnknownName, Verdict, load_flow
+
+from .journal import Journal, Sink
+from .pump import Effect, EventPump, Observer
+
+__all__ = ["TurnRuntime"]
+
+
+class TurnRuntime:
+    """One conversation under a flow.
+
+    Args:
+        flow: A flow, the name of a shipped one, or a path.
+        host: Has a method for every action of the flow, which takes an `Event`, and one for every
+            given fact, which takes nothing and answers True or False.
+        timers: Seconds that replace those of the flow.
+        sinks: Each gets every record of the journal.
+        maxlen: How many entries the journal keeps in memory.
+
+    Raises:
+        HostError: The host lacks an action or a given fact.
+        UnknownName: ``timers`` names one that the flow does not have.
+    """
+
+    __slots__ = ("_pump", "flow", "machine")
+
+    def __init__(
+        self,
+        flow: Flow | Program | str | Path,
+        host: object,
+        *,
+        timers: Mapping[str, float] | None = None,
+        sinks: Iterable[Sink] = (),
+        maxlen: int = 4096,
+    ) -> None:
+        loaded = load_flow(flow) if isinstance(flow, str | Path) else flow
+        self.machine = Machine(loaded)
+        program = self.machine.program
+        self.flow = program.flow
+        self._pump = EventPump(
+            self.machine,
+            effects=_effects(self.flow, host),
+            given=_given(self.flow, host),
+            timers=_timers(self.flow, timers or {}),
+            journal=Journal(program, maxlen, sinks),
+        )
+
+    @property
+    def state(self) -> str:
+        """The state that is held."""
+        return self.machine.state
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The facts that are true, in the order of declaration."""
+        return self.machine.program.names(self.machine.facts)
+
+    @property
+    def journal(self) -> Journal:
+        """Everything that was asked and that happened."""
+        return self._pump.journal
+
+    @property
+    def now(self) -> float:
+        """Seconds of the journal's clock."""
+        return self._pump.now
+
+    @property
+    def closed(self) -> bool:
+        """Nothing is taken any more."""
+        return self._pump.closed
+
+    def holds(self, fact: str) -> bool:
+        """Whether a fact is true; a given one as the host last answered."""
+        return self.machine.holds(fact)
+
+    def post(self, trigger: str, of: Any = None, /, **data: Any) -> Verdict:
+        """Decide on a trigger now; if it is taken, commit and run its effects.
+
+        Args:
+            of: The step, turn or call that it belongs to; a fenced trigger needs it.
+            data: Kept in the journal and handed to the effects.
+
+        Raises:
+            UnknownTrigger: The flow declares it nowhere.
+            TurnfsmError: The flow fences the trigger and ``of`` is missing.
+        """
+        if of is None and trigger in self.machine.program.fences:
+            scope = self.machine.program.fences[trigger]
+            message = f"trigger {trigger!r} belongs to a {scope}; say which: post({trigger!r}, id)"
+            raise TurnfsmError(message)
+        return self._pump.post(trigger, of, data or None)
+
+    def ask(self, trigger: str, of: Any = None) -> Verdict:
+        """What `post` would answer now, without moving."""
+        return self._pump.ask(trigger, of)
+
+    def post_threadsafe(self, trigger: str, of: Any = None, /, **data: Any) -> Any:
+        """Post from another thread; a future of the verdict. The runtime must be started."""
+        return self._pump.post_threadsafe(trigger, of, data or None)
+
+    def note(self, kind: str, **data: Any) -> None:
+        """Keep something in the journal that is no trigger."""
+        self._pump.note(kind, **data)
+
+    def observe(self, observer: Observer) -> Callable[[], None]:
+        """Tell an observer (entry number, verdict) of every post; gives what ends it."""
+        return self._pump.observe(observer)
+
+    def start(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        """Bind to the running loop and arm the timers of the initial state."""
+        self._pump.start(loop)
+
+    def close(self) -> None:
+        """Refuse all that comes, stop the timers, cancel the tasks."""
+        self._pump.close()
+
+    async def aclose(self) -> None:
+        """Close, and wait for the cancelled tasks to end."""
+        await self._pump.aclose()
+
+
+def _effects(flow: Flow, host: object) -> dict[str, Effect]:
+    return _methods(host, flow.actions, "action", flow.name)
+
+
+def _given(flow: Flow, host: object) -> dict[str, Callable[[], bool]]:
+    return _methods(host, flow.given, "given fact", flow.name)
+
+
+def _methods(host: object, names: Iterable[str], what: str, flow: str) -> dict[str, Any]:
+    found = {name: getattr(host, name, None) for name in names}
+    missing = [name for name, method in found.items() if not callable(method)]
+    if missing:
+        who = type(host).__name__
+        methods = ", ".join(repr(name) for name in missing)
+        remedy = f"add a method for it to {who}, or take it out of the flow"
+        raise HostError(f"flow {flow!r} needs the {what} {methods}, which {who} has not; {remedy}")
+    return found
+
+
+def _timers(flow: Flow, override: Mapping[str, float]) -> dict[str, float]:
+    for name, seconds in override.items():
+        if name not in flow.timers:
+            raise UnknownName("timer", name, flow.name, flow.timers)
+        if not 0 < seconds < 86_400:
+            raise TurnfsmError(f"timer {name!r} takes {seconds!r} s; give 0 < seconds < 86400")
+    return {**flow.timers, **override}
