@@ -1,8 +1,12 @@
 """What happens when a flow runs."""
 
-from .journal import Entry, Journal, JournalError, JsonlSink, Note, read_journal, replay
-from .pump import Event, EventPump
-from .turn import TurnRuntime
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .journal import Entry, Journal, JournalError, JsonlSink, Note, read_journal, replay
+    from .pump import Event, EventPump
+    from .turn import TurnRuntime
 
 __all__ = [
     "Entry",
@@ -16,3 +20,13 @@ __all__ = [
     "read_journal",
     "replay",
 ]
+
+_HOMES = dict.fromkeys(__all__, "journal") | dict.fromkeys(("Event", "EventPump"), "pump")
+_HOMES["TurnRuntime"] = "turn"
+
+
+def __getattr__(name: str) -> Any:
+    # On first use: every command imports this package, and `turnfsm --help` needs none of it.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
