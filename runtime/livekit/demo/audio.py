@@ -3,6 +3,8 @@
 import asyncio
 import time
 from collections import deque
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 from attrs import define, field, frozen
@@ -18,6 +20,10 @@ __all__ = ["Heard", "WavInput", "WavOutput"]
 _FRAME = RATE // 100  # 10 ms
 _BLOCK = 0.02  # seconds; a pause or a clear takes effect between two blocks
 _LATE = 0.2  # seconds; what is later than this is not caught up
+
+
+WordsIn: TypeAlias = Callable[[bytes | bytearray, int], str | None]
+"""The words in the first so many bytes of samples."""
 
 
 @define
@@ -89,10 +95,10 @@ class WavInput(io.AudioInput):
 class _Segment:
     """One utterance as the framework counts them: from its first frame to flush or clear."""
 
-    buffer: bytearray = field(factory=bytearray)
+    captured: bytearray = field(factory=bytearray)
+    played: int = 0  # bytes
     flushed: bool = False
     started: bool = False
-    played: int = 0  # samples
 
 
 @frozen
@@ -116,13 +122,18 @@ class Heard:
 
 
 class WavOutput(io.AudioOutput):
-    """A loudspeaker: plays 20 ms blocks on the pace, can be paused, and records what was heard."""
+    """A loudspeaker: plays 20 ms blocks on the pace, can be paused, and records what was heard.
 
-    def __init__(self, pace: Pace, *, rate: int) -> None:
+    `words_in` is asked at the end of each utterance for the words that were heard of it; without
+    it the session takes all of the text for heard.
+    """
+
+    def __init__(self, pace: Pace, *, rate: int, words_in: WordsIn | None = None) -> None:
         can = io.AudioOutputCapabilities(pause=True)
         super().__init__(label="WavOutput", capabilities=can, sample_rate=rate)
         self._pace = pace
         self._rate = rate
+        self._words_in: WordsIn = words_in or (lambda _captured, _played: None)
         self._open: deque[_Segment] = deque()  # captured, their end not yet reported
         self._finished = 0
         self._paused = False
@@ -132,7 +143,7 @@ class WavOutput(io.AudioOutput):
         self.heard: list[Heard] = []
 
     @property
-    def audible(self) -> bool:
+    def sounding(self) -> bool:
         """Whether an utterance has started and is neither paused nor over."""
         return not self._paused and bool(self._open) and self._open[0].started
 
@@ -140,7 +151,7 @@ class WavOutput(io.AudioOutput):
         await super().capture_frame(frame)
         if not self._open or self._open[-1].flushed:
             self._open.append(_Segment())
-        self._open[-1].buffer += bytes(frame.data)
+        self._open[-1].captured += bytes(frame.data)
         if self._player is None:
             self._player = asyncio.create_task(self._play(), name="WavOutput")
         self._changed.set()
@@ -199,18 +210,19 @@ class WavOutput(io.AudioOutput):
     def _playable(self) -> bool:
         if self._paused or not self._open:
             return False
-        return bool(self._open[0].buffer) or self._open[0].flushed
+        head = self._open[0]
+        return head.flushed or head.played < len(head.captured)
 
     def _step(self) -> None:
         """Play a block, or report the end of a segment that has none left."""
         segment = self._open[0]
-        if not segment.buffer:
+        size = 2 * round(self._rate * _BLOCK)
+        block = segment.captured[segment.played : segment.played + size]
+        if not block:
             self._finish(interrupted=False)
             return
-        size = 2 * round(self._rate * _BLOCK)
-        block, segment.buffer = segment.buffer[:size], segment.buffer[size:]
         self._record(block)
-        segment.played += len(block) // 2
+        segment.played += len(block)
         self._next_block += len(block) / 2 / self._rate
         if not segment.started:
             segment.started = True
@@ -226,5 +238,8 @@ class WavOutput(io.AudioOutput):
     def _finish(self, *, interrupted: bool) -> None:
         segment = self._open.popleft()
         self._finished += 1
-        position = segment.played / self._rate
-        self.on_playback_finished(playback_position=position, interrupted=interrupted)
+        self.on_playback_finished(
+            playback_position=segment.played / 2 / self._rate,
+            interrupted=interrupted,
+            synchronized_transcript=self._words_in(segment.captured, segment.played),
+        )

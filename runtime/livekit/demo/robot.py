@@ -6,11 +6,11 @@ from .pace import Pace
 
 __all__ = ["Robot"]
 
-_STEP = 0.25  # seconds of conversation for a metre, or for a shelf that is looked at
+_STEP = 0.3  # seconds of conversation for a metre, or for a shelf that is looked at
 _SHELVES = {
     3: "two seven one one eight",
     9: "nine one six one three",
-    18: "two nine three four zero",
+    24: "two nine three four zero",
 }
 
 
@@ -35,7 +35,7 @@ class Robot(Agent):
         for _ in range(abs(meters)):
             await self._pace.sleep(_STEP)
             self.position += step
-        return "I am back at the dock." if self.position == 0 else "I have arrived."
+        return "I am back at the dock." if self.position == 0 else "I have reached the place."
 
     @function_tool
     async def find_parcel(self, context: RunContext[None], number: str) -> str:
@@ -47,5 +47,5 @@ class Robot(Agent):
         for shelf in range(1, max(_SHELVES) + 1):
             await self._pace.sleep(_STEP)
             if _SHELVES.get(shelf) == number:
-                return "The parcel is on the top shelf, and it is very light."
+                return "There it is: on the top shelf, and it is very light."
         raise ToolError(f"There is no parcel {number}.")

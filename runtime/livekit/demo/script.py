@@ -12,9 +12,10 @@ __all__ = ["CONVERSATION", "FALLBACK", "IGNORED", "RULES", "Cue", "Line", "When"
 class When(StrEnum):
     """The situation that a line waits for; it must last for the cue's seconds."""
 
-    QUIET = "quiet"  # the agent listens, no tool runs, nothing sounds
+    QUIET = "quiet"  # the agent has answered and listens, no tool runs, nothing sounds
     SPEAKING = "speaking"  # the agent is heard; a pause starts the count again
-    SILENT_TOOL = "silent_tool"  # a tool runs and nothing sounds
+    SILENT_STEP = "silent_step"  # the model is at work, no tool runs, nothing sounds
+    SILENT_TOOL = "silent_tool"  # the preamble was heard, its tool runs, nothing sounds
 
 
 @frozen
@@ -39,9 +40,9 @@ class Line:
 
 IGNORED = (
     *("oh i see", "i see", "right", "yeah", "uh huh", "mm hmm", "mmhmm"),
-    *("um", "uh", "hm", "hmm", "mm", "mmm", "ahem"),
+    *("um", "uh", "hm", "hmm", "mm", "mmm", "ah", "ha", "ha ha", "haha"),
 )
-"""Backchannels, and what a recogniser makes of somebody who clears his throat."""
+"""Backchannels, and what a recogniser makes of a laugh."""
 
 CONVERSATION = (
     Line(
@@ -88,14 +89,14 @@ CONVERSATION = (
         name="silent_command",
         text="Please come back now.",
         cue=Cue(When.QUIET, 0.8),
-        shows="A tool call without a preamble, for the next sound to fall into.",
+        shows="The model thinks, then calls a tool without a word: a silent step.",
     ),
     Line(
         name="noise",
-        text="Ahem.",
-        cue=Cue(When.SILENT_TOOL, 0.8),
+        text="Haha.",
+        cue=Cue(When.SILENT_STEP, 0.3),
         ignored=True,
-        shows="A noise that the VAD takes for speech during a silent step: nothing happens.",
+        shows="A laugh, which the VAD takes for speech, during a silent step: nothing happens.",
     ),
 )
 
@@ -120,7 +121,7 @@ RULES = (
         "And when there is nothing to do, I wait at the dock and charge my battery.",
     ),
     Rule(heard=r"\bstop\b", say="Okay, I will stop talking."),
-    Rule(heard=r"\bcome back\b", tool="drive", arguments={"meters": -10}),
+    Rule(heard=r"\bcome back\b", thinks=2.5, tool="drive", arguments={"meters": -10}),
 )
 
 FALLBACK = "Sorry, I did not understand that."

