@@ -1,0 +1,64 @@
+"""The random flows are valid, varied, and survive being written as YAML."""
+
+from collections.abc import Iterator
+
+from hypothesis import HealthCheck, given, settings
+from strategies import flow_to_yaml, flows
+
+from fsm import Flow, load_flow, parse_flow, shipped_flows
+
+QUICK = settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+@QUICK
+@given(flows())
+def test_a_random_flow_survives_yaml(flow: Flow) -> None:
+    """A generated flow loads from its YAML without a finding, equal and in the same order."""
+    loaded, findings = parse_flow(flow_to_yaml(flow))
+    assert findings == []
+    assert loaded == flow
+    assert [r.id for r in loaded.rows()] == [r.id for r in flow.rows()]
+
+
+def test_shipped_flows_survive_yaml() -> None:
+    """A hand-written flow loads to an equal one from the YAML that was made of it."""
+    for name in shipped_flows():
+        flow = load_flow(name)
+        assert parse_flow(flow_to_yaml(flow))[0] == flow
+
+
+def test_the_strategy_reaches_everything() -> None:
+    """Guards, alternatives, timers, fences, given facts, refusals and large flows all occur."""
+    seen: set[str] = set()
+    largest = 0
+
+    @settings(QUICK, max_examples=60)
+    @given(flows())
+    def look(flow: Flow) -> None:
+        nonlocal largest
+        seen.update(_features(flow))
+        largest = max(largest, len(list(flow.rows())))
+
+    look()
+    assert seen == {"guarded alternative", "internal timer", "fence", "refusal", "given", "final"}
+    assert largest > 25
+
+
+def _features(flow: Flow) -> Iterator[str]:
+    for row in flow.rows():
+        if row.index and row.transition.conditions:
+            yield "guarded alternative"
+        if row.timer and row.internal:
+            yield "internal timer"
+    if any(trigger.of for trigger in flow.triggers.values()):
+        yield "fence"
+    if flow.given:
+        yield "given"
+    for state in flow.states.values():
+        yield from ["refusal"] * bool(state.refuses) + ["final"] * state.final
