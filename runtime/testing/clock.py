@@ -106,6 +106,17 @@ class _FifoTimer(asyncio.TimerHandle):
         return (self.when(), self._serial) < (other.when(), other._serial)
 
 
+class _SerialTask(asyncio.Task[T]):
+    """A task that hashes by its age: a set of tasks has the same order in every run."""
+
+    def __init__(self, coro: Coroutine[Any, Any, T], serial: int, **options: Any) -> None:
+        self._serial = serial  # before asyncio puts the task into a set
+        super().__init__(coro, **options)
+
+    def __hash__(self) -> int:
+        return self._serial
+
+
 class _JumpingSelector(selectors.DefaultSelector):
     """Answers `select` at once, after the loop moved its clock to where it would have slept."""
 
@@ -150,6 +161,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         selector = _JumpingSelector()
         selector.loop = self
         super().__init__(selector)
+        self.set_task_factory(self._make_task)  # type: ignore[arg-type]
+
+    def _make_task(
+        self, loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, T], **options: Any
+    ) -> asyncio.Task[T]:
+        self._serial += 1
+        return _SerialTask(coro, self._serial, loop=loop, **options)
 
     def time(self) -> float:
         return self.clock.now

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import count
 
 import pytest
 
@@ -74,6 +75,18 @@ def test_perf_counter_ns_breaks_ties() -> None:
     assert clock.perf_counter_ns() < clock.perf_counter_ns()
 
 
+def test_a_set_of_tasks_has_the_same_order_in_every_run() -> None:
+    """Tasks hash by age, so code that walks over a set of them is deterministic."""
+
+    async def order() -> list[str]:
+        tasks = {asyncio.create_task(asyncio.sleep(1), name=f"t{n}") for n in range(50)}
+        names = [task.get_name() for task in tasks]
+        await asyncio.wait(tasks)
+        return names
+
+    assert run(order()) == run(order()) == run(order())
+
+
 def test_time_stands_still_while_a_thread_works() -> None:
     """The loop waits for executor work for real before it jumps to the next timer."""
 
@@ -137,7 +150,7 @@ def test_a_ticker_meets_the_limit_of_virtual_time() -> None:
     """A program that sets timers for ever ends at the limit."""
 
     async def tick() -> None:
-        while True:
+        for _ in count():
             await asyncio.sleep(10)
 
     with pytest.raises(VirtualTimeLimit, match=r"reached at t=60\.000"):
@@ -149,7 +162,7 @@ def test_a_busy_loop_is_an_error() -> None:
     loop = VirtualLoop(spins=500)
 
     async def spin() -> None:
-        while True:
+        for _ in count():
             await asyncio.sleep(0)
 
     task = loop.create_task(spin())

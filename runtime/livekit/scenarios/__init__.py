@@ -1,14 +1,33 @@
 """Acceptance scenarios: the failures of turn-taking, each playable on any session class."""
 
+from .controls import CONTROL_SCENARIOS
+from .handoffs import HANDOFFS
 from .labels import LABELS
 from .scenario import Scenario
 from .speculation import SPECULATION
+from .tools import CONTROL_TOOLS, TOOLS
+from .turns import TURNS
 from .waiting import WAITING
 
-__all__ = ["CONTROLS", "SCENARIOS", "Scenario"]
+__all__ = ["CONTROLS", "SCENARIOS", "Scenario", "scenario"]
 
-SCENARIOS: tuple[Scenario, ...] = (*SPECULATION, *LABELS, *WAITING)
+SCENARIOS: tuple[Scenario, ...] = (
+    *SPECULATION,
+    *TOOLS,
+    *LABELS,
+    *HANDOFFS,
+    *WAITING,
+    *TURNS,
+)
 """The failures; each has problems on a stock `AgentSession`."""
 
-CONTROLS: tuple[Scenario, ...] = ()
+CONTROLS: tuple[Scenario, ...] = (*CONTROL_SCENARIOS, *CONTROL_TOOLS)
 """Conversations that go right on a stock `AgentSession`."""
+
+
+def scenario(id: str) -> Scenario:
+    """The scenario with this id; KeyError names the known ones."""
+    known = {s.id: s for s in (*SCENARIOS, *CONTROLS)}
+    if id not in known:
+        raise KeyError(f"no scenario {id!r}; there are {', '.join(known)}")
+    return known[id]

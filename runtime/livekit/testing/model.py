@@ -49,6 +49,8 @@ class Request:
     outcome: str = "running"
     """running, complete or cancelled."""
     ended: float | None = None
+    finished_calls: frozenset[str] = frozenset()
+    """Ids of the tool calls that had ended when the request was made."""
 
 
 Rule = Reply | str | Callable[[Request], Reply]
@@ -71,6 +73,8 @@ class ScriptedLLM(llm.LLM[Any]):
         self.on_user, self.on_tool = dict(on_user or {}), dict(on_tool or {})
         self.otherwise = otherwise
         self.requests: list[Request] = []
+        self.on_request: Callable[[Request], None] | None = None
+        """Told of each request when it is made and again when it has ended."""
         self._calls = 0
 
     def chat(
@@ -95,10 +99,16 @@ class ScriptedLLM(llm.LLM[Any]):
             chat_ctx=chat_ctx.copy(),
         )
         self.requests.append(request)
+        self.tell(request)
         rules, key = (self.on_tool, name) if kind == "tool" else (self.on_user, text)
         rule = next((r for k, r in rules.items() if k.lower() in key.lower()), self.otherwise)
         reply = rule if isinstance(rule, Reply | str) else rule(request)
         return request, Reply(reply) if isinstance(reply, str) else reply
+
+    def tell(self, request: Request) -> None:
+        """Report a request's news to the listener, if there is one."""
+        if self.on_request is not None:
+            self.on_request(request)
 
     def next_call_id(self) -> str:
         self._calls += 1
@@ -111,7 +121,6 @@ class _Stream(llm.LLMStream):
         assert isinstance(model, ScriptedLLM)
         loop = asyncio.get_running_loop()
         request, reply = model.ask(self._chat_ctx)
-        request.outcome = "cancelled"
         try:
             await asyncio.sleep(reply.ttft)
             await self._say(reply)
@@ -119,7 +128,10 @@ class _Stream(llm.LLMStream):
                 self._send(tool_calls=[_tool_call(call, model.next_call_id())])
             request.outcome = "complete"
         finally:
+            if request.outcome == "running":
+                request.outcome = "cancelled"
             request.ended = loop.time()
+            model.tell(request)
 
     async def _say(self, reply: Reply) -> None:
         words = reply.text.split(" ") if reply.text else []

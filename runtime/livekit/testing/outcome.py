@@ -111,12 +111,13 @@ class Outcome:
         return any(h.start <= at < h.end for h in self.heard)
 
     def trace(self) -> tuple[str, ...]:
-        """The timeline, line by line: equal for equal runs."""
-        return tuple(str(event) for event in sorted(self.events, key=lambda e: e.at))
+        """The timeline, sorted within an instant: equal for equal runs, although livekit keeps
+        listeners in sets and so calls them in no fixed order."""
+        return tuple(sorted(str(event) for event in self.events))
 
     def timeline(self) -> str:
-        """The timeline as text, for a failing test."""
-        return "\n".join(self.trace())
+        """The timeline in the order of happening, as text for a failing test."""
+        return "\n".join(str(event) for event in sorted(self.events, key=lambda e: e.at))
 
 
 def _merged(stretches: Iterable[tuple[float, float, str]]) -> list[tuple[float, float, str]]:

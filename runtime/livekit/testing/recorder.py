@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from typing import Any
 
 from livekit.agents import AgentSession
 from livekit.agents.voice import SpeechHandle
 from livekit.agents.voice import events as ev
 
+from .model import Request
 from .outcome import Event, Outcome, Speech, ToolRun
 
 __all__ = ["Recorder"]
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # differs from run to run
 
 
 class Recorder(logging.Handler):
@@ -30,6 +34,7 @@ class Recorder(logging.Handler):
 
     def add(self, lane: str, what: str, at: float | None = None) -> None:
         """Put a line on the timeline, now or at an earlier moment of the stage."""
+        what = _ADDRESS.sub("", what)
         self.outcome.events.append(Event(self.now if at is None else at, lane, what))
 
     def note(self, what: str) -> None:
@@ -49,6 +54,19 @@ class Recorder(logging.Handler):
         session.on("speech_created", self._on_speech)
         session.on("close", lambda close: self.add("session", f"close: {close.reason.value}"))
 
+    def on_request(self, request: Request) -> None:
+        """What a `ScriptedLLM` tells: a new request, or the end of one."""
+        if request.ended is not None:
+            request.ended = self.now
+            self.add("llm", request.outcome)
+            return
+        request.at = self.now
+        request.finished_calls = frozenset(
+            run.call_id for run in self.outcome.tools if run.end is not None
+        )
+        self.outcome.requests.append(request)
+        self.add("llm", f"request for {request.prompt}")
+
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage().splitlines()[0]
         if record.exc_info and record.exc_info[1] is not None:
@@ -56,6 +74,11 @@ class Recorder(logging.Handler):
         error = record.levelno >= logging.ERROR
         (self.outcome.errors if error else self.outcome.warnings).append((self.now, text))
         self.add("error" if error else "warning", text)
+
+    def unhandled(self, text: str) -> None:
+        """An error that only the event loop saw."""
+        self.outcome.errors.append((self.now, text))
+        self.add("error", text)
 
     def _on_agent_state(self, event: ev.AgentStateChangedEvent) -> None:
         self.outcome.agent_states.append((self.now, event.new_state))

@@ -74,7 +74,7 @@ class Stage:
         self._recorder: Recorder
 
     def at(self, seconds: float, action: Action) -> Stage:
-        """Do something at this time of the stage; an async action runs as a task of its own."""
+        """Do something at this time, once the session has started; async ones run as tasks."""
         self._actions.append((seconds, action))
         return self
 
@@ -89,7 +89,12 @@ class Stage:
 
     def run(self, seconds: float) -> Outcome:
         """Play for so many virtual seconds on a loop of its own; for synchronous tests."""
-        return run(self.play(seconds))
+
+        async def main() -> Outcome:
+            asyncio.get_running_loop().set_exception_handler(self._unhandled)
+            return await self.play(seconds)
+
+        return run(main())
 
     async def play(self, seconds: float) -> Outcome:
         """Play on the running loop (virtual, or this takes `seconds` for real), then close."""
@@ -108,9 +113,10 @@ class Stage:
         loop = asyncio.get_running_loop()
         origin = loop.time()
         self._build(origin)
-        actions = [asyncio.create_task(self._act(at, action)) for at, action in self._actions]
+        actions: list[asyncio.Task[None]] = []
         try:
             await self.session.start(self._make_agent())
+            actions += [asyncio.create_task(self._act(at, act)) for at, act in self._actions]
             await asyncio.sleep(origin + seconds - loop.time())
             self._recorder.outcome.chat_ctx = self.session.current_agent.chat_ctx.copy()
         finally:
@@ -125,6 +131,7 @@ class Stage:
             **self._options,
         )
         self._recorder.attach(self.session)
+        self.llm.on_request = self._recorder.on_request
         microphone = ScriptedAudioInput(self.user)
         microphone.start(origin)
         self.session.input.audio = microphone
@@ -132,7 +139,7 @@ class Stage:
         self.session.output.audio = self.output
 
     async def _act(self, at: float, action: Action) -> None:
-        await asyncio.sleep(at)
+        await asyncio.sleep(at - self.now)
         result = action(self)
         if inspect.isawaitable(result):
             await result
@@ -151,6 +158,11 @@ class Stage:
             await asyncio.gather(*actions)
         await asyncio.sleep(1.0)  # what ends by itself has ended
 
+    def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        # what the garbage collector finds has no place of its own on a timeline
+        if "never retrieved" not in context["message"] and not loop.is_closed():
+            self._recorder.unhandled(f"{context['message']} {context.get('exception') or ''}")
+
     def _collect(self, outcome: Outcome, before: set[asyncio.Task[Any]]) -> Outcome:
         left = asyncio.all_tasks() - before - {asyncio.current_task()}
         outcome.orphans = tuple(sorted(_name(task) for task in left))
@@ -159,15 +171,8 @@ class Stage:
             Heard(round(h.start - origin, 6), round(h.end - origin, 6), h.text)
             for h in self.output.heard
         ]
-        outcome.requests = self.llm.requests
         for heard in outcome.heard:
             self._recorder.add("heard", f"{heard.text!r} until {heard.end:.3f}", heard.start)
-        for request in outcome.requests:
-            request.at = round(request.at - origin, 6)
-            request.ended = None if request.ended is None else round(request.ended - origin, 6)
-            self._recorder.add("llm", f"request for {request.prompt}", request.at)
-            if request.ended is not None:
-                self._recorder.add("llm", request.outcome, request.ended)
         return outcome
 
 

@@ -1,0 +1,78 @@
+"""The failures exist: each scenario goes wrong on a stock `AgentSession`, always alike."""
+
+import pytest
+from livekit.agents import AgentSession
+
+from runtime.livekit.scenarios import CONTROLS, SCENARIOS, Scenario, scenario
+
+# For each scenario, words of the problem that must be found: the failure described, no other.
+FOUND = {
+    "S1": "before that turn is committed, while look_up runs",
+    "S1b": "the tool's result is never spoken",
+    "S12": "the answer 'It rains in Rome.' is never heard",
+    "S2.1": "the call book and its output are split",
+    "S2.2": "the call book and its output are split",
+    "S2.3": "does not show the result of book, which had ended",
+    "S2.4": "does not show what the user heard",
+    "S2.5": "does not show what the user heard",
+    "S2.6": "the call book and its output are split",
+    "S2.7": "does not show what the user heard",
+    "S2.8": "does not show what the user heard",
+    "S1d": "audio is heard from 7.90 to 8.92 s while the agent's state is 'thinking'",
+    "S3": "though no audio of that step was ever heard",
+    "S3b": "though no audio of that step was ever heard",
+    "S6b": "audio is heard from 3.00 to 6.12 s while the agent's state is 'thinking'",
+    "S4": "raises cannot schedule new speech",
+    "S4b": "not ['_Name -> TaskGroup', 'TaskGroup -> _Email']",
+    "S4c": "ends without ['TaskGroup -> _Front', 'assistant: All done, bye.']",
+    "S5": "the wait for the preamble returns as if it had been played",
+    "S5-say": "the wait for the preamble returns as if it had been played",
+    "S5-wait": "the wait for the preamble returns as if it had been played",
+    "S5-interrupt": "takes 5.000 s",
+    "S5-playing": "takes 5.000 s",
+    "S5-turn": "5.9 s after the user's words end",
+    "S5-task": "28.3 s after the task is opened",
+    "S5c": "is handed over at 10.70 s all the same",
+    "S6": "is in no history",
+    "S7": "is in no history",
+    "S13": "9.1 s after the turn is committed",
+}
+
+
+def test_every_scenario_has_its_failure_written_down() -> None:
+    """The table of expected failures and the scenarios are the same set, ids unique."""
+    assert [s.id for s in SCENARIOS] == list(FOUND)
+    assert len({s.id for s in (*SCENARIOS, *CONTROLS)}) == len(SCENARIOS) + len(CONTROLS)
+
+
+@pytest.mark.parametrize("failing", SCENARIOS, ids=lambda s: s.id)
+def test_stock_fails_as_described(failing: Scenario) -> None:
+    """Stock livekit-agents shows the very failure that the scenario is about."""
+    outcome = failing.play(AgentSession)
+    problems = failing.verdict(outcome)
+    assert any(FOUND[failing.id] in problem for problem in problems), (
+        f"{failing.id}: {problems}\n{outcome.timeline()}"
+    )
+
+
+@pytest.mark.parametrize("control", CONTROLS, ids=lambda s: s.id)
+def test_controls_go_right_on_stock(control: Scenario) -> None:
+    """What stock does right, the kit shows as right: its verdicts are no artefacts."""
+    outcome = control.play(AgentSession)
+    assert control.verdict(outcome) == [], outcome.timeline()
+
+
+@pytest.mark.parametrize("each", [*SCENARIOS, *CONTROLS], ids=lambda s: s.id)
+def test_three_runs_give_the_same_trace(each: Scenario) -> None:
+    """A scenario is deterministic to the microsecond and the order of events."""
+    first, *others = (each.play(AgentSession).trace() for _ in range(3))
+    assert len(first) > 5
+    for other in others:
+        assert other == first
+
+
+def test_an_unknown_scenario_names_the_known_ones() -> None:
+    """Looking up a scenario by a wrong id says which there are."""
+    assert scenario("S3").id == "S3"
+    with pytest.raises(KeyError, match="no scenario 'S99'; there are S1, S1b"):
+        scenario("S99")
