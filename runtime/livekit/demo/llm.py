@@ -93,8 +93,8 @@ class ScriptedLLM(llm.LLM[Literal["metrics_collected"]]):
         for item in reversed(chat_ctx.items):
             if isinstance(item, llm.FunctionCallOutput):
                 results.insert(0, item)
-            elif results:
-                break
+            elif results and not isinstance(item, llm.FunctionCall):
+                break  # the calls stand before or between their results
             elif isinstance(item, llm.ChatMessage) and item.role == "user":
                 text = item.text_content or ""
                 return text, self._reply_to(text)
