@@ -1,0 +1,84 @@
+"""Pictures of flows and of journals."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from fsm.errors import TurnfsmError, near
+from fsm.flow import Flow
+
+from .dot import chart_dot
+from .journal import Journal, JournalError, parse_journal, read_journal
+from .markdown import chart_markdown
+from .marks import Marks, configuration, trace
+from .mermaid import chart_mermaid
+from .model import build_chart
+from .png import to_png
+from .svg import chart_svg
+from .theme import Theme
+
+__all__ = [
+    "Format",
+    "Journal",
+    "JournalError",
+    "Marks",
+    "Theme",
+    "configuration",
+    "format_of",
+    "parse_journal",
+    "read_journal",
+    "render",
+    "to_png",
+    "trace",
+]
+
+Format = Literal["svg", "png", "mmd", "dot", "md"]
+
+
+def render(
+    flow: Flow,
+    format: Format = "svg",
+    *,
+    marks: Marks | None = None,
+    theme: Theme = "auto",
+    focus: bool = False,
+    width: int = 1600,
+) -> bytes:
+    """Draw a flow; the same flow gives the same bytes.
+
+    Args:
+        marks: What to show on top: `configuration` or `trace`.
+        theme: ``auto`` follows the reader's system (PNG: light).
+        focus: Fade what does not leave the marked state.
+        width: Pixels of a PNG.
+
+    Raises:
+        TurnfsmError: PNG is asked for and resvg-py is not installed.
+    """
+    chart = build_chart(flow, marks)
+    match format:
+        case "svg":
+            return chart_svg(chart, theme, focus).encode()
+        case "png":
+            still: Theme = "light" if theme == "auto" else theme
+            return to_png(chart_svg(chart, still, focus), width)
+        case "mmd":
+            return chart_mermaid(chart).encode()
+        case "dot":
+            return chart_dot(chart).encode()
+        case "md":
+            return chart_markdown(chart).encode()
+
+
+def format_of(path: str) -> Format:
+    """The format that a file's name asks for.
+
+    Raises:
+        TurnfsmError: There is no such format.
+    """
+    ending = path.rpartition(".")[2].lower() if "." in path else ""
+    for format in get_args(Format):
+        if ending == format:
+            return format  # type: ignore[no-any-return]
+    remedy = near(ending, get_args(Format))
+    raise TurnfsmError(f"{path}: cannot draw {'.' + ending if ending else 'that'}; {remedy}")

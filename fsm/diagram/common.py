@@ -1,0 +1,100 @@
+"""Rows that most states share: said once, with the states that are excepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from fsm.flow import Flow, Row, Transition
+
+__all__ = ["Shared", "SharedRows", "shared_rows"]
+
+_LEAST = 3  # fewer states share nothing worth a place of its own
+
+
+@attrs.frozen
+class Shared:
+    """One row of many states, or one refusal of many states (then without rows)."""
+
+    trigger: str
+    states: tuple[str, ...]
+    excepted: tuple[str, ...]
+    rows: tuple[Row, ...] = ()
+
+
+@attrs.frozen
+class SharedRows:
+    """All that is said once.
+
+    Attributes:
+        row_ids: The rows that need not stand in a card.
+        refusals: State and trigger of the refusals that need not.
+    """
+
+    entries: tuple[Shared, ...] = ()
+
+    @property
+    def row_ids(self) -> frozenset[str]:
+        return frozenset(row.id for entry in self.entries for row in entry.rows)
+
+    @property
+    def refusals(self) -> frozenset[tuple[str, str]]:
+        return frozenset(
+            (state, entry.trigger)
+            for entry in self.entries
+            if not entry.rows
+            for state in entry.states
+        )
+
+    def headings(self) -> Iterator[tuple[str, list[Shared]]]:
+        """The entries under the states that they speak of, no exceptions first."""
+        by_states: dict[tuple[str, ...], list[Shared]] = {}
+        for entry in sorted(self.entries, key=lambda e: len(e.excepted)):
+            by_states.setdefault(entry.excepted, []).append(entry)
+        for excepted, entries in by_states.items():
+            but = f" but {' and '.join(excepted)}" if excepted else ""
+            yield f"In every state{but}", entries
+
+
+def shared_rows(flow: Flow) -> SharedRows:
+    """What at least three states and at least three quarters of them have alike.
+
+    A trigger counts only with all of its alternatives, and only if it moves nothing: an edge is
+    never taken out of the picture.
+    """
+    live = tuple(name for name, state in flow.states.items() if not state.final)
+    return SharedRows((*_rows(flow, live), *_refusals(flow, live)))
+
+
+def _enough(states: list[str], live: tuple[str, ...]) -> bool:
+    return len(states) >= _LEAST and 4 * len(states) >= 3 * len(live)
+
+
+def _except(states: list[str], live: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in live if name not in states)
+
+
+def _rows(flow: Flow, live: tuple[str, ...]) -> Iterator[Shared]:
+    alike: dict[tuple[str, tuple[Transition, ...]], list[str]] = {}
+    for name in live:
+        for trigger, alternatives in flow.states[name].on.items():
+            if all(body.dest is None for body in alternatives):
+                alike.setdefault((trigger, alternatives), []).append(name)
+    for (trigger, alternatives), states in alike.items():
+        if not _enough(states, live):
+            continue
+        table = {row.id: row for name in states for row in flow.rows(name)}
+        for index in range(len(alternatives)):
+            rows = tuple(table[f"{name}.{trigger}.{index}"] for name in states)
+            yield Shared(trigger, tuple(states), _except(states, live), rows)
+
+
+def _refusals(flow: Flow, live: tuple[str, ...]) -> Iterator[Shared]:
+    refused: dict[str, list[str]] = {}
+    for name in live:
+        for trigger in flow.states[name].refuses:
+            refused.setdefault(trigger, []).append(name)
+    for trigger, states in refused.items():
+        if _enough(states, live):
+            yield Shared(trigger, tuple(states), _except(states, live))

@@ -1,0 +1,312 @@
+"""The spine: states in declared order down the middle, one box of text for each pair of states.
+
+Steps to the next state run down the spine. Skips forward run down the left, returns run up the
+right. On a side, all edges to one state share one lane, so a picture has fewer lanes than states.
+
+Nothing overlaps, by construction. A state owns a horizontal band. In its band the arrow into the
+state runs above the boxes of the edges that leave it; boxes have a column of their own beside the
+cards, lanes run outside that column; between cards and column is a gutter for the lines that go
+from a card to its boxes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from .geometry import (
+    PAD,
+    CardBox,
+    GroupBox,
+    Panel,
+    Picture,
+    Point,
+    Rect,
+    Rows,
+    card_height,
+    group_title,
+    lay_rows,
+    sentence_lines,
+    title_width,
+)
+from .legend import legend_runs
+from .metrics import text_width
+from .model import Card, Chart, Group
+from .text import FACES, LINE, Part, wrap
+
+__all__ = ["layout"]
+
+MARGIN = 24.0
+GUTTER = 34.0
+LANE = 16.0
+BAND_GAP = 40.0  # an arrow and the dot of the initial state fit in
+BOX_GAP = 12.0
+CHANNEL = 17.0  # from the top of a band to the arrow into its state
+TEXT_MAX = 300.0
+
+
+@attrs.frozen
+class _Box:
+    """A group with its rows, before it has a place."""
+
+    group: Group
+    rows: Rows
+    w: float
+    h: float
+
+
+def _box(group: Group) -> _Box:
+    rows = lay_rows(((Part((), group_title(group)),), *group.items), TEXT_MAX)
+    return _Box(group, rows, rows.width + 2 * PAD - 4, LINE * rows.lines + 12)
+
+
+@attrs.frozen
+class _Side:
+    """The boxes of one side, by the index of their source, and the lane of each dest."""
+
+    boxes: dict[int, list[_Box]]
+    dests: frozenset[int]
+
+    @property
+    def column(self) -> float:
+        """The width of the widest box."""
+        return max((box.w for stack in self.boxes.values() for box in stack), default=0.0)
+
+    def stack_height(self, index: int) -> float:
+        """From the top of the band to below the last box."""
+        stack = self.boxes.get(index, [])
+        top = self.stack_top(index)
+        return top + sum(box.h + BOX_GAP for box in stack) - BOX_GAP if stack else top
+
+    def stack_top(self, index: int) -> float:
+        """Where the first box begins: below the arrow into the state, if there is one."""
+        return CHANNEL + 12 if index in self.dests else 2.0
+
+
+class _Spine:
+    def __init__(self, chart: Chart) -> None:
+        self.chart = chart
+        self.index = {card.state: i for i, card in enumerate(chart.cards)}
+        self.straight: dict[int, _Box] = {}
+        left: dict[int, list[_Box]] = {}
+        right: dict[int, list[_Box]] = {}
+        for group in chart.groups:
+            i, j = self.index[group.source], self.index[group.dest]
+            if j == i + 1:
+                self.straight[i] = _box(group)
+            else:
+                (left if j > i else right).setdefault(i, []).append(_box(group))
+        self.left, self.right = self._side(left), self._side(right)
+
+    def _side(self, boxes: dict[int, list[_Box]]) -> _Side:
+        for stack in boxes.values():
+            stack.sort(key=lambda box: self.index[box.group.dest])
+        dests = frozenset(self.index[box.group.dest] for s in boxes.values() for box in s)
+        return _Side(boxes, dests)
+
+    def picture(self) -> Picture:
+        self.card_width = self._card_width()
+        head = self._header()
+        self._bands(head)
+        left_lanes = self._lanes(self.left)
+        right_lanes = self._lanes(self.right)
+        self.x = MARGIN + self._side_width(self.left, left_lanes)
+        right = self.x + self.card_width + self._side_width(self.right, right_lanes)
+        self.width = max(right + MARGIN, 560.0)
+        cards = [self._card(i, card) for i, card in enumerate(self.chart.cards)]
+        groups = [self._straight(i, box) for i, box in self.straight.items()]
+        groups += self._sided(self.left, left_lanes, -1)
+        groups += self._sided(self.right, right_lanes, 1)
+        return self._finish(cards, groups)
+
+    def _card_width(self) -> float:
+        cards = (*self.chart.cards, *self.chart.finals)
+        widths = [lay_rows(card.items, TEXT_MAX).width for card in cards]
+        widths += [title_width(card) for card in cards]
+        widths += [box.w - 2 * PAD for box in self.straight.values()]
+        return max([*widths, 220.0]) + 2 * PAD
+
+    def _side_width(self, side: _Side, lanes: dict[int, int]) -> float:
+        if not side.boxes:
+            return 0.0
+        return GUTTER + side.column + LANE * (max(lanes.values()) + 1.5)
+
+    # the vertical places
+
+    def _header(self) -> float:
+        return MARGIN + 30
+
+    def _bands(self, top: float) -> None:
+        self.tops: list[float] = []
+        self.heights: list[float] = []
+        y = 0.0
+        for i, card in enumerate(self.chart.cards):
+            self.tops.append(y)
+            inner = self.card_width - 2 * PAD
+            height = card_height(sentence_lines(card, inner), lay_rows(card.items, inner))
+            self.heights.append(max(height, CHANNEL + 44))
+            y += max(self._center(i), self.left.stack_height(i), self.right.stack_height(i))
+            y += BAND_GAP
+        self.bottom = y - BAND_GAP
+
+    def _center(self, i: int) -> float:
+        box = self.straight.get(i)
+        return self.heights[i] + (box.h + 22 if box else 0)
+
+    def _band_end(self, i: int) -> float:
+        return self.tops[i + 1] if i + 1 < len(self.tops) else self.bottom
+
+    # the lanes
+
+    def _lanes(self, side: _Side) -> dict[int, int]:
+        """Dest to lane, counted from the inside; lanes are shared where spans are apart."""
+        spans = {d: self._span(side, d) for d in side.dests}
+        lanes: dict[int, int] = {}
+        for dest in sorted(spans, key=lambda d: (spans[d][1] - spans[d][0], d)):
+            lane = 0
+            while any(lanes[o] == lane and _meet(spans[o], spans[dest]) for o in lanes):
+                lane += 1
+            lanes[dest] = lane
+        return lanes
+
+    def _span(self, side: _Side, dest: int) -> tuple[float, float]:
+        ends = [self.tops[dest] + CHANNEL]
+        for source, stack in side.boxes.items():
+            for box, y in self._stack(side, source, stack):
+                if self.index[box.group.dest] == dest:
+                    ends.append(y + _EXIT)
+        return min(ends), max(ends)
+
+    def _stack(self, side: _Side, i: int, stack: list[_Box]) -> list[tuple[_Box, float]]:
+        y, placed = self.tops[i] + side.stack_top(i), []
+        for box in stack:
+            placed.append((box, y))
+            y += box.h + BOX_GAP
+        return placed
+
+    # the places of all
+
+    def _card(self, i: int, card: Card) -> CardBox:
+        rect = Rect(self.x, self.tops[i], self.card_width, self.heights[i])
+        return _card_box(card, rect, card.state == self.chart.flow.initial)
+
+    def _straight(self, i: int, box: _Box) -> GroupBox:
+        middle = self.x + self.card_width / 2
+        start, end = self.tops[i] + self.heights[i], self._band_end(i)
+        y = start + (end - start - box.h) / 2 - 4
+        rect = Rect(middle - box.w / 2, y, box.w, box.h)
+        out = ((middle, start), (middle, rect.y))
+        return GroupBox(box.group, rect, box.rows, out, ((middle, rect.bottom), (middle, end)))
+
+    def _sided(self, side: _Side, lanes: dict[int, int], sign: int) -> list[GroupBox]:
+        return [
+            self._beside(side, lanes, sign, i, box, y)
+            for i, stack in sorted(side.boxes.items())
+            for box, y in self._stack(side, i, stack)
+        ]
+
+    def _beside(
+        self, side: _Side, lanes: dict[int, int], sign: int, i: int, box: _Box, y: float
+    ) -> GroupBox:
+        edge = self.x if sign < 0 else self.x + self.card_width
+        near = edge + sign * GUTTER
+        far = near + sign * box.w
+        rail = edge + sign * GUTTER * 0.45
+        dest = self.index[box.group.dest]
+        lane = near + sign * (side.column + LANE * (lanes[dest] + 1))
+        leave = self.tops[i] + side.stack_top(i) + _EXIT
+        here, arrive = y + _EXIT, self.tops[dest] + CHANNEL
+        out = _bend((edge, leave), (rail, leave), (rail, here), (near, here))
+        into = _bend((far, here), (lane, here), (lane, arrive), (edge, arrive))
+        rect = Rect(min(near, far), y, box.w, box.h)
+        return GroupBox(box.group, rect, box.rows, out, into)
+
+    # what stands above and below
+
+    def _finish(self, cards: list[CardBox], groups: list[GroupBox]) -> Picture:
+        inner = self.width - 2 * MARGIN
+        subtitle = tuple(wrap(self.chart.flow.is_, FACES["guard"], inner))
+        y = MARGIN + 24 + 18 * len(subtitle) + 10
+        panel, y = self._panel(y, inner)
+        y += 28
+        cards = [attrs.evolve(card, rect=_down(card.rect, y)) for card in cards]
+        groups = [_shift(group, y) for group in groups]
+        y += self.bottom
+        finals, y = self._finals(y)
+        legend = legend_runs(self.chart, inner)
+        lines = sum(runs[-1].line + 1 for runs in legend)
+        return Picture(
+            width=self.width,
+            height=y + 34 + lines * LINE + MARGIN - 8,
+            title=self.chart.flow.name,
+            subtitle=subtitle,
+            common=panel,
+            cards=(*cards, *finals),
+            groups=tuple(groups),
+            legend=legend,
+            legend_at=(MARGIN, y + 34),
+        )
+
+    def _panel(self, y: float, inner: float) -> tuple[Panel | None, float]:
+        if not self.chart.common:
+            return None, y
+        headings = [text_width(heading, FACES["quiet"]) for heading, _ in self.chart.common]
+        indent = PAD + max(headings) + 20
+        sections, height = [], 8.0
+        for heading, items in self.chart.common:
+            rows = lay_rows(items, inner - indent - PAD)
+            sections.append((heading, rows))
+            height += LINE * rows.lines + 6
+        rect = Rect(MARGIN, y, inner, height + 4)
+        return Panel(rect, MARGIN + indent, tuple(sections)), rect.bottom
+
+    def _finals(self, y: float) -> tuple[list[CardBox], float]:
+        boxes = []
+        for card in self.chart.finals:
+            inner = self.card_width - 2 * PAD
+            height = card_height(sentence_lines(card, inner), lay_rows(card.items, inner))
+            rect = Rect(self.x, y + 22, self.card_width, height)
+            boxes.append(_card_box(card, rect, card.state == self.chart.flow.initial))
+            y = rect.bottom
+        return boxes, y
+
+
+_EXIT = 6 + LINE / 2
+"""From the top of a box to the line that enters and leaves it: the middle of its first row."""
+
+
+def _card_box(card: Card, rect: Rect, initial: bool) -> CardBox:
+    inner = rect.w - 2 * PAD
+    return CardBox(card, rect, sentence_lines(card, inner), lay_rows(card.items, inner), initial)
+
+
+def _bend(*points: Point) -> tuple[Point, ...]:
+    """The points without those that repeat the one before."""
+    kept = [points[0]]
+    for point in points[1:]:
+        if point != kept[-1]:
+            kept.append(point)
+    if len(kept) == 4 and kept[0][1] == kept[3][1]:
+        return (kept[0], kept[3])
+    return tuple(kept)
+
+
+def _meet(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return one[0] < other[1] + LANE and other[0] < one[1] + LANE
+
+
+def _down(rect: Rect, y: float) -> Rect:
+    return attrs.evolve(rect, y=rect.y + y)
+
+
+def _shift(box: GroupBox, y: float) -> GroupBox:
+    def moved(points: Sequence[Point]) -> tuple[Point, ...]:
+        return tuple((px, py + y) for px, py in points)
+
+    return attrs.evolve(box, rect=_down(box.rect, y), out=moved(box.out), into=moved(box.into))
+
+
+def layout(chart: Chart) -> Picture:
+    """Give everything in a chart its place."""
+    return _Spine(chart).picture()

@@ -1,0 +1,47 @@
+"""The line below a picture that says how to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .model import Chart
+from .text import Part, Run, Token, extent, flow_parts
+
+__all__ = ["legend_runs"]
+
+
+_GAP = Part((), (Token("   ·   ", "quiet"),))
+
+
+def legend_runs(chart: Chart, width: float) -> tuple[tuple[Run, ...], ...]:
+    """Only what the picture has is explained."""
+    lines: list[list[Part]] = []
+    for tokens in _entries(chart):
+        entry = Part((), tokens)
+        longer = [*lines[-1], _GAP, entry] if lines else [entry]
+        if lines and extent(flow_parts(longer, 1e9)) <= width:
+            lines[-1] = longer
+        else:
+            lines.append([entry])
+    return tuple(flow_parts(line, width) for line in lines)
+
+
+def _entries(chart: Chart) -> Iterator[tuple[Token, ...]]:
+    rows = list(chart.flow.rows())
+    yield _entry(Token("trigger", "trigger"), "it arrives")
+    if any(row.transition.conditions or row.transition.unless for row in rows):
+        yield _entry(Token("[guard]", "guard"), "and these facts hold")
+    if any(row.index for row in rows):
+        yield _entry(Token("else", "quiet"), "if no earlier row of this trigger was taken")
+    if any(row.transition.actions for row in rows):
+        yield _entry(Token("/ action", "action"), "then this is done")
+    if any(row.timer for row in rows):
+        yield _entry(Token("after 2 s timer", "timer"), "counted from entry; dashed if alone")
+    if any(row.dest == row.source and not row.internal for row in rows):
+        yield _entry(Token("↻", "dest"), "enters the state again, timers start anew")
+    if any(state.refuses for state in chart.flow.states.values()):
+        yield _entry(Token("refused", "refused"), "answered with a refusal")
+
+
+def _entry(sample: Token, meaning: str) -> tuple[Token, ...]:
+    return (sample, Token(meaning, "quiet"))

@@ -1,0 +1,52 @@
+"""A flow as Markdown: its sentences, its Mermaid picture and its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsm.flow import Row
+
+from .mermaid import chart_mermaid
+from .model import Chart
+
+__all__ = ["chart_markdown"]
+
+
+def chart_markdown(chart: Chart) -> str:
+    """Write a chart as a page that GitHub shows with its picture."""
+    return "\n".join(_lines(chart)) + "\n"
+
+
+def _lines(chart: Chart) -> Iterator[str]:
+    flow = chart.flow
+    yield from (f"# {_safe(flow.name)}", "", _safe(flow.is_), "")
+    yield from ("```mermaid", chart_mermaid(chart).rstrip(), "```", "")
+    for name, state in flow.states.items():
+        yield from (f"## {_safe(name)}", "", _safe(state.is_), "")
+        rows = list(flow.rows(name))
+        if rows:
+            yield "| trigger | guard | leads to | actions |"
+            yield "| --- | --- | --- | --- |"
+            yield from (_row(chart, row) for row in rows)
+            yield ""
+        if state.refuses:
+            refused = ", ".join(f"~~`{_safe(trigger)}`~~" for trigger in state.refuses)
+            yield from (f"Refuses {refused}.", "")
+
+
+def _row(chart: Chart, row: Row) -> str:
+    body = row.transition
+    seconds = chart.flow.timers.get(row.trigger)
+    name = f"`{_safe(row.trigger)}`"
+    trigger = f"*after {seconds:g} s* {name}" if row.timer and seconds is not None else name
+    trigger += " else" if row.index else ""
+    guard = ", ".join([*body.conditions, *(f"not {fact}" for fact in body.unless)])
+    dest = "stays" if row.internal else f"**{_safe(row.dest)}**"
+    cells = (trigger, _safe(guard), dest, _safe(", ".join(body.actions)))
+    return "| " + " | ".join(cells) + " |"
+
+
+def _safe(text: str) -> str:
+    for special in ("\\", "|", "<", ">", "*", "~", "`"):
+        text = text.replace(special, f"\\{special}")
+    return text.replace("\n", " ")

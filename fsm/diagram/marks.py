@@ -1,0 +1,81 @@
+"""What is shown on top of a flow: a configuration, or what a conversation did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from fsm.errors import UnknownName
+from fsm.flow import Flow
+from fsm.machine import Machine
+
+from .journal import Journal
+
+__all__ = ["Marks", "configuration", "trace"]
+
+
+@attrs.frozen
+class Marks:
+    """What to show on top of a flow.
+
+    Attributes:
+        state: The state that is held.
+        facts: The facts that are true in it.
+        rows: Row id to ``live`` (its guard holds now) or ``held`` (it does not).
+        taken: Row id to how often it was taken.
+        refused: State and trigger to how often it was refused there.
+        visits: State to how often it was entered.
+    """
+
+    state: str | None = None
+    facts: tuple[str, ...] = ()
+    rows: Mapping[str, str] = attrs.field(factory=dict)
+    taken: Mapping[str, int] | None = None
+    refused: Mapping[tuple[str, str], int] = attrs.field(factory=dict)
+    visits: Mapping[str, int] = attrs.field(factory=dict)
+
+
+def configuration(flow: Flow, state: str, facts: Iterable[str] = ()) -> Marks:
+    """Mark a state, and by its facts what would be taken now.
+
+    Raises:
+        UnknownName: The flow has no such state or fact.
+    """
+    machine = Machine(flow)
+    machine.restore(state, facts)
+    rows = {}
+    for row in flow.rows(state):
+        verdict = machine.ask(row.trigger)
+        taken = bool(verdict) and getattr(verdict, "row", None) == row.id
+        rows[row.id] = "live" if taken else "held"
+    names = machine.program.names(machine.facts)
+    return Marks(state=state, facts=names, rows=rows)
+
+
+def trace(flow: Flow, journal: Journal) -> Marks:
+    """Count what a journal took, entered and refused.
+
+    Raises:
+        UnknownName: The journal names a state or a row that the flow does not have.
+    """
+    taken: Counter[str] = Counter()
+    refused: Counter[tuple[str, str]] = Counter()
+    visits: Counter[str] = Counter([journal.initial or flow.initial])
+    known = {row.id for row in flow.rows()}
+    for record in journal.events:
+        _must_know("state", record.state, flow, flow.states)
+        if record.row is not None:
+            _must_know("row", record.row, flow, known)
+            taken[record.row] += 1
+        if not record.taken:
+            refused[record.state, record.trigger] += 1
+        elif record.entered:
+            visits[record.dest] += 1
+    return Marks(taken=taken, refused=refused, visits=visits)
+
+
+def _must_know(what: str, name: str, flow: Flow, known: Iterable[str]) -> None:
+    if name not in (names := set(known)):
+        raise UnknownName(f"{what} of the journal", name, flow.name, names)

@@ -1,0 +1,263 @@
+"""A picture of a flow as SVG: the same bytes for the same flow, everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+
+from .geometry import PAD, TITLE, CardBox, GroupBox, Panel, Picture, Point, Rect, Rows
+from .layout import layout
+from .metrics import text_width
+from .model import Chart, Item
+from .text import FACES, LINE, Run, times
+from .theme import Theme, style
+
+__all__ = ["chart_svg"]
+
+_RULES = """
+.tf text{font:12px Inter,"Helvetica Neue",Helvetica,Arial,"DejaVu Sans",sans-serif;white-space:pre}
+.tf text{fill:@ink}
+.tf .trigger,.tf .dest,.tf .badge,.tf .title,.tf .heading{font-weight:600}
+.tf .timer{font-style:italic;fill:@timer}
+.tf .guard{fill:@guard}
+.tf .action,.tf .quiet,.tf .small{fill:@quiet}
+.tf .refused{fill:@refused;text-decoration:line-through}
+.tf .badge{fill:@accent}
+.tf .small{font-size:11px}
+.tf .title{font-size:15px}
+.tf .heading{font-size:22px}
+.tf .paper{fill:@paper}
+.tf .card{fill:@card;stroke-width:2}
+.tf .box{fill:@box;stroke-width:1}
+.tf .panel{fill:@box;stroke:@line}
+.tf .rule{stroke:@line;fill:none}
+.tf .halo{stroke:@paper;stroke-width:5;fill:none}
+.tf .edge{stroke-width:1.6;fill:none;stroke-linejoin:round}
+.tf .out{stroke-width:1.2;opacity:.75}
+.tf .timers .edge{stroke-dasharray:6 4}
+.tf .final .card{stroke-width:4}
+.tf .current .card{fill:@held;stroke:@accent;stroke-width:4}
+.tf .away,.tf .aside{opacity:.16}
+.tf .untaken{opacity:.38}
+.tf g .held text{opacity:.5}
+.tf .live>text.trigger,.tf .live>text.timer{fill:@accent}
+.tf .taken>.edge{stroke-width:3}
+"""
+
+
+def chart_svg(chart: Chart, theme: Theme = "auto", focus: bool = False) -> str:
+    """Draw a chart.
+
+    Args:
+        theme: ``auto`` follows the reader's system, where the reader can.
+        focus: Fade what does not leave the marked state.
+    """
+    return _Writer(chart, layout(chart), theme, focus).write()
+
+
+class _Writer:
+    def __init__(self, chart: Chart, picture: Picture, theme: Theme, focus: bool) -> None:
+        self.chart, self.picture, self.theme = chart, picture, theme
+        self.colors = {name: i % 12 for i, name in enumerate(chart.flow.states)}
+        self.focus = focus and chart.marks.state is not None
+
+    def write(self) -> str:
+        p, flow = self.picture, self.chart.flow
+        size = f'{number(p.width)}" height="{number(p.height)}'
+        view = f"0 0 {number(p.width)} {number(p.height)}"
+        lines = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="tf" id="flow-{attr(flow.name)}" '
+            f'width="{size}" viewBox="{view}" role="img">',
+            f"<title>{escape(flow.name)}</title><desc>{escape(flow.is_)}</desc>",
+            f"<style>{style(_RULES, self.theme, len(flow.states))}</style>",
+            '<rect class="paper" width="100%" height="100%"/>',
+            *self._header(),
+            *self._panel(p.common),
+            *self._edges(),
+            *(line for box in p.groups for line in self._group(box)),
+            *(line for box in p.cards for line in self._card(box)),
+            *self._legend(),
+            "</svg>",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _header(self) -> Iterator[str]:
+        p = self.picture
+        x = p.legend_at[0]
+        yield text(x, 42, p.title, "heading")
+        for index, line in enumerate(p.subtitle):
+            yield text(x, 66 + 18 * index, line, "quiet")
+
+    def _panel(self, panel: Panel | None) -> Iterator[str]:
+        if panel is None:
+            return
+        yield '<g id="common">' + rect(panel.rect, "panel", 8)
+        y = panel.rect.y + 8
+        for heading, rows in panel.sections:
+            yield text(panel.rect.x + PAD, y + 13, heading, "quiet")
+            yield from self._rows(rows, panel.rows_x, y, {})
+            y += LINE * rows.lines + 6
+        yield "</g>"
+
+    # edges: lines first, so that no line crosses a text
+
+    def _edges(self) -> Iterator[str]:
+        for box in self.picture.groups:
+            group = box.group
+            names = ["line", *self._group_marks(box)]
+            yield f'<g id="edge-{attr(group.source)}--{attr(group.dest)}"{classes(names)}>'
+            yield path(box.out, f"edge out l{self.colors[group.source]}")
+            yield path(box.into, f"edge l{self.colors[group.dest]}")
+            yield arrow(box.into, f"s{self.colors[group.dest]}") + "</g>"
+
+    def _group_marks(self, box: GroupBox) -> list[str]:
+        marks = [m for m in box.group.marks if m != "away" or self.focus]
+        return (["timers"] if box.group.timers_only else []) + marks
+
+    def _group(self, box: GroupBox) -> Iterator[str]:
+        group, r = box.group, box.rect
+        names = self._group_marks(box)
+        yield f'<g id="label-{attr(group.source)}--{attr(group.dest)}"{classes(names)}>'
+        yield rect(r, f"box l{self.colors[group.dest]}", 6)
+        dest = {"dest": f"dest s{self.colors[group.dest]}"}
+        yield from self._rows(box.rows, r.x + PAD - 2, r.y + 6, dest)
+        yield "</g>"
+
+    # cards
+
+    def _card(self, box: CardBox) -> Iterator[str]:
+        card, r = box.card, box.rect
+        color = self.colors[card.state]
+        yield f'<g id="state-{attr(card.state)}"{classes(self._card_marks(box))}>'
+        if box.initial:
+            yield from self._initial(r, color)
+        yield rect(r, f"card l{color}", 10)
+        yield f'<circle class="s{color}" cx="{number(r.x + 17)}" cy="{number(r.y + 19)}" r="5"/>'
+        yield text(r.x + 30, r.y + 24, card.state, "title")
+        if card.visits is not None:
+            badge = times(card.visits)
+            x = r.right - PAD - text_width(badge, FACES["badge"])
+            yield text(x, r.y + 24, badge, "badge")
+        y = r.y + TITLE + 4
+        for line in box.sentence:
+            yield text(r.x + PAD, y + 11, line, "small")
+            y += 15
+        if box.rows.lines:
+            line = f"M{number(r.x + PAD)} {number(y + 4)}H{number(r.right - PAD)}"
+            yield f'<path class="rule" d="{line}"/>'
+            yield from self._rows(box.rows, r.x + PAD, y + 5, {"dest": f"dest s{color}"})
+        yield "</g>"
+
+    def _card_marks(self, box: CardBox) -> list[str]:
+        marks, state = self.chart.marks, box.card.state
+        names = ["final"] if self.chart.flow.states[state].final else []
+        if marks.state == state:
+            names.append("current")
+        elif self.focus and not self._near(state):
+            names.append("aside")
+        return names
+
+    def _near(self, state: str) -> bool:
+        return any(g.dest == state for g in self.chart.groups if "live" in g.marks)
+
+    def _initial(self, r: Rect, color: int) -> Iterator[str]:
+        x, y = r.x + 17, r.y - 20
+        yield f'<circle class="s{color}" cx="{number(x)}" cy="{number(y)}" r="5"/>'
+        line = ((x, y), (x, r.y - 1))
+        yield path(line, f"edge l{color}") + arrow(line, f"s{color}")
+
+    # rows
+
+    def _rows(self, rows: Rows, x: float, y: float, names: dict[str, str]) -> Iterator[str]:
+        for item, line, runs in rows.items:
+            yield self._item(item, runs, x, y + LINE * line, names)
+
+    def _item(
+        self, item: Item, runs: Sequence[Run], x: float, y: float, names: dict[str, str]
+    ) -> str:
+        out = []
+        for index, part in enumerate(item):
+            out += [f'<g id="{attr(i)}">' for i in part.ids[:-1]]
+            own = f' id="{attr(part.ids[-1])}"' if part.ids else ""
+            out.append(f"<g{own}{classes(part.marks)}>")
+            out += [f"<title>{escape(part.tip)}</title>"] if part.tip else []
+            for run in runs:
+                if run.part == index:
+                    kind = names.get(run.kind, run.kind)
+                    baseline = y + LINE * run.line + 13
+                    out.append(text(x + run.x, baseline, run.text, kind, run.width))
+            out.append("</g>" * max(1, len(part.ids)))
+        return "".join(out)
+
+    def _legend(self) -> Iterator[str]:
+        x, y = self.picture.legend_at
+        yield '<g id="legend">'
+        for runs in self.picture.legend:
+            for run in runs:
+                yield text(x + run.x, y + LINE * run.line, run.text, run.kind, run.width)
+            y += LINE * (runs[-1].line + 1)
+        yield "</g>"
+
+
+def number(value: float) -> str:
+    """At most one decimal, none when it is whole."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def attr(value: str) -> str:
+    """Text for an attribute; spaces cannot stand in an id."""
+    return escape(value.replace(" ", "_"))
+
+
+def classes(names: Iterable[str]) -> str:
+    """The class attribute, or nothing."""
+    joined = " ".join(names)
+    return f' class="{joined}"' if joined else ""
+
+
+def rect(r: Rect, name: str, radius: float) -> str:
+    """A box with round corners."""
+    place = f'x="{number(r.x)}" y="{number(r.y)}" width="{number(r.w)}" height="{number(r.h)}"'
+    return f'<rect class="{name}" {place} rx="{number(radius)}"/>'
+
+
+def text(x: float, y: float, words: str, kind: str, width: float | None = None) -> str:
+    """A line of text that is as wide as in our fonts, whatever fonts the reader has."""
+    w = text_width(words, FACES[kind.split()[0]]) if width is None else width
+    place = f'x="{number(x)}" y="{number(y)}" textLength="{number(w)}"'
+    fit = ' lengthAdjust="spacingAndGlyphs"'
+    return f'<text class="{kind}" {place}{fit}>{escape(words)}</text>'
+
+
+def path(points: Sequence[Point], name: str) -> str:
+    """A line with round corners."""
+    first, *rest = points
+    d = [f"M{number(first[0])} {number(first[1])}"]
+    for index, corner in enumerate(rest[:-1]):
+        before, after = points[index], rest[index + 1]
+        radius = min(8.0, _length(before, corner) / 2, _length(corner, after) / 2)
+        a, b = _toward(corner, before, radius), _toward(corner, after, radius)
+        d.append(f"L{number(a[0])} {number(a[1])}")
+        d.append(f"Q{number(corner[0])} {number(corner[1])} {number(b[0])} {number(b[1])}")
+    d.append(f"L{number(rest[-1][0])} {number(rest[-1][1])}")
+    return f'<path class="{name}" d="{"".join(d)}"/>'
+
+
+def arrow(points: Sequence[Point], name: str) -> str:
+    """The head at the end of a line."""
+    tip, before = points[-1], points[-2]
+    a = _toward(tip, before, 10)
+    dx, dy = (tip[1] - a[1]) * 0.45, (tip[0] - a[0]) * 0.45
+    corners = (tip, (a[0] + dx, a[1] + dy), (a[0] - dx, a[1] - dy))
+    d = "L".join(f"{number(x)} {number(y)}" for x, y in corners)
+    return f'<path class="{name}" d="M{d}Z"/>'
+
+
+def _length(a: Point, b: Point) -> float:
+    return abs(a[0] - b[0]) + abs(a[1] - b[1])
+
+
+def _toward(start: Point, end: Point, by: float) -> Point:
+    span = _length(start, end) or 1.0
+    share = by / span
+    return start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share

@@ -1,0 +1,71 @@
+"""`turnfsm render`: a flow as a picture."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from runtime.cli._files import write_whole
+
+if TYPE_CHECKING:
+    from fsm import Flow
+    from fsm.diagram import Marks
+
+__all__ = ["render"]
+
+
+class Theme(StrEnum):
+    """The colours of a picture."""
+
+    auto = "auto"
+    light = "light"
+    dark = "dark"
+
+
+def render(
+    flow: Annotated[str, typer.Argument(help="A shipped flow or a .yaml file.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="FILE.svg, .png, .mmd, .dot or .md.")
+    ],
+    state: Annotated[str | None, typer.Option(help="Highlight this state.")] = None,
+    facts: Annotated[
+        str, typer.Option(help="The facts that are true in it, separated by commas.")
+    ] = "",
+    focus: Annotated[
+        bool, typer.Option("--focus", help="Fade what does not leave the state.")
+    ] = False,
+    trace: Annotated[
+        Path | None, typer.Option(help="Colour what this journal took, and how often.")
+    ] = None,
+    theme: Annotated[Theme, typer.Option(help="auto: as the reader's system.")] = Theme.auto,
+    width: Annotated[int, typer.Option(min=200, max=10_000, help="Pixels of a PNG.")] = 1600,
+) -> None:
+    """Draw a flow as SVG, PNG, Mermaid, DOT or Markdown."""
+    from fsm import load_flow
+    from fsm.diagram import format_of
+    from fsm.diagram import render as draw
+
+    format = format_of(str(output))
+    loaded = load_flow(flow)
+    marks = _marks(loaded, state, facts, focus, trace)
+    data = draw(loaded, format, marks=marks, theme=theme.value, focus=focus, width=width)
+    write_whole(output, data)
+
+
+def _marks(
+    flow: Flow, state: str | None, facts: str, focus: bool, journal: Path | None
+) -> Marks | None:
+    from fsm.diagram import configuration, read_journal, trace
+
+    if journal is not None:
+        if state is not None:
+            raise typer.BadParameter("give --state or --trace, not both")
+        return trace(flow, read_journal(journal))
+    if state is None:
+        if facts or focus:
+            raise typer.BadParameter("--facts and --focus need --state")
+        return None
+    return configuration(flow, state, [f.strip() for f in facts.split(",") if f.strip()])
