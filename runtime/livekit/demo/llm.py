@@ -17,7 +17,7 @@ from livekit.agents.types import (
 from .pace import Pace
 from .words import words
 
-__all__ = ["Request", "Rule", "ScriptedLLM"]
+__all__ = ["Request", "Rule", "RuleLLM"]
 
 
 @frozen
@@ -41,7 +41,7 @@ class Request:
     reply: str  # the text, and the tool's name in brackets
 
 
-class ScriptedLLM(llm.LLM[Literal["metrics_collected"]]):
+class RuleLLM(llm.LLM[Literal["metrics_collected"]]):
     """Replies by the first rule that matches the last user message, or answers the last results.
 
     It has no memory and no side effects but the list of requests, so that a speculative call
@@ -117,7 +117,7 @@ class ScriptedLLM(llm.LLM[Literal["metrics_collected"]]):
 class _ScriptedStream(llm.LLMStream):
     def __init__(
         self,
-        model: ScriptedLLM,
+        model: RuleLLM,
         chat_ctx: llm.ChatContext,
         tools: list[llm.Tool],
         conn_options: APIConnectOptions,

@@ -6,7 +6,7 @@ from typing import Any, Self
 from livekit.agents import AgentSession, inference
 
 from .audio import WavInput, WavOutput
-from .llm import ScriptedLLM
+from .llm import RuleLLM
 from .pace import Pace
 from .script import FALLBACK, IGNORED, RULES, Line
 from .speech import UserVoice, recording
@@ -31,7 +31,7 @@ class AudioStack:
         self.pace = pace
         self.transcriber = transcriber
         self.stt = MoonshineSTT(transcriber, ignore=IGNORED)
-        self.llm = ScriptedLLM(RULES, fallback=FALLBACK, pace=pace)
+        self.llm = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
         self.tts = PiperTTS(voice)
         self.input = WavInput(pace)
         self.output = WavOutput(pace, rate=voice.rate, words_in=self.tts.words_in)

@@ -7,13 +7,13 @@ from livekit.agents import AgentSession, ToolExecutionUpdatedEvent
 from .pace import Pace
 from .script import Cue, Line, When
 
-__all__ = ["Loudspeaker", "Stage"]
+__all__ = ["Loudspeaker", "Prompter"]
 
 _LOOK = 0.05  # seconds of conversation between two looks
 
 
 class Loudspeaker(Protocol):
-    """What a stage needs of an audio output."""
+    """What a prompter needs of an audio output."""
 
     @property
     def sounding(self) -> bool:
@@ -23,8 +23,8 @@ class Loudspeaker(Protocol):
         """Subscribe to an event of the output."""
 
 
-class Stage:
-    """What is going on in a session, as far as a cue can ask."""
+class Prompter:
+    """Watches a session for the situations that the cues of a script name."""
 
     def __init__(self, session: AgentSession[Any], output: Loudspeaker, pace: Pace) -> None:
         self._session = session
