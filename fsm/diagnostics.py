@@ -8,18 +8,21 @@ import attrs
 
 __all__ = ["Finding", "render_findings"]
 
+_WINDOW = 120
 
-@attrs.frozen(order=True)
+
+@attrs.frozen(order=False)
 class Finding:
-    """One problem of a flow.
+    """One problem of a flow. Findings sort by file and place.
 
     Attributes:
         line, column: Where, counted from 1 (column in characters).
         width: How many characters the caret underlines.
         message: What is wrong, one sentence without a full stop.
         remedy: What to write instead, or an empty string.
-        code: A stable identifier, for tools.
+        code: A stable identifier, for tools; `fsm.codes` says what each means.
         severity: ``error`` or ``warning``.
+        text: The whole line.
     """
 
     line: int
@@ -32,14 +35,50 @@ class Finding:
     file: str = "<flow>"
     text: str = ""
 
+    def __lt__(self, other: Finding) -> bool:
+        return self._order < other._order
+
+    @property
+    def _order(self) -> tuple[str, int, int, str, str]:
+        return self.file, self.line, self.column, self.code, self.message
+
+    @property
+    def place(self) -> str:
+        """``file:line:column``."""
+        return f"{self.file}:{self.line}:{self.column}"
+
     def render(self) -> str:
         """The finding as a compiler would print it: place, line, caret, remedy."""
-        head = f"{self.file}:{self.line}:{self.column}: {self.severity}: {self.message}"
+        head = f"{self.place}: {self.severity}: {self.message}"
         if not self.text.strip():
             return head + (f"\n  {self.remedy}" if self.remedy else "")
+        before, marked, after = self._window()
         gutter = f"{self.line:>5} | "
-        caret = " " * (len(gutter) - 2) + "| " + " " * (self.column - 1) + "^" * self.width
-        return f"{head}\n{gutter}{self.text}\n{caret}" + (f" {self.remedy}" if self.remedy else "")
+        caret = " " * (len(gutter) - 2) + "| " + _blank(before) + "^" * max(1, _cells(marked))
+        caret += f" {self.remedy}" if self.remedy else ""
+        return f"{head}\n{gutter}{before}{marked}{after}\n{caret}"
+
+    def _window(self) -> tuple[str, str, str]:
+        """The line around the caret in three parts; a terminal never gets a page of one line."""
+        text = "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in self.text)
+        start = self.column - 1
+        before, marked, after = text[:start], text[start:][: self.width], text[start + self.width :]
+        if len(text) > _WINDOW:
+            before = "..." + before[-50:] if len(before) > 50 else before
+            marked = marked[:50]
+            after = after[:20] + "..." if len(after) > 20 else after
+        return before, marked, after
+
+
+def _blank(text: str) -> str:
+    # A tab in the caret line is as wide as the one above it, whatever the terminal makes of it.
+    return "".join("\t" if c == "\t" else " " * _cells(c) for c in text)
+
+
+def _cells(text: str) -> int:
+    from rich.cells import cell_len  # only a file with findings pays for the import
+
+    return cell_len(text)
 
 
 def render_findings(findings: Iterable[Finding]) -> str:

@@ -10,6 +10,7 @@ TurnfsmError            whatever a user can cause and mend; the command prints i
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,17 +23,47 @@ __all__ = [
     "TurnfsmError",
     "UnknownName",
     "UnknownTrigger",
+    "closest",
     "near",
+    "quoted",
 ]
+
+_MOST_COMPARED = 300
+_MOST_LISTED = 12
+
+
+def quoted(word: object) -> str:
+    """A word as it stands in messages: in quotes, cut where it would fill the screen."""
+    text = str(word)
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def closest(word: object, known: Iterable[str]) -> str | None:
+    """The name that was probably meant."""
+    # Comparing is slow, and a file with this many names is no longer read by eye.
+    names = list(itertools.islice(known, _MOST_COMPARED))
+    if len(text := str(word)) > 60:
+        return None
+    folded = {name.casefold().replace("-", "_"): name for name in names}
+    if same := folded.get(text.casefold().replace("-", "_")):
+        return same
+    close = difflib.get_close_matches(text, names, 1, 0.6)
+    return close[0] if close else None
 
 
 def near(word: object, known: Iterable[str]) -> str:
     """A "did you mean" remedy, or what there is when nothing is near."""
     names = sorted(known)
-    close = difflib.get_close_matches(str(word), names, 1, 0.6)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return "there is: " + ", ".join(names) if names else "none is declared"
+    if meant := closest(word, names):
+        return f"did you mean {meant!r}?"
+    if not names:
+        return "none is declared"
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return "there is: " + ", ".join(map(_cut, names[:_MOST_LISTED])) + more
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= 60 else name[:57] + "..."
 
 
 class TurnfsmError(Exception):
@@ -57,7 +88,7 @@ class UnknownTrigger(TurnfsmError, LookupError):
     """A trigger that the flow declares nowhere; a typing error, never a refusal."""
 
     def __init__(self, trigger: str, flow: str, known: Iterable[str]) -> None:
-        super().__init__(f"flow {flow!r} has no trigger {trigger!r}; {near(trigger, known)}")
+        super().__init__(f"flow {flow!r} has no trigger {quoted(trigger)}; {near(trigger, known)}")
         self.trigger = trigger
 
 
@@ -65,7 +96,7 @@ class UnknownName(TurnfsmError, LookupError):
     """A state, fact, timer or action that the flow does not have."""
 
     def __init__(self, what: str, name: str, flow: str, known: Iterable[str]) -> None:
-        super().__init__(f"flow {flow!r} has no {what} {name!r}; {near(name, known)}")
+        super().__init__(f"flow {flow!r} has no {what} {quoted(name)}; {near(name, known)}")
         self.name = name
 
 

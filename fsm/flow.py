@@ -35,9 +35,10 @@ Names = tuple[str, ...]
 """One name or a list of names in YAML; always a tuple here."""
 
 
-def _doc(sentence: str, yaml: str | None = None, **field: Any) -> Any:
+def _doc(sentence: str, yaml: str | None = None, merged: bool = False, **field: Any) -> Any:
+    # A merged field is gone once flow and base are one: no part of the flow's own tree.
     metadata = {"doc": sentence} | ({"yaml": yaml} if yaml else {})
-    return attrs.field(metadata=metadata, **field)
+    return attrs.field(metadata=metadata | ({"internal": True} if merged else {}), **field)
 
 
 def yaml_name(field: attrs.Attribute[Any]) -> str:
@@ -224,6 +225,12 @@ class Flow:
     actions: Mapping[str, Action] = _doc("All that a host is asked to do.", factory=dict)
     properties: Properties = _doc(
         "What must hold, proved before the flow runs.", factory=Properties
+    )
+    extends: str | None = _doc(
+        "The flow that this one changes: a shipped flow's name, or a path relative to this file.",
+        default=None,
+        eq=False,
+        merged=True,
     )
     source: Source | None = attrs.field(
         default=None, eq=False, repr=False, metadata={"internal": True}

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
+import attrs
+
 from .diagnostics import Finding, render_findings
-from .errors import FlowError, near
+from .errors import FlowError, near, quoted
+from .extends import Merge
 from .flow import Flow
 from .names import check_names
-from .source import read_source
+from .source import Mark, Node, Page, Refused, Source
 from .structure import structure
+from .yaml12 import MAX_BYTES, read_nodes, too_large, unfold
 
 __all__ = ["load_flow", "parse_flow", "shipped_flows"]
+
+MAX_FINDINGS = 100
+MAX_BASES = 8
 
 _PACKAGE = Path(__file__).parent
 # In a wheel the flows lie inside the package; in a checkout beside it.
@@ -28,16 +37,13 @@ def parse_flow(text: str, file: str = "<flow>") -> tuple[Flow | None, list[Findi
     """The flow in a text and everything that is wrong with it, in the order of its lines.
 
     A flow with findings of severity ``error`` is None.
+
+    Args:
+        file: Where the text came from: findings carry it, a relative `extends` starts there.
     """
-    data, source, findings = read_source(text, file)
-    if data is None and findings:
-        return None, sorted(findings)
-    flow, problems = structure(data, source)
-    findings += problems
-    if flow is not None:
-        findings += check_names(flow, source)
-    failed = any(f.severity == "error" for f in findings)
-    return (None if failed else flow), sorted(findings)
+    page = Page(file, text.removeprefix("\ufeff"))
+    flow, findings = _parse(page, Path(file))
+    return flow, _in_order(findings, page)
 
 
 def load_flow(name_or_path: str | Path) -> Flow:
@@ -47,26 +53,134 @@ def load_flow(name_or_path: str | Path) -> Flow:
         FlowError: The file cannot be read, or is not a flow; the message holds every finding.
     """
     path = _locate(str(name_or_path))
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as exc:
-        raise FlowError(f"{path}: not UTF-8 text (byte {exc.start}); save it as UTF-8") from None
-    except OSError as exc:
-        why = (exc.strerror or str(exc)).lower()
-        raise FlowError(f"{path}: {why}; name a readable file") from None
     # A shipped flow is called by its name: where it lies says nothing to the reader.
-    file = str(path) if path == Path(name_or_path) else path.name
-    flow, findings = parse_flow(text, file)
+    page, problem = _read(path, str(path) if path == Path(name_or_path) else path.name)
+    flow, findings = (None, [problem]) if problem else _parse(page, path)
+    findings = _in_order(findings, page)
     if flow is None:
         raise FlowError(render_findings(findings), findings)
     return flow
 
 
+def _parse(page: Page, path: Path) -> tuple[Flow | None, list[Finding]]:
+    source = Source(page)
+    root, findings = _read_merged(page, path, source, ())
+    if root is None:
+        return None, findings
+    extends = root.value.pop("extends", None) if isinstance(root.value, dict) else None
+    try:
+        data = unfold(root, source)
+    except Refused as exc:
+        return None, [*findings, exc.finding]
+    flow, problems = structure(data, source)
+    # What YAML could not read has no value: that it is missing is not said again.
+    unread = {finding.place for finding in findings}
+    findings += islice((p for p in problems if p.place not in unread), MAX_FINDINGS)
+    if flow is not None:
+        findings += islice(check_names(flow, source), MAX_FINDINGS)
+    if flow is None or any(f.severity == "error" for f in findings):
+        return None, findings
+    return attrs.evolve(flow, extends=extends.value if extends else None), findings
+
+
+def _in_order(findings: list[Finding], page: Page) -> list[Finding]:
+    # Aliases and inheritance may show one wrong word from several sides: it is said once.
+    unique = sorted({(f.place, f.code, f.message): f for f in findings}.values())
+    if len(unique) <= MAX_FINDINGS:
+        return unique
+    message = f"only the first {MAX_FINDINGS} problems are shown"
+    return [*unique[:MAX_FINDINGS], Mark(page).finding(message, "mend these", code="too-many")]
+
+
+def _read_merged(
+    page: Page, path: Path, source: Source, above: tuple[Path, ...]
+) -> tuple[Node | None, list[Finding]]:
+    root, findings = read_nodes(page)
+    extends = root.value.get("extends") if root and isinstance(root.value, dict) else None
+    if root is None or extends is None or extends.value is None:
+        return root, findings
+    base, problems = _read_base(extends, path, source, (*above, path))
+    findings += problems
+    if base is None or not isinstance(base.value, dict):
+        return None, findings
+    merge = Merge(str(extends.value))
+    merged = merge.merge(base, root)
+    source.removed.update(merge.removed)
+    return merged, findings + merge.findings
+
+
+def _read_base(
+    extends: Node, path: Path, source: Source, above: tuple[Path, ...]
+) -> tuple[Node | None, list[Finding]]:
+    name, mark = extends.value, extends.mark
+    if not isinstance(name, str):
+        return None, [mark.finding("expected the name of a flow", "'extends: turn'", code="type")]
+    base = _base_path(name, path)
+    if base is None:
+        remedy = near(name, shipped_flows()) + "; or name a .yaml file"
+        return None, [mark.finding(f"no flow {quoted(name)}", remedy, code="unknown-flow")]
+    if base.resolve() in [p.resolve() for p in above] or len(above) > MAX_BASES:
+        chain = " -> ".join(p.name for p in (*above, base))
+        message = f"the flow extends itself: {chain}"
+        if len(above) > MAX_BASES:
+            message = f"the flow has more than {MAX_BASES} bases"
+        return None, [mark.finding(message, "remove one 'extends'", code="extends-cycle")]
+    page, problem = _read(base, base.name if _shipped(base) else str(base))
+    if problem:
+        message = f"{quoted(name)} cannot be extended: {problem.message}"
+        return None, [mark.finding(message, problem.remedy, code="unknown-flow")]
+    return _read_merged(page, base, source, above)
+
+
+def _base_path(name: str, path: Path) -> Path | None:
+    if name.endswith((".yaml", ".yml")):
+        return path.parent / name
+    return shipped_flows().get(name)
+
+
+def _shipped(path: Path) -> bool:
+    return path in shipped_flows().values()
+
+
+def _read(path: Path, file: str) -> tuple[Page, Finding | None]:
+    page = Page(file, "")
+    try:
+        if path.exists() and not path.is_file():
+            message = "it is a folder" if path.is_dir() else "it is no regular file"
+            return page, Mark(page).finding(message, "name a file", code="unreadable")
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            return page, too_large(page)
+        return Page(file, data.decode("utf-8-sig")), None
+    except UnicodeDecodeError as exc:
+        return page, _not_utf8(file, exc)
+    except (OSError, ValueError) as exc:  # ValueError: a path with a NUL
+        why = (getattr(exc, "strerror", None) or str(exc)).lower()
+        return page, Mark(page).finding(why, "name a readable file", code="unreadable")
+
+
+def _not_utf8(file: str, exc: UnicodeDecodeError) -> Finding:
+    good = Page(file, exc.object[: exc.start].decode("utf-8"))
+    mark = good.mark(len(good.text))
+    message = f"byte 0x{exc.object[exc.start]:02X} is not UTF-8"
+    return mark.finding(message, "save the file as UTF-8", code="encoding")
+
+
 def _locate(name: str) -> Path:
     path = Path(name)
-    if path.suffix in {".yaml", ".yml"} or path.is_file():
+    if path.suffix in {".yaml", ".yml"} or _there(path, Path.is_file):
         return path
     shipped = shipped_flows()
     if name in shipped:
         return shipped[name]
-    raise FlowError(f"no flow {name!r}; {near(name, shipped)}; or name a .yaml file")
+    if _there(path, Path.exists):
+        return path
+    raise FlowError(f"no flow {quoted(name)}; {near(name, shipped)}; or name a .yaml file")
+
+
+def _there(path: Path, test: Callable[[Path], bool]) -> bool:
+    try:
+        return test(path)
+    except (OSError, ValueError):  # too long for the system, or with a NUL
+        return False

@@ -2,185 +2,150 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+
+import attrs
 
 from .diagnostics import Finding
-from .errors import near
+from .errors import closest, near, quoted
 from .flow import Always, Flow, Names, Never, Transition
+from .rules import check_rules
 from .source import Path, Source
 
 __all__ = ["check_names"]
 
+_SECTIONS = {
+    "state": "states",
+    "trigger": "triggers",
+    "fact": "facts",
+    "action": "actions",
+    "timer": "timers",
+    "scope": "scopes",
+}
 
-def check_names(flow: Flow, source: Source) -> list[Finding]:
+
+def check_names(flow: Flow, source: Source) -> Iterator[Finding]:
     """Undeclared and misspelt names, contradictions and values that cannot be."""
-    checks = (_states, _facts, _triggers, _actions, _timers, _scopes, _transitions, _properties)
-    return [finding for check in checks for finding in check(flow, source)]
-
-
-def _unknown(
-    source: Source, path: Path, what: str, names: Iterable[str], known: Iterable[str]
-) -> Iterator[Finding]:
-    declared = set(known)
-    for index, name in enumerate(names):
-        if name not in declared:
-            message = f"{what} {name!r} is not declared"
-            yield source.at((*path, index), message, near(name, declared), code=f"unknown-{what}")
-
-
-def _states(flow: Flow, source: Source) -> Iterator[Finding]:
-    if not flow.states:
-        yield source.at(("states",), "a flow needs at least one state", code="no-state")
-    elif flow.initial not in flow.states:
-        message = f"state {flow.initial!r} is not declared"
-        remedy = near(flow.initial, flow.states)
-        yield source.at(("initial",), message, remedy, code="unknown-state")
-    for name, state in flow.states.items():
-        path: Path = ("states", name, "refuses")
-        yield from _unknown(source, path, "trigger", state.refuses, flow.triggers)
-        for index, trigger in enumerate(state.refuses):
-            if trigger in state.on:
-                message = f"state {name!r} refuses {trigger!r} and declares a transition for it"
-                yield source.at((*path, index), message, "keep one of them", code="contradiction")
-        if state.final and (state.on or state.after):
-            message = f"state {name!r} is final, yet something leaves it"
-            remedy = "remove 'final' or the transitions"
-            yield source.at_key(("states", name, "final"), message, remedy, code="contradiction")
-
-
-def _scope_names(flow: Flow) -> Names:
-    return (*flow.scopes, "session")
-
-
-def _facts(flow: Flow, source: Source) -> Iterator[Finding]:
-    for name, fact in flow.facts.items():
-        path: Path = ("facts", name)
-        for field, triggers in (("set_by", fact.set_by), ("cleared_by", fact.cleared_by)):
-            yield from _unknown(source, (*path, field), "trigger", triggers, flow.triggers)
-        for trigger in set(fact.set_by) & set(fact.cleared_by):
-            message = f"fact {name!r} is set and cleared by {trigger!r}"
-            yield source.at((*path, "cleared_by"), message, "keep one", code="contradiction")
-        yield from _fact_kind(flow, source, name)
-
-
-def _fact_kind(flow: Flow, source: Source, name: str) -> Iterator[Finding]:
-    fact, path = flow.facts[name], ("facts", name)
-    if fact.given and (fact.set_by or fact.cleared_by or fact.scope):
-        message = f"fact {name!r} is given by the host, so no trigger and no scope changes it"
-        yield source.at_key(path, message, "keep 'given: host' alone", code="contradiction")
-    if not fact.given and not fact.set_by:
-        message = f"fact {name!r} is never set"
-        remedy = "add 'set_by: TRIGGER', or 'given: host'"
-        yield source.at_key(path, message, remedy, code="never-set")
-    if fact.scope is not None and fact.scope not in _scope_names(flow):
-        message = f"scope {fact.scope!r} is not declared"
-        remedy = near(fact.scope, _scope_names(flow))
-        yield source.at((*path, "scope"), message, remedy, code="unknown-scope")
-
-
-def _triggers(flow: Flow, source: Source) -> Iterator[Finding]:
-    for name, trigger in flow.triggers.items():
-        if name in flow.timers:
-            message = f"{name!r} is a trigger and a timer"
-            yield source.at_key(("triggers", name), message, "rename one", code="contradiction")
-        if trigger.of is not None and trigger.of not in flow.scopes:
-            message = f"scope {trigger.of!r} is not declared"
-            remedy = near(trigger.of, flow.scopes)
-            yield source.at(("triggers", name, "of"), message, remedy, code="unknown-scope")
-
-
-def _actions(flow: Flow, source: Source) -> Iterator[Finding]:
-    owners = ("state", *_scope_names(flow))
-    for name, action in flow.actions.items():
-        path: Path = ("actions", name)
-        if action.owner not in owners:
-            message, remedy = f"owner {action.owner!r} is not declared", near(action.owner, owners)
-            yield source.at((*path, "owner"), message, remedy, code="unknown-scope")
-        for field, trigger in (("done", action.done), ("failed", action.failed)):
-            if trigger is not None and trigger not in flow.triggers:
-                message = f"trigger {trigger!r} is not declared"
-                remedy = near(trigger, flow.triggers)
-                yield source.at((*path, field), message, remedy, code="unknown-trigger")
-
-
-def _timers(flow: Flow, source: Source) -> Iterator[Finding]:
-    used = {row.trigger for row in flow.rows() if row.timer}
-    for name, seconds in flow.timers.items():
-        if not 0 < seconds < 86_400:
-            message = f"timer {name!r} takes {seconds:g} s"
-            yield source.at(("timers", name), message, "0 < seconds < 86400", code="range")
-        if name not in used and not any(p.within == name for p in flow.properties.leads_to):
-            message = f"timer {name!r} is used by no state"
-            remedy = f"add 'after: {{{name}: ...}}' to a state, or remove it"
-            yield source.at_key(("timers", name), message, remedy, code="unused")
-
-
-def _scopes(flow: Flow, source: Source) -> Iterator[Finding]:
-    for name, scope in flow.scopes.items():
-        for field, triggers in (("begins", scope.begins), ("ends", scope.ends)):
-            path: Path = ("scopes", name, field)
-            yield from _unknown(source, path, "trigger", triggers, flow.triggers)
-        if not scope.begins:
-            message = f"scope {name!r} never begins"
-            yield source.at_key(("scopes", name), message, "add 'begins: TRIGGER'", code="no-begin")
-
-
-def _transitions(flow: Flow, source: Source) -> Iterator[Finding]:
-    for name, state in flow.states.items():
-        for field, table, known, what in (
-            ("on", state.on, flow.triggers, "trigger"),
-            ("after", state.after, flow.timers, "timer"),
-        ):
-            for trigger in table:
-                if trigger not in known:
-                    message = f"{what} {trigger!r} is not declared"
-                    path: Path = ("states", name, field, trigger)
-                    yield source.at_key(path, message, near(trigger, known), code=f"unknown-{what}")
+    names = _Names(flow, source)
+    for check in (names.states, names.facts, names.triggers, names.actions, names.scopes):
+        yield from check()
     for row in flow.rows():
-        yield from _transition(flow, source, row.transition, row.path)
+        yield from names.transition(row.transition, row.path)
+    yield from names.properties()
+    yield from check_rules(flow, source)
 
 
-def _transition(
-    flow: Flow, source: Source, transition: Transition, path: Path
-) -> Iterator[Finding]:
-    if transition.dest is not None and transition.dest not in flow.states:
-        message, remedy = (
-            f"state {transition.dest!r} is not declared",
-            near(transition.dest, flow.states),
-        )
-        yield source.at((*path, "dest"), message, remedy, code="unknown-state")
-    for field, names in (("conditions", transition.conditions), ("unless", transition.unless)):
-        yield from _unknown(source, (*path, field), "fact", names, flow.facts)
-    yield from _unknown(source, (*path, "actions"), "action", transition.actions, flow.actions)
-    for fact in set(transition.conditions) & set(transition.unless):
-        message = f"fact {fact!r} must be true and false at once"
-        yield source.at_key((*path, "unless"), message, "keep one", code="contradiction")
+@attrs.frozen
+class _Names:
+    flow: Flow
+    source: Source
+
+    def states(self) -> Iterator[Finding]:
+        if self.flow.states:
+            yield from self._one(("initial",), "state", self.flow.initial)
+        for name, state in self.flow.states.items():
+            path: Path = ("states", name)
+            yield from self._many((*path, "refuses"), "trigger", state.refuses)
+            for trigger in state.on:
+                yield from self._key((*path, "on", trigger), "trigger", trigger)
+            for timer in state.after:
+                yield from self._key((*path, "after", timer), "timer", timer)
+
+    def facts(self) -> Iterator[Finding]:
+        for name, fact in self.flow.facts.items():
+            path: Path = ("facts", name)
+            yield from self._many((*path, "set_by"), "trigger", fact.set_by)
+            yield from self._many((*path, "cleared_by"), "trigger", fact.cleared_by)
+            yield from self._one((*path, "scope"), "scope", fact.scope, ("session",))
+
+    def triggers(self) -> Iterator[Finding]:
+        for name, trigger in self.flow.triggers.items():
+            yield from self._one(("triggers", name, "of"), "scope", trigger.of)
+
+    def actions(self) -> Iterator[Finding]:
+        for name, action in self.flow.actions.items():
+            path: Path = ("actions", name)
+            yield from self._one((*path, "owner"), "scope", action.owner, ("state", "session"))
+            yield from self._one((*path, "done"), "trigger", action.done)
+            yield from self._one((*path, "failed"), "trigger", action.failed)
+
+    def scopes(self) -> Iterator[Finding]:
+        for name, scope in self.flow.scopes.items():
+            yield from self._many(("scopes", name, "begins"), "trigger", scope.begins)
+            yield from self._many(("scopes", name, "ends"), "trigger", scope.ends)
+
+    def transition(self, transition: Transition, path: Path) -> Iterator[Finding]:
+        yield from self._one((*path, "dest"), "state", transition.dest)
+        yield from self._many((*path, "conditions"), "fact", transition.conditions)
+        yield from self._many((*path, "unless"), "fact", transition.unless)
+        yield from self._many((*path, "actions"), "action", transition.actions)
+
+    def properties(self) -> Iterator[Finding]:
+        held = self.flow.properties
+        kinds: dict[str, tuple[Never | Always, ...]] = {"never": held.never, "always": held.always}
+        for kind, items in kinds.items():
+            for index, item in enumerate(items):
+                path: Path = ("properties", kind, index)
+                yield from self._many((*path, "when"), "fact", item.when)
+                yield from self._many((*path, "unless"), "fact", item.unless)
+                yield from self._one((*path, "state"), "state", item.state)
+                yield from self._one((*path, "action"), "action", getattr(item, "action", None))
+        for index, leads in enumerate(held.leads_to):
+            path = ("properties", "leads_to", index)
+            yield from self._one((*path, "from"), "state", leads.from_)
+            yield from self._one((*path, "to"), "state", leads.to)
+            yield from self._one((*path, "within"), "timer", leads.within)
+
+    def _one(self, path: Path, what: str, name: str | None, more: Names = ()) -> Iterator[Finding]:
+        if name is not None and name not in more and name not in self._declared(what):
+            yield self._unknown(path, what, name, more)
+
+    def _many(self, path: Path, what: str, names: Names) -> Iterator[Finding]:
+        seen: set[str] = set()
+        for index, name in enumerate(names):
+            yield from self._one((*path, index), what, name)
+            if name in seen:
+                message = f"{what} {quoted(name)} is named twice"
+                yield self.source.at((*path, index), message, "keep one of them", code="repeated")
+            seen.add(name)
+
+    def _key(self, path: Path, what: str, name: str) -> Iterator[Finding]:
+        if name not in self._declared(what):
+            found = self._unknown(path, what, name)
+            # The word stands as a key, so the caret does too.
+            place = self.source.at_key(path, found.message, found.remedy, code=found.code)
+            yield found if found.code == "removed" else place
+
+    def _declared(self, what: str) -> Mapping[str, object]:
+        declared: Mapping[str, object] = getattr(self.flow, _SECTIONS[what])
+        return declared
+
+    def _unknown(self, path: Path, what: str, name: str, more: Names = ()) -> Finding:
+        removed = self.source.removed.get((_SECTIONS[what], name))
+        if removed is not None and self.source.inherited(_written(path)):
+            message = f"{what} {quoted(name)} is removed, yet {self.source.place(path)} uses it"
+            remedy = "replace or remove what uses it, too"
+            if path[0] == "properties":
+                remedy = "waive that property below 'properties: waived:', with the reason"
+            return removed.finding(message, remedy, code="removed")
+        message = f"{what} {quoted(name)} is not declared"
+        remedy = self._remedy(what, name, (*self._declared(what), *more))
+        return self.source.at(path, message, remedy, code=f"unknown-{what}")
+
+    def _remedy(self, what: str, name: str, known: Iterable[str]) -> str:
+        bare = name.removeprefix("!").removeprefix("not ").strip()
+        if what == "fact" and bare != name and bare in self.flow.facts:
+            return f"a fact that must be false stands under 'unless': {bare}"
+        if "," in name or " " in name.strip():
+            return f"write a list: [{', '.join(name.replace(',', ' ').split())}]"[:80]
+        if meant := closest(name, known):
+            return f"did you mean {meant!r}?"
+        for other in _SECTIONS:
+            if other != what and name in self._declared(other):
+                return f"{name!r} is a {other}".replace("a action", "an action")
+        return near(name, known)
 
 
-def _properties(flow: Flow, source: Source) -> Iterator[Finding]:
-    kinds: dict[str, tuple[Never | Always, ...]] = {
-        "never": flow.properties.never,
-        "always": flow.properties.always,
-    }
-    for kind, items in kinds.items():
-        for index, item in enumerate(items):
-            path: Path = ("properties", kind, index)
-            for field, names in (("when", item.when), ("unless", item.unless)):
-                yield from _unknown(source, (*path, field), "fact", names, flow.facts)
-            yield from _one(source, (*path, "state"), "state", item.state, flow.states)
-            action = getattr(item, "action", None)
-            yield from _one(source, (*path, "action"), "action", action, flow.actions)
-    for index, leads in enumerate(flow.properties.leads_to):
-        path = ("properties", "leads_to", index)
-        for field, state in (("from", leads.from_), ("to", leads.to)):
-            yield from _one(source, (*path, field), "state", state, flow.states)
-        yield from _one(source, (*path, "within"), "timer", leads.within, flow.timers)
-
-
-def _one(
-    source: Source, path: Path, what: str, name: str | None, known: Iterable[str]
-) -> Iterator[Finding]:
-    names = set(known)
-    if name is not None and name not in names:
-        message = f"{what} {name!r} is not declared"
-        yield source.at(path, message, near(name, names), code=f"unknown-{what}")
+def _written(path: Path) -> Path:
+    """The key that holds a name: a list's items have none of their own."""
+    return path[:-1] if isinstance(path[-1], int) else path

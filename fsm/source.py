@@ -1,191 +1,139 @@
-"""YAML text to plain data that remembers where everything stood.
-
-YAML 1.2: ``on``, ``yes`` and ``1:30`` are strings. A key given twice is an error. Tags that would
-build objects do not exist here: a flow is data. Anchors are allowed; the tree that they unfold to
-is bounded, so that a few lines cannot grow into gigabytes.
-"""
+"""Where everything stood: pages, marks, nodes, and the source that a flow was read from."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import attrs
-import yaml
 
 from .diagnostics import Finding
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "Path", "Source", "read_source"]
+__all__ = ["Mark", "Node", "Page", "Path", "Refused", "Source"]
 
 Path = tuple[str | int, ...]
 
-MAX_BYTES = 256 * 1024
-MAX_NODES = 20_000
-MAX_DEPTH = 24
+_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+"""What YAML counts as the end of a line; str.splitlines knows more."""
 
 
-class _Core12(yaml.SafeLoader):
-    """SafeLoader with the scalars of YAML 1.2's core schema only."""
-
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (the base class declares it so)
-
-
-for _tag, _pattern, _first in (
-    ("bool", r"true|false", "tf"),
-    ("null", r"null|~|", ["n", "~", ""]),
-    ("int", r"[-+]?[0-9]+", "-+0123456789"),
-    ("float", r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][-+]?[0-9]+)?", "-+.0123456789"),
-):
-    _Core12.add_implicit_resolver(
-        f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), list(_first)
-    )
-
-
-@attrs.frozen
-class _Mark:
-    line: int
-    column: int
-    width: int
-
-
-@attrs.define
-class Source:
-    """A file and the place of every key and value in it.
-
-    Attributes:
-        file: The name that findings carry.
-        text: The whole text.
-    """
+@attrs.frozen(eq=False, slots=False)  # cached_property needs a dict
+class Page:
+    """A text with its name."""
 
     file: str
-    text: str
-    _keys: dict[Path, _Mark] = attrs.field(factory=dict, repr=False)
-    _values: dict[Path, _Mark] = attrs.field(factory=dict, repr=False)
+    text: str = attrs.field(repr=False)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines, without their ends."""
+        return _BREAK.split(self.text)
+
+    def line(self, number: int) -> str:
+        """One line, counted from 1; empty behind the end."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    def mark(self, offset: int) -> Mark:
+        """The place of a character, counted from 0."""
+        before = _BREAK.split(self.text[:offset])
+        return Mark(self, len(before), len(before[-1]) + 1)
+
+
+@attrs.frozen(eq=False)
+class Mark:
+    """A stretch of one line, counted from 1."""
+
+    page: Page
+    line: int = 1
+    column: int = 1
+    width: int = 1
+
+    def finding(self, message: str, remedy: str = "", **kind: Any) -> Finding:
+        """A finding at this place."""
+        page = self.page
+        place = (self.line, self.column, self.width)
+        text = page.line(self.line)
+        return Finding(*place, message, remedy, file=page.file, text=text, **kind)
+
+    def __str__(self) -> str:
+        return f"{self.page.file}:{self.line}:{self.column}"
+
+
+@attrs.define(eq=False)
+class Node:
+    """A value of the text: a scalar, a dict of nodes or a list of nodes.
+
+    Attributes:
+        mark: Where the value stands.
+        key: Where its key stands; the value's own place where it has none.
+        base: It was inherited from the flow that the file extends.
+    """
+
+    value: Any
+    mark: Mark
+    key: Mark
+    base: bool = False
+
+
+class Refused(Exception):
+    """A text that cannot be read on; carries the finding that says why."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+@attrs.define(eq=False)
+class Source:
+    """The place of every key and value of a flow, each in the file where it stands.
+
+    Attributes:
+        page: The file that was loaded; inherited places are on the pages of its bases.
+        removed: What the file removed from the flow that it extends, and where it says so.
+    """
+
+    page: Page
+    removed: dict[Path, Mark] = attrs.field(factory=dict, repr=False)
+    _keys: dict[Path, Mark] = attrs.field(factory=dict, repr=False)
+    _values: dict[Path, Mark] = attrs.field(factory=dict, repr=False)
+    _inherited: set[Path] = attrs.field(factory=set, repr=False)
+
+    @property
+    def file(self) -> str:
+        """The name that findings carry."""
+        return self.page.file
+
+    @property
+    def text(self) -> str:
+        """The whole text of the file."""
+        return self.page.text
+
+    def note(self, path: Path, node: Node) -> None:
+        """Keep a node's places."""
+        self._keys[path] = node.key
+        self._values[path] = node.mark
+        if node.base:
+            self._inherited.add(path)
 
     def at(self, path: Path, message: str, remedy: str = "", **kind: Any) -> Finding:
         """A finding at a value, or at the nearest place around it."""
-        return self._finding(self._nearest(path, self._values), message, remedy, kind)
+        return self._nearest(path, self._values).finding(message, remedy, **kind)
 
     def at_key(self, path: Path, message: str, remedy: str = "", **kind: Any) -> Finding:
         """A finding at a key, or at the nearest place around it."""
-        return self._finding(self._nearest(path, self._keys), message, remedy, kind)
+        return self._nearest(path, self._keys).finding(message, remedy, **kind)
 
     def place(self, path: Path) -> str:
         """``file:line:column`` of a key."""
-        mark = self._nearest(path, self._keys)
-        return f"{self.file}:{mark.line}:{mark.column}"
+        return str(self._nearest(path, self._keys))
 
-    def _nearest(self, path: Path, marks: Mapping[Path, _Mark]) -> _Mark:
+    def inherited(self, path: Path) -> bool:
+        """Whether a key comes, untouched, from the flow that the file extends."""
+        return path in self._inherited
+
+    def _nearest(self, path: Path, marks: Mapping[Path, Mark]) -> Mark:
         while path and path not in marks:
             path = path[:-1]
-        return marks.get(path, _Mark(1, 1, 1))
-
-    def _finding(self, mark: _Mark, message: str, remedy: str, kind: dict[str, Any]) -> Finding:
-        lines = self.text.splitlines()
-        text = lines[mark.line - 1] if mark.line <= len(lines) else ""
-        return Finding(
-            mark.line, mark.column, mark.width, message, remedy, file=self.file, text=text, **kind
-        )
-
-
-class _Reader:
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.findings: list[Finding] = []
-        self.nodes = 0
-        self.loader: _Core12
-
-    def read(self) -> Any:
-        self.loader = _Core12(self.source.text)
-        node = self.loader.get_single_node()
-        if node is None:
-            raise _Refused(1, 1, "the file is empty", "a flow begins with 'flow: NAME'")
-        return self._build(node, (), None)
-
-    def _build(self, node: yaml.Node, path: Path, key: yaml.Node | None) -> Any:
-        self.nodes += 1
-        if self.nodes > MAX_NODES or len(path) > MAX_DEPTH:
-            limit = f"{MAX_NODES} values" if self.nodes > MAX_NODES else f"{MAX_DEPTH} levels"
-            raise _Refused(*_at(node), f"the flow unfolds to more than {limit}", "remove aliases")
-        self.source._keys[path] = _mark(key or node)
-        self.source._values[path] = _mark(node)
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, path)
-        if isinstance(node, yaml.SequenceNode):
-            return [self._build(item, (*path, i), None) for i, item in enumerate(node.value)]
-        return self._scalar(node)
-
-    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
-        out: dict[str, Any] = {}
-        for key, value in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise _Refused(*_at(key), "a key must be a word", "write 'name: value'")
-            if key.value in out:
-                self._add(key, f"key {key.value!r} is given twice", "keep one of them")
-                continue
-            # The place is kept before the value is built, so that the value's findings have it.
-            out[key.value] = None
-            out[key.value] = self._build(value, (*path, key.value), key)
-        return out
-
-    def _scalar(self, node: yaml.Node) -> Any:
-        if not node.tag.startswith("tag:yaml.org,2002:"):
-            self._add(node, f"tag {node.tag!r} is not allowed", "a flow is plain data: remove it")
-            return None
-        try:
-            return self.loader.construct_object(node)
-        except (yaml.YAMLError, ValueError):
-            self._add(node, f"{node.value!r} is not a plain value", "write it in quotes")
-            return None
-
-    def _add(self, node: yaml.Node, message: str, remedy: str) -> None:
-        mark = _mark(node)
-        self.findings.append(self.source._finding(mark, message, remedy, {"code": "yaml"}))
-
-
-class _Refused(Exception):
-    def __init__(self, line: int, column: int, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.mark, self.message, self.remedy = _Mark(line, column, 1), message, remedy
-
-
-def _at(node: yaml.Node) -> tuple[int, int]:
-    return node.start_mark.line + 1, node.start_mark.column + 1
-
-
-def _mark(node: yaml.Node) -> _Mark:
-    start, end = node.start_mark, node.end_mark
-    width = end.column - start.column if end.line == start.line else 1
-    return _Mark(start.line + 1, start.column + 1, max(1, width))
-
-
-def read_source(text: str, file: str = "<flow>") -> tuple[Any, Source, list[Finding]]:
-    """Plain data, the places of it, and what is wrong with the text as YAML.
-
-    Data is None where the text could not be read at all; the findings then say why.
-    """
-    source = Source(file, text)
-    if len(text.encode("utf-8", "replace")) > MAX_BYTES:
-        message = f"the flow is larger than {MAX_BYTES // 1024} KiB"
-        return None, source, [source.at((), message, "split it into flows", code="yaml")]
-    reader = _Reader(source)
-    try:
-        return reader.read(), source, reader.findings
-    except _Refused as exc:
-        return None, source, [source._finding(exc.mark, exc.message, exc.remedy, {"code": "yaml"})]
-    except yaml.MarkedYAMLError as exc:
-        return None, source, [_syntax(source, exc)]
-    except yaml.reader.ReaderError as exc:
-        message = f"character {exc.character!r} is not allowed in YAML"
-        return None, source, [source.at((), message, "remove it", code="yaml")]
-    except RecursionError:
-        message = f"the flow is nested deeper than {MAX_DEPTH} levels"
-        return None, source, [source.at((), message, "flatten it", code="yaml")]
-
-
-def _syntax(source: Source, exc: yaml.MarkedYAMLError) -> Finding:
-    where = exc.problem_mark or exc.context_mark
-    mark = _Mark(where.line + 1, where.column + 1, 1) if where else _Mark(1, 1, 1)
-    why = exc.problem or exc.context or "it cannot be read"
-    return source._finding(mark, f"not YAML: {why}", "", {"code": "yaml"})
+        return marks.get(path) or Mark(self.page)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, get_args, get_origin
 
 import attrs
@@ -15,25 +15,36 @@ from cattrs.errors import (
 from cattrs.gen import make_dict_structure_fn, override
 
 from .diagnostics import Finding
-from .errors import near
+from .errors import closest, near, quoted
 from .flow import Flow, Names, Transition, yaml_name
+from .remedies import SYNONYMS, mismatch_remedy
 from .source import Path, Source
 
 __all__ = ["structure"]
 
 _KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+_NOUNS = {
+    "LeadsTo": "'leads_to' property",
+    "Never": "'never' property",
+    "Always": "'always' property",
+}
 _WORDS = {"dict": "a mapping", "list": "a list", "NoneType": "nothing", "str": "text"}
 
 
 class _Mismatch(Exception):
-    """A value of the wrong kind; the message is ready to print."""
+    """A value of the wrong kind; message and remedy are ready to print."""
 
-    def __init__(self, expected: str, value: Any) -> None:
+    def __init__(self, expected: str, value: Any, remedy: str = "") -> None:
         got = type(value).__name__
-        shown = _WORDS.get(got) or f"{got} {value!r}"
+        shown = _WORDS.get(got) or f"the number {quoted(value)[1:-1]}"
+        if isinstance(value, bool):
+            shown = str(value).lower()
         if isinstance(value, str):
-            shown = f"text {value!r}"
+            shown = f"text {quoted(value)}"
+        if value in ([], {}):
+            shown = f"an empty {'list' if value == [] else 'mapping'}"
         super().__init__(f"expected {expected}, got {shown}")
+        self.remedy = remedy or mismatch_remedy(expected, value)
 
 
 def _scalar(kind: type) -> Callable[[Any, Any], Any]:
@@ -56,8 +67,6 @@ def _names(value: Any, _: Any) -> Names:
 
 
 def _alternatives(value: Any, _: Any) -> tuple[Transition, ...]:
-    if value is None:
-        return (Transition(),)
     if isinstance(value, dict):
         return (_converter.structure(value, Transition),)
     if isinstance(value, list) and value:
@@ -68,7 +77,8 @@ def _alternatives(value: Any, _: Any) -> tuple[Transition, ...]:
 def _literal(value: Any, kind: Any) -> Any:
     words = get_args(kind)
     if value not in words:
-        raise _Mismatch(" or ".join(map(repr, words)), value)
+        meant = near(value, words) if isinstance(value, str) else ""
+        raise _Mismatch(" or ".join(map(repr, words)), value, meant)
     return value
 
 
@@ -77,8 +87,6 @@ def _mapping_factory(kind: Any) -> Callable[[Any, Any], Any]:
     fill: dict[str, Any] | None = {} if attrs.has(inner) else None
 
     def hook(value: Any, _: Any) -> Any:
-        if value is None:
-            return {}
         if not isinstance(value, dict):
             raise _Mismatch("a mapping", value)
         filled = {k: (fill if v is None and fill is not None else v) for k, v in value.items()}
@@ -88,16 +96,19 @@ def _mapping_factory(kind: Any) -> Callable[[Any, Any], Any]:
 
 
 def _class_factory(kind: Any) -> Callable[[Any, Any], Any]:
+    fields = attrs.fields(kind)
     renames: dict[str, Any] = {
-        f.name: override(rename=yaml_name(f), omit=bool(f.metadata.get("internal")))
-        for f in attrs.fields(kind)
+        f.name: override(rename=yaml_name(f), omit=bool(f.metadata.get("internal"))) for f in fields
     }
     inner = make_dict_structure_fn(kind, _converter, True, **renames)  # True: no unknown keys
+    optional = {yaml_name(f) for f in fields if f.default is not attrs.NOTHING}
 
     def hook(value: Any, cl: Any) -> Any:
         if not isinstance(value, dict):
             raise _Mismatch("a mapping", value)
-        return inner(value, cl)
+        # An optional key with nothing behind it, as left by commenting lines out, is not there.
+        given = {k: v for k, v in value.items() if v is not None or k not in optional}
+        return inner(given, cl)
 
     return hook
 
@@ -132,30 +143,59 @@ _converter.register_structure_hook_func(lambda t: t == Names, _names)
 _converter.register_structure_hook_func(lambda t: t == tuple[Transition, ...], _alternatives)
 
 
-def structure(data: Any, source: Source) -> tuple[Flow | None, list[Finding]]:
+def structure(data: Any, source: Source) -> tuple[Flow | None, Iterable[Finding]]:
     """The flow, or every reason why the data is not one."""
     try:
         return attrs.evolve(_converter.structure(data, Flow), source=source), []
     except (ClassValidationError, IterableValidationError, _Mismatch) as exc:
-        return None, list(_explain(exc, source, ()))
+        return None, _explain(exc, source, ())
 
 
 def _explain(exc: BaseException, source: Source, path: Path) -> Iterator[Finding]:
-    if isinstance(exc, (ClassValidationError, IterableValidationError)):
+    if isinstance(exc, ClassValidationError):
+        yield from _explain_class(exc, source, path)
+    elif isinstance(exc, IterableValidationError):
         for sub in exc.exceptions:
             yield from _explain(sub, source, (*path, *_step(sub, exc)))
-    elif isinstance(exc, ForbiddenExtraKeysError):
-        known = [yaml_name(f) for f in attrs.fields(exc.cl) if not f.metadata.get("internal")]
-        for key in sorted(exc.extra_fields, key=str):
-            what = exc.cl.__name__.lower()
-            message = f"unknown key {key!r} in a {what}"
-            yield source.at_key((*path, key), message, near(key, known), code="unknown-key")
     elif isinstance(exc, KeyError):
         key = exc.args[0]
-        message = f"missing key {key!r}"
+        message = f"missing key {quoted(key)}"
         yield source.at_key(path[:-1], message, f"add '{key}: ...'", code="missing-key")
     else:
-        yield source.at(path, str(exc), code="type")
+        remedy = getattr(exc, "remedy", "")
+        yield source.at(path, str(exc), remedy, code="type")
+
+
+def _explain_class(exc: ClassValidationError, source: Source, path: Path) -> Iterator[Finding]:
+    extra = [key for sub in exc.exceptions for key in sorted(getattr(sub, "extra_fields", ()))]
+    meant = {key: _meant(key, exc.cl) for key in extra}
+    for key in extra:
+        what = _NOUNS.get(exc.cl.__name__, exc.cl.__name__.lower())
+        article = "an" if what[0] in "aeiou" else "a"
+        message = f"unknown key {quoted(key)} in {article} {what}"
+        word = meant[key]
+        remedy = f"did you mean {word!r}?" if word else _keyless(key) or near(key, _known(exc.cl))
+        yield source.at_key((*path, key), message, remedy, code="unknown-key")
+    for sub in exc.exceptions:
+        # A missing key that stands there misspelt is one mistake, not two.
+        misspelt = isinstance(sub, KeyError) and sub.args[0] in meant.values()
+        if not misspelt and not isinstance(sub, ForbiddenExtraKeysError):
+            yield from _explain(sub, source, (*path, *_step(sub, exc)))
+
+
+def _known(kind: type) -> list[str]:
+    hidden = {"source"} if kind is Flow else set()
+    return [yaml_name(f) for f in attrs.fields(kind) if f.name not in hidden]
+
+
+def _meant(key: str, kind: type) -> str | None:
+    synonym = SYNONYMS.get(kind.__name__, {}).get(key.casefold())
+    return synonym or closest(key, _known(kind))
+
+
+def _keyless(key: str) -> str:
+    name, colon, rest = key.partition(":")
+    return f"put a space after the colon: '{name}: {rest}'" if colon and len(key) < 60 else ""
 
 
 def _step(exc: BaseException, group: BaseException) -> Path:

@@ -1,0 +1,57 @@
+"""The stable code of each kind of finding, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+__all__ = ["LOADER_CODES"]
+
+LOADER_CODES: Mapping[str, str] = MappingProxyType(
+    {
+        # the file
+        "unreadable": "The file cannot be opened.",
+        "encoding": "The file is not UTF-8.",
+        "character": "A character that YAML does not allow, such as NUL.",
+        "empty": "There is nothing in the file.",
+        "too-large": "The file, or what its aliases unfold to, is larger than a flow may be.",
+        # YAML
+        "syntax": "The text is not YAML.",
+        "documents": "A file holds one flow, not several documents.",
+        "duplicate-key": "A key is given twice; YAML would silently keep one of them.",
+        "key": "A key is not a word.",
+        "merge-key": "YAML 1.2 has no merge key.",
+        "alias": "An alias names nothing, or the value that it stands in.",
+        "tag": "Tags would build objects; a flow is plain data.",
+        "number": "A number that is not finite, or has more digits than any number needs.",
+        # the shape of a flow
+        "type": "A value of the wrong kind.",
+        "unknown-key": "A key that a flow does not have there.",
+        "missing-key": "A key that a flow must have there.",
+        # names
+        "unknown-state": "A state that is not declared.",
+        "unknown-trigger": "A trigger that is not declared.",
+        "unknown-fact": "A fact that is not declared.",
+        "unknown-action": "An action that is not declared.",
+        "unknown-timer": "A timer that is not declared.",
+        "unknown-scope": "A scope, or an owner, that is not declared.",
+        "name": "A name that diagrams, hosts and other tools cannot use.",
+        "repeated": "The same name twice where once says it.",
+        # sense
+        "contradiction": "Two parts of the flow that cannot both be meant.",
+        "never-set": "A fact that nothing can make true.",
+        "no-begin": "A scope that nothing begins.",
+        "no-state": "A flow without a state.",
+        "no-reason": "A property is waived without saying why.",
+        "range": "Seconds that no timer can have.",
+        "unused": "A timer that no state has.",
+        # a flow that extends another
+        "unknown-flow": "The flow that is extended does not exist or cannot be read.",
+        "extends-cycle": "A flow extends itself, or its chain of bases is too long.",
+        "nothing-to-remove": "null removes what the base has, and the base does not have it.",
+        "removed": "Something is removed that the base still uses.",
+        # all of it
+        "too-many": "There are more findings than are shown.",
+    }
+)
+"""Code to one sentence; `docs/diagnostics.md` has an example of each."""

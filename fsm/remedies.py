@@ -1,0 +1,117 @@
+"""What was probably meant: other tools' words for our keys, and values of the wrong kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .errors import quoted
+
+__all__ = ["SYNONYMS", "mismatch_remedy"]
+
+
+def _words(table: Mapping[str, str]) -> dict[str, str]:
+    return {word: key for key, words in table.items() for word in words.split()}
+
+
+_IS = "description doc label title comment summary means"
+
+SYNONYMS: Mapping[str, Mapping[str, str]] = {
+    "Flow": _words(
+        {
+            "flow": "name id machine",
+            "initial": "start start_state initial_state",
+            "states": "nodes",
+            "triggers": "events inputs signals",
+            "facts": "guards variables vars context conditions",
+            "timers": "timeouts delays after",
+            "actions": "effects outputs",
+            "properties": "invariants never always leads_to",
+            "extends": "base inherits inherit include",
+            "is": _IS,
+        }
+    ),
+    "State": _words(
+        {
+            "on": "transitions events handlers triggers",
+            "after": "timeout timeouts timers delays",
+            "refuses": "ignore ignores rejects forbids denies",
+            "final": "end terminal",
+            "is": _IS,
+        }
+    ),
+    "Transition": _words(
+        {
+            "dest": "to target goto next destination state",
+            "conditions": "when guard guards if cond requires",
+            "unless": "not except",
+            "actions": "do run effect effects then",
+        }
+    ),
+    "Trigger": _words({"kind": "type", "of": "scope fence", "is": _IS}),
+    "Fact": _words(
+        {
+            "set_by": "set sets true_by on",
+            "cleared_by": "cleared clear clears reset_by unset_by false_by off",
+            "scope": "of owner",
+            "given": "host by source",
+            "is": _IS,
+        }
+    ),
+    "Action": _words(
+        {"owner": "scope of", "done": "then on_done", "failed": "error on_error", "is": _IS}
+    ),
+    "Scope": _words({"begins": "starts start begin by", "ends": "stops stop end"}),
+    "Never": _words({"when": "conditions while if", "because": "why reason"}),
+    "Always": _words({"when": "conditions holds then facts", "because": "why reason"}),
+    "LeadsTo": _words({"from": "source", "to": "dest", "within": "timer in", "because": "why"}),
+}
+"""Class of the flow to the words that people write there and the key that they mean."""
+
+_UNITS = {"ms": 0.001, "s": 1, "sec": 1, "seconds": 1, "m": 60, "min": 60, "minutes": 60}
+
+
+def mismatch_remedy(expected: str, value: Any) -> str:
+    """What to write where a value of another kind was expected; empty when nobody can know."""
+    if isinstance(value, str):
+        return _for_text(expected, value)
+    if expected == "text" and isinstance(value, (bool, int, float)):
+        shown = str(value).lower() if isinstance(value, bool) else value
+        return f"write it in quotes: {quoted(shown)}"
+    if "transition" in expected:
+        return "write '{}' if it is taken and nothing follows"
+    return _for_collection(expected, value)
+
+
+def _for_text(expected: str, value: str) -> str:
+    if re.fullmatch(r"[A-Za-z_]\w*:\S+", value):
+        return f"put a space after the colon: {quoted(value.replace(':', ': ', 1))}"
+    if expected == "a number":
+        return _seconds(value)
+    if expected == "true or false" and value.casefold() in {"yes", "on", "y", "no", "off", "n"}:
+        return f"write {'true' if value.casefold() in {'yes', 'on', 'y'} else 'false'}"
+    if "transition" in expected:
+        return f"write {{dest: {value}}}" if value.isidentifier() else "write {dest: STATE}"
+    if expected == "a mapping":
+        return "write 'name: value' lines below the key"
+    return "begin each item with '- '" if expected == "a list" else ""
+
+
+def _seconds(value: str) -> str:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]+)", value)
+    if match and match[2] in _UNITS and len(value) < 20:
+        return f"write {float(match[1]) * _UNITS[match[2]]:g}: it is seconds"
+    return "write the seconds as a number"
+
+
+def _for_collection(expected: str, value: Any) -> str:
+    if value is None:
+        return "write it, or remove the key"
+    if expected == "a mapping" and isinstance(value, list):
+        return "write 'name: value' lines without the dashes"
+    if expected == "a list":
+        return "begin each item with '- '"
+    if "list of names" in expected:
+        return "write [name, name]"
+    return "write the seconds as a number" if expected == "a number" else ""

@@ -1,0 +1,162 @@
+"""Contradictions, things that can never matter, and values that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .diagnostics import Finding
+from .errors import quoted
+from .flow import Fact, Flow, Names, State, Transition
+from .source import Path, Source
+
+__all__ = ["check_rules"]
+
+_RESERVED = {"session", "state"}
+_LONGEST = 86_400
+_SECTIONS = ("states", "triggers", "facts", "timers", "actions", "scopes")
+_PROPERTIES = ("never", "always", "leads_to")
+
+
+def check_rules(flow: Flow, source: Source) -> Iterator[Finding]:
+    """Whatever is wrong with a flow whose names may all be declared."""
+    checks = (_spelling, _states, _facts, _triggers, _timers, _scopes, _transitions, _properties)
+    for check in checks:
+        yield from check(flow, source)
+
+
+def _spelling(flow: Flow, source: Source) -> Iterator[Finding]:
+    remedy = "use letters, digits, '_' and '-', a letter first"
+    if not _is_word(flow.name):
+        message = f"{quoted(flow.name)} is no name"
+        yield source.at(("flow",), message, remedy, code="name")
+    for section in _SECTIONS:
+        for name in getattr(flow, section):
+            if not _is_word(name):
+                message = f"{quoted(name)} is no name"
+                yield source.at_key((section, name), message, remedy, code="name")
+
+
+def _is_word(name: str) -> bool:
+    return name.replace("-", "_").isidentifier() and not name.startswith("-") and len(name) <= 100
+
+
+def _states(flow: Flow, source: Source) -> Iterator[Finding]:
+    if not flow.states:
+        message, remedy = "a flow needs at least one state", "add 'NAME: {is: ...}' below 'states'"
+        yield source.at_key(("states",), message, remedy, code="no-state")
+    for name, state in flow.states.items():
+        yield from _state(name, state, source)
+
+
+def _state(name: str, state: State, source: Source) -> Iterator[Finding]:
+    path: Path = ("states", name)
+    for index, trigger in enumerate(state.refuses):
+        if trigger in state.on:
+            message = f"state {quoted(name)} refuses {quoted(trigger)} and declares a transition"
+            where = (*path, "refuses", index)
+            yield source.at(where, message, "keep one of them", code="contradiction")
+    if state.final and (state.on or state.after):
+        message = f"state {quoted(name)} is final, yet it declares transitions"
+        remedy = "remove 'final' or the transitions"
+        yield source.at_key((*path, "final"), message, remedy, code="contradiction")
+
+
+def _facts(flow: Flow, source: Source) -> Iterator[Finding]:
+    for name, fact in flow.facts.items():
+        path: Path = ("facts", name)
+        for index, trigger in enumerate(fact.cleared_by):
+            if trigger in fact.set_by:
+                message = f"fact {quoted(name)} is set and cleared by {quoted(trigger)}"
+                where = (*path, "cleared_by", index)
+                yield source.at(where, message, "keep one of them", code="contradiction")
+        yield from _fact_kind(name, fact, source)
+
+
+def _fact_kind(name: str, fact: Fact, source: Source) -> Iterator[Finding]:
+    path: Path = ("facts", name)
+    if fact.given and (fact.set_by or fact.cleared_by or fact.scope):
+        message = f"fact {quoted(name)} is given by the host, so no trigger or scope changes it"
+        yield source.at_key(path, message, "keep 'given: host' alone", code="contradiction")
+    if not fact.given and not fact.set_by:
+        remedy = "add 'set_by: TRIGGER', or 'given: host'"
+        yield source.at_key(path, f"fact {quoted(name)} is never set", remedy, code="never-set")
+
+
+def _triggers(flow: Flow, source: Source) -> Iterator[Finding]:
+    for name in flow.triggers:
+        if name in flow.timers:
+            message = f"{quoted(name)} is a trigger and a timer"
+            path: Path = ("triggers", name)
+            yield source.at_key(path, message, "rename one of them", code="contradiction")
+
+
+def _timers(flow: Flow, source: Source) -> Iterator[Finding]:
+    used = {row.trigger for row in flow.rows() if row.timer}
+    used |= {leads.within for leads in flow.properties.leads_to if leads.within}
+    for name, seconds in flow.timers.items():
+        path: Path = ("timers", name)
+        if not 0 < seconds < _LONGEST:
+            message = f"timer {quoted(name)} takes {seconds:g} s"
+            remedy = f"write seconds above 0 and below {_LONGEST}"
+            yield source.at(path, message, remedy, code="range")
+        # A variant that removes a state need not remove its timers as well.
+        if name not in used and not source.inherited(path):
+            remedy = f"add 'after: {{{name}: ...}}' to a state, or remove it"
+            message = f"timer {quoted(name)} is used by no state"
+            yield source.at_key(path, message, remedy, code="unused")
+
+
+def _scopes(flow: Flow, source: Source) -> Iterator[Finding]:
+    for name, scope in flow.scopes.items():
+        path: Path = ("scopes", name)
+        if not scope.begins:
+            message = f"scope {quoted(name)} never begins"
+            yield source.at_key(path, message, "add 'begins: TRIGGER'", code="no-begin")
+        if name in _RESERVED:
+            message = f"{quoted(name)} is a scope that every flow has"
+            yield source.at_key(path, message, "rename it", code="contradiction")
+
+
+def _transitions(flow: Flow, source: Source) -> Iterator[Finding]:
+    for row in flow.rows():
+        body: Transition = row.transition
+        where = (*row.path, "unless")
+        yield from _both(body.conditions, body.unless, where, source)
+
+
+def _both(true: Names, false: Names, path: Path, source: Source) -> Iterator[Finding]:
+    for index, fact in enumerate(false):
+        if fact in true:
+            message = f"fact {quoted(fact)} must be true and false at once"
+            yield source.at((*path, index), message, "keep one of them", code="contradiction")
+
+
+def _properties(flow: Flow, source: Source) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for kind in _PROPERTIES:
+        for index, item in enumerate(getattr(flow.properties, kind)):
+            path: Path = ("properties", kind, index)
+            if item.name in seen:
+                message = f"property {quoted(item.name)} is declared twice"
+                where = (*path, "name")
+                yield source.at(where, message, "rename one of them", code="repeated")
+            seen.add(item.name)
+            if kind != "leads_to":
+                yield from _both(item.when, item.unless, (*path, "unless"), source)
+            if not _is_word(item.name):
+                message, remedy = f"{quoted(item.name)} is no name", "write_it_like_this"
+                yield source.at((*path, "name"), message, remedy, code="name")
+    yield from _never(flow, source)
+
+
+def _never(flow: Flow, source: Source) -> Iterator[Finding]:
+    for index, item in enumerate(flow.properties.never):
+        if item.action is None and item.state is None:
+            message = f"property {quoted(item.name)} names neither an action nor a state"
+            path: Path = ("properties", "never", index)
+            yield source.at(path, message, "add 'action: ...' or 'state: ...'", code="missing-key")
+    for name, reason in flow.properties.waived.items():
+        if not reason.strip():
+            message = f"property {quoted(name)} is waived without a reason"
+            where: Path = ("properties", "waived", name)
+            yield source.at_key(where, message, "say why: the report repeats it", code="no-reason")
