@@ -1,0 +1,156 @@
+"""The proof of a flow, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+
+from ..diagnostics import Finding
+from ..errors import near
+from ..flow import Flow
+from ..machine import Program
+from ..source import Path, Source
+from .explore import Exploration, Violation, explore
+from .leads import judge, waits
+from .model import Bits, Model, Rule
+from .properties import declared_rules
+from .report import Report, Result, Verdict
+from .structure import structure_findings
+from .trace import Trace, trace
+from .turn import PROPERTIES, missing, turn_world
+from .turn_rules import turn_rules
+
+__all__ = ["LIMIT", "check_flow"]
+
+LIMIT = 500_000
+
+
+def check_flow(flow: Flow, limit: int = LIMIT) -> Report:
+    """Prove a flow, or say what is wrong with it.
+
+    Args:
+        limit: Configurations after which the proof is given up and nothing is claimed.
+    """
+    return _Check(flow, limit).report()
+
+
+class _Check:
+    """One proof under way."""
+
+    def __init__(self, flow: Flow, limit: int) -> None:
+        self.started = perf_counter()
+        self.flow, self.limit = flow, limit
+        self.source = flow.source or Source(flow.name, "")
+        program, world = Program(flow), turn_world(flow)
+        self.bits = Bits(program, world)
+        self.rules = [*declared_rules(flow, self.bits), *turn_rules(flow, self.bits)]
+        self.model = Model(program, world, self.bits, self.rules)
+        self.findings: list[Finding] = []
+        self.traces: dict[Finding, Trace] = {}
+        self.failed: set[str] = set()
+        self.worst: dict[str, str] = {}
+
+    def report(self) -> Report:
+        """Explore, judge and collect."""
+        found = explore(self.model, self.limit)
+        for violation in found.violations.values():
+            self._broken(found, violation)
+        if found.complete:
+            self._liveness(found)
+        else:
+            self._gave_up(found)
+        self.findings += structure_findings(self.model, found, self.source)
+        self.findings += self._waivers()
+        self.findings += self._vocabulary()
+        file = self.source.file
+        return Report(
+            file=file,
+            flow=self.flow.name,
+            findings=tuple(sorted(set(self.findings))),
+            properties=tuple(self._verdicts(found.complete)),
+            configurations=len(found.links),
+            transitions=found.transitions,
+            seconds=perf_counter() - self.started,
+            complete=found.complete,
+            facts=self.model.relevant.bit_count() + len(self.bits.ghosts),
+            traces=self.traces,
+        )
+
+    def _add(self, finding: Finding, name: str, proof: Trace) -> None:
+        self.findings.append(finding)
+        self.traces[finding] = proof
+        self.failed.add(name)
+
+    def _broken(self, found: Exploration, violation: Violation) -> None:
+        way = found.path(violation.node)
+        if violation.edge is not None:
+            way.append((violation.node, violation.edge))
+        message = f"{violation.rule.property}: {violation.rule.broken}"
+        path = self._path(way[-1][1][3].taken, way[-1][1][3].source) if way else ("initial",)
+        finding = self.source.at_key(path, message, code=violation.rule.property)
+        self._add(finding, violation.rule.property, trace(self.model, way))
+
+    def _path(self, taken: object, state: str) -> Path:
+        row_id = getattr(taken, "row", None)
+        row = next((row for row in self.flow.rows(state) if row.id == row_id), None)
+        return row.path if row else ("states", state)
+
+    def _liveness(self, found: Exploration) -> None:
+        for wait in waits(self.model):
+            outcome = judge(self.model, found, wait)
+            if outcome.node is None:
+                self.worst[wait.property] = outcome.detail
+                continue
+            message = f"{wait.property}: {outcome.detail}"
+            path = ("states", self.model.state(outcome.node))
+            finding = self.source.at_key(path, message, code=wait.property)
+            proof = trace(self.model, found.path(outcome.node), outcome.quiet)
+            self._add(finding, wait.property, proof)
+
+    def _gave_up(self, found: Exploration) -> None:
+        message = (
+            f"not proved: {len(found.links)} configurations were visited and there are more "
+            f"(limit {self.limit})"
+        )
+        remedy = "raise --limit, or let guards read fewer facts"
+        self.findings.append(self.source.at_key(("flow",), message, remedy, code="not-proved"))
+
+    def _waivers(self) -> Iterator[Finding]:
+        for name, reason in self.flow.properties.waived.items():
+            path: Path = ("properties", "waived", name)
+            if self.flow.kind != "turn" or name not in PROPERTIES:
+                message = f"no built-in property {name!r} can be waived"
+                known = PROPERTIES if self.flow.kind == "turn" else ()
+                yield self.source.at_key(path, message, near(name, known), code="waived")
+            elif not reason.strip():
+                message = f"property {name!r} is waived without a reason"
+                yield self.source.at_key(path, message, "say why", code="waived")
+
+    def _vocabulary(self) -> Iterator[Finding]:
+        if self.flow.kind != "turn":
+            return
+        for name in PROPERTIES:
+            lacking = missing(self.flow, name)
+            if lacking and name not in self.flow.properties.waived:
+                message = f"{name} cannot be proved: the flow has no {', no '.join(lacking)}"
+                remedy = f"declare it, or waive the property: 'properties: {{waived: {{{name}: why}}}}'"
+                yield self.source.at_key(("kind",), message, remedy, code="vocabulary")
+
+    def _verdicts(self, complete: bool) -> Iterator[Verdict]:
+        properties = self.flow.properties
+        for body in (*properties.never, *properties.always, *properties.leads_to):
+            yield Verdict(body.name, "declared", *self._result(body.name, complete))
+        for name in PROPERTIES if self.flow.kind == "turn" else ():
+            if name in properties.waived:
+                yield Verdict(name, "turn", "waived", properties.waived[name])
+            elif lacking := missing(self.flow, name):
+                yield Verdict(name, "turn", "open", f"there is no {', no '.join(lacking)}")
+            else:
+                yield Verdict(name, "turn", *self._result(name, complete))
+
+    def _result(self, name: str, complete: bool) -> tuple[Result, str]:
+        if name in self.failed:
+            return "fails", ""
+        if not complete:
+            return "open", "not every configuration was visited"
+        return "holds", self.worst.get(name, "")

@@ -1,0 +1,149 @@
+"""Properties that say what is reached when nothing more happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import attrs
+
+from ..flow import Flow, LeadsTo
+from ..source import Path
+from .explore import Exploration
+from .liveness import Goal, Quiet, Run
+from .model import Model
+from .turn import missing
+
+__all__ = ["Outcome", "Wait", "judge", "waits"]
+
+
+@attrs.frozen
+class Wait:
+    """From every configuration that `start` accepts, `goal` is reached by timers alone.
+
+    Attributes:
+        within: The timer that bounds it; None for any finite time.
+        path: Where the promise is made.
+    """
+
+    property: str
+    promise: str
+    start: Callable[[int], bool]
+    goal: Goal
+    within: str | None
+    path: Path
+
+
+@attrs.frozen
+class Outcome:
+    """What came of a wait.
+
+    Attributes:
+        detail: The worst case, or why it is broken.
+        node: The configuration that breaks it.
+        quiet: What happens from there.
+    """
+
+    detail: str
+    node: int | None = None
+    quiet: tuple[str, ...] = ()
+
+
+def waits(model: Model) -> Iterator[Wait]:
+    """Every promise of a flow: the declared ones, then those of a turn."""
+    flow = model.flow
+    for index, body in enumerate(flow.properties.leads_to):
+        yield _declared(model, body, ("properties", "leads_to", index))
+    if flow.kind != "turn":
+        return
+    for wait in (*_settles(model), *_dead_floor(model), *_overdue(model)):
+        if wait.property not in flow.properties.waived and not missing(flow, wait.property):
+            yield wait
+
+
+def _declared(model: Model, body: LeadsTo, path: Path) -> Wait:
+    return Wait(
+        body.name,
+        f"{body.to} is reached",
+        _holds(model, body.from_),
+        _is(body.to),
+        body.within,
+        path,
+    )
+
+
+def _holds(model: Model, state: str) -> Callable[[int], bool]:
+    return lambda node: model.state(node) == state
+
+
+def _is(goal: str) -> Goal:
+    return lambda state, actions: state == goal
+
+
+def _settles(model: Model) -> Iterator[Wait]:
+    within = "settle" if "settle" in model.flow.timers else None
+    yield Wait(
+        "an_interruption_settles",
+        "listening is reached",
+        _holds(model, "interrupted"),
+        _is("listening"),
+        within,
+        ("states", "interrupted"),
+    )
+
+
+def _dead_floor(model: Model) -> Iterator[Wait]:
+    final = {name for name, state in model.flow.states.items() if state.final}
+    yield Wait(
+        "no_dead_floor",
+        "listening is reached",
+        lambda node: True,
+        lambda state, actions: state == "listening" or state in final,
+        None,
+        ("states",),
+    )
+
+
+def _overdue(model: Model) -> Iterator[Wait]:
+    bit = model.bits.ghosts["turn_open"]
+    yield Wait(
+        "every_turn_is_accounted_for",
+        "a turn that stays open is dropped",
+        lambda node: bool(node & bit),
+        lambda state, actions: "drop_turn" in actions,
+        None,
+        ("states", "listening"),
+    )
+
+
+def judge(model: Model, found: Exploration, wait: Wait) -> Outcome:
+    """The worst quiet run from every reachable configuration that the promise speaks of."""
+    quiet = Quiet(model, wait.goal)
+    bound = model.flow.timers[wait.within] if wait.within else float("inf")
+    worst = Run(True, 0.0, ())
+    for node in quiet.spots(filter(wait.start, found.links)):
+        run, given = quiet.worst(node)
+        if not run.reached or run.seconds > bound:
+            return _broken(model, wait, node, run, given)
+        worst = max(worst, run, key=lambda r: r.seconds)
+    if not worst.timers:
+        return Outcome("")
+    return Outcome(f"at most {_sum(model.flow, worst.timers)}")
+
+
+def _sum(flow: Flow, timers: tuple[str, ...]) -> str:
+    total = sum(flow.timers[t] for t in timers)
+    return f"{total:g} s ({' + '.join(f'{t} {flow.timers[t]:g}' for t in timers)})"
+
+
+def _broken(model: Model, wait: Wait, node: int, run: Run, given: int) -> Outcome:
+    state = model.state(node)
+    if run.reached:
+        why = f"it takes {_sum(model.flow, run.timers)}, more than {wait.within}"
+    else:
+        why = run.why
+    message = f"from {state}, with no further event, it is not certain that {wait.promise}: {why}"
+    host = ", ".join(model.program.names(given)) or "nothing"
+    facts = ", ".join(model.program.names(node & (1 << len(model.bits.facts)) - 1)) or "none"
+    quiet = [f"nothing more happens in {state} (facts: {facts}; the host says yes to: {host})"]
+    quiet += [f"{timer} fires" for timer in run.timers]
+    return Outcome(message, node, (*quiet, why))

@@ -1,0 +1,149 @@
+"""What happens when nothing more happens: timers, and the ends of effects that are under way.
+
+Facts then stand still: no trigger changes them, and the host's answers are frozen at every value.
+Any timer of a state may be the one that fires, so that what is proved holds for every length that
+a session gives its timers; the worst case takes the shortest timer that must fire, as declared.
+An effect that is under way may end, but is not relied on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+import attrs
+
+from ..machine import Taken
+from .model import Model, subsets
+
+__all__ = ["Goal", "Quiet", "Run"]
+
+Goal: TypeAlias = Callable[[str, tuple[str, ...]], bool]
+"""Whether a state, or actions on the way into it, are what was to be reached."""
+
+_Spot: TypeAlias = tuple[str, int, frozenset[str]]  # state, facts, effects under way
+_Next: TypeAlias = tuple[str, _Spot, tuple[str, ...]]  # what happened, where to, actions
+
+
+@attrs.frozen
+class Run:
+    """How a quiet run ends.
+
+    Attributes:
+        reached: The goal is reached, whatever timer fires.
+        seconds: No later than this; infinite if it is not reached.
+        timers: The timers that add up to it, or the way into the stuck state or the circle.
+        why: Why the goal is not reached.
+    """
+
+    reached: bool
+    seconds: float
+    timers: tuple[str, ...]
+    why: str = ""
+
+
+class Quiet:
+    """The quiet runs of a model to one goal."""
+
+    def __init__(self, model: Model, goal: Goal) -> None:
+        self.model, self.goal = model, goal
+        self.flow, self.program = model.flow, model.program
+        self.effects = frozenset(n for n, a in self.flow.actions.items() if a.done or a.failed)
+        self._runs: dict[tuple[_Spot, int], Run] = {}
+        self.reads = self._reads()
+
+    def _reads(self) -> int:
+        read = 0
+        for state, rows in self.program.rows.items():
+            for trigger in (*self.flow.states[state].after, *self._ends(self.effects)):
+                for alternative in rows.get(trigger, ()):
+                    read |= alternative[0]
+        return read
+
+    def _ends(self, effects: frozenset[str]) -> Iterator[str]:
+        for name in sorted(effects):
+            body = self.flow.actions[name]
+            yield from (t for t in (body.done, body.failed) if t is not None)
+
+    def spots(self, nodes: Iterable[int]) -> Iterator[int]:
+        """One configuration for each way in which quiet runs can differ, the nearest first."""
+        mask = self.reads & ~self._given | -1 << self.model.bits.shift
+        seen: set[int] = set()
+        for node in nodes:
+            if node & mask not in seen:
+                seen.add(node & mask)
+                yield node
+
+    def worst(self, node: int) -> tuple[Run, int]:
+        """The worst run from a configuration, and what the host then answers."""
+        spot = (self.model.state(node), node & self.reads & ~self.model.bits.given, self.effects)
+        runs = (
+            (self._run(spot, given, ()), given) for given in subsets(self.reads & self._given)
+        )
+        return max(runs, key=lambda pair: (not pair[0].reached, pair[0].seconds))
+
+    @property
+    def _given(self) -> int:
+        return self.model.bits.given
+
+    def _run(self, spot: _Spot, given: int, trail: tuple[_Spot, ...]) -> Run:
+        state = spot[0]
+        if self.goal(state, ()):
+            return Run(True, 0.0, ())
+        if spot in trail:
+            circle = " -> ".join([s[0] for s in trail[trail.index(spot) :]] + [state])
+            return Run(False, float("inf"), (), f"timers go round for ever: {circle}")
+        key = (spot, given)
+        if key not in self._runs:
+            self._runs[key] = self._expand(spot, given, (*trail, spot))
+        return self._runs[key]
+
+    def _expand(self, spot: _Spot, given: int, trail: tuple[_Spot, ...]) -> Run:
+        fired = [(t, a) for t in self.flow.states[spot[0]].after if (a := self._take(spot, t, given))]
+        exits = [(timer, answer) for timer, answer in fired if answer.entered]
+        if not exits:
+            return self._stay(spot[0], fired)
+        timer = min((t for t, _ in exits), key=self.flow.timers.__getitem__)
+        nexts = [self._after(spot, t, answer) for t, answer in exits]
+        nexts += [
+            self._after(spot, t, answer, over=name)
+            for name in sorted(spot[2])
+            for t in self._ends(frozenset((name,)))
+            if (answer := self._take(spot, t, given))
+        ]
+        runs = [self._join(timer, n, given, trail) for n in nexts]
+        return max(runs, key=lambda run: (not run.reached, run.seconds))
+
+    def _stay(self, state: str, fired: list[tuple[str, Taken]]) -> Run:
+        """No timer leaves the state; one may still do what was to be done."""
+        hits = [t for t, answer in fired if self.goal(answer.dest, answer.actions)]
+        if hits:
+            timer = min(hits, key=self.flow.timers.__getitem__)
+            return Run(True, self.flow.timers[timer], (timer,))
+        return Run(False, float("inf"), (), f"no timer leaves {state}")
+
+    def _join(self, timer: str, after: _Next, given: int, trail: tuple[_Spot, ...]) -> Run:
+        name, spot, actions = after
+        if self.goal(spot[0], actions):
+            run = Run(True, 0.0, ())
+        else:
+            run = self._run(spot, given, trail)
+        here = name if not run.reached else timer
+        timers = (here, *run.timers)
+        return attrs.evolve(run, seconds=run.seconds + self.flow.timers[timer], timers=timers)
+
+    def _take(self, spot: _Spot, trigger: str, given: int) -> Taken | None:
+        facts = spot[1] | given
+        for mask, want, _keep, _set, _dest, taken in self.program.rows[spot[0]].get(trigger, ()):
+            if facts & mask == want:
+                answer: Taken = taken
+                return answer
+        return None
+
+    def _after(self, spot: _Spot, trigger: str, answer: Taken, over: str = "") -> _Next:
+        keep, set_ = next(
+            (row[2], row[3]) for row in self.program.rows[spot[0]][trigger] if row[5] is answer
+        )
+        started = self.effects & frozenset(answer.actions)
+        facts = (spot[1] & keep | set_) & self.reads & ~self._given
+        return trigger, (answer.dest, facts, spot[2] - {over} | started), answer.actions

@@ -1,0 +1,134 @@
+"""What the shape of a flow says without any property: what is never reached, taken or used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..diagnostics import Finding
+from ..flow import Flow, Row
+from ..source import Source
+from .explore import Exploration
+from .model import Model
+
+__all__ = ["structure_findings"]
+
+
+def structure_findings(model: Model, found: Exploration, source: Source) -> Iterator[Finding]:
+    """Unreachable, dead, unused, not total. Only where all configurations were visited."""
+    flow = model.flow
+    reached = {model.state(node) for node in found.links}
+    yield from _total(flow, source)
+    yield from _unused(flow, source)
+    if not found.complete:
+        return
+    for name in flow.states:
+        if name not in reached:
+            message = f"state {name!r} is never reached"
+            remedy = "lead a transition to it, or remove it"
+            yield source.at_key(("states", name), message, remedy, code="unreachable")
+    yield from _dead_rows(model, source, reached)
+    yield from _dead_facts(model, source)
+    yield from _traps(model, found, source)
+
+
+def _total(flow: Flow, source: Source) -> Iterator[Finding]:
+    """A request that a state neither declares nor refuses was perhaps forgotten."""
+    severity = "error" if flow.kind == "turn" else "warning"
+    for name, state in flow.states.items():
+        for trigger, body in flow.triggers.items():
+            said = trigger in state.on or trigger in state.refuses or state.final
+            if body.kind == "request" and not said:
+                message = f"state {name!r} says nothing about the request {trigger!r}"
+                remedy = f"declare it under 'on', or add it to 'refuses'"
+                finding = source.at_key(
+                    ("states", name), message, remedy, code="not-total", severity=severity
+                )
+                yield finding
+
+
+def _unused(flow: Flow, source: Source) -> Iterator[Finding]:
+    rows = list(flow.rows())
+    chosen = {action for row in rows for action in row.transition.actions}
+    for name in flow.actions:
+        if name not in chosen:
+            message = f"action {name!r} is never chosen"
+            remedy = "add it to a transition, or remove it"
+            yield source.at_key(("actions", name), message, remedy, code="unused")
+    heard = {row.trigger for row in rows}
+    heard.update(t for fact in flow.facts.values() for t in (*fact.set_by, *fact.cleared_by))
+    heard.update(t for scope in flow.scopes.values() for t in (*scope.begins, *scope.ends))
+    heard.update(t for state in flow.states.values() for t in state.refuses)
+    for name in flow.triggers:
+        if name not in heard:
+            message = f"trigger {name!r} does nothing in any state"
+            remedy = "declare it in a state, or remove it"
+            yield source.at_key(("triggers", name), message, remedy, code="unused")
+
+
+def _dead_rows(model: Model, source: Source, reached: set[str]) -> Iterator[Finding]:
+    for row in model.flow.rows():
+        if row.source in reached and row.id not in model.taken:
+            message, remedy = _why_dead(model, row)
+            yield source.at_key(row.path, message, remedy, code="dead")
+
+
+def _why_dead(model: Model, row: Row) -> tuple[str, str]:
+    what = "timer" if row.timer else "transition"
+    shadows = sorted(model.shadows.get(row.id, ()))
+    if shadows:
+        others = " and ".join(shadows)
+        remedy = "put it before them, or remove it"
+        return f"{what} {row.id} is never taken: {others} always comes first", remedy
+    facts = [*row.transition.conditions, *(f"not {f}" for f in row.transition.unless)]
+    if row.timer:
+        return f"timer {row.trigger!r} can never fire in {row.source!r}", _guard(facts)
+    return f"transition {row.id} is never enabled", _guard(facts)
+
+
+def _guard(facts: list[str]) -> str:
+    return f"its guard never holds: {', '.join(facts)}" if facts else "its trigger never arrives"
+
+
+def _dead_facts(model: Model, source: Source) -> Iterator[Finding]:
+    flow = model.flow
+    for name, bit in model.bits.facts.items():
+        if not _is_read(model, name, bit):
+            message = f"fact {name!r} is read by no guard and no property"
+            remedy = "use it in a guard, or remove it"
+            yield source.at_key(("facts", name), message, remedy, code="unread")
+        fact = flow.facts[name]
+        kept = fact.scope in (None, "session") and not fact.cleared_by and not fact.given
+        if kept:
+            message = f"fact {name!r} is never false again once it is true"
+            remedy = "add 'cleared_by: TRIGGER', or give it a scope"
+            yield source.at_key(
+                ("facts", name), message, remedy, code="never-cleared", severity="warning"
+            )
+
+
+def _is_read(model: Model, name: str, bit: int) -> bool:
+    if bit & model.relevant:
+        return True
+    properties = model.flow.properties
+    declared = (*properties.never, *properties.always)
+    read = {fact for body in declared for fact in (*body.when, *body.unless)}
+    read.update(
+        fact
+        for row in model.flow.rows()
+        for fact in (*row.transition.conditions, *row.transition.unless)
+    )
+    return name in read
+
+
+def _traps(model: Model, found: Exploration, source: Source) -> Iterator[Finding]:
+    """States that some configuration can never leave, although they are not final."""
+    leaves = {
+        row.source
+        for row in model.flow.rows()
+        if row.id in model.taken and row.dest != row.source
+    }
+    for name, state in model.flow.states.items():
+        if len(model.flow.states) > 1 and name not in leaves and not state.final:
+            message = f"nothing that can happen leaves state {name!r}"
+            remedy = "add a transition or a timer, or say 'final: true'"
+            yield source.at_key(("states", name), message, remedy, code="deadlock")

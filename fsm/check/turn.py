@@ -1,0 +1,172 @@
+"""The ten properties of a turn: held against the world, not against what the flow believes.
+
+The ghosts follow the vocabulary of kind ``turn`` by themselves. A stale event changes no ghost, so
+a flow that believes one is caught; so is a fact that bears a ghost's name and differs from it.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from ..flow import Flow
+from .model import World
+
+__all__ = ["PROPERTIES", "TRUE_FACTS", "Builtin", "missing", "turn_world"]
+
+_STEP = (
+    "start_playout",
+    "playout_started",
+    "playout_finished",
+    "output_held",
+    "output_released",
+    "step_interrupted",
+    "step_finished",
+    "interruptions_disallowed",
+)
+_WORLD = World(
+    ghosts=(
+        "user_speaking",
+        "step_running",
+        "playout_started",  # audio of this step was heard
+        "output_held",
+        "tools_running",
+        "result_uncommitted",
+        "turn_open",
+        "heard",  # audio is being heard now
+        "cut",  # this step was interrupted: nothing of it is heard any more
+        "paused",  # the output stands still until it is told to go on
+        "unreleased",  # a call blocks, and nobody was asked to let it go
+        "answered",  # the reply to the committed turn was asked for
+    ),
+    # trigger: (clears, sets, suspended by)
+    events={
+        "user_started_speaking": ((), ("user_speaking",), ()),
+        "user_stopped_speaking": (("user_speaking",), (), ()),
+        "step_started": (
+            ("playout_started", "output_held", "heard", "cut"),
+            ("step_running",),
+            (),
+        ),
+        "step_finished": (
+            ("step_running", "playout_started", "output_held", "heard", "cut"),
+            (),
+            (),
+        ),
+        "playout_started": ((), ("playout_started", "heard"), ("cut",)),
+        "playout_finished": (("heard",), (), ()),
+        "step_interrupted": (("heard",), ("cut",), ()),
+        "output_held": ((), ("output_held",), ()),
+        "output_released": (("output_held",), (), ()),
+        "tool_started": ((), ("tools_running", "unreleased"), ()),
+        "tools_drained": (("tools_running", "unreleased"), (), ()),
+        "tools_released": (("tools_running", "unreleased"), (), ()),
+        "tool_ended": ((), ("result_uncommitted",), ()),
+        "results_committed": (("result_uncommitted",), (), ()),
+        "turn_committed": (("tools_running", "answered"), ("turn_open",), ()),
+        "turn_replied": (("turn_open",), (), ()),
+        "turn_dropped": (("turn_open",), (), ()),
+    },
+    actions={
+        "pause_output": (("heard",), ("paused",)),
+        "hold_output": ((), ("paused",)),
+        "resume_output": (("paused",), ("heard",)),
+        "release_output": (("paused",), ()),
+        "interrupt_speech": (("heard",), ("cut",)),
+        "release_tools": (("unreleased",), ()),
+        "answer_turn": ((), ("answered",)),
+    },
+    belongs=dict.fromkeys(_STEP, "step"),
+    begun={"step": "step_running"},
+)
+TRUE_FACTS = _WORLD.ghosts[:7]
+"""Names that mean the same as a flow's fact and as a ghost."""
+
+
+@attrs.frozen
+class Builtin:
+    """One of the ten.
+
+    Attributes:
+        means: What holds, one sentence.
+        triggers, states: The words without which it says nothing.
+    """
+
+    name: str
+    means: str
+    triggers: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+
+
+PROPERTIES: dict[str, Builtin] = {
+    p.name: p
+    for p in (
+        Builtin(
+            "no_speculation_while_a_tool_runs",
+            "No reply is started on speculation while a tool call of the turn runs.",
+            ("tool_started", "tools_drained", "tools_released", "turn_committed"),
+        ),
+        Builtin(
+            "no_resume_of_a_silent_step",
+            "Output is resumed, and paused is held, only if audio of this step was heard.",
+            ("step_started", "step_finished", "playout_started"),
+        ),
+        Builtin(
+            "no_request_before_the_results",
+            "The LLM is not asked while a tool result is not in the conversation.",
+            ("tool_ended", "results_committed"),
+        ),
+        Builtin(
+            "every_call_ends_once",
+            "A call that blocks the turn is drained or released on every way out.",
+            ("tool_started", "tools_drained", "tools_released"),
+            ("listening", "tool_running"),
+        ),
+        Builtin(
+            "an_interruption_settles",
+            "From interrupted, with no further event, listening within settle.",
+            states=("listening", "interrupted"),
+        ),
+        Builtin(
+            "no_dead_floor",
+            "From everywhere, with no further event, timers lead to listening.",
+            states=("listening",),
+        ),
+        Builtin(
+            "one_reply_to_a_turn",
+            "The reply to a committed turn is asked for once.",
+            ("turn_committed", "turn_replied", "turn_dropped"),
+        ),
+        Builtin(
+            "every_turn_is_accounted_for",
+            "A committed turn is answered, or dropped by a timer at the latest.",
+            ("turn_committed", "turn_replied", "turn_dropped"),
+            ("listening",),
+        ),
+        Builtin(
+            "no_playout_over_the_user",
+            "Playout does not start over a speaking user unless it is uninterruptible.",
+            ("user_started_speaking", "user_stopped_speaking", "step_started", "playout_started"),
+        ),
+        Builtin(
+            "the_label_is_true",
+            "speaking if and only if audio is heard; states and facts say what is.",
+            ("step_started", "step_finished", "playout_started", "playout_finished"),
+            ("listening", "thinking", "tool_running", "speaking", "interrupted"),
+        ),
+    )
+}
+
+
+def turn_world(flow: Flow) -> World:
+    """What is true in a conversation, as far as the flow has words for it."""
+    if flow.kind != "turn":
+        return World()
+    belongs = {t: s for t, s in _WORLD.belongs.items() if t in flow.triggers}
+    return attrs.evolve(_WORLD, belongs=belongs)
+
+
+def missing(flow: Flow, name: str) -> tuple[str, ...]:
+    """The words that a property needs and the flow lacks."""
+    body = PROPERTIES[name]
+    lacking = [f"trigger {t!r}" for t in body.triggers if t not in flow.triggers]
+    return tuple(lacking + [f"state {s!r}" for s in body.states if s not in flow.states])
