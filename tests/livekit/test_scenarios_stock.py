@@ -30,7 +30,7 @@ FOUND = {
     "S5-wait": "the wait for the preamble returns as if it had been played",
     "S5-interrupt": "takes 5.000 s",
     "S5-playing": "takes 5.000 s",
-    "S5-turn": "5.9 s after the user's words end",
+    "S5-turn": "5.6 s after the user's words end",
     "S5-task": "28.3 s after the task is opened",
     "S5c": "is handed over at 10.70 s all the same",
     "S6": "is in no history",

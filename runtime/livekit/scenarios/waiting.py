@@ -27,6 +27,7 @@ PREAMBLE = "I will cancel the contract for you right now, one moment please."
 JOKE = "Here is a joke."
 EFFECT = "side effect: the contract is cancelled"
 SLOW = 30.0
+REPLY = 0.45  # the scripted model and TTS take 0.4 s to the first audio
 
 
 def _model(preamble: str = "") -> ScriptedLLM:
@@ -116,12 +117,12 @@ def _waited(outcome: Outcome) -> list[str]:
 
 
 def _verdict_preamble(outcome: Outcome) -> list[str]:
-    return _effect(outcome) + late(outcome, JOKE, 6.7, 5.3, "the user's words end")
+    return _effect(outcome) + late(outcome, JOKE, 5.8 + REPLY, 5.3, "the user's words end")
 
 
 def _verdict_interrupt(outcome: Outcome) -> list[str]:
     asked = outcome.marks["interrupt"]
-    return _waited(outcome) + late(outcome, JOKE, asked + 0.75, asked, "the interruption")
+    return _waited(outcome) + late(outcome, JOKE, asked + REPLY, asked, "the interruption")
 
 
 def _verdict_both(outcome: Outcome) -> list[str]:
@@ -129,7 +130,7 @@ def _verdict_both(outcome: Outcome) -> list[str]:
 
 
 def _verdict_turn(outcome: Outcome) -> list[str]:
-    problems = late(outcome, JOKE, 7.2, 6.5, "the user's words end")
+    problems = late(outcome, JOKE, 7.3 + REPLY, 6.8, "the user's words end")
     return problems + [f"at {t:.2f} s an error is logged: {e}" for t, e in outcome.errors]
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from livekit.agents import DEFAULT_API_CONNECT_OPTIONS, APIConnectOptions, tts
-from livekit.agents._exceptions import APIConnectionError
+from livekit.agents import (
+    DEFAULT_API_CONNECT_OPTIONS,
+    APIConnectionError,
+    APIConnectOptions,
+    tts,
+)
 
 from .user import RATE
 
@@ -71,4 +75,5 @@ class _Speech(tts.ChunkedStream):
         )
         output_emitter.flush()
         if breaks_at is not None:
+            await asyncio.sleep(breaks_at)
             raise APIConnectionError("the scripted TTS breaks off", retryable=False)
