@@ -1,6 +1,6 @@
 """The agent of the demo: a robot in a store, with two tools that take their time."""
 
-from livekit.agents import Agent, RunContext, ToolError, function_tool
+from livekit.agents import Agent, ToolError, function_tool
 
 from .pace import Pace
 
@@ -25,7 +25,7 @@ class Robot(Agent):
         self.position = 0  # metres from the dock
 
     @function_tool
-    async def drive(self, context: RunContext[None], meters: int) -> str:
+    async def drive(self, meters: int) -> str:
         """Drive straight ahead, or back.
 
         Args:
@@ -38,7 +38,7 @@ class Robot(Agent):
         return "I am back at the dock." if self.position == 0 else "I have reached the place."
 
     @function_tool
-    async def find_parcel(self, context: RunContext[None], number: str) -> str:
+    async def find_parcel(self, number: str) -> str:
         """Look at every shelf until the parcel is found.
 
         Args:
