@@ -1,0 +1,29 @@
+"""The errors of the LiveKit binding."""
+
+from __future__ import annotations
+
+from livekit.agents import ToolError
+
+from fsm import TurnfsmError
+
+__all__ = ["SpeechInterrupted", "UnsupportedLiveKit"]
+
+
+class UnsupportedLiveKit(TurnfsmError):
+    """The installed livekit-agents is not one that the binding was written for."""
+
+
+class SpeechInterrupted(ToolError):
+    """A tool waited for a speech that will not be played to its end.
+
+    Raised from `RunContext.wait_for_playout` and from awaiting a `SpeechHandle` inside a tool, so
+    that a side effect which follows the wait does not happen. A tool that does not catch it ends
+    with this error as its output.
+
+    Attributes:
+        speech_id: The speech that was interrupted.
+    """
+
+    def __init__(self, speech_id: str) -> None:
+        super().__init__("the user interrupted before this call took effect: nothing was done")
+        self.speech_id = speech_id

@@ -1,0 +1,293 @@
+"""What happens in LiveKit, reported to the machine; what LiveKit asks, answered by it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from livekit.agents import llm
+from livekit.agents.voice.events import ToolExecutionUpdatedEvent
+from livekit.agents.voice.speech_handle import SpeechHandle
+
+from fsm import Taken, Verdict
+
+from ._seams import GovernedActivity, GovernedHandle, current_speech
+from .floor import Floor
+from .host import TurnHost
+from .label import Label
+from .tools import Call, ToolDesk
+from .turns import Outcome, Turn, UserTurns
+
+if TYPE_CHECKING:
+    from .session import TurnSession
+
+__all__ = ["TurnGovernor"]
+
+COMMIT_LIMIT = 1.0
+"""Seconds that a request waits for LiveKit to commit what has ended; it takes some loop turns."""
+
+
+class TurnGovernor:
+    """The sensors of one session; `TurnHost` has its effects."""
+
+    def __init__(self, session: TurnSession) -> None:
+        self.session = session
+        self.tools = ToolDesk()
+        self.floor = Floor(self._playout_started, self._playout_finished)
+        self.host = TurnHost(session, self.floor, self.tools)
+        self.turns = UserTurns(self._turn_ended)
+        self.label = Label(session)
+        self._voiced = False
+        self._last_barge_in: Verdict | None = None
+        self._debts_due = False
+        self._waiting: list[asyncio.Event] = []
+
+    @property
+    def _governs(self) -> bool:
+        return not self.session.turn.closed
+
+    def post(self, trigger: str, of: str | None = None, /, **data: Any) -> Verdict:
+        """Post to the session's runtime."""
+        return self.session.turn.post(trigger, of, **data)
+
+    def observed(self, seq: int, verdict: Verdict) -> None:
+        """After every verdict: the label, and what had to wait."""
+        if not isinstance(verdict, Taken):
+            return
+        if verdict.entered:
+            self.label.project()
+        for waiter in self._waiting:
+            waiter.set()
+        if self.session.turn.state == "listening":
+            self._look_at_debts()
+
+    async def aclose(self) -> None:
+        """The session has closed."""
+        self.floor.close()
+        self.label.close()
+        await self.session.turn.aclose()
+
+    # -- the floor
+
+    def floor_taken(self, activity: GovernedActivity, handle: SpeechHandle) -> None:
+        step = self.floor.take(activity, handle)
+        self._last_barge_in = None
+        self.post("step_started", step.id)
+        if handle.interrupted:
+            self.post("step_interrupted", step.id)
+        self._count_tools()
+
+    def floor_returned(self, activity: GovernedActivity, handle: SpeechHandle) -> None:
+        step = self.floor.leave(handle)
+        if step is not None:
+            self.post("step_finished", step.id)
+        if isinstance(handle, GovernedHandle):
+            self.host.step_over(handle)
+
+    def speech_interrupted(self, handle: SpeechHandle) -> None:
+        step = self.floor.step
+        if step is not None and step.handle is handle:
+            self.post("step_interrupted", step.id)
+        elif self.tools.of(handle):
+            self.post("speech_interrupted", speech=handle.id)
+
+    def start_playout(self, handle: SpeechHandle) -> None:
+        step = self.floor.step
+        if step is not None and step.handle is handle:
+            self.post("start_playout", step.id)
+
+    def disallowed(self, handle: SpeechHandle) -> None:
+        step = self.floor.step
+        if step is not None and step.handle is handle:
+            self.post("interruptions_disallowed", step.id)
+
+    def _playout_started(self, step: str, created_at: float) -> None:
+        if not self._governs:
+            return
+        verdict = self.post("playout_started", step)
+        holder = self.floor.step
+        if verdict and holder is not None and isinstance(holder.handle, GovernedHandle):
+            self.label.project(holder.handle.turn_context, created_at)
+
+    def _playout_finished(self, step: str) -> None:
+        if self._governs:
+            self.post("playout_finished", step)
+
+    def label_wanted(self, label: str, otel_context: Any, start_time: float | None) -> None:
+        """LiveKit wants to publish an agent state; the machine's is published instead."""
+        if not self._governs or label == "initializing":
+            self.session.publish(label, otel_context, start_time)
+            return
+        step = self.floor.step
+        audible = step is not None and step.activity.audio_output is not None
+        if label == "speaking" and step is not None and not audible:
+            self.post("playout_started", step.id)  # text only: its first words are its playout
+        self.label.project(otel_context, start_time)
+
+    # -- the user
+
+    def user_started(self) -> None:
+        self._voiced = True
+        self._last_barge_in = None
+        self.post("user_started_speaking")
+
+    def user_stopped(self) -> None:
+        self._voiced = False
+        self.post("user_stopped_speaking")
+
+    def user_voice(self, voiced: bool) -> None:
+        """Frame by frame: an utterance has silences, and LiveKit lets speech start in them."""
+        if voiced != self._voiced:
+            self._voiced = voiced
+            self.post("user_started_speaking" if voiced else "user_stopped_speaking")
+
+    def final_transcript(self) -> None:
+        self.post("final_transcript")
+
+    def barge_in(self) -> None:
+        """Asked with every frame of an utterance; journalled when the answer is a new one."""
+        verdict = self.session.turn.ask("barge_in")
+        if isinstance(verdict, Taken) and not (verdict.entered or verdict.actions):
+            return
+        if not verdict and verdict is self._last_barge_in:
+            return
+        self._last_barge_in = verdict
+        self.post("barge_in")
+
+    def may_speculate(self) -> bool:
+        return bool(self.post("preemptive_generation"))
+
+    async def may_ask(self, handle: SpeechHandle) -> bool:
+        """Wait until the LLM may be asked; True if that took a wait."""
+        if self.post("reply", speech=handle.id):
+            return False
+        moved = asyncio.Event()
+        self._waiting.append(moved)
+        try:
+            async with asyncio.timeout(COMMIT_LIMIT):
+                while (
+                    self._governs and not handle.interrupted and not self.session.turn.ask("reply")
+                ):
+                    moved.clear()
+                    await moved.wait()
+        except TimeoutError:
+            self.tools.uncommitted.clear()
+            self.post("results_committed", reason="overdue")
+        finally:
+            self._waiting.remove(moved)
+        self.post("reply", speech=handle.id)
+        return True
+
+    # -- the user's turns
+
+    def may_commit(self, activity: GovernedActivity, info: Any) -> bool:
+        if not self.post("turn_committed", text=info.new_transcript):
+            self.turns.keep(info)
+            return False
+        self.turns.commit(info)
+        return True
+
+    def cannot_take(self, activity: GovernedActivity, info: Any) -> bool:
+        """An agent that is about to go cannot answer; the next one will."""
+        if self.session.closing:
+            return False
+        self.turns.keep(info)
+        return True
+
+    def turn_begun(self, task: asyncio.Task[None]) -> None:
+        self.turns.follow(task)
+
+    def speech_scheduled(self, task: asyncio.Task[Any] | None, handle: SpeechHandle) -> None:
+        turn = self.turns.reply(task)
+        if turn is not None and self.turns.is_latest(turn):
+            self.post("turn_replied", turn=turn.number, speech=handle.id)
+
+    def _turn_ended(self, turn: Turn, outcome: Outcome, current: bool) -> None:
+        if not self._governs:
+            return
+        self.session.turn.note("turn", number=turn.number, outcome=outcome, kept=turn.kept)
+        if outcome == "dropped" and current:
+            self.post("turn_dropped", turn=turn.number, reason="no reply was generated")
+
+    # -- tools
+
+    def tool_updated(self, event: ToolExecutionUpdatedEvent) -> None:
+        """The life of a call: started, first update, ended."""
+        update = event.update
+        if update.type == "tool_call_started":
+            self._tool_started(update.function_call)
+        elif update.type == "tool_call_updated":
+            self.tools.report(update.call_id)
+            self._count_tools()
+        elif update.type == "tool_call_ended":
+            call = self.tools.end(update.call_id)
+            name = call.name if call is not None else update.call_id
+            self.session.turn.note("tool_ended", call=update.call_id, name=name, how=update.status)
+            if call is not None and update.status != "cancelled":
+                self._result_due(call)
+            self._count_tools()
+
+    def _tool_started(self, function_call: llm.FunctionCall) -> None:
+        call = self.tools.start(self.session, function_call)
+        if call is None:
+            return
+        self.session.turn.note("tool_started", call=call.id, name=call.name)
+        if call.handle.interrupted:
+            self.post("speech_interrupted", speech=call.handle.id)
+        else:
+            self._count_tools()
+
+    def _count_tools(self) -> None:
+        """Tell the machine when the first call blocks the turn, and when the last one ends."""
+        blocking = self.tools.blocking(self.session.activity)
+        if blocking and not self.session.turn.holds("tools_running"):
+            self.post("tool_started")
+        elif not blocking and self.session.turn.holds("tools_running"):
+            self.post("tools_drained")
+
+    def _result_due(self, call: Call) -> None:
+        """LiveKit commits the results of a step together, when its last call has ended."""
+        if self.tools.ended(call):
+            self.post("tool_ended", call=call.id)
+
+    def call_ended_interrupted(self, call_id: str) -> None:
+        self.tools.withdraw(call_id)
+
+    def results_committed(self, items: Iterable[llm.ChatItem]) -> None:
+        if self.tools.committed(items):
+            self._look_at_debts()
+        if not self.tools.uncommitted and self.session.turn.holds("result_uncommitted"):
+            self.post("results_committed")
+
+    def detached_tasks(self) -> Iterable[asyncio.Task[Any]]:
+        return self.tools.detached_tasks()
+
+    def turn_is_over(self) -> bool:
+        """The speech on whose behalf LiveKit acts was interrupted."""
+        handle = current_speech()
+        return handle is not None and handle.interrupted
+
+    def speech_created(self) -> None:
+        """A reply is generated, with all that the conversation holds."""
+        if not self.host.delivering:
+            self.tools.reply_made()
+
+    # -- what had to wait
+
+    def _look_at_debts(self) -> None:
+        """In the next turn of the loop: LiveKit may be in the middle of giving the floor back."""
+        if not self._debts_due and (self.tools.owed or self.turns.kept):
+            self._debts_due = True
+            asyncio.get_running_loop().call_soon(self._pay_debts)
+
+    def _pay_debts(self) -> None:
+        self._debts_due = False
+        activity = self.session.activity
+        if not self._governs or self.session.closing or activity is None:
+            return
+        if self.turns.kept and activity.accepts_turns and self.session.turn.ask("turn_committed"):
+            info = self.turns.kept[0]
+            activity.on_end_of_turn(info)
+        elif self.tools.owed and self.session.turn.ask("owed_reply"):
+            self.post("owed_reply")

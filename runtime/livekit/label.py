@@ -1,0 +1,63 @@
+"""The agent state that LiveKit publishes, as a projection of the machine's state."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .session import TurnSession
+
+__all__ = ["LABELS", "Label"]
+
+LABELS = {
+    "listening": "listening",
+    "thinking": "thinking",
+    "tool_running": "thinking",
+    "speaking": "speaking",
+    "paused": "listening",
+    "interrupted": "listening",
+}
+"""State to label; states of a user's own are published as ``thinking``."""
+
+GAP = 0.02
+"""Seconds of silence inside a step before the label leaves ``speaking``. Playout ends some loop
+turns before LiveKit gives the floor back; without the gap the label would flicker each time."""
+
+
+class Label:
+    """Keeps LiveKit's agent state what the machine says."""
+
+    def __init__(self, session: TurnSession) -> None:
+        self._session = session
+        self._timer: asyncio.TimerHandle | None = None
+
+    def project(self, otel_context: Any = None, start_time: float | None = None) -> None:
+        """Publish the label of the state that is held."""
+        label = LABELS.get(self._session.turn.state, "thinking")
+        if self._in_gap and self._session.agent_state == "speaking":
+            if self._timer is None:
+                loop = asyncio.get_running_loop()
+                self._timer = loop.call_later(GAP, self._gap_over)
+            return
+        self._publish(label, otel_context, start_time)
+
+    def close(self) -> None:
+        """Publish nothing more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    @property
+    def _in_gap(self) -> bool:
+        turn = self._session.turn
+        busy = turn.holds("tools_running") or turn.holds("reply_due")
+        return turn.state == "thinking" and turn.holds("playout_started") and not busy
+
+    def _gap_over(self) -> None:
+        self._timer = None
+        self._publish(LABELS.get(self._session.turn.state, "thinking"), None, None)
+
+    def _publish(self, label: str, otel_context: Any, start_time: float | None) -> None:
+        self.close()
+        self._session.publish(label, otel_context, start_time)

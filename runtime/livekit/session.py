@@ -1,0 +1,128 @@
+"""TurnSession: an `AgentSession` whose turns are governed by a flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from livekit.agents import Agent, AgentSession, llm
+from livekit.agents.voice.events import FunctionToolsExecutedEvent
+
+from fsm import Flow, Verdict
+from runtime.journal import Sink
+from runtime.turn import TurnRuntime
+
+from ._seams import GovernedSession
+from .errors import UnsupportedLiveKit
+from .governor import TurnGovernor
+
+__all__ = ["TurnSession"]
+
+
+class TurnSession(GovernedSession):
+    """Takes the place of `AgentSession`; takes the same arguments, and three more.
+
+    Args:
+        flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
+        timers: Seconds that replace those of the flow.
+        sinks: Each gets every record of the journal, such as a `JsonlSink`.
+
+    Raises:
+        FlowError: The flow cannot be used.
+        HostError: The flow asks for an action that this binding does not have.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        flow: Flow | str | Path = "turn",
+        timers: Mapping[str, float] | None = None,
+        sinks: Iterable[Sink] = (),
+        **kwargs: Any,
+    ) -> None:
+        self._flow = flow
+        self._sinks = tuple(sinks)
+        self._timers = _resumption(kwargs) | dict(timers or {})
+        self._governor = TurnGovernor(self)
+        self._turn = self._make_turn(self._sinks)
+        super().__init__(*args, **kwargs)
+
+    @property
+    def turn(self) -> TurnRuntime:
+        """The runtime: `state`, `facts`, `journal`, `ask` and `observe`."""
+        return self._turn
+
+    async def start(self, agent: Agent, **kwargs: Any) -> Any:
+        """As `AgentSession.start`.
+
+        Raises:
+            UnsupportedLiveKit: LiveKit did not let the flow govern the agent.
+        """
+        if self._turn.closed:
+            self._governor = TurnGovernor(self)
+            self._turn = self._make_turn(())
+        self._turn.observe(self._governor.observed)
+        self._turn.observe(self._report)
+        self._turn.start()
+        result = await super().start(agent, **kwargs)
+        if self.started and self.activity is None:
+            await self.aclose()
+            raise UnsupportedLiveKit(
+                "this livekit-agents does not let turnfsm govern its turns; "
+                "pip install 'turnfsm[livekit]' gives one that does"
+            )
+        return result
+
+    def emit(self, event: Any, arg: Any) -> None:
+        """As `AgentSession.emit`; the machine hears of it first."""
+        if not self._turn.closed:
+            self._hear(event, arg)
+        super().emit(event, arg)
+
+    def _hear(self, event: str, arg: Any) -> None:
+        if event == "tool_execution_updated":
+            self._governor.tool_updated(arg)
+        elif event == "speech_created" and arg.source == "generate_reply":
+            self._governor.speech_created()
+        elif event == "function_tools_executed":
+            _keep_together(arg, self.history)
+            if self._governor.turn_is_over():
+                _refuse_handoff(arg)
+        elif event == "conversation_item_added" and arg.item.type == "message":
+            self._turn.note("message", role=arg.item.role, text=arg.item.text_content or "")
+
+    def _make_turn(self, sinks: Iterable[Sink]) -> TurnRuntime:
+        return TurnRuntime(self._flow, self._governor.host, timers=self._timers, sinks=sinks)
+
+    def _report(self, seq: int, verdict: Verdict) -> None:
+        """Every verdict is an event of the session too: ``session.on("turn_verdict", ...)``."""
+        emit: Callable[..., None] = super(AgentSession, self).emit
+        emit("turn_verdict", verdict)
+
+
+def _resumption(kwargs: Mapping[str, Any]) -> dict[str, float]:
+    """What the application says about false interruptions is about the machine's timer."""
+    handling = kwargs.get("turn_handling") or {}
+    interruption = handling.get("interruption") or {}
+    seconds = interruption.get("false_interruption_timeout")
+    return {"false_interruption": float(seconds)} if seconds else {}
+
+
+def _keep_together(event: FunctionToolsExecutedEvent, history: llm.ChatContext) -> None:
+    """LiveKit sorts by time: a call stands with its result, not before what was said between."""
+    said = [item.created_at for item in history.items if item.type == "message"]
+    for call, output in event.zipped():
+        if any(call.created_at <= at <= output.created_at for at in said):
+            call.created_at = output.created_at
+
+
+def _refuse_handoff(event: FunctionToolsExecutedEvent) -> None:
+    """An interrupted turn hands nobody over; the call's output says so."""
+    if not event.has_agent_handoff:
+        return
+    event.cancel_agent_handoff()
+    for output in event.function_call_outputs:
+        if output is not None and not output.output:
+            output.output = "the handoff did not happen: the user interrupted"
+            output.is_error = True

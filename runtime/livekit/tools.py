@@ -1,0 +1,143 @@
+"""The tool calls of a session: which of them the turn waits for, and whose results are owed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+import attrs
+from livekit.agents import llm
+from livekit.agents.voice.speech_handle import SpeechHandle
+
+from ._seams import GovernedActivity, GovernedHandle, running_call
+
+__all__ = ["Call", "Owed", "ToolDesk"]
+
+
+@attrs.define(eq=False)
+class Call:
+    """One tool call that runs.
+
+    Attributes:
+        blocking: Its turn waits for it: it has not reported and was not released.
+        reported: It gave an update; its result then comes by LiveKit's deferred reply.
+    """
+
+    id: str
+    name: str
+    handle: SpeechHandle
+    activity: GovernedActivity | None
+    blocking: bool = True
+    reported: bool = False
+
+
+@attrs.define(eq=False)
+class Owed:
+    """The result of a released call, which the user has not heard.
+
+    Attributes:
+        moot: A later reply was made with the result before it.
+    """
+
+    id: str
+    name: str
+    moot: bool = False
+
+
+class ToolDesk:
+    """Keeps the books; decides nothing."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, Call] = {}
+        self.awaited: dict[str, Call] = {}  # detached calls whose result is not committed yet
+        self.owed: list[Owed] = []
+        self.uncommitted: set[str] = set()  # ended; LiveKit is about to commit their results
+        self._batches: dict[SpeechHandle, set[str]] = {}
+        self._detached: list[GovernedHandle] = []
+
+    def start(self, session: object, call: llm.FunctionCall) -> Call | None:
+        """Enter a call; None if it is unknown to LiveKit's executors."""
+        context = running_call(session, call.call_id)  # type: ignore[arg-type]
+        if context is None:
+            return None
+        activity = context._activity if isinstance(context._activity, GovernedActivity) else None
+        entry = Call(call.call_id, call.name, context.speech_handle, activity)
+        self.running[call.call_id] = entry
+        return entry
+
+    def report(self, call_id: str) -> Call | None:
+        """A call gave its first update: it goes on in the background, by its own will."""
+        call = self.running.get(call_id)
+        if call is not None:
+            call.blocking = False
+            call.reported = True
+        return call
+
+    def end(self, call_id: str) -> Call | None:
+        """A call has ended."""
+        return self.running.pop(call_id, None)
+
+    def ended(self, call: Call) -> bool:
+        """Enter a call's end; True if it was the last of its speech, so that results are due."""
+        if call.reported:
+            return False
+        batch = self._batches.setdefault(call.handle, set())
+        batch.add(call.id)
+        if any(not other.reported for other in self.of(call.handle)):
+            return False
+        self.uncommitted |= self._batches.pop(call.handle)
+        return True
+
+    def blocking(self, activity: object) -> bool:
+        """Whether the activity's turn waits for a call."""
+        return any(c.blocking and c.activity is activity for c in self.running.values())
+
+    def unblock(self, handle: SpeechHandle) -> None:
+        """The turn no longer waits for the calls of this speech."""
+        for call in self.of(handle):
+            call.blocking = False
+
+    def of(self, handle: SpeechHandle) -> list[Call]:
+        """The calls of a speech."""
+        return [call for call in self.running.values() if call.handle is handle]
+
+    def detach(self, handle: GovernedHandle) -> None:
+        """The turn of this speech is over; what its calls give is owed to the user."""
+        for call in self.of(handle):
+            if call.blocking or call.id not in self.awaited:
+                call.blocking = False
+                self.awaited[call.id] = call
+        if handle not in self._detached:
+            self._detached.append(handle)
+
+    def withdraw(self, call_id: str) -> None:
+        """A call that ended by the interruption itself owes nothing."""
+        self.awaited.pop(call_id, None)
+
+    def committed(self, items: Iterable[llm.ChatItem]) -> bool:
+        """Results now stand in the conversation; True if one of them is owed."""
+        before = len(self.owed)
+        for item in items:
+            if item.type != "function_call_output":
+                continue
+            self.uncommitted.discard(item.call_id)
+            call = self.awaited.pop(item.call_id, None)
+            if call is not None and (item.output or item.is_error):
+                self.owed.append(Owed(call.id, call.name))
+        return len(self.owed) > before
+
+    def reply_made(self) -> None:
+        """A reply is generated with all that is committed: what was owed before is moot."""
+        for owed in self.owed:
+            owed.moot = True
+
+    def take_owed(self) -> Sequence[Owed]:
+        """What is owed and not moot, which is now being delivered."""
+        due = [owed for owed in self.owed if not owed.moot]
+        self.owed.clear()
+        return due
+
+    def detached_tasks(self) -> list[asyncio.Task[None]]:
+        """The tasks of detached speeches that still run."""
+        self._detached = [h for h in self._detached if any(not t.done() for t in h.tasks)]
+        return [t for handle in self._detached for t in handle.tasks if not t.done()]

@@ -1,0 +1,82 @@
+"""The user's turns: each ends replied, superseded or dropped, and none is lost on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Literal
+
+import attrs
+
+__all__ = ["Turn", "UserTurns"]
+
+Outcome = Literal["replied", "superseded", "dropped"]
+
+
+@attrs.define(eq=False)
+class Turn:
+    """A committed user turn.
+
+    Attributes:
+        number: Its place in the conversation, from 1.
+        kept: It had to wait for the floor, or for another agent.
+    """
+
+    number: int
+    text: str
+    kept: bool = False
+    replied: bool = False
+
+
+class UserTurns:
+    """Follows each committed turn to its end.
+
+    Args:
+        ended: Called with the turn and its outcome; ``current`` if no newer turn was committed.
+    """
+
+    def __init__(self, ended: Callable[[Turn, Outcome, bool], None]) -> None:
+        self.outcomes: Counter[Outcome] = Counter()
+        self.kept: list[Any] = []
+        self._ended = ended
+        self._count = 0
+        self._latest: Turn | None = None
+        self._tasks: dict[asyncio.Task[Any], Turn] = {}
+
+    def commit(self, info: Any) -> Turn:
+        """A turn is committed."""
+        self._count += 1
+        self._latest = Turn(self._count, info.new_transcript, kept=info in self.kept)
+        if info in self.kept:
+            self.kept.remove(info)
+        return self._latest
+
+    def keep(self, info: Any) -> None:
+        """A turn has to wait."""
+        if info not in self.kept:
+            self.kept.append(info)
+
+    def follow(self, task: asyncio.Task[Any]) -> None:
+        """LiveKit answers the latest turn in this task."""
+        if self._latest is not None:
+            self._tasks[task] = self._latest
+            task.add_done_callback(self._task_ended)
+
+    def reply(self, task: asyncio.Task[Any] | None) -> Turn | None:
+        """A speech was scheduled by this task; the turn that it answers, if it is one's task."""
+        turn = self._tasks.get(task) if task is not None else None
+        if turn is not None:
+            turn.replied = True
+        return turn
+
+    def is_latest(self, turn: Turn) -> bool:
+        """No newer turn was committed."""
+        return turn is self._latest
+
+    def _task_ended(self, task: asyncio.Task[Any]) -> None:
+        turn = self._tasks.pop(task)
+        current = turn is self._latest
+        outcome: Outcome = "replied" if turn.replied else ("dropped" if current else "superseded")
+        self.outcomes[outcome] += 1
+        self._ended(turn, outcome, current)
