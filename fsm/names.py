@@ -72,7 +72,8 @@ class _Names:
     def scopes(self) -> Iterator[Finding]:
         for name, scope in self.flow.scopes.items():
             yield from self._many(("scopes", name, "begins"), "trigger", scope.begins)
-            yield from self._many(("scopes", name, "ends"), "trigger", scope.ends)
+            timers = tuple(self.flow.timers)
+            yield from self._many(("scopes", name, "ends"), "trigger", scope.ends, timers)
 
     def transition(self, transition: Transition, path: Path) -> Iterator[Finding]:
         yield from self._one((*path, "dest"), "state", transition.dest)
@@ -100,10 +101,10 @@ class _Names:
         if name is not None and name not in more and name not in self._declared(what):
             yield self._unknown(path, what, name, more)
 
-    def _many(self, path: Path, what: str, names: Names) -> Iterator[Finding]:
+    def _many(self, path: Path, what: str, names: Names, more: Names = ()) -> Iterator[Finding]:
         seen: set[str] = set()
         for index, name in enumerate(names):
-            yield from self._one((*path, index), what, name)
+            yield from self._one((*path, index), what, name, more)
             if name in seen:
                 message = f"{what} {quoted(name)} is named twice"
                 yield self.source.at((*path, index), message, "keep one of them", code="repeated")
@@ -137,7 +138,7 @@ class _Names:
         if what == "fact" and bare != name and bare in self.flow.facts:
             return f"a fact that must be false stands under 'unless': {bare}"
         if "," in name or " " in name.strip():
-            return f"write a list: [{', '.join(name.replace(',', ' ').split())}]"[:80]
+            return _as_list(name)
         if meant := closest(name, known):
             return f"did you mean {meant!r}?"
         for other in _SECTIONS:
@@ -149,3 +150,10 @@ class _Names:
 def _written(path: Path) -> Path:
     """The key that holds a name: a list's items have none of their own."""
     return path[:-1] if isinstance(path[-1], int) else path
+
+
+def _as_list(text: str) -> str:
+    words = [w for w in text.replace(",", " ").split() if w not in {"and", "&&", "&"}]
+    if {"or", "||", "|"} & set(words):
+        return "write two transitions: a list of them is tried in order"
+    return f"write a list: [{', '.join(words[:8])}]"[:100]
