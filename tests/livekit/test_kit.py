@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from livekit import rtc
-from livekit.agents import AgentSession, llm, stt, vad
+from livekit.agents import AgentSession, APIConnectionError, llm, stt, vad
 from livekit.agents.utils.audio import silence_frame_like
 
 from runtime.testing import (
@@ -238,6 +238,14 @@ async def test_a_cancelled_request_is_recorded_as_such() -> None:
     await asyncio.sleep(0.05)
     await stream.aclose()
     assert [(r.outcome, r.ended) for r in model.requests] == [("cancelled", 0.05)]
+
+
+async def test_a_failing_model_is_recorded_and_raises() -> None:
+    """An error in a reply reaches the caller after the text, as a provider's does."""
+    model = ScriptedLLM({"hello": Reply("Well", error=APIConnectionError("gone", retryable=False))})
+    with pytest.raises(APIConnectionError):
+        await ask(model, "hello")
+    assert [r.outcome for r in model.requests] == ["failed"]
 
 
 async def test_chat_items_are_dated_in_virtual_time() -> None:

@@ -37,3 +37,11 @@ class Scenario:
     def problems(self, session_class: type[AgentSession[Any]]) -> list[str]:
         """Play it and judge it."""
         return self.verdict(self.play(session_class))
+
+    def check(self, session_class: type[AgentSession[Any]]) -> Outcome:
+        """Play it; AssertionError with the problems and the timeline if it went wrong."""
+        outcome = self.play(session_class)
+        if found := self.verdict(outcome):
+            said = "\n".join(f"- {problem}" for problem in found)
+            raise AssertionError(f"{self.id}, {self.title}:\n{said}\n\n{outcome.timeline()}")
+        return outcome

@@ -35,6 +35,8 @@ class Reply:
     ttft: float = 0.2
     duration: float = 0.1
     """From the first token to the last."""
+    error: Exception | None = None
+    """Raised after the text, in place of the calls."""
 
 
 @attrs.define
@@ -47,7 +49,7 @@ class Request:
     """The items of the chat context then, one line each."""
     chat_ctx: llm.ChatContext
     outcome: str = "running"
-    """running, complete or cancelled."""
+    """running, complete, failed or cancelled."""
     ended: float | None = None
     finished_calls: frozenset[str] = frozenset()
     """Ids of the tool calls that had ended when the request was made."""
@@ -124,12 +126,14 @@ class _Stream(llm.LLMStream):
         try:
             await asyncio.sleep(reply.ttft)
             await self._say(reply)
+            if reply.error is not None:
+                raise reply.error
             for call in reply.calls:
                 self._send(tool_calls=[_tool_call(call, model.next_call_id())])
             request.outcome = "complete"
         finally:
             if request.outcome == "running":
-                request.outcome = "cancelled"
+                request.outcome = "cancelled" if reply.error is None else "failed"
             request.ended = loop.time()
             model.tell(request)
 

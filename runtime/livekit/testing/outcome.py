@@ -81,6 +81,11 @@ class Outcome:
         """The last agent's chat context, one line an item."""
         return items_of(self.chat_ctx)
 
+    @property
+    def heard_lines(self) -> tuple[str, ...]:
+        """What the user heard and when, one line a stretch of audio."""
+        return tuple(f"{h.start:.2f}-{h.end:.2f} s {h.text!r}" for h in self.heard)
+
     def heard_after(self, at: float) -> list[Heard]:
         """What was heard from this moment on."""
         return [h for h in self.heard if h.start >= at - 1e-6]

@@ -19,6 +19,11 @@ __all__ = ["Recorder"]
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # differs from run to run
 
 
+def found_by_collector(text: str) -> bool:
+    """Whether the garbage collector found this error: it may belong to an earlier stage."""
+    return "never retrieved" in text or "destroyed but it is pending" in text
+
+
 class Recorder(logging.Handler):
     """Listens to a session's public events and to the log, on the clock of the running loop."""
 
@@ -69,6 +74,8 @@ class Recorder(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage().splitlines()[0]
+        if found_by_collector(text):
+            return
         if record.exc_info and record.exc_info[1] is not None:
             text += f" [{record.exc_info[1]!r}]"
         error = record.levelno >= logging.ERROR

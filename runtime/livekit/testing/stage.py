@@ -16,7 +16,7 @@ from runtime.testing.clock import run
 from .ears import ScriptedSTT, ScriptedVAD
 from .model import ScriptedLLM
 from .outcome import Outcome
-from .recorder import Recorder
+from .recorder import Recorder, found_by_collector
 from .speaker import Fault, Heard, ScriptedAudioOutput
 from .user import ScriptedAudioInput, ScriptedUser
 from .voice import ScriptedTTS
@@ -159,8 +159,7 @@ class Stage:
         await asyncio.sleep(1.0)  # what ends by itself has ended
 
     def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        # what the garbage collector finds has no place of its own on a timeline
-        if "never retrieved" not in context["message"] and not loop.is_closed():
+        if not found_by_collector(context["message"]) and not loop.is_closed():
             self._recorder.unhandled(f"{context['message']} {context.get('exception') or ''}")
 
     def _collect(self, outcome: Outcome, before: set[asyncio.Task[Any]]) -> Outcome:
