@@ -51,7 +51,7 @@ class Scope:
     """A stretch of the conversation that facts and events belong to."""
 
     begins: Names = _doc("Triggers that begin it: its facts are forgotten.", default=())
-    ends: Names = _doc("Triggers that end it: its facts are forgotten.", default=())
+    ends: Names = _doc("Triggers and timers that end it: its facts are forgotten.", default=())
 
 
 @attrs.frozen

@@ -275,7 +275,7 @@ class Machine:
             if facts & mask == want:
                 self.facts = facts & keep | set_
                 self._rows = dest
-                if of is not None:
+                if of is not None or (self.tokens and trigger in self.program.ends):
                     self._enter_scopes(trigger, of)
                 return taken
         return self.program.refusal(rows, trigger, facts)

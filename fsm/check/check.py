@@ -47,8 +47,8 @@ class _Check:
         self.model = Model(program, world, self.bits, self.rules)
         self.findings: list[Finding] = []
         self.traces: dict[Finding, Trace] = {}
-        self.failed: set[str] = set()
-        self.worst: dict[str, str] = {}
+        self.failed: set[tuple[bool, str]] = set()
+        self.worst: dict[tuple[bool, str], str] = {}
 
     def report(self) -> Report:
         """Explore, judge and collect."""
@@ -76,7 +76,7 @@ class _Check:
             traces=self.traces,
         )
 
-    def _add(self, finding: Finding, name: str, proof: Trace) -> None:
+    def _add(self, finding: Finding, name: tuple[bool, str], proof: Trace) -> None:
         self.findings.append(finding)
         self.traces[finding] = proof
         self.failed.add(name)
@@ -88,7 +88,7 @@ class _Check:
         message = f"{violation.rule.property}: {violation.rule.broken}"
         path = self._path(way[-1][1][3].taken, way[-1][1][3].source) if way else ("initial",)
         finding = self.source.at_key(path, message, code=violation.rule.property)
-        self._add(finding, violation.rule.property, trace(self.model, way))
+        self._add(finding, (violation.rule.builtin, violation.rule.property), trace(self.model, way))
 
     def _path(self, taken: object, state: str) -> Path:
         row_id = getattr(taken, "row", None)
@@ -99,13 +99,13 @@ class _Check:
         for wait in waits(self.model):
             outcome = judge(self.model, found, wait)
             if outcome.node is None:
-                self.worst[wait.property] = outcome.detail
+                self.worst[wait.builtin, wait.property] = outcome.detail
                 continue
             message = f"{wait.property}: {outcome.detail}"
             path = ("states", self.model.state(outcome.node))
             finding = self.source.at_key(path, message, code=wait.property)
             proof = trace(self.model, found.path(outcome.node), outcome.quiet)
-            self._add(finding, wait.property, proof)
+            self._add(finding, (wait.builtin, wait.property), proof)
 
     def _gave_up(self, found: Exploration) -> None:
         message = (
@@ -139,16 +139,16 @@ class _Check:
     def _verdicts(self, complete: bool) -> Iterator[Verdict]:
         properties = self.flow.properties
         for body in (*properties.never, *properties.always, *properties.leads_to):
-            yield Verdict(body.name, "declared", *self._result(body.name, complete))
+            yield Verdict(body.name, "declared", *self._result((False, body.name), complete))
         for name in PROPERTIES if self.flow.kind == "turn" else ():
             if name in properties.waived:
                 yield Verdict(name, "turn", "waived", properties.waived[name])
             elif lacking := missing(self.flow, name):
                 yield Verdict(name, "turn", "open", f"there is no {', no '.join(lacking)}")
             else:
-                yield Verdict(name, "turn", *self._result(name, complete))
+                yield Verdict(name, "turn", *self._result((True, name), complete))
 
-    def _result(self, name: str, complete: bool) -> tuple[Result, str]:
+    def _result(self, name: tuple[bool, str], complete: bool) -> tuple[Result, str]:
         if name in self.failed:
             return "fails", ""
         if not complete:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from ..flow import Flow, LeadsTo
-from ..source import Path
 from .explore import Exploration
 from .liveness import Goal, Quiet, Run
 from .model import Model
@@ -22,7 +21,6 @@ class Wait:
 
     Attributes:
         within: The timer that bounds it; None for any finite time.
-        path: Where the promise is made.
     """
 
     property: str
@@ -30,7 +28,7 @@ class Wait:
     start: Callable[[int], bool]
     goal: Goal
     within: str | None
-    path: Path
+    builtin: bool = True
 
 
 @attrs.frozen
@@ -51,8 +49,8 @@ class Outcome:
 def waits(model: Model) -> Iterator[Wait]:
     """Every promise of a flow: the declared ones, then those of a turn."""
     flow = model.flow
-    for index, body in enumerate(flow.properties.leads_to):
-        yield _declared(model, body, ("properties", "leads_to", index))
+    for body in flow.properties.leads_to:
+        yield _declared(model, body)
     if flow.kind != "turn":
         return
     for wait in (*_settles(model), *_dead_floor(model), *_overdue(model)):
@@ -60,14 +58,14 @@ def waits(model: Model) -> Iterator[Wait]:
             yield wait
 
 
-def _declared(model: Model, body: LeadsTo, path: Path) -> Wait:
+def _declared(model: Model, body: LeadsTo) -> Wait:
     return Wait(
         body.name,
         f"{body.to} is reached",
         _holds(model, body.from_),
         _is(body.to),
         body.within,
-        path,
+        builtin=False,
     )
 
 
@@ -87,7 +85,6 @@ def _settles(model: Model) -> Iterator[Wait]:
         _holds(model, "interrupted"),
         _is("listening"),
         within,
-        ("states", "interrupted"),
     )
 
 
@@ -99,7 +96,6 @@ def _dead_floor(model: Model) -> Iterator[Wait]:
         lambda node: True,
         lambda state, actions: state == "listening" or state in final,
         None,
-        ("states",),
     )
 
 
@@ -111,7 +107,6 @@ def _overdue(model: Model) -> Iterator[Wait]:
         lambda node: bool(node & bit),
         lambda state, actions: "drop_turn" in actions,
         None,
-        ("states", "listening"),
     )
 
 

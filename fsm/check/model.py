@@ -76,6 +76,7 @@ class Rule:
         judge: For a rule about moves.
         state, test: For a rule about configurations; no state means every state.
         reads: The bits that it looks at.
+        builtin: The property is one of the ten.
     """
 
     property: str
@@ -84,6 +85,7 @@ class Rule:
     state: str | None = None
     test: Test = Test()
     reads: int = 0
+    builtin: bool = False
 
 
 @attrs.frozen

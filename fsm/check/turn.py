@@ -35,6 +35,7 @@ _WORLD = World(
         "heard",  # audio is being heard now
         "cut",  # this step was interrupted: nothing of it is heard any more
         "paused",  # the output stands still until it is told to go on
+        "stopped",  # it stood still in the middle of what was heard
         "unreleased",  # a call blocks, and nobody was asked to let it go
         "answered",  # the reply to the committed turn was asked for
     ),
@@ -43,16 +44,16 @@ _WORLD = World(
         "user_started_speaking": ((), ("user_speaking",), ()),
         "user_stopped_speaking": (("user_speaking",), (), ()),
         "step_started": (
-            ("playout_started", "output_held", "heard", "cut"),
+            ("playout_started", "output_held", "heard", "cut", "stopped"),
             ("step_running",),
             (),
         ),
         "step_finished": (
-            ("step_running", "playout_started", "output_held", "heard", "cut"),
+            ("step_running", "playout_started", "output_held", "heard", "cut", "stopped"),
             (),
             (),
         ),
-        "playout_started": ((), ("playout_started", "heard"), ("cut",)),
+        "playout_started": ((), ("playout_started", "heard"), ("cut", "stopped")),
         "playout_finished": (("heard",), (), ()),
         "step_interrupted": (("heard",), ("cut",), ()),
         "output_held": ((), ("output_held",), ()),
@@ -67,10 +68,14 @@ _WORLD = World(
         "turn_dropped": (("turn_open",), (), ()),
     },
     actions={
-        "pause_output": (("heard",), ("paused",)),
+        "pause_output": (("heard",), ("paused", "stopped")),
         "hold_output": ((), ("paused",)),
-        "resume_output": (("paused",), ("heard",)),
-        "release_output": (("paused",), ()),
+        "resume_output": (("paused", "stopped"), ("heard",)),
+        "release_output": (("paused", "stopped"), ()),
+        "abandon_step": (
+            ("step_running", "playout_started", "output_held", "heard", "cut", "stopped"),
+            (),
+        ),
         "interrupt_speech": (("heard",), ("cut",)),
         "release_tools": (("unreleased",), ()),
         "answer_turn": ((), ("answered",)),

@@ -15,6 +15,16 @@ __all__ = ["turn_rules"]
 
 _Where: TypeAlias = Callable[[Move], bool]
 _BY_USER = frozenset({"barge_in", "turn_committed", "user_started_speaking", "final_transcript"})
+# Either the speech became uninterruptible, or nothing of this step is left to be let go.
+_MAY_LET_GO = frozenset(
+    {
+        "interruptions_disallowed",
+        "step_started",
+        "step_finished",
+        "playout_started",
+        "playout_finished",
+    }
+)
 _HOLDS_THE_FLOOR = frozenset({"thinking", "speaking", "paused", "interrupted"})
 
 
@@ -46,7 +56,7 @@ class _Maker:
         """A move that is wrong if these hold after it, and `before` before it."""
         after, was = self.bits.test(when, unless), self.bits.test(before)
         reads = after.mask | was.mask
-        return Rule(self.property, broken, _judge(where, was, after), reads=reads)
+        return Rule(self.property, broken, _judge(where, was, after), reads=reads, builtin=True)
 
     def chosen(
         self,
@@ -66,7 +76,7 @@ class _Maker:
         """A state that is wrong while these hold."""
         test = self.bits.test(when, unless)
         sentence = f"{state} is held {broken}" if state else broken
-        return Rule(self.property, sentence, state=state, test=test, reads=test.mask)
+        return Rule(self.property, sentence, state=state, test=test, reads=test.mask, builtin=True)
 
     def given(self, *names: str) -> tuple[str, ...]:
         """Those that the host of this flow answers for."""
@@ -170,7 +180,7 @@ def _over_the_user(make: _Maker) -> Iterator[Rule]:
         "the user starts to speak and the step's first frame is not held",
         lambda m: (m.source, m.trigger, m.dest) == ("thinking", "user_started_speaking", "thinking"),
         ["~step_running", *mine],
-        ["~paused", "~playout_started"],
+        ["~paused", "~output_held", "~playout_started"],
     )
     for action in ("release_output", "resume_output"):
         yield make.chosen(action, "while the user speaks", ["~user_speaking"], where=_lets_go)
@@ -183,7 +193,7 @@ def _over_the_user(make: _Maker) -> Iterator[Rule]:
 def _lets_go(move: Move) -> bool:
     """The move lets this step's audio go on, and not because it became uninterruptible."""
     keeps = move.dest in ("thinking", "speaking") and move.source in ("thinking", "paused")
-    return keeps and move.trigger not in ("interruptions_disallowed", "step_started", "playout_finished")
+    return keeps and move.trigger not in _MAY_LET_GO
 
 
 def _uninterruptible(make: _Maker) -> Iterator[Rule]:
@@ -198,7 +208,8 @@ def _uninterruptible(make: _Maker) -> Iterator[Rule]:
             yield make.move(broken, by_user(action), unless=[fact])
     for fact in make.given("pausable"):
         for action in ("pause_output", "hold_output"):
-            yield make.chosen(action, "though the output cannot pause", unless=[fact])
+            broken = f"{action} is chosen though the output cannot pause"
+            yield make.move(broken, by_user(action), unless=[fact])
 
 
 def _held_output(make: _Maker) -> Iterator[Rule]:
