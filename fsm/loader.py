@@ -43,7 +43,7 @@ def parse_flow(text: str, file: str = "<flow>") -> tuple[Flow | None, list[Findi
     """
     page = Page(file, text.removeprefix("\ufeff"))
     flow, findings = _parse(page, Path(file))
-    return flow, _in_order(findings, page)
+    return flow, _in_order(findings)
 
 
 def load_flow(name_or_path: str | Path) -> Flow:
@@ -56,7 +56,7 @@ def load_flow(name_or_path: str | Path) -> Flow:
     # A shipped flow is called by its name: where it lies says nothing to the reader.
     page, problem = _read(path, str(path) if path == Path(name_or_path) else path.name)
     flow, findings = (None, [problem]) if problem else _parse(page, path)
-    findings = _in_order(findings, page)
+    findings = _in_order(findings)
     if flow is None:
         raise FlowError(render_findings(findings), findings)
     return flow
@@ -73,23 +73,30 @@ def _parse(page: Page, path: Path) -> tuple[Flow | None, list[Finding]]:
     except Refused as exc:
         return None, [*findings, exc.finding]
     flow, problems = structure(data, source)
-    # What YAML could not read has no value: that it is missing is not said again.
-    unread = {finding.place for finding in findings}
-    findings += islice((p for p in problems if p.place not in unread), MAX_FINDINGS)
     if flow is not None:
-        findings += islice(check_names(flow, source), MAX_FINDINGS)
+        problems = check_names(flow, source)
+    unread = _follows(findings)
+    findings += islice((p for p in problems if not unread(p)), MAX_FINDINGS + 1)
     if flow is None or any(f.severity == "error" for f in findings):
         return None, findings
     return attrs.evolve(flow, extends=extends.value if extends else None), findings
 
 
-def _in_order(findings: list[Finding], page: Page) -> list[Finding]:
+def _follows(findings: list[Finding]) -> Callable[[Finding], bool]:
+    """Whether a problem only follows from what YAML could not read."""
+    places = {finding.place for finding in findings}
+    lost = any(finding.code in {"key", "merge-key"} for finding in findings)
+    return lambda p: p.place in places or (lost and p.code in {"missing-key", "no-state"})
+
+
+def _in_order(findings: list[Finding]) -> list[Finding]:
     # Aliases and inheritance may show one wrong word from several sides: it is said once.
     unique = sorted({(f.place, f.code, f.message): f for f in findings}.values())
     if len(unique) <= MAX_FINDINGS:
         return unique
-    message = f"only the first {MAX_FINDINGS} problems are shown"
-    return [*unique[:MAX_FINDINGS], Mark(page).finding(message, "mend these", code="too-many")]
+    message = f"more than {MAX_FINDINGS} problems: from here on they are not shown"
+    last = attrs.evolve(unique[MAX_FINDINGS], message=message, remedy="mend these", code="too-many")
+    return [*unique[:MAX_FINDINGS], last]
 
 
 def _read_merged(
@@ -102,7 +109,7 @@ def _read_merged(
     base, problems = _read_base(extends, path, source, (*above, path))
     findings += problems
     if base is None or not isinstance(base.value, dict):
-        return None, findings
+        return base, findings  # the caller says what is wrong with a base that is no mapping
     merge = Merge(str(extends.value))
     merged = merge.merge(base, root)
     source.removed.update(merge.removed)
@@ -114,11 +121,12 @@ def _read_base(
 ) -> tuple[Node | None, list[Finding]]:
     name, mark = extends.value, extends.mark
     if not isinstance(name, str):
-        return None, [mark.finding("expected the name of a flow", "'extends: turn'", code="type")]
+        message, remedy = "expected the name of a flow", "write a name or a path: 'extends: turn'"
+        return None, [mark.finding(message, remedy, code="type")]
     base = _base_path(name, path)
     if base is None:
-        remedy = near(name, shipped_flows()) + "; or name a .yaml file"
-        return None, [mark.finding(f"no flow {quoted(name)}", remedy, code="unknown-flow")]
+        message = f"no flow {quoted(name)}"
+        return None, [mark.finding(message, _shipped_near(name), code="unknown-flow")]
     if base.resolve() in [p.resolve() for p in above] or len(above) > MAX_BASES:
         chain = " -> ".join(p.name for p in (*above, base))
         message = f"the flow extends itself: {chain}"
@@ -176,7 +184,12 @@ def _locate(name: str) -> Path:
         return shipped[name]
     if _there(path, Path.exists):
         return path
-    raise FlowError(f"no flow {quoted(name)}; {near(name, shipped)}; or name a .yaml file")
+    raise FlowError(f"no flow {quoted(name)}; {_shipped_near(name)}")
+
+
+def _shipped_near(name: str) -> str:
+    remedy = near(name, shipped_flows())
+    return remedy if remedy.endswith("?") else f"{remedy}; or name a .yaml file"
 
 
 def _there(path: Path, test: Callable[[Path], bool]) -> bool:

@@ -131,9 +131,19 @@ class Source:
 
     def inherited(self, path: Path) -> bool:
         """Whether a key comes, untouched, from the flow that the file extends."""
-        return path in self._inherited
+        return path in self._inherited or _written(path) in self._inherited
 
     def _nearest(self, path: Path, marks: Mapping[Path, Mark]) -> Mark:
-        while path and path not in marks:
+        while path:
+            for candidate in (path, _written(path)):
+                if candidate in marks:
+                    return marks[candidate]
             path = path[:-1]
         return marks.get(path) or Mark(self.page)
+
+
+def _written(path: Path) -> Path:
+    """The place of a transition that stands there without a list: it has no index."""
+    if len(path) > 4 and path[0] == "states" and path[4] == 0:
+        return (*path[:4], *path[5:])
+    return path

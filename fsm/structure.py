@@ -16,7 +16,7 @@ from cattrs.gen import make_dict_structure_fn, override
 
 from .diagnostics import Finding
 from .errors import closest, near, quoted
-from .flow import Flow, Names, Transition, yaml_name
+from .flow import Action, Fact, Flow, Names, Scope, State, Transition, Trigger, yaml_name
 from .remedies import SYNONYMS, mismatch_remedy
 from .source import Path, Source
 
@@ -24,9 +24,11 @@ __all__ = ["structure"]
 
 _KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 _NOUNS = {
-    "LeadsTo": "'leads_to' property",
-    "Never": "'never' property",
-    "Always": "'always' property",
+    "Action": "an action",
+    "LeadsTo": "a 'leads_to' property",
+    "Never": "a 'never' property",
+    "Always": "an 'always' property",
+    "Properties": "the properties",
 }
 _WORDS = {"dict": "a mapping", "list": "a list", "NoneType": "nothing", "str": "text"}
 
@@ -61,8 +63,8 @@ def _scalar(kind: type) -> Callable[[Any, Any], Any]:
 def _names(value: Any, _: Any) -> Names:
     if isinstance(value, str):
         return (value,)
-    if isinstance(value, list) and all(isinstance(v, str) for v in value):
-        return tuple(value)
+    if isinstance(value, list):
+        return tuple(_converter.structure(value, list[str]))
     raise _Mismatch("a name or a list of names", value)
 
 
@@ -77,7 +79,10 @@ def _alternatives(value: Any, _: Any) -> tuple[Transition, ...]:
 def _literal(value: Any, kind: Any) -> Any:
     words = get_args(kind)
     if value not in words:
-        meant = near(value, words) if isinstance(value, str) else ""
+        meant = closest(value, words) if isinstance(value, str) else None
+        meant = f"did you mean {meant!r}?" if meant else ""
+        if len(words) == 1:
+            meant = f"write {words[0]!r}"
         raise _Mismatch(" or ".join(map(repr, words)), value, meant)
     return value
 
@@ -101,16 +106,25 @@ def _class_factory(kind: Any) -> Callable[[Any, Any], Any]:
         f.name: override(rename=yaml_name(f), omit=bool(f.metadata.get("internal"))) for f in fields
     }
     inner = make_dict_structure_fn(kind, _converter, True, **renames)  # True: no unknown keys
+    expected = "a transition" if kind is Transition else "a mapping"
     optional = {yaml_name(f) for f in fields if f.default is not attrs.NOTHING}
 
     def hook(value: Any, cl: Any) -> Any:
         if not isinstance(value, dict):
-            raise _Mismatch("a mapping", value)
+            raise _Mismatch(expected, value, _as_field(kind, value))
         # An optional key with nothing behind it, as left by commenting lines out, is not there.
         given = {k: v for k, v in value.items() if v is not None or k not in optional}
         return inner(given, cl)
 
     return hook
+
+
+def _as_field(kind: Any, value: Any) -> str:
+    """The field that a lone value was probably meant for."""
+    if not isinstance(value, str) or not value or ":" in value:
+        return "begin with 'flow: NAME'" if kind is Flow else ""
+    field = {Fact: "set_by", Scope: "begins", State: "is", Trigger: "is", Action: "is"}.get(kind)
+    return f"write {{{field}: {quoted(value)[1:-1]}}}" if field else ""
 
 
 def _list_factory(kind: Any) -> Callable[[Any, Any], Any]:
@@ -170,9 +184,8 @@ def _explain_class(exc: ClassValidationError, source: Source, path: Path) -> Ite
     extra = [key for sub in exc.exceptions for key in sorted(getattr(sub, "extra_fields", ()))]
     meant = {key: _meant(key, exc.cl) for key in extra}
     for key in extra:
-        what = _NOUNS.get(exc.cl.__name__, exc.cl.__name__.lower())
-        article = "an" if what[0] in "aeiou" else "a"
-        message = f"unknown key {quoted(key)} in {article} {what}"
+        what = _NOUNS.get(exc.cl.__name__, f"a {exc.cl.__name__.lower()}")
+        message = f"unknown key {quoted(key)} in {what}"
         word = meant[key]
         remedy = f"did you mean {word!r}?" if word else _keyless(key) or near(key, _known(exc.cl))
         yield source.at_key((*path, key), message, remedy, code="unknown-key")

@@ -13,16 +13,16 @@ from .source import Mark, Page
 __all__ = ["explain_syntax"]
 
 _QUOTE = "write the whole text in quotes"
+_APOSTROPHE = "write '' for an apostrophe inside quotes"
 _NEIGHBOUR = "indent it like the other keys of its block"
 
 # The words of libyaml and of PyYAML's own parser, and ours: message, remedy. {c} is the character.
 _PROBLEMS = (
     ("mapping values are not allowed", "':' cannot stand here", _QUOTE),
     ("found unexpected ':'", "':' cannot stand here", "put a space after it"),
-    ("could not find expected ':'", "this is no 'name: value'", "put ':' and a value after it"),
     ("sequence entries are not allowed", "a list cannot begin here", "begin it on the next line"),
     ("found unknown escape", "this escape is unknown", "use single quotes, or double the '\\'"),
-    ("hexadecimal", "this escape is incomplete", "use single quotes, or double the '\\'"),
+    ("hex", "this escape is incomplete", "use single quotes, or double the '\\'"),
     ("found unexpected document", "a document ends inside quotes", "close the quotes"),
     ("expected alphabetic or numeric", "'*' and '&' need a name", f"{_QUOTE}, if it is text"),
     ("comment or line break", "a text block begins on the next line", "break the line here"),
@@ -54,6 +54,8 @@ def _special(page: Page, problem: str, mark: Mark, context: Mark) -> tuple[Mark,
         return mark, "':' cannot stand here, below a text", _NEIGHBOUR
     if "unexpected end of stream" in problem:
         return context, "the quote that opens here is never closed", "close it"
+    if "could not find expected ':'" in problem:
+        return context, "this is no 'name: value'", "put ':' and a value behind it"
     if "',' or" in problem:
         return _bracket(page, mark, context, character)
     if "expected key" in problem or "<block end>" in problem:
@@ -75,6 +77,8 @@ def _bracket(page: Page, mark: Mark, opened: Mark, character: str) -> tuple[Mark
     if character in "]}":
         message = f"{quoted(character)} closes what {quoted(bracket)} opened"
         return mark, message, f"write {quoted(close)}"
+    if _behind_apostrophe(mark):
+        return mark, "the text has ended before this", _APOSTROPHE
     message = f"',' or {quoted(close)} is missing before {quoted(character)}"
     return mark, message, f"{_QUOTE}, if {quoted(character)} is part of it"
 
@@ -82,11 +86,18 @@ def _bracket(page: Page, mark: Mark, opened: Mark, character: str) -> tuple[Mark
 def _block(mark: Mark, line: str, character: str) -> tuple[Mark, str, str]:
     if character and character in "]}":
         return mark, f"{quoted(character)} closes nothing", "remove it"
+    if _behind_apostrophe(mark):
+        return mark, "the text has ended before this", _APOSTROPHE
     if line[: mark.column - 1].strip():
         return mark, "the value has ended before this", f"{_QUOTE}, or remove this"
     if line[mark.column - 1 :].startswith("- "):
         return mark, "a list item cannot stand here", "indent it below the key of its list"
     return mark, "this line belongs to no block", _NEIGHBOUR
+
+
+def _behind_apostrophe(mark: Mark) -> bool:
+    before = mark.page.line(mark.line)[: mark.column - 1]
+    return before.endswith("'") and _character(mark).isalnum()
 
 
 def _common(problem: str, mark: Mark) -> tuple[Mark, str, str]:

@@ -92,7 +92,7 @@ class _Composer:
             message, remedy = "a second document begins here", "keep one flow in a file"
             self._refuse(self._mark(again), "documents", message, remedy)
         if root.value is None:
-            self._refuse(root.mark, "empty", "the flow is empty", "begin with 'flow: NAME'")
+            self._refuse(Mark(self.page), "empty", "the flow is empty", "begin with 'flow: NAME'")
         return root
 
     def _node(self, event: Any, depth: int, key: Mark | None = None) -> Node:

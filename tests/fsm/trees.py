@@ -1,0 +1,99 @@
+"""Random trees near a flow, for the loader and the schema."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from hypothesis import strategies as st
+
+from fsm import shipped_flows
+from fsm.source import Page, Source
+from fsm.yaml12 import read_nodes, unfold
+
+__all__ = ["TURN", "TURN_TREE", "mutated_trees", "near_flows"]
+
+TURN = shipped_flows()["turn"].read_text(encoding="utf-8")
+_KEYS = """flow kind is initial scopes begins ends triggers of facts scope set_by cleared_by given
+    timers actions owner done failed states on after refuses final dest conditions unless
+    properties never always leads_to waived name action state when because from to within
+    extends turn listening barge_in go""".split()  # noqa: SIM905 (four lines instead of forty)
+
+
+def _tree(text: str) -> Any:
+    page = Page("turn.yaml", text)
+    root, _ = read_nodes(page)
+    assert root is not None
+    return unfold(root, Source(page))
+
+
+TURN_TREE: dict[str, Any] = _tree(TURN)
+_SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 100_000),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([*_KEYS, "", "a b", "host", "request", "\u97f3\u58f0", "true", "1e999"]),
+    st.text(max_size=8),
+)
+_VALUES = st.recursive(
+    _SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(_KEYS) | st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+_names = st.sampled_from(["a", "b", "go"])
+_transition = st.fixed_dictionaries(
+    {}, optional={"dest": _names, "conditions": _VALUES, "unless": _names, "actions": _VALUES}
+)
+_state = st.fixed_dictionaries(
+    {},
+    optional={
+        "is": _SCALARS,
+        "on": st.dictionaries(_names, _transition | st.lists(_transition, max_size=2) | _VALUES),
+        "after": st.dictionaries(_names, _transition | _VALUES, max_size=2),
+        "refuses": st.lists(_names, max_size=2) | _VALUES,
+        "final": st.booleans() | _VALUES,
+    },
+)
+
+
+@st.composite
+def near_flows(draw: st.DrawFn) -> Any:
+    """Trees with a flow's keys and, mostly, values that fit them."""
+    sections = st.dictionaries(_names, _VALUES, max_size=2) | _VALUES
+    optional = dict.fromkeys(("scopes", "triggers", "facts", "timers", "actions"), sections)
+    optional |= {"kind": _SCALARS, "is": _SCALARS, "properties": _VALUES, draw(_names): _VALUES}
+    required = {
+        "flow": _names | _SCALARS,
+        "initial": _names | _SCALARS,
+        "states": st.dictionaries(_names, _state | _VALUES, min_size=1, max_size=2) | _VALUES,
+    }
+    return draw(st.fixed_dictionaries(required, optional=optional))
+
+
+@st.composite
+def mutated_trees(draw: st.DrawFn, tree: Any) -> Any:
+    """The tree with one value replaced, removed or put under another key."""
+    changed = copy.deepcopy(tree)
+    place, key = draw(st.sampled_from(list(_places(changed))))
+    value = place.pop(key)
+    kind = draw(st.sampled_from(["replace", "remove", "rename"]))
+    if kind == "replace":
+        place.insert(key, draw(_VALUES)) if isinstance(place, list) else None
+        if isinstance(place, dict):
+            place[key] = draw(_VALUES)
+    elif kind == "rename" and isinstance(place, dict):
+        place[draw(st.sampled_from(_KEYS) | st.text(max_size=5))] = value
+    return changed
+
+
+def _places(tree: Any) -> Any:
+    children = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    for key, child in list(children):
+        yield tree, key
+        if isinstance(child, (dict, list)):
+            yield from _places(child)
