@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from .model import Card, Chart, Group, Item
-from .text import Token
+from .text import Run, flow_parts
 from .theme import LIGHT, state_color
 
 __all__ = ["chart_dot"]
 
+_WIDTH = 300.0
 _HEAD = """\
   graph [rankdir=TB, fontname="Inter,Helvetica,Arial", nodesep=0.35, ranksep=0.45];
   node [shape=plain, fontname="Inter,Helvetica,Arial", fontsize=11];
@@ -39,14 +40,18 @@ def _lines(chart: Chart) -> Iterator[str]:
 
 def _group(chart: Chart, group: Group) -> Iterator[str]:
     name, color = f"{group.source}--{group.dest}", state_color(group.color)
+    # ranked forwards, drawn backwards: Graphviz then keeps the declared order
     order = list(chart.flow.states)
     back = order.index(group.dest) < order.index(group.source)
     look = f'color="{color}"' + (", style=dashed" if group.timers_only else "")
-    look += ", constraint=false" if back else ""
     label = _table((_line(item) for item in group.items), color, 1)
     yield f"  {_quoted(name)} [id={_quoted('label-' + name)}, label=<{label}>];"
-    yield f"  {_quoted(group.source)} -> {_quoted(name)} [{look}, arrowhead=none];"
-    yield f"  {_quoted(name)} -> {_quoted(group.dest)} [{look}, id={_quoted('edge-' + name)}];"
+    first, last = (group.dest, group.source) if back else (group.source, group.dest)
+    heads = ("dir=back", "arrowhead=none") if back else ("arrowhead=none", "dir=forward")
+    halves = ((first, name), (name, last))
+    for (a, b), head, half in zip(halves, heads, ("a", "b"), strict=True):
+        edge = _quoted(f"edge-{name}-{half}")
+        yield f"  {_quoted(a)} -> {_quoted(b)} [{look}, {head}, id={edge}];"
 
 
 def _card(card: Card) -> str:
@@ -70,10 +75,15 @@ def _table(lines: Iterable[str], color: str, border: int) -> str:
 
 
 def _line(item: Item) -> str:
-    return " ".join(_word(token) for part in item for token in part.tokens)
+    lines: dict[int, str] = {}
+    for run in flow_parts(item, _WIDTH):
+        before = lines.get(run.line, "&#160;&#160;&#160;" if run.line else "")
+        space = " " if run.line in lines and run.kind != "comma" else ""
+        lines[run.line] = before + space + _word(run)
+    return '<br align="left"/>'.join(lines.values()) + '<br align="left"/>' * (len(lines) > 1)
 
 
-def _word(token: Token) -> str:
+def _word(token: Run) -> str:
     text = escape(token.text)
     match token.kind:
         case "trigger":

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import attrs
+
 from .model import Chart
 from .text import Part, Run, Token, extent, flow_parts
 
 __all__ = ["legend_runs"]
 
 
-_GAP = Part((), (Token("   ·   ", "quiet"),))
+_GAP = 26.0
 
 
 def legend_runs(chart: Chart, width: float) -> tuple[tuple[Run, ...], ...]:
-    """Only what the picture has is explained."""
-    lines: list[list[Part]] = []
+    """Lines of samples with their meaning; only what the picture has is explained."""
+    lines: list[list[Run]] = []
+    x = width
     for tokens in _entries(chart):
-        entry = Part((), tokens)
-        longer = [*lines[-1], _GAP, entry] if lines else [entry]
-        if lines and extent(flow_parts(longer, 1e9)) <= width:
-            lines[-1] = longer
-        else:
-            lines.append([entry])
-    return tuple(flow_parts(line, width) for line in lines)
+        runs = flow_parts([Part((), tokens)], width)
+        if x + extent(runs) > width:
+            lines.append([])
+            x = 0.0
+        lines[-1] += [attrs.evolve(run, x=run.x + x) for run in runs]
+        x += extent(runs) + _GAP
+    return tuple(tuple(line) for line in lines)
 
 
 def _entries(chart: Chart) -> Iterator[tuple[Token, ...]]:

@@ -5,41 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .model import Chart, Item
-from .text import Token
+from fsm.flow import Row
+
+from .model import Chart
 
 __all__ = ["chart_mermaid"]
 
 
 def chart_mermaid(chart: Chart) -> str:
-    """Write a chart as a `stateDiagram-v2`: one edge for each pair of states."""
+    """Write a chart as a `stateDiagram-v2`: what moves; `[…]` stands for a guard.
+
+    Mermaid breaks labels after 200 pixels and lets them collide, so it is given no more.
+    """
     return "\n".join(_lines(chart)) + "\n"
 
 
 def _lines(chart: Chart) -> Iterator[str]:
-    ids = _ids(list(chart.flow.states))
-    yield "stateDiagram-v2"
-    yield "    direction TB"
-    for card in (*chart.cards, *chart.finals):
-        text = "<br/>".join([_safe(card.state), *(_line(item) for item in card.items)])
-        yield f'    state "{text}" as {ids[card.state]}'
-    yield f"    [*] --> {ids[chart.flow.initial]}"
-    for group in chart.groups:
-        text = "<br/>".join(_line(item) for item in group.items)
-        yield f"    {ids[group.source]} --> {ids[group.dest]} : {text}"
+    flow = chart.flow
+    ids = _ids(list(flow.states))
+    yield from ("stateDiagram-v2", "    direction TB")
+    for name in flow.states:
+        yield f'    state "{_safe(name)}" as {ids[name]}'
+    yield f"    [*] --> {ids[flow.initial]}"
+    pairs: dict[tuple[str, str], list[Row]] = {}
+    for row in flow.rows():
+        if not row.internal:
+            pairs.setdefault((row.source, row.dest), []).append(row)
+    for (source, dest), rows in pairs.items():
+        text = "<br/>".join(_line(chart, row) for row in rows)
+        yield f"    {ids[source]} --> {ids[dest]} : {text}"
     for final in chart.finals:
         yield f"    {ids[final.state]} --> [*]"
-    if chart.common:
-        yield from _common(chart, ids[chart.flow.initial])
-
-
-def _common(chart: Chart, at: str) -> Iterator[str]:
-    yield f"    note right of {at}"
-    for heading, items in chart.common:
-        yield f"        {heading}:"
-        for item in items:
-            yield f"        {_line(item)}"
-    yield "    end note"
 
 
 def _ids(states: list[str]) -> dict[str, str]:
@@ -47,13 +43,11 @@ def _ids(states: list[str]) -> dict[str, str]:
     return {name: f"s{i}_{re.sub(r'[^A-Za-z0-9_]', '_', name)}" for i, name in enumerate(states)}
 
 
-def _line(item: Item) -> str:
-    return " ".join(_word(token) for part in item for token in part.tokens)
-
-
-def _word(token: Token) -> str:
-    text = _safe(token.text)
-    return f"✗ {text}" if token.kind == "refused" else text
+def _line(chart: Chart, row: Row) -> str:
+    body = row.transition
+    seconds = chart.flow.timers.get(row.trigger)
+    after = f"after {seconds:g} s " if row.timer and seconds is not None else ""
+    return _safe(f"{after}{row.trigger}{' […]' * bool(body.conditions or body.unless)}")
 
 
 def _safe(text: str) -> str:

@@ -8,7 +8,17 @@ import attrs
 
 from .metrics import Face, text_width
 
-__all__ = ["FACES", "LINE", "Part", "Run", "Token", "extent", "flow_parts", "times", "wrap"]
+__all__ = [
+    "FACES",
+    "LINE",
+    "Part",
+    "Run",
+    "Token",
+    "extent",
+    "flow_parts",
+    "times",
+    "wrap",
+]
 
 LINE = 17.0
 """The distance of two lines of text, pixels."""
@@ -26,6 +36,7 @@ FACES = {
     "title": Face("SemiBold", 15),
     "heading": Face("SemiBold", 22),
     "small": Face("Regular", 11),
+    "on": Face("SemiBold"),
 }
 """The face of each kind of word; the kind is also its class in the SVG."""
 

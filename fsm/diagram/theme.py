@@ -11,12 +11,14 @@ Theme = Literal["auto", "light", "dark"]
 LIGHT = {
     "paper": "#ffffff", "card": "#ffffff", "box": "#f8fafc", "ink": "#0f172a", "quiet": "#64748b",
     "line": "#cbd5e1", "guard": "#1e5a8a", "timer": "#92400e", "refused": "#b42318",
-    "accent": "#ea580c", "held": "#fff4e5",
+    "accent": "#ea580c", "held": "#fff4e5", "user": "#15803d", "agent": "#1d4ed8",
+    "tool": "#b45309",
 }  # fmt: skip
 DARK = {
     "paper": "#0d1117", "card": "#161b22", "box": "#12171e", "ink": "#e6edf3", "quiet": "#8b98a9",
     "line": "#3a4552", "guard": "#8cc4f5", "timer": "#e3b341", "refused": "#ff8b80",
-    "accent": "#ff9d4d", "held": "#33240f",
+    "accent": "#ff9d4d", "held": "#33240f", "user": "#56d364", "agent": "#79aaff",
+    "tool": "#f0a83c",
 }  # fmt: skip
 
 _LIGHT_STATES = (

@@ -1,0 +1,216 @@
+"""What a journal tells, as stretches of time: who was heard, what ran, what was held, refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import attrs
+
+from fsm.flow import Flow
+
+from .journal import Journal, Note, Record
+
+__all__ = ["Lanes", "Mark", "Span", "read_lanes"]
+
+
+@attrs.frozen
+class Span:
+    """A stretch of time, in seconds.
+
+    Attributes:
+        kind: What it looks like, such as ``fired`` or ``paused``.
+        tip: What is shown under the pointer.
+    """
+
+    start: float
+    end: float
+    label: str = ""
+    kind: str = ""
+    tip: str = ""
+
+
+@attrs.frozen
+class Mark:
+    """A moment."""
+
+    t: float
+    label: str
+    why: str
+    state: str
+
+
+@attrs.frozen
+class Lanes:
+    """A conversation over time; timers need the flow, all else is in the journal."""
+
+    end: float
+    order: tuple[str, ...]
+    user: tuple[Span, ...]
+    agent: tuple[Span, ...]
+    pauses: tuple[Span, ...]
+    cuts: tuple[float, ...]
+    tools: tuple[Span, ...]
+    states: tuple[Span, ...]
+    timers: tuple[Span, ...]
+    refusals: tuple[Mark, ...]
+    taken: int
+
+
+def read_lanes(journal: Journal, flow: Flow | None = None) -> Lanes:
+    """The lanes of a journal.
+
+    Args:
+        flow: The flow that was run: which states arm which timers.
+    """
+    end = max(journal.end, 0.1)
+    events = journal.events
+    states = tuple(_states(journal, end))
+    agent = tuple(_agent(journal, end))
+    refusals = [Mark(e.t, e.trigger, e.why or e.reason or "", e.state) for e in events]
+    return Lanes(
+        end=end,
+        order=_order(flow, states),
+        user=tuple(_user(journal, end)),
+        agent=agent,
+        pauses=tuple(_between(events, _pauses, _resumes, end)),
+        cuts=tuple(_cuts(agent)),
+        tools=tuple(_tools(journal, end)),
+        states=states,
+        timers=tuple(_timers(flow, journal, states)) if flow else (),
+        refusals=tuple(m for m, e in zip(refusals, events, strict=True) if not e.taken),
+        taken=sum(event.taken for event in events),
+    )
+
+
+def _order(flow: Flow | None, states: Iterable[Span]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*(flow.states if flow else ()), *(s.label for s in states)]))
+
+
+Test = Callable[[Record], bool]
+
+
+def _is(*triggers: str) -> Test:
+    return lambda event: event.trigger in triggers
+
+
+def _does(*actions: str) -> Test:
+    return lambda event: event.taken and any(action in event.actions for action in actions)
+
+
+def _between(
+    events: Iterable[Record], opens: Test, closes: Test, end: float, label: str = ""
+) -> Iterator[Span]:
+    """Stretches from an opening to the next closing event; the last may be open to the end."""
+    since: float | None = None
+    for event in events:
+        if since is not None and closes(event):
+            yield Span(since, event.t, label, "cut" if _is("barge_in")(event) else "")
+            since = None
+        if since is None and opens(event):
+            since = event.t
+    if since is not None:
+        yield Span(since, end, label)
+
+
+_pauses = _does("pause_output")
+
+
+def _resumes(event: Record) -> bool:
+    ends = _does("resume_output", "interrupt_speech", "release_output")
+    return event.t >= 0 and (ends(event) or _ends_step(event))
+
+
+def _ends_step(event: Record) -> bool:
+    return event.taken and event.trigger in ("step_finished", "step_interrupted")
+
+
+def _notes(journal: Journal, kind: str, end: float) -> list[tuple[Note, Span]]:
+    found = []
+    for note in journal.notes:
+        if note.kind == kind:
+            start, stop = (_seconds(note, key) for key in ("start", "end"))
+            first = note.t if start is None else start
+            found.append((note, Span(first, max(first, end if stop is None else stop))))
+    return found
+
+
+def _seconds(note: Note, key: str) -> float | None:
+    value = note.data.get(key)
+    return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e7 else None
+
+
+def _user(journal: Journal, end: float) -> Iterator[Span]:
+    notes = _notes(journal, "user_audio", end)
+    if notes:
+        for note, span in notes:
+            text = str(note.data.get("text") or "")
+            yield attrs.evolve(span, label=text, tip=text)
+        return
+    opens, closes = _is("user_started_speaking"), _is("user_stopped_speaking")
+    words = [note for note in journal.notes if note.kind == "transcript"]
+    spans = list(_between(journal.events, opens, closes, end))
+    for index, span in enumerate(spans):
+        limit = spans[index + 1].start if index + 1 < len(spans) else end + 1
+        said = [str(n.data.get("text") or "") for n in words if span.start < n.t <= limit]
+        yield attrs.evolve(span, label=" ".join(said), tip=" ".join(said))
+
+
+def _agent(journal: Journal, end: float) -> Iterator[Span]:
+    notes = _notes(journal, "agent_audio", end)
+    if notes:
+        for note, span in notes:
+            text = str(note.data.get("text") or "")
+            kind = "cut" if note.data.get("cut") is True else ""
+            yield attrs.evolve(span, label=text, kind=kind, tip=text)
+        return
+
+    def closes(event: Record) -> bool:
+        ends = _is("playout_finished")(event) or _ends_step(event)
+        return ends or _does("interrupt_speech")(event)
+
+    for span in _between(journal.events, _is("playout_started"), closes, end):
+        stop = next((e for e in journal.events if e.t == span.end and closes(e)), None)
+        cut = stop is not None and stop.trigger not in ("playout_finished", "step_finished")
+        yield attrs.evolve(span, kind="cut" if cut else "")
+
+
+def _cuts(agent: Iterable[Span]) -> Iterator[float]:
+    return (span.end for span in agent if span.kind == "cut")
+
+
+def _tools(journal: Journal, end: float) -> Iterator[Span]:
+    notes = _notes(journal, "tool", end)
+    for note, span in notes:
+        name, outcome = (str(note.data.get(key) or "") for key in ("name", "outcome"))
+        tip = f"{name} {note.data.get('call_id') or ''} {outcome}".strip()
+        yield attrs.evolve(span, label=name or "tool", kind=outcome, tip=tip)
+    if not notes:
+        ends = _is("tools_drained", "tools_released")
+        yield from _between(journal.events, _is("tool_started"), ends, end, "tool")
+
+
+def _states(journal: Journal, end: float) -> Iterator[Span]:
+    """A state from its entry to its exit; entering it again begins another span."""
+    events = [event for event in journal.events if event.taken and event.entered]
+    first = journal.initial or (journal.events[0].state if journal.events else None)
+    if first is None:
+        return
+    start, state, cause = 0.0, first, "the start"
+    for event in events:
+        yield Span(start, event.t, state, tip=f"{state}, entered by {cause}")
+        start, state, cause = event.t, event.dest, event.trigger
+    yield Span(start, end, state, tip=f"{state}, entered by {cause}")
+
+
+def _timers(flow: Flow, journal: Journal, states: Iterable[Span]) -> Iterator[Span]:
+    """Armed on entry; fired, or gone with the state."""
+    fired = {(e.t, e.trigger) for e in journal.events if e.taken and e.trigger in flow.timers}
+    for span in states:
+        body = flow.states.get(span.label)
+        for name in body.after if body else ():
+            due = span.start + flow.timers[name]
+            went = next((t for t, n in fired if n == name and span.start <= t <= span.end), None)
+            stop = span.end if went is None else went
+            kind = "ended" if went is None else "fired"
+            tip = f"{name}: armed {span.start:.2f} s, due {due:.2f} s, {kind} {stop:.2f} s"
+            yield Span(span.start, stop, name, kind, tip)

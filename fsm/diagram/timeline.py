@@ -1,0 +1,131 @@
+"""A journal over time, as SVG: lanes for user, agent, tools, state, timers and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Literal
+
+from fsm.errors import TurnfsmError
+from fsm.flow import Flow
+
+from .journal import Journal
+from .lanes import Lanes, read_lanes
+from .shapes import number, text
+from .strip import Strip, draw_overview, draw_strip
+from .theme import Theme, style
+
+__all__ = ["StateRows", "timeline"]
+
+StateRows = Literal["bar", "states"]
+
+WIDTH = 1600.0
+_ROWS = (10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600)  # seconds that one strip may hold
+_MOST = 16  # strips in one picture
+
+_RULES = """
+.tf text{font:13px Inter,"Helvetica Neue",Helvetica,Arial,"DejaVu Sans",sans-serif}
+.tf text{fill:@ink}
+.tf .trigger,.tf .dest,.tf .heading,.tf .on{font-weight:600}
+.tf .heading{font-size:22px}
+.tf .small{font-size:11px}
+.tf .quiet,.tf .small{fill:@quiet}
+.tf .paper{fill:@paper}
+.tf .lane{fill:@box}
+.tf .tick{stroke:@line;stroke-width:1}
+.tf .user{fill:@user}
+.tf .agent{fill:@agent}
+.tf .pause{fill:@paper;stroke:@agent;stroke-width:1.5;stroke-dasharray:4 3}
+.tf .tool{fill:@tool}
+.tf .tool.error,.tf .tool.cancelled{fill:@refused}
+.tf text.on{fill:@paper}
+.tf .cut{stroke:@accent;stroke-width:3;fill:none}
+.tf .cutline{stroke:@accent;stroke-width:1.2;stroke-dasharray:3 3}
+.tf .armed{stroke:@quiet;stroke-width:2}
+.tf .ended{stroke:@quiet;stroke-width:2}
+.tf .fired{fill:@timer}
+.tf .armed.fired{stroke:@timer;stroke-width:3}
+.tf .refusal{stroke:@refused;stroke-width:2}
+.tf text.refused{fill:@refused;font-weight:600}
+"""
+
+
+def timeline(
+    journal: Journal,
+    flow: Flow | None = None,
+    *,
+    rows: StateRows = "bar",
+    start: float = 0.0,
+    end: float | None = None,
+    theme: Theme = "auto",
+) -> str:
+    """Draw a journal as SVG; what is longer than a minute is wrapped into strips.
+
+    Args:
+        flow: The flow that was run: the order of its states, and its timers.
+        rows: ``states`` draws a row for each state, with the refusals on them.
+        start: Seconds from the start of the journal.
+        end: Seconds; None is the journal's end.
+
+    Raises:
+        TurnfsmError: The stretch is empty.
+    """
+    lanes = read_lanes(journal, flow)
+    stop = lanes.end if end is None else min(end, lanes.end)
+    if start >= stop:
+        message = (
+            f"nothing between {start:g} s and {stop:g} s; the journal has 0 to {lanes.end:g} s"
+        )
+        raise TurnfsmError(message)
+    return "\n".join(_lines(lanes, journal.flow or "", rows, start, stop, theme)) + "\n"
+
+
+def _lines(
+    lanes: Lanes, name: str, rows: StateRows, start: float, stop: float, theme: Theme
+) -> Iterator[str]:
+    strips = _strips(lanes, rows, start, stop)
+    body: list[str] = []
+    y = 72.0
+    if len(strips) > 1:
+        overview, height = draw_overview(lanes, start, stop, WIDTH, y, strips)
+        body += overview
+        y += height
+    for strip in strips:
+        drawn, height = draw_strip(lanes, strip, y)
+        body += drawn
+        y += height + 14
+    size = f'width="{number(WIDTH)}" height="{number(y + 8)}"'
+    view = f'viewBox="0 0 {number(WIDTH)} {number(y + 8)}"'
+    title = f"{name or 'journal'}: {stop - start:.1f} s"
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" class="tf" {size} {view} role="img">'
+    yield f"<title>{escape(title)}</title>"
+    yield f"<style>{style(_RULES, theme, len(lanes.order))}</style>"
+    yield '<rect class="paper" width="100%" height="100%"/>'
+    yield text(24, 40, title, "heading")
+    yield text(24, 62, _summary(lanes), "quiet")
+    yield from body
+    yield "</svg>"
+
+
+def _summary(lanes: Lanes) -> str:
+    counts = (
+        (lanes.taken, "trigger taken", "triggers taken"),
+        (len(lanes.refusals), "refused", "refused"),
+        (len(lanes.cuts), "cut short", "cut short"),
+        (sum(s.kind == "fired" for s in lanes.timers), "timer fired", "timers fired"),
+    )
+    return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts)
+
+
+def _strips(lanes: Lanes, rows: StateRows, start: float, stop: float) -> list[Strip]:
+    length = stop - start
+    if length <= 60:
+        return [Strip(start, stop, length, WIDTH, rows)]
+    span = next((s for s in _ROWS if s >= 30 and length <= s * _MOST), length / _MOST)
+    strips = []
+    index = 0
+    while start + index * span < stop:
+        begin = start + index * span
+        strips.append(Strip(begin, min(begin + span, stop), span, WIDTH, rows))
+        index += 1
+    return strips
