@@ -60,10 +60,7 @@ async def converse(stack: AudioStack) -> Outcome:
     outcome.said = [item.text_content or "" for item in replies]
     outcome.interrupted = [item.text_content or "" for item in replies if item.interrupted]
     outcome.understood = [" ".join(words(heard.text)) for heard in stack.stt.recognised]
-    outcome.transcribed = [
-        await stack.transcriber.transcribe(pcm, stack.output.sample_rate or RATE)
-        for pcm in utterances(stack)
-    ]
+    outcome.transcribed = await stack.transcribe_back()
     outcome.position = robot.position
     outcome.stereo = stack.input.track(), stack.output.track()
     return outcome
@@ -78,14 +75,6 @@ async def perform(
         outcome.ends[line.name] = await stack.say(line)
         prompter.spoken(line)
     await prompter.wait_for(Cue(When.QUIET, 1.0))
-
-
-def utterances(stack: AudioStack) -> list[PCM]:
-    """What was heard of each utterance, pauses left out."""
-    parts: dict[int, list[PCM]] = {}
-    for heard in stack.output.heard:
-        parts.setdefault(heard.segment, []).append(heard.samples)
-    return [np.concatenate(samples) for samples in parts.values()]
 
 
 async def test_voice_in_voice_out(tmp_path: Path) -> None:

@@ -190,6 +190,13 @@ class WavOutput(io.AudioOutput):
             track[start : start + len(pcm)] = pcm[: len(track) - start]
         return track
 
+    def utterances(self) -> list[PCM]:
+        """What was heard of each utterance at the output's own rate, pauses left out."""
+        parts: dict[int, list[PCM]] = {}
+        for sound in self.heard:
+            parts.setdefault(sound.segment, []).append(sound.samples)
+        return [np.concatenate(samples) for samples in parts.values()]
+
     async def _play(self) -> None:
         fresh = True  # nothing is playing: the next block need not wait for the last one's end
         while True:

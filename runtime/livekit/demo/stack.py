@@ -85,6 +85,11 @@ class AudioStack:
         pcm = recording(line.recorded) if line.recorded else self._user.say(line.text)
         return await self.input.say(pcm)
 
+    async def transcribe_back(self) -> list[str]:
+        """What a listener understood of each utterance of the agent."""
+        rate = self.tts.sample_rate
+        return [await self.transcriber.transcribe(pcm, rate) for pcm in self.output.utterances()]
+
     async def aclose(self) -> None:
         """Closes what was opened, models included."""
         self.input.close()
