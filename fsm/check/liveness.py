@@ -22,7 +22,8 @@ Goal: TypeAlias = Callable[[str, tuple[str, ...]], bool]
 """Whether a state, or actions on the way into it, are what was to be reached."""
 
 _Spot: TypeAlias = tuple[str, int, frozenset[str]]  # state, facts, effects under way
-_Next: TypeAlias = tuple[str, _Spot, tuple[str, ...]]  # what happened, where to, actions
+# What happened, where to, the actions, and whether the state was entered.
+_Next: TypeAlias = tuple[str, _Spot, tuple[str, ...], bool]
 
 
 @attrs.frozen
@@ -99,31 +100,39 @@ class Quiet:
         return self._runs[key]
 
     def _expand(self, spot: _Spot, given: int, trail: tuple[_Spot, ...]) -> Run:
-        fired = [(t, a) for t in self.flow.states[spot[0]].after if (a := self._take(spot, t, given))]
-        exits = [(timer, answer) for timer, answer in fired if answer.entered]
-        if not exits:
+        fired = self._fired(spot, given)
+        moves = [after for _, after in fired if after[1] != spot or after[3]]
+        if not moves:
             return self._stay(spot[0], fired)
-        timer = min((t for t, _ in exits), key=self.flow.timers.__getitem__)
-        nexts = [self._after(spot, t, answer) for t, answer in exits]
-        nexts += [
-            self._after(spot, t, answer, over=name)
+        timer = min((after[0] for after in moves), key=self.flow.timers.__getitem__)
+        moves += [
+            self._after(spot, trigger, answer, over=name)
             for name in sorted(spot[2])
-            for t in self._ends(frozenset((name,)))
-            if (answer := self._take(spot, t, given))
+            for trigger in self._ends(frozenset((name,)))
+            if (answer := self._take(spot, trigger, given))
         ]
-        runs = [self._join(timer, n, given, trail) for n in nexts]
+        runs = [self._join(timer, after, given, trail) for after in moves]
         return max(runs, key=lambda run: (not run.reached, run.seconds))
 
-    def _stay(self, state: str, fired: list[tuple[str, Taken]]) -> Run:
-        """No timer leaves the state; one may still do what was to be done."""
-        hits = [t for t, answer in fired if self.goal(answer.dest, answer.actions)]
+    def _fired(self, spot: _Spot, given: int) -> list[tuple[str, _Next]]:
+        """The timers that can fire; one whose guard refuses it is armed anew and says nothing."""
+        timers = self.flow.states[spot[0]].after
+        return [
+            (timer, self._after(spot, timer, answer))
+            for timer in timers
+            if (answer := self._take(spot, timer, given))
+        ]
+
+    def _stay(self, state: str, fired: list[tuple[str, _Next]]) -> Run:
+        """No timer changes anything; one may still do what was to be done."""
+        hits = [timer for timer, after in fired if self.goal(state, after[2])]
         if hits:
             timer = min(hits, key=self.flow.timers.__getitem__)
             return Run(True, self.flow.timers[timer], (timer,))
         return Run(False, float("inf"), (), f"no timer leaves {state}")
 
     def _join(self, timer: str, after: _Next, given: int, trail: tuple[_Spot, ...]) -> Run:
-        name, spot, actions = after
+        name, spot, actions, _ = after
         if self.goal(spot[0], actions):
             run = Run(True, 0.0, ())
         else:
@@ -146,4 +155,5 @@ class Quiet:
         )
         started = self.effects & frozenset(answer.actions)
         facts = (spot[1] & keep | set_) & self.reads & ~self._given
-        return trigger, (answer.dest, facts, spot[2] - {over} | started), answer.actions
+        there = (answer.dest, facts, spot[2] - {over} | started)
+        return trigger, there, answer.actions, answer.entered
