@@ -16,6 +16,7 @@ from ._seams import GovernedActivity, GovernedHandle, current_speech
 from .floor import Floor
 from .host import TurnHost
 from .label import Label
+from .life import Life
 from .tools import Call, ToolDesk
 from .turns import Outcome, Turn, UserTurns
 
@@ -38,6 +39,7 @@ class TurnGovernor:
         self.host = TurnHost(session, self.floor, self.tools)
         self.turns = UserTurns(self._turn_ended)
         self.label = Label(session)
+        self.life = Life(session, self)
         self._voiced = False
         self._last_barge_in: Verdict | None = None
         self._debts_due = False
@@ -62,8 +64,19 @@ class TurnGovernor:
         if self.session.turn.state == "listening":
             self._look_at_debts()
 
+    def chain_moved(self) -> None:
+        """An agent was entered, handed over to, or left."""
+        self.life.chain_moved()
+        if self._governs and self.session.started:
+            self._count_tools()
+            self._look_at_debts()
+
+    def run_moved(self) -> None:
+        self.life.run_moved()
+
     async def aclose(self) -> None:
         """The session has closed."""
+        await self.life.aclose()
         self.floor.close()
         self.label.close()
         await self.session.turn.aclose()

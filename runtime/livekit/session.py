@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from livekit.agents import Agent, AgentSession, llm
+from livekit.agents import NOT_GIVEN, Agent, AgentSession, llm
 from livekit.agents.voice.events import FunctionToolsExecutedEvent
+from livekit.agents.voice.run_result import RunResult
 
 from fsm import Flow, Verdict
 from runtime.journal import Sink
@@ -41,6 +42,7 @@ class TurnSession(GovernedSession):
         sinks: Iterable[Sink] = (),
         **kwargs: Any,
     ) -> None:
+        self._governor: TurnGovernor
         self._flow = flow
         self._sinks = tuple(sinks)
         self._timers = _resumption(kwargs) | dict(timers or {})
@@ -65,6 +67,7 @@ class TurnSession(GovernedSession):
         self._turn.observe(self._governor.observed)
         self._turn.observe(self._report)
         self._turn.start()
+        self._governor.life.runtime.start()
         result = await super().start(agent, **kwargs)
         if self.started and self.activity is None:
             await self.aclose()
@@ -72,7 +75,29 @@ class TurnSession(GovernedSession):
                 "this livekit-agents does not let turnfsm govern its turns; "
                 "pip install 'turnfsm[livekit]' gives one that does"
             )
+        self._governor.life.started()
         return result
+
+    def run(
+        self,
+        *,
+        user_input: str,
+        input_modality: Literal["text", "audio"] = "text",
+        output_type: type[Any] | None = None,
+        output_options: Any = NOT_GIVEN,
+    ) -> RunResult[Any]:
+        """As `AgentSession.run`; begins and ends when the chain of agents is at rest."""
+        if self.activity is None:
+            raise RuntimeError("AgentSession isn't running")
+        result: RunResult[Any] = RunResult(
+            user_input=user_input,
+            output_type=output_type,
+            output_options=output_options,
+            session=self,
+        )
+        return self._governor.life.request(
+            result, user_input=user_input, input_modality=input_modality
+        )
 
     def emit(self, event: Any, arg: Any) -> None:
         """As `AgentSession.emit`; the machine hears of it first."""

@@ -1,58 +1,24 @@
-"""Where turnfsm meets the private names of livekit-agents; no other module touches them.
-
-Each override turns what LiveKit is about to do into a question to the governor, or what it has
-done into a report. `_contract` checks the names at import. An override stays only while a scenario
-fails without it (tests/livekit/test_ablation.py).
-"""
+"""An agent's activity that asks before it acts."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Coroutine, Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
-from livekit.agents import AgentSession, llm
-from livekit.agents.voice.agent import _get_activity_task_info
-from livekit.agents.voice.agent_activity import AgentActivity, _SpeechHandleContextVar
-from livekit.agents.voice.events import RunContext
+from livekit.agents import AgentTask
+from livekit.agents.voice.agent_activity import AgentActivity
+from livekit.agents.voice.audio_recognition import AudioRecognition
 from livekit.agents.voice.io import AudioOutput
 from livekit.agents.voice.speech_handle import SpeechHandle
-from livekit.agents.voice.tool_executor import _RunningTasks
 
-from .errors import SpeechInterrupted
+from .governor import Governor
+from .recognition import GovernedRecognition
+from .speech import GovernedHandle
 
-__all__ = [
-    "GovernedActivity",
-    "GovernedHandle",
-    "GovernedSession",
-    "Governor",
-    "current_speech",
-    "running_call",
-]
-
-
-class Governor(Protocol):
-    """Decides what the seams ask and hears what they report."""
-
-    def floor_taken(self, activity: GovernedActivity, handle: SpeechHandle) -> None: ...
-    def floor_returned(self, activity: GovernedActivity, handle: SpeechHandle) -> None: ...
-    def speech_interrupted(self, handle: SpeechHandle) -> None: ...
-    def user_started(self) -> None: ...
-    def user_stopped(self) -> None: ...
-    def user_voice(self, voiced: bool) -> None: ...
-    def final_transcript(self) -> None: ...
-    def barge_in(self) -> None: ...
-    def may_speculate(self) -> bool: ...
-    async def may_ask(self, handle: SpeechHandle) -> bool: ...
-    def may_commit(self, activity: GovernedActivity, info: Any) -> bool: ...
-    def cannot_take(self, activity: GovernedActivity, info: Any) -> bool: ...
-    def start_playout(self, handle: SpeechHandle) -> None: ...
-    def disallowed(self, handle: SpeechHandle) -> None: ...
-    def turn_begun(self, task: asyncio.Task[None]) -> None: ...
-    def speech_scheduled(self, task: asyncio.Task[Any] | None, handle: SpeechHandle) -> None: ...
-    def detached_tasks(self) -> Iterable[asyncio.Task[Any]]: ...
-    def call_ended_interrupted(self, call_id: str) -> None: ...
+__all__ = ["GovernedActivity", "adopt"]
 
 
 class _GatesPassed(Exception):
@@ -61,89 +27,6 @@ class _GatesPassed(Exception):
 
 class _CommitRefused(Exception):
     """The machine does not take the committed turn now."""
-
-
-class GovernedHandle(SpeechHandle):
-    """A speech whose interruption is reported at once, and whose waits end with it."""
-
-    _governor: Governor
-
-    def _cancel(self) -> SpeechHandle:
-        first = not self.done() and not self.interrupted
-        super()._cancel()
-        if first:
-            self._governor.speech_interrupted(self)
-        return self
-
-    async def _wait_for_generation(self, step_idx: int = -1) -> None:
-        # LiveKit itself waits for the last step; a step index means RunContext.wait_for_playout.
-        if step_idx >= 0 and (call := _blocking_call()) is not None:
-            played = super()._wait_for_generation(step_idx=step_idx)
-            await self._race(played, call, (self,))
-        else:
-            await super()._wait_for_generation(step_idx=step_idx)
-
-    async def wait_for_playout(self) -> None:
-        call = _blocking_call()
-        if call is None:
-            await super().wait_for_playout()
-            return
-        owner = _SpeechHandleContextVar.get(None)
-        await self._race(super().wait_for_playout(), call, (self, owner or self))
-
-    async def _race(
-        self, played: Coroutine[Any, Any, None], call: llm.FunctionCall, by: Iterable[SpeechHandle]
-    ) -> None:
-        wait = asyncio.ensure_future(played)
-        interrupts = {handle._interrupt_fut for handle in by}
-        try:
-            await asyncio.wait({wait, *interrupts}, return_when=asyncio.FIRST_COMPLETED)
-            cut = next((handle for handle in by if handle.interrupted), None)
-            if cut is not None:
-                self._governor.call_ended_interrupted(call.call_id)
-                raise SpeechInterrupted(cut.id)
-            await wait
-        finally:
-            wait.cancel()
-
-    @property
-    def turn_context(self) -> Any:
-        """The OpenTelemetry context of the agent's turn."""
-        return self._agent_turn_context
-
-    def end_step(self) -> None:
-        """Stop waiting for the generation that runs."""
-        self._mark_generation_done()
-
-    def end(self) -> None:
-        """Stop waiting for what the speech still does; its tasks go on."""
-        self._mark_done()
-
-    @property
-    def tasks(self) -> list[asyncio.Task[Any]]:
-        """The tasks that carry the speech."""
-        return self._tasks
-
-
-def _blocking_call() -> llm.FunctionCall | None:
-    """The tool call that the current task runs, if its turn waits for it."""
-    task = asyncio.current_task()
-    info = _get_activity_task_info(task) if task is not None else None
-    call = info.function_call if info is not None else None
-    if call is None or call.extra.get("__livekit_agents_tool_non_blocking", False):
-        return None
-    return call
-
-
-def running_call(session: AgentSession[Any], call_id: str) -> RunContext[Any] | None:
-    """The context of a tool call that is running, of whichever executor."""
-    task = _RunningTasks.get(session, {}).get(call_id)
-    return task.ctx if task is not None else None
-
-
-def current_speech() -> SpeechHandle | None:
-    """The speech on whose behalf the current task runs."""
-    return _SpeechHandleContextVar.get(None)
 
 
 class GovernedActivity(AgentActivity):
@@ -188,6 +71,16 @@ class GovernedActivity(AgentActivity):
             request["chat_ctx"] = context = request["chat_ctx"].copy()
             context.insert([item for item in news if context.get_by_id(item.id) is None])
         await super()._pipeline_reply_task(**request)
+
+    @property
+    def _audio_recognition(self) -> AudioRecognition | None:
+        return self.__dict__.get("_audio_recognition")
+
+    @_audio_recognition.setter
+    def _audio_recognition(self, recognition: AudioRecognition | None) -> None:
+        if recognition is not None:
+            recognition.__class__ = GovernedRecognition
+        self.__dict__["_audio_recognition"] = recognition
 
     # -- the user
 
@@ -320,8 +213,28 @@ class GovernedActivity(AgentActivity):
         detached = [task for task in self._governor.detached_tasks() if task in self._speech_tasks]
         await super()._pause_scheduling_task(blocked_tasks=[*(blocked_tasks or ()), *detached])
 
+    @contextlib.asynccontextmanager
+    async def _inline_task_slot(self, **slot: Any) -> AsyncIterator[None]:
+        try:
+            async with super()._inline_task_slot(**slot):
+                yield
+        finally:
+            self._governor.chain_moved()
 
-def _adopt(activity: AgentActivity, governor: Governor) -> None:
+    @property
+    def at_rest(self) -> bool:
+        """This agent is in charge, has entered, and no handoff or task of it is under way."""
+        entered = self._on_enter_task is None or self._on_enter_task.done()
+        over = isinstance(self._agent, AgentTask) and self._agent.done()
+        return self.accepts_turns and entered and not over and not self._inline_task_lock.locked()
+
+    def when_entered(self, call: Callable[[], object]) -> None:
+        """Call once the agent's `on_enter` has returned."""
+        if self._on_enter_task is not None and not self._on_enter_task.done():
+            self._on_enter_task.add_done_callback(lambda _: call())
+
+
+def adopt(activity: AgentActivity, governor: Governor) -> None:
     """Make an activity that LiveKit has built a governed one.
 
     By assignment of the class: the constructor's arguments stay LiveKit's business.
@@ -329,57 +242,3 @@ def _adopt(activity: AgentActivity, governor: Governor) -> None:
     activity.__class__ = GovernedActivity
     assert isinstance(activity, GovernedActivity)
     activity._governor = governor
-
-
-class GovernedSession(AgentSession[Any]):
-    """The seams of a session; `TurnSession` is the public face."""
-
-    _governor: Any
-
-    @property
-    def _next_activity(self) -> AgentActivity | None:
-        return self.__dict__.get("_next_activity")
-
-    @_next_activity.setter
-    def _next_activity(self, activity: AgentActivity | None) -> None:
-        # Set at one place, right after LiveKit has built the activity and before it is used.
-        if activity is not None and not isinstance(activity, GovernedActivity):
-            _adopt(activity, self._governor)
-        self.__dict__["_next_activity"] = activity
-
-    @property
-    def activity(self) -> GovernedActivity | None:
-        """The activity of the agent that is in charge."""
-        activity = self._activity
-        return activity if isinstance(activity, GovernedActivity) else None
-
-    def _update_agent_state(
-        self, state: Any, *, otel_context: Any = None, start_time: float | None = None
-    ) -> None:
-        self._governor.label_wanted(state, otel_context, start_time)
-
-    def publish(
-        self, state: Any, otel_context: Any = None, start_time: float | None = None
-    ) -> None:
-        """Make a label the agent's state."""
-        super()._update_agent_state(state, otel_context=otel_context, start_time=start_time)
-
-    def _tool_items_added(self, items: Sequence[llm.FunctionCall | llm.FunctionCallOutput]) -> None:
-        super()._tool_items_added(items)
-        self._governor.results_committed(items)
-
-    async def _aclose_locked(self, **how: Any) -> None:
-        try:
-            await super()._aclose_locked(**how)
-        finally:
-            await self._governor.aclose()
-
-    @property
-    def closing(self) -> bool:
-        """The session closes or has closed."""
-        return self._is_closing()
-
-    @property
-    def started(self) -> bool:
-        """`start` has returned and `aclose` has not."""
-        return self._started

@@ -1,0 +1,55 @@
+"""A run that ends when the chain of agents is at rest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from livekit.agents.voice.run_result import RunResult
+
+from .governor import Governor
+
+__all__ = ["GovernedRun"]
+
+
+class GovernedRun(RunResult[Any]):
+    """LiveKit ends a run when all that it watches is done; between two agents of a cascade there
+    is a moment in which nothing is watched. A guard that is watched too keeps the run open."""
+
+    _governor: Governor
+    _guard: asyncio.Future[None]
+
+    @classmethod
+    def adopt(cls, result: RunResult[Any], governor: Governor) -> GovernedRun:
+        """Make a run that LiveKit has begun a governed one."""
+        result.__class__ = cls
+        assert isinstance(result, cls)
+        result._governor = governor
+        result._guard = asyncio.get_running_loop().create_future()
+        result._watch_handle(result._guard)
+        return result
+
+    @property
+    def waits_for_rest_only(self) -> bool:
+        """Everything that the run watches is done."""
+        return all(handle.done() for handle in self._handles if handle is not self._guard)
+
+    def when_done(self, call: Callable[[GovernedRun], object]) -> None:
+        """Call once the run has its result."""
+        self._done_fut.add_done_callback(lambda _: call(self))
+
+    def end(self) -> None:
+        """Let the run end as soon as what it watches is done."""
+        if not self._guard.done():
+            self._guard.set_result(None)
+
+    def fail(self, error: BaseException) -> None:
+        """End the run with an error."""
+        if not self._done_fut.done():
+            self._done_fut.set_exception(error)
+
+    def _mark_done_if_needed(self, handle: Any) -> None:
+        super()._mark_done_if_needed(handle)
+        if handle is not self._guard:
+            self._governor.run_moved()

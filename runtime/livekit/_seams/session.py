@@ -1,0 +1,102 @@
+"""The seams of a session; `TurnSession` is the public face."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from livekit.agents import Agent, AgentSession, llm
+from livekit.agents.voice.agent_activity import AgentActivity
+
+from .activity import GovernedActivity, adopt
+from .run import GovernedRun
+
+__all__ = ["GovernedSession"]
+
+
+class GovernedSession(AgentSession[Any]):
+    """An `AgentSession` whose private parts report to a governor."""
+
+    _governor: Any
+
+    @property
+    def _next_activity(self) -> AgentActivity | None:
+        return self.__dict__.get("_next_activity")
+
+    @_next_activity.setter
+    def _next_activity(self, activity: AgentActivity | None) -> None:
+        # Set at one place, right after LiveKit has built the activity and before it is used.
+        if activity is not None and not isinstance(activity, GovernedActivity):
+            adopt(activity, self._governor)
+        self.__dict__["_next_activity"] = activity
+
+    @property
+    def activity(self) -> GovernedActivity | None:
+        """The activity of the agent that is in charge."""
+        activity = self._activity
+        return activity if isinstance(activity, GovernedActivity) else None
+
+    def _update_agent_state(
+        self, state: Any, *, otel_context: Any = None, start_time: float | None = None
+    ) -> None:
+        self._governor.label_wanted(state, otel_context, start_time)
+
+    def publish(
+        self, state: Any, otel_context: Any = None, start_time: float | None = None
+    ) -> None:
+        """Make a label the agent's state."""
+        super()._update_agent_state(state, otel_context=otel_context, start_time=start_time)
+
+    def _tool_items_added(self, items: Sequence[llm.FunctionCall | llm.FunctionCallOutput]) -> None:
+        super()._tool_items_added(items)
+        self._governor.results_committed(items)
+
+    async def _aclose_locked(self, **how: Any) -> None:
+        self._governor.life.closing()
+        try:
+            await super()._aclose_locked(**how)
+        finally:
+            await self._governor.aclose()
+
+    @property
+    def closing(self) -> bool:
+        """The session closes or has closed."""
+        return self._is_closing()
+
+    @property
+    def started(self) -> bool:
+        """`start` has returned and `aclose` has not."""
+        return self._started
+
+    # -- the chain of agents, and runs
+
+    async def _update_activity(self, agent: Agent, **how: Any) -> None:
+        try:
+            await super()._update_activity(agent, **how)
+        finally:
+            self._governor.chain_moved()
+
+    def update_agent(self, agent: Agent) -> None:
+        """As `AgentSession.update_agent`."""
+        super().update_agent(agent)
+        task = self._update_activity_atask
+        if task is not None:
+            task.add_done_callback(lambda _: self._governor.chain_moved())
+
+    @property
+    def chain_at_rest(self) -> bool:
+        """No handoff is under way and the agent in charge has entered."""
+        handoff = self._update_activity_atask
+        if self._activity_lock.locked() or (handoff is not None and not handoff.done()):
+            return False
+        return self.activity is not None and self.activity.at_rest
+
+    def begin_run(self, run: GovernedRun, **reply: Any) -> None:
+        """Make a run the active one and generate its reply."""
+        self._global_run_state = run
+        self.generate_reply(**reply)
+
+    @property
+    def run_is_active(self) -> bool:
+        """A run has not ended."""
+        return self._global_run_state is not None and not self._global_run_state.done()

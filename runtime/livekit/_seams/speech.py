@@ -1,0 +1,103 @@
+"""A speech whose interruption is reported at once, and whose waits end with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from typing import Any
+
+from livekit.agents import AgentSession, llm
+from livekit.agents.voice.agent import _get_activity_task_info
+from livekit.agents.voice.agent_activity import _SpeechHandleContextVar
+from livekit.agents.voice.events import RunContext
+from livekit.agents.voice.speech_handle import SpeechHandle
+from livekit.agents.voice.tool_executor import _RunningTasks
+
+from runtime.livekit.errors import SpeechInterrupted
+
+from .governor import Governor
+
+__all__ = ["GovernedHandle", "current_speech", "running_call"]
+
+
+class GovernedHandle(SpeechHandle):
+    """A speech whose interruption is reported at once, and whose waits end with it."""
+
+    _governor: Governor
+
+    def _cancel(self) -> SpeechHandle:
+        first = not self.done() and not self.interrupted
+        super()._cancel()
+        if first:
+            self._governor.speech_interrupted(self)
+        return self
+
+    async def _wait_for_generation(self, step_idx: int = -1) -> None:
+        # LiveKit itself waits for the last step; a step index means RunContext.wait_for_playout.
+        if step_idx >= 0 and (call := _blocking_call()) is not None:
+            played = super()._wait_for_generation(step_idx=step_idx)
+            await self._race(played, call, (self,))
+        else:
+            await super()._wait_for_generation(step_idx=step_idx)
+
+    async def wait_for_playout(self) -> None:
+        call = _blocking_call()
+        if call is None:
+            await super().wait_for_playout()
+            return
+        owner = _SpeechHandleContextVar.get(None)
+        await self._race(super().wait_for_playout(), call, (self, owner or self))
+
+    async def _race(
+        self, played: Coroutine[Any, Any, None], call: llm.FunctionCall, by: Iterable[SpeechHandle]
+    ) -> None:
+        wait = asyncio.ensure_future(played)
+        interrupts = {handle._interrupt_fut for handle in by}
+        try:
+            await asyncio.wait({wait, *interrupts}, return_when=asyncio.FIRST_COMPLETED)
+            cut = next((handle for handle in by if handle.interrupted), None)
+            if cut is not None:
+                self._governor.call_ended_interrupted(call.call_id)
+                raise SpeechInterrupted(cut.id)
+            await wait
+        finally:
+            wait.cancel()
+
+    @property
+    def turn_context(self) -> Any:
+        """The OpenTelemetry context of the agent's turn."""
+        return self._agent_turn_context
+
+    def end_step(self) -> None:
+        """Stop waiting for the generation that runs."""
+        self._mark_generation_done()
+
+    def end(self) -> None:
+        """Stop waiting for what the speech still does; its tasks go on."""
+        self._mark_done()
+
+    @property
+    def tasks(self) -> list[asyncio.Task[Any]]:
+        """The tasks that carry the speech."""
+        return self._tasks
+
+
+def _blocking_call() -> llm.FunctionCall | None:
+    """The tool call that the current task runs, if its turn waits for it."""
+    task = asyncio.current_task()
+    info = _get_activity_task_info(task) if task is not None else None
+    call = info.function_call if info is not None else None
+    if call is None or call.extra.get("__livekit_agents_tool_non_blocking", False):
+        return None
+    return call
+
+
+def running_call(session: AgentSession[Any], call_id: str) -> RunContext[Any] | None:
+    """The context of a tool call that is running, of whichever executor."""
+    task = _RunningTasks.get(session, {}).get(call_id)
+    return task.ctx if task is not None else None
+
+
+def current_speech() -> SpeechHandle | None:
+    """The speech on whose behalf the current task runs."""
+    return _SpeechHandleContextVar.get(None)

@@ -1,0 +1,137 @@
+"""The life of a session under `specs/session.yaml`: when a run begins, and when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from livekit.agents.voice.run_result import RunResult
+
+from runtime.pump import Event
+from runtime.turn import TurnRuntime
+
+from ._seams import GovernedRun, Governor
+
+if TYPE_CHECKING:
+    from .session import TurnSession
+
+__all__ = ["Life"]
+
+logger = logging.getLogger("turnfsm")
+
+
+class Life:
+    """The host of the session's own flow; its methods named like actions are those actions."""
+
+    def __init__(self, session: TurnSession, governor: Governor) -> None:
+        self._session = session
+        self._governor = governor
+        self._run: GovernedRun | None = None
+        self._reply: dict[str, Any] | None = None
+        self.runtime = TurnRuntime("session", self)
+
+    # -- what happens
+
+    def started(self) -> None:
+        """`start` has returned."""
+        self._post("session_started")
+        self.chain_moved()
+
+    def chain_moved(self) -> None:
+        """The chain of agents moved; look again when the agent in charge has entered."""
+        self._post("chain_moved")
+        activity = self._session.activity
+        if activity is not None and not self.at_rest():
+            activity.when_entered(self._entered)
+
+    def run_moved(self) -> None:
+        """Something that the active run watches has ended."""
+        if self._run is not None:
+            self._post("run_moved")
+
+    def closing(self) -> None:
+        """The session closes."""
+        self._post("close_requested")
+
+    async def aclose(self) -> None:
+        """The session has closed."""
+        self._post("session_closed")
+        await self.runtime.aclose()
+
+    def request(self, result: RunResult[Any], **reply: Any) -> RunResult[Any]:
+        """Carry a run out, as soon as the chain is at rest.
+
+        Raises:
+            RuntimeError: Another run is active or waits; LiveKit refuses it in the same words.
+        """
+        if (
+            self.run_waiting()
+            or self._session.run_is_active
+            or not self.runtime.ask("run_requested")
+        ):
+            raise RuntimeError("nested runs are not supported")
+        self._run = GovernedRun.adopt(result, self._governor)
+        self._run.when_done(self._ended)
+        self._reply = reply
+        self._post("run_requested")
+        return result
+
+    # -- given facts
+
+    def at_rest(self) -> bool:
+        """No handoff is under way, and the agent in charge has entered."""
+        return self._session.chain_at_rest
+
+    def run_idle(self) -> bool:
+        """Everything that the active run watches is done."""
+        return self._run is not None and self._run.waits_for_rest_only
+
+    def run_waiting(self) -> bool:
+        """A run waits for the chain to be at rest."""
+        return self._reply is not None
+
+    # -- actions
+
+    def begin_run(self, event: Event) -> None:
+        """Generate the reply of the run."""
+        run, reply = self._run, self._reply
+        self._reply = None
+        if run is None or reply is None:
+            return
+        try:
+            self._session.begin_run(run, **reply)
+        except Exception as error:
+            run.fail(error)
+
+    def end_run(self, event: Event) -> None:
+        """Give the run its result."""
+        if self._run is not None:
+            self._run.end()
+
+    def fail_run(self, event: Event) -> None:
+        """End the run that waits."""
+        self._reply = None
+        if self._run is not None:
+            self._run.fail(RuntimeError("session closed before the run could begin"))
+
+    def report_unsettled(self, event: Event) -> None:
+        """Warn."""
+        agent = self._session.current_agent.label
+        logger.warning("on_enter of %s did not end in time; going on without it", agent)
+
+    # -- inside
+
+    def _post(self, trigger: str) -> None:
+        if not self.runtime.closed:
+            self.runtime.post(trigger)
+
+    def _entered(self) -> None:
+        # The task is done, but what it did last (a handoff that it requested) is looked at first.
+        asyncio.get_running_loop().call_soon(self.chain_moved)
+
+    def _ended(self, run: GovernedRun) -> None:
+        if run is self._run:
+            self._run = None
+            self._reply = None
+            self._post("run_ended")

@@ -1,0 +1,84 @@
+"""What fails on a stock `AgentSession` goes right with `TurnSession`, because the flow says so."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from fsm import shipped_flows
+from runtime import replay
+from runtime.livekit import TurnSession
+from runtime.livekit.scenarios import CONTROLS, SCENARIOS, Scenario, scenario
+from runtime.livekit.testing import Stage
+
+ALL = (*SCENARIOS, *CONTROLS)
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
+def test_goes_right_with_turn_session(case: Scenario) -> None:
+    """The scenario has no problem, leaves no task and logs no error of its own."""
+    outcome = case.play(TurnSession)
+    assert case.verdict(outcome) == [], outcome.timeline()
+    assert outcome.orphans == ()
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
+def test_journal_reproduces_the_conversation(case: Scenario) -> None:
+    """Replaying the journal through the flow gives every verdict, state and fact again."""
+    stage = case.build(TurnSession)
+    stage.run(case.seconds)
+    turn = stage.session.turn
+    assert replay(turn.journal.records(), turn.flow) is None
+    assert turn.closed
+
+
+def _edited(tmp_path: Path, *edits: tuple[str, str]) -> Path:
+    text = shipped_flows()["turn"].read_text(encoding="utf-8")
+    for old, new in edits:
+        assert old in text, f"the shipped flow has no {old!r} any more"
+        text = text.replace(old, new)
+    path = tmp_path / "edited.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+WITHOUT = {
+    "S1": [
+        ("refuses: [preemptive_generation, barge_in, owed_reply", "refuses: [barge_in, owed_reply"),
+        (
+            "      tools_released: {dest: listening}\n",
+            "      tools_released: {dest: listening}\n"
+            "      preemptive_generation: {actions: [start_preemptive_generation]}\n",
+        ),
+    ],
+    "S3": [
+        (
+            "        - {conditions: [step_running, interruptible, pausable], actions: [hold_output]}",
+            "        - {dest: paused, conditions: [interruptible], actions: [pause_output]}",
+        ),
+        ("unless: [output_held], actions: [hold_output]}", "unless: [output_held]}"),
+    ],
+    "S5-interrupt": [("speech_interrupted: {actions: [release_tools]}", "speech_interrupted: {}")],
+    "S6b": [
+        (
+            "    is: Audio of this step is being heard.\n    on:\n"
+            "      reply: {unless: [result_uncommitted], actions: [request_reply]}",
+            "    is: Audio of this step is being heard.\n    on:\n"
+            "      reply: {dest: thinking, actions: [request_reply]}",
+        )
+    ],
+}
+
+
+WITHOUT["S1d"] = WITHOUT["S6b"]  # the tool's reply is generated while another one is heard
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_flow_decides(name: str, tmp_path: Path) -> None:
+    """Taking the guard out of the YAML brings the failure back: the flow decides, not the code."""
+    flow = _edited(tmp_path, *WITHOUT[name])
+    case = scenario(name)
+    stage: Stage = case.build(partial(TurnSession, flow=flow))  # type: ignore[arg-type]
+    assert case.verdict(stage.run(case.seconds)) != []
