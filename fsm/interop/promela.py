@@ -1,0 +1,197 @@
+"""A flow as Promela, so that Spin gives a second opinion on what it declares.
+
+The environment is the most general one, as processes: ``world`` flips the given facts, ``events``
+delivers any trigger or nothing for ever, and every timer is a process of its own. Under weak
+fairness (``pan -f``) only a timer that stays enabled must fire; an event need not come. Once
+``quiet`` is true nothing comes any more and the given facts stand still: what then must be reached,
+is reached by timers alone, whatever they last. Times are abstracted away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from fsm.errors import FlowError
+from fsm.flow import Flow, Names, Never, Properties, Row
+
+from .updates import fence, noted, update_of
+
+__all__ = ["claims", "to_promela"]
+
+
+def claims(flow: Flow, properties: Properties | None = None) -> dict[str, bool]:
+    """The names of the LTL formulas in a flow's Promela; True where fairness is needed."""
+    held = flow.properties if properties is None else properties
+    safe = [n.name for n in held.never] + [a.name for a in held.always]
+    return dict.fromkeys(safe, False) | dict.fromkeys((p.name for p in held.leads_to), True)
+
+
+def to_promela(flow: Flow, properties: Properties | None = None) -> str:
+    """The flow and its properties, or others in their place, as a model for Spin 6.5.
+
+    Each step prints the row that was taken, so that a trail reads as a path through the flow.
+
+    Raises:
+        FlowError: Two names become one as an identifier of Promela.
+    """
+    return _Writer(flow, flow.properties if properties is None else properties).text()
+
+
+class _Writer:
+    def __init__(self, flow: Flow, properties: Properties) -> None:
+        self.flow, self.properties = flow, properties
+        self.scopes = dict.fromkeys(s for t in flow.triggers if (s := fence(flow, t)))
+        self.effects = [n for n, action in flow.actions.items() if action.done or action.failed]
+        self.judged = [never for never in properties.never if never.action]
+        self.word = _words(flow, properties)
+
+    def text(self) -> str:
+        parts = (self._header(), self._world(), self._events(), self._effects(), self._timers())
+        return "\n".join(line for part in (*parts, self._formulas()) for line in part) + "\n"
+
+    def _header(self) -> Iterator[str]:
+        yield f"/* flow {self.word[self.flow.name]} */"
+        names = ", ".join(self._state(name) for name in self.flow.states)
+        yield f"mtype = {{ {names} }};"
+        yield f"mtype state = {self._state(self.flow.initial)};"
+        yield "bool quiet = false;"
+        flags = [
+            *(self._fact(fact) for fact in self.flow.facts),
+            *(self._scope(scope) for scope in self.scopes),
+            *(self._under_way(action) for action in self.effects),
+            *(self._broken(never) for never in self.judged),
+        ]
+        yield from (f"bool {flag} = false;" for flag in flags)
+
+    def _world(self) -> Iterator[str]:
+        if self.flow.given:
+            flips = (f"atomic {{ !quiet -> {f} = !{f} }}" for f in map(self._fact, self.flow.given))
+            yield from self._process("world", flips)
+
+    def _events(self) -> Iterator[str]:
+        stop = " ".join(f"{self._under_way(action)} = true;" for action in self.effects)
+        steps = [f"atomic {{ !quiet -> quiet = true; {stop} }}"]
+        for trigger in self.flow.triggers:
+            scope = fence(self.flow, trigger)
+            open_ = "!quiet" + (f" && {self._scope(scope)}" if scope else "")
+            steps += self._steps(trigger, open_)
+        yield from self._process("events", steps)
+
+    def _effects(self) -> Iterator[str]:
+        """An effect that is under way may still end when all else is quiet, or never."""
+        steps: list[str] = []
+        for action in self.effects:
+            flag, body = self._under_way(action), self.flow.actions[action]
+            for trigger in dict.fromkeys(t for t in (body.done, body.failed) if t):
+                scope = fence(self.flow, trigger)
+                open_ = f"quiet && {flag}" + (f" && {self._scope(scope)}" if scope else "")
+                steps += self._steps(trigger, open_, f"{flag} = false; ")
+        if steps:
+            yield from self._process("effects", steps)
+
+    def _timers(self) -> Iterator[str]:
+        for timer in self.flow.timers:
+            if steps := self._steps(timer, "true"):
+                yield from self._process("timer_" + self.word[timer], steps)
+
+    def _process(self, name: str, steps: Iterable[str]) -> Iterator[str]:
+        yield f"active proctype {name}() {{"
+        yield f"end_{name}: do"
+        yield from (f"  :: {step}" for step in steps)
+        yield "  od"
+        yield "}"
+
+    def _steps(self, trigger: str, open_: str, first: str = "") -> list[str]:
+        steps = []
+        for state in self.flow.states:
+            earlier: list[str] = []
+            for row in self.flow.rows(state):
+                if row.trigger == trigger:
+                    guard = " && ".join([self._guard(row), *(f"!({g})" for g in earlier)])
+                    earlier.append(self._guard(row))
+                    steps.append(self._step(state, trigger, f"{open_} && {guard}", first, row))
+            if trigger in noted(self.flow, state):
+                steps.append(self._step(state, trigger, open_, first, None))
+        return steps
+
+    def _guard(self, row: Row) -> str:
+        return self._test(row.transition.conditions, row.transition.unless)
+
+    def _test(self, when: Names, unless: Names) -> str:
+        wanted = [self._fact(fact) for fact in when] + [f"!{self._fact(fact)}" for fact in unless]
+        return " && ".join(wanted) or "true"
+
+    def _step(self, state: str, trigger: str, guard: str, first: str, row: Row | None) -> str:
+        """One atomic step: guard, facts, scopes, state; then what the actions must not meet."""
+        update = update_of(self.flow, trigger)
+        does = [f'printf("{_plain(row.id if row else f"{state}.{trigger}")}\\n")']
+        does += [f"{self._fact(fact)} = false" for fact in update.clears]
+        does += [f"{self._fact(fact)} = true" for fact in update.sets]
+        does += [f"{self._scope(scope)} = true" for scope in update.begins if scope in self.scopes]
+        does += [f"{self._scope(scope)} = false" for scope in update.ends if scope in self.scopes]
+        if row is not None:
+            actions = row.transition.actions
+            does += [f"{self._under_way(a)} = true" for a in actions if a in self.effects]
+            does += [self._judge(n) for n in self.judged if _meets(n, row)]
+            does += [f"state = {self._state(row.dest)}"]
+        held = f"state == {self._state(state)}"
+        return f"atomic {{ {held} && {guard} -> {first}{'; '.join(does)} }}"
+
+    def _judge(self, never: Never) -> str:
+        test = self._test(never.when, never.unless)
+        return f"if :: {test} -> {self._broken(never)} = true :: else fi"
+
+    def _formulas(self) -> Iterator[str]:
+        for never in self.properties.never:
+            held = f"state == {self._state(never.state)}" if never.state else "true"
+            wrong = f"{held} && {self._test(never.when, never.unless)}"
+            if never.action:
+                wrong = self._broken(never)
+            yield f"ltl {self.word[never.name]} {{ [] !({wrong}) }}"
+        for always in self.properties.always:
+            test = self._test(always.when, always.unless)
+            held = f"state == {self._state(always.state)}"
+            yield f"ltl {self.word[always.name]} {{ [] (({held}) -> ({test})) }}"
+        for leads in self.properties.leads_to:
+            start = f"state == {self._state(leads.from_)} && quiet"
+            goal = f"state == {self._state(leads.to)}"
+            yield f"ltl {self.word[leads.name]} {{ [] (({start}) -> <> ({goal})) }}"
+
+    def _state(self, name: str) -> str:
+        return "S_" + self.word[name]
+
+    def _fact(self, name: str) -> str:
+        return "f_" + self.word[name]
+
+    def _scope(self, name: str) -> str:
+        return "scope_" + self.word[name]
+
+    def _under_way(self, action: str) -> str:
+        return "under_way_" + self.word[action]
+
+    def _broken(self, never: Never) -> str:
+        return "broken_" + self.word[never.name]
+
+
+def _meets(never: Never, row: Row) -> bool:
+    return never.action in row.transition.actions and never.state in (None, row.source)
+
+
+def _words(flow: Flow, properties: Properties) -> dict[str, str]:
+    """Every name as an identifier; a property's stands alone, so it begins with a letter."""
+    own = [*claims(flow, properties)]
+    names = [*flow.states, *flow.facts, *flow.scopes, *flow.actions, *flow.timers, flow.name]
+    words: dict[str, str] = {}
+    taken: dict[str, str] = {}
+    for name in dict.fromkeys([*names, *own]):
+        word = re.sub(r"\W", "_", name, flags=re.ASCII)
+        words[name] = f"p_{word}" if name in own and not word[:1].isalpha() else word
+        if taken.setdefault(words[name], name) != name:
+            other = taken[words[name]]
+            raise FlowError(f"{name!r} and {other!r} are one name in Promela; rename one of them")
+    return words
+
+
+def _plain(text: str) -> str:
+    return re.sub(r'["\\%]', "_", text)

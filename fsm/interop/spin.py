@@ -1,0 +1,112 @@
+"""Spin's verdict on a flow: generate, compile, verify, one property after the other."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import attrs
+
+from fsm.errors import TurnfsmError
+from fsm.flow import Flow, Properties
+
+from .promela import claims, to_promela
+
+__all__ = ["Opinion", "SpinError", "missing_tools", "verify"]
+
+_DEPTH = 2_000_000
+_ERRORS = re.compile(r"errors: (\d+)")
+_STATES = re.compile(r"^\s*(\d+) states, stored", re.MULTILINE)
+
+
+class SpinError(TurnfsmError):
+    """Spin or the compiler failed, or gave no verdict: never taken for a proof."""
+
+
+@attrs.frozen
+class Opinion:
+    """What Spin says about one property.
+
+    Attributes:
+        holds: No run breaks it.
+        states: States that were stored.
+        trail: The rows that were taken on the way to the violation, in order.
+    """
+
+    name: str
+    holds: bool
+    states: int
+    trail: tuple[str, ...] = ()
+
+
+def missing_tools() -> str:
+    """What is not installed, as a sentence with the remedy; empty if nothing is."""
+    missing = [tool for tool in ("spin", "gcc") if shutil.which(tool) is None]
+    return f"{' and '.join(missing)} not found; apt-get install spin gcc" if missing else ""
+
+
+def verify(
+    flow: Flow, properties: Properties | None = None, *, seconds: float = 300.0
+) -> dict[str, Opinion]:
+    """Spin's opinion on each property of a flow, by name.
+
+    Args:
+        properties: Those to verify in the place of the flow's own.
+        seconds: The most that each of Spin's runs may take.
+
+    Raises:
+        SpinError: A tool is missing, fails, or says neither yes nor no.
+    """
+    if missing := missing_tools():
+        raise SpinError(missing)
+    with tempfile.TemporaryDirectory(prefix="turnfsm-spin-") as name:
+        folder = Path(name)
+        (folder / "flow.pml").write_text(to_promela(flow, properties), encoding="utf-8")
+        wanted = claims(flow, properties)
+        if not wanted:
+            return {}
+        _run(folder, seconds, ["spin", "-a", "flow.pml"])
+        # Fairness counts processes: pan takes 4 * NFAIR - 2 of them, and 4 are no timers.
+        fair = f"-DNFAIR={(len(flow.timers) + 4) // 4 + 2}"
+        _run(folder, seconds, ["gcc", "-O0", "-w", fair, "-o", "pan", "pan.c"])
+        return {name: _opinion(folder, seconds, name, fair) for name, fair in wanted.items()}
+
+
+def _opinion(folder: Path, seconds: float, name: str, fair: bool) -> Opinion:
+    word = re.sub(r"\W", "_", name, flags=re.ASCII)
+    # -E: a flow that comes to rest is no error of a formula.
+    words = ["./pan", "-a", "-E", f"-m{_DEPTH}", "-N", word, *(["-f"] if fair else [])]
+    said = _run(folder, seconds, words)
+    errors, stored = _ERRORS.search(said), _STATES.search(said)
+    if errors is None or stored is None or "max search depth too small" in said:
+        raise SpinError(f"spin gave no verdict on {name!r}:\n{said.strip()}")
+    holds = errors[1] == "0"
+    trail = () if holds else _trail(folder, seconds)
+    return Opinion(name, holds, int(stored[1]), trail)
+
+
+def _trail(folder: Path, seconds: float) -> tuple[str, ...]:
+    """The lines that the steps of a counterexample print."""
+    said = _run(folder, seconds, ["spin", "-t", "-T", "-B", "flow.pml"])
+    (folder / "flow.pml.trail").unlink()
+    noise = ("spin:", "ltl ", "starting claim", "Never claim moves", "<<<<<", "#processes")
+    lines = (line.strip() for line in said.splitlines())
+    return tuple(line for line in lines if re.fullmatch(r"\w+(\.\S+)+", line) and line not in noise)
+
+
+def _run(folder: Path, seconds: float, words: Iterable[str]) -> str:
+    command = list(words)
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        message = f"{command[0]} took more than {seconds:g} s; allow more seconds"
+        raise SpinError(message) from None
+    if done.returncode != 0:
+        raise SpinError(f"{' '.join(command)} failed:\n{(done.stdout + done.stderr).strip()}")
+    return done.stdout

@@ -1,0 +1,50 @@
+"""What a trigger does to the facts, by name: what exporters write out."""
+
+from __future__ import annotations
+
+import attrs
+
+from fsm.flow import Flow, Names
+
+__all__ = ["Update", "fence", "noted", "update_of"]
+
+
+@attrs.frozen
+class Update:
+    """The facts that a trigger clears and sets when it is taken, and the scopes it changes."""
+
+    clears: Names
+    sets: Names
+    begins: Names
+    ends: Names
+
+    def __bool__(self) -> bool:
+        return bool(self.clears or self.sets)
+
+
+def update_of(flow: Flow, trigger: str) -> Update:
+    """Facts are forgotten with their scope and cleared, then set; a scope begins, then ends."""
+    begins = tuple(name for name, scope in flow.scopes.items() if trigger in scope.begins)
+    ends = tuple(name for name, scope in flow.scopes.items() if trigger in scope.ends)
+    sets = tuple(name for name, fact in flow.facts.items() if trigger in fact.set_by)
+    clears = tuple(
+        name
+        for name, fact in flow.facts.items()
+        if name not in sets and (trigger in fact.cleared_by or fact.scope in (*begins, *ends))
+    )
+    return Update(clears, sets, begins, ends)
+
+
+def fence(flow: Flow, trigger: str) -> str | None:
+    """The scope that must be current; a trigger that begins a scope is news, never stale."""
+    body = flow.triggers.get(trigger)
+    return body.of if body and not update_of(flow, trigger).begins else None
+
+
+def noted(flow: Flow, state: str) -> Names:
+    """The triggers that a state does not declare and that change facts there all the same."""
+    body = flow.states[state]
+    if body.final:
+        return ()
+    said = {*body.on, *body.refuses}
+    return tuple(t for t in flow.triggers if t not in said and update_of(flow, t))

@@ -1,0 +1,144 @@
+"""A flow as a machine of XState 5.
+
+The configuration is data. What its names mean (``holds``, ``note``, ``give``, ``again``) is short
+and the same for every flow: `xstate_module` writes both, ready to import. An event is
+``{type: TRIGGER, of: STEP}``; ``{type: 'turnfsm.give', facts: {...}}`` sets given facts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from fsm.errors import FlowError
+from fsm.flow import Flow, Row, Transition
+
+from .updates import fence, noted, update_of
+
+__all__ = ["to_xstate", "xstate_module"]
+
+_MODULE = """\
+// The flow {name!r} for XState 5, written by turnfsm: createActor(machine).start()
+import {{ assign, raise, setup }} from "xstate";
+
+export const config = {config};
+
+export const delays = {delays};
+
+export const implementations = {{
+  guards: {{
+    holds: ({{ context, event }}, {{ all = [], none = [], of }}) =>
+      all.every((fact) => context.facts[fact]) &&
+      !none.some((fact) => context.facts[fact]) &&
+      (of === undefined || event.of == null || context.tokens[of] === event.of),
+  }},
+  actions: {{
+    give: assign({{
+      facts: ({{ context, event }}) => ({{ ...context.facts, ...event.facts }}),
+    }}),
+    note: assign(({{ context, event }}, {{ clears, sets, begins, ends }}) => {{
+      const facts = {{ ...context.facts }};
+      for (const fact of clears) facts[fact] = false;
+      for (const fact of sets) facts[fact] = true;
+      const tokens = {{ ...context.tokens }};
+      if (event.of != null) for (const scope of begins) tokens[scope] = event.of;
+      for (const scope of ends) delete tokens[scope];
+      return {{ facts, tokens }};
+    }}),
+    // A timer whose state is still held starts anew; leaving the state cancels it by its id.
+    again: raise(({{ event }}) => ({{ type: event.type }}), {{
+      id: ({{ event }}) => event.type,
+      delay: (_, {{ timer }}) => delays[timer],
+    }}),
+    // What the host carries out: machine.provide({{ actions: {{ NAME: ... }} }})
+{actions}
+  }},
+  delays,
+}};
+
+export const machine = setup(implementations).createMachine(config);
+"""
+
+
+def to_xstate(flow: Flow) -> dict[str, Any]:
+    """The machine's configuration: what ``createMachine`` takes, as JSON has it.
+
+    Timers are named delays. As in the event pump, one that does not leave its state starts anew.
+
+    Raises:
+        FlowError: A state has a name that XState would read as a path.
+    """
+    for state in flow.states:
+        if "." in state or "#" in state:
+            raise FlowError(f"state {state!r} is a path for XState; rename it")
+    config: dict[str, Any] = {
+        "id": flow.name,
+        "initial": flow.initial,
+        "context": {"facts": dict.fromkeys(flow.facts, False), "tokens": {}},
+        "on": {"turnfsm.give": {"actions": "give"}},
+        "states": {name: _state(flow, name) for name in flow.states},
+    }
+    return config | ({"description": flow.is_} if flow.is_ else {})
+
+
+def xstate_module(flow: Flow) -> str:
+    """An ES module that exports ``machine``, ``config``, ``implementations`` and ``delays``."""
+    names = (json.dumps(name) for name in flow.actions)
+    return _MODULE.format(
+        name=flow.name,
+        config=json.dumps(to_xstate(flow), indent=2, ensure_ascii=False),
+        delays=json.dumps(
+            {name: round(seconds * 1000, 3) for name, seconds in flow.timers.items()}
+        ),
+        actions="\n".join(f"    {name}: () => {{}}," for name in names),
+    )
+
+
+def _state(flow: Flow, name: str) -> dict[str, Any]:
+    body = flow.states[name]
+    state: dict[str, Any] = {"description": body.is_} if body.is_ else {}
+    if body.final:
+        return state | {"type": "final"}
+    on: dict[str, list[dict[str, Any]]] = {}
+    after: dict[str, list[dict[str, Any]]] = {}
+    for row in flow.rows(name):
+        table = after if row.timer else on
+        table.setdefault(row.trigger, []).append(_transition(flow, row))
+    for timer, rows in after.items():
+        rows.append({"actions": [_call("again", timer=timer)]})
+    for trigger in noted(flow, name):
+        if trigger in flow.triggers:
+            on[trigger] = [_entry(flow, trigger, Transition())]
+    return state | {key: table for key, table in (("on", on), ("after", after)) if table}
+
+
+def _transition(flow: Flow, row: Row) -> dict[str, Any]:
+    entry = _entry(flow, row.trigger, row.transition)
+    if not row.internal:
+        return entry | {"target": row.dest} | ({"reenter": True} if row.dest == row.source else {})
+    if row.timer:
+        entry["actions"] = [*entry.get("actions", ()), _call("again", timer=row.trigger)]
+    return entry
+
+
+def _entry(flow: Flow, trigger: str, body: Transition) -> dict[str, Any]:
+    entry: dict[str, Any] = {}
+    scope = fence(flow, trigger)
+    wanted: dict[str, Sequence[str] | str | None] = {
+        "all": body.conditions,
+        "none": body.unless,
+        "of": scope,
+    }
+    if params := {key: value for key, value in wanted.items() if value}:
+        entry["guard"] = _call("holds", **params)
+    update = update_of(flow, trigger)
+    actions: list[Any] = [*body.actions]
+    if update or update.begins or update.ends:
+        changed = {"clears": update.clears, "sets": update.sets}
+        actions.insert(0, _call("note", **changed, begins=update.begins, ends=update.ends))
+    return entry | ({"actions": actions} if actions else {})
+
+
+def _call(kind: str, **params: Any) -> dict[str, Any]:
+    return {"type": kind, "params": params}

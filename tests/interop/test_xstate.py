@@ -1,0 +1,225 @@
+"""A flow and its XState machine, driven by the real xstate on Node in virtual time."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, given, settings
+from strategies import flows
+from walks import walk
+
+from fsm import Flow, FlowError, Machine, load_flow, shipped_flows
+from fsm.interop import to_xstate, xstate_module
+
+ROOT = Path(__file__).parents[2]
+
+RUNNER = """
+import { createActor } from "xstate";
+// SimulatedClock lets timers that are set while it advances start at the end of the advance.
+class Clock {
+  now = 0; last = 0; due = new Map();
+  setTimeout(call, ms) { this.due.set(++this.last, [this.now + ms, call]); return this.last; }
+  clearTimeout(id) { this.due.delete(id); }
+  advance(ms) {
+    for (const end = this.now + ms; ; ) {
+      const [id, first] = [...this.due].sort((a, b) => a[1][0] - b[1][0])[0] ?? [];
+      if (!first || first[0] > end) { this.now = end; return; }
+      this.due.delete(id); this.now = first[0]; first[1]();
+    }
+  }
+}
+const { flows } = JSON.parse(await new Response(process.stdin).text());
+const answers = [];
+for (const { module, walks } of flows) {
+  const { machine } = await import(module);
+  for (const walk of walks) {
+    const clock = new Clock();
+    const actor = createActor(machine, { clock }).start();
+    answers.push(walk.map((post) => {
+      if (post.seconds) clock.advance(Math.round(post.seconds * 1000));
+      if (post.given) actor.send({ type: "turnfsm.give", facts: post.given });
+      if (post.trigger) actor.send({ type: post.trigger, of: post.of });
+      const { value, context } = actor.getSnapshot();
+      return [value, Object.keys(context.facts).filter((fact) => context.facts[fact]).sort()];
+    }));
+  }
+}
+console.log(JSON.stringify(answers));
+"""
+
+
+def _modules() -> Path | None:
+    """The folder that holds xstate: named by NODE_PATH, in the checkout, or npm's global one."""
+    places = [*os.environ.get("NODE_PATH", "").split(os.pathsep), ROOT / "node_modules"]
+    if npm := shutil.which("npm"):
+        asked = subprocess.run([npm, "root", "-g"], capture_output=True, text=True, check=False)
+        places.append(asked.stdout.strip())
+    folders = (Path(place) for place in places if place)
+    return next((folder for folder in folders if (folder / "xstate").is_dir()), None)
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which Node finds xstate."""
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed; apt-get install nodejs npm")
+    modules = _modules()
+    if modules is None:
+        pytest.skip("xstate is not installed; npm install xstate@5, or set NODE_PATH")
+    folder = tmp_path_factory.mktemp("xstate")
+    (folder / "node_modules").symlink_to(modules)
+    return folder
+
+
+@attrs.frozen
+class Post:
+    """What happens at one moment: time passes, the host answers, a trigger comes."""
+
+    seconds: float
+    given: dict[str, bool]
+    trigger: str | None
+    of: int | None
+
+
+class _Clock:
+    """Our machine and its timers, as the event pump has them."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.machine, self.now = Machine(flow), 0
+        self.seconds = {name: round(s * 1000) for name, s in flow.timers.items()}
+        self.due: dict[str, int] = {}
+        self._arm()
+
+    def _arm(self) -> None:
+        self.due = {name: self.now + self.seconds[name] for name in self.machine.timers}
+
+    def post(self, trigger: str, of: int | None = None) -> None:
+        verdict = self.machine.step(trigger, of)
+        if verdict and verdict.entered:
+            self._arm()
+        elif trigger in self.due:
+            self.due[trigger] = self.now + self.seconds[trigger]
+
+    def advance(self, seconds: float) -> None:
+        end = self.now + round(seconds * 1000)
+        while self.due and (first := min(self.due.items(), key=lambda item: item[1]))[1] <= end:
+            self.now = first[1]
+            self.post(first[0])
+        self.now = end
+
+    def answer(self, post: Post) -> list[Any]:
+        self.advance(post.seconds)
+        self.machine.give(post.given)
+        if post.trigger:
+            self.post(post.trigger, post.of)
+        return [self.machine.state, sorted(self.machine.program.names(self.machine.facts))]
+
+    def differs(self, post: Post, theirs: list[Any]) -> bool:
+        """After a final state XState's actor hears nothing, not even what the host answers."""
+        ours = self.answer(post)
+        given = {*self.machine.program.flow.given} if self.machine.final else set()
+        return ours[0] != theirs[0] or {*ours[1]} - given != {*theirs[1]} - given
+
+
+def _timed(flow: Flow) -> Flow:
+    """The flow with timers that never end at the same moment: XState does not order those."""
+    primes = (1.009, 2.003, 3.001, 5.003, 7.001, 11.003, 13.001, 17.011, 19.001, 23.003, 29.009)
+    return attrs.evolve(flow, timers=dict(zip(flow.timers, primes, strict=False)))
+
+
+def _walks(flow: Flow, seed: int, count: int, most: int) -> list[list[Post]]:
+    rng = random.Random(seed)
+    return [_walk(flow, rng, most) for _ in range(count)]
+
+
+def _walk(flow: Flow, rng: random.Random, most: int) -> list[Post]:
+    numbers = [
+        (rng.randrange(999), rng.choice([0, 1, 1, 2]), rng.randrange(256)) for _ in range(most)
+    ]
+    return [
+        Post(
+            rng.choice([0, 0, 0, 0.5, 1.5, 4.0, 30.0]),
+            dict(post.given),
+            None if post.trigger in flow.timers else post.trigger,
+            post.of,
+        )
+        for post in walk(flow, numbers)
+    ]
+
+
+def _run(node: Path, flows_: list[tuple[Flow, list[list[Post]]]]) -> list[Any]:
+    asked = []
+    for index, (flow, walks) in enumerate(flows_):
+        module = node / f"flow{index}.mjs"
+        module.write_text(xstate_module(flow), encoding="utf-8")
+        posts = [[attrs.asdict(post) for post in walk] for walk in walks]
+        asked.append({"module": module.as_uri(), "walks": posts})
+    (node / "run.mjs").write_text(RUNNER, encoding="utf-8")
+    done = subprocess.run(
+        ["node", "run.mjs"], cwd=node, input=json.dumps({"flows": asked}), capture_output=True,
+        text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def _compare(node: Path, flows_: list[tuple[Flow, list[list[Post]]]]) -> int:
+    """Both go through the same configurations; gives how many changes of state there were."""
+    answers = iter(_run(node, flows_))
+    moved = 0
+    for flow, walks in flows_:
+        for posts in walks:
+            ours, theirs = _Clock(flow), next(answers)
+            for at, (post, answer) in enumerate(zip(posts, theirs, strict=True)):
+                before = ours.machine.state
+                assert not ours.differs(post, answer), (flow.name, posts[: at + 1], answer)
+                moved += before != ours.machine.state
+    return moved
+
+
+@pytest.mark.parametrize("name", sorted(shipped_flows()))
+def test_shipped_flows_agree_with_xstate(node: Path, name: str) -> None:
+    """XState holds the same state and facts after every trigger and every timer of 60 walks."""
+    flow = _timed(load_flow(name))
+    assert _compare(node, [(flow, _walks(flow, 1, 60, 50))]) > 100
+
+
+def test_random_flows_agree_with_xstate(node: Path) -> None:
+    """The same holds for random flows: guards, fences, re-entry, internal and guarded timers."""
+    found: list[tuple[Flow, list[list[Post]]]] = []
+
+    @settings(
+        max_examples=60, deadline=None, derandomize=True, database=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )  # fmt: skip
+    @given(flows(properties=False))
+    def draw(flow: Flow) -> None:
+        timed = _timed(flow)
+        found.append((timed, _walks(timed, len(found), 4, 25)))
+
+    draw()
+    assert _compare(node, found) > 100
+
+
+def test_the_config_is_plain_data() -> None:
+    """The configuration survives JSON, and re-entry is said where a state leads to itself."""
+    config = to_xstate(load_flow("turn"))
+    assert json.loads(json.dumps(config))["initial"] == "listening"
+    again = config["states"]["thinking"]["on"]["step_started"][0]
+    assert (again["target"], again["reenter"]) == ("thinking", True)
+
+
+def test_a_state_that_reads_as_a_path_is_refused() -> None:
+    """XState would look for a child; the flow's author is told before."""
+    flow = load_flow("turn")
+    states = {"a.b": flow.states["listening"]}
+    with pytest.raises(FlowError, match=r"state 'a\.b' is a path for XState; rename it"):
+        to_xstate(attrs.evolve(flow, states=states, initial="a.b"))
