@@ -16,18 +16,21 @@ from .model import build_chart
 from .png import to_png
 from .svg import chart_svg
 from .theme import Theme
+from .timeline import StateRows, timeline
 
 __all__ = [
     "Format",
     "Journal",
     "JournalError",
     "Marks",
+    "StateRows",
     "Theme",
     "configuration",
     "format_of",
     "parse_journal",
     "read_journal",
     "render",
+    "timeline",
     "to_png",
     "trace",
 ]

@@ -104,7 +104,7 @@ def _between(
     since: float | None = None
     for event in events:
         if since is not None and closes(event):
-            yield Span(since, event.t, label, "cut" if _is("barge_in")(event) else "")
+            yield Span(since, event.t, label)
             since = None
         if since is None and opens(event):
             since = event.t
@@ -116,8 +116,7 @@ _pauses = _does("pause_output")
 
 
 def _resumes(event: Record) -> bool:
-    ends = _does("resume_output", "interrupt_speech", "release_output")
-    return event.t >= 0 and (ends(event) or _ends_step(event))
+    return _does("resume_output", "interrupt_speech", "release_output")(event) or _ends_step(event)
 
 
 def _ends_step(event: Record) -> bool:

@@ -36,6 +36,8 @@ FACES = {
     "title": Face("SemiBold", 15),
     "heading": Face("SemiBold", 22),
     "small": Face("Regular", 11),
+    "said": Face(),
+    "denied": Face("SemiBold"),
     "on": Face("SemiBold"),
 }
 """The face of each kind of word; the kind is also its class in the SVG."""

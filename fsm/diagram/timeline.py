@@ -11,20 +11,21 @@ from fsm.flow import Flow
 
 from .journal import Journal
 from .lanes import Lanes, read_lanes
+from .scale import Strip, clock
 from .shapes import number, text
-from .strip import Strip, draw_overview, draw_strip
+from .strip import draw_key, draw_overview, draw_strip
 from .theme import Theme, style
 
 __all__ = ["StateRows", "timeline"]
 
 StateRows = Literal["bar", "states"]
 
-WIDTH = 1600.0
+WIDTH = 1200.0
 _ROWS = (10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600)  # seconds that one strip may hold
 _MOST = 16  # strips in one picture
 
 _RULES = """
-.tf text{font:13px Inter,"Helvetica Neue",Helvetica,Arial,"DejaVu Sans",sans-serif}
+.tf text{font:12px Inter,"Helvetica Neue",Helvetica,Arial,"DejaVu Sans",sans-serif}
 .tf text{fill:@ink}
 .tf .trigger,.tf .dest,.tf .heading,.tf .on{font-weight:600}
 .tf .heading{font-size:22px}
@@ -32,7 +33,8 @@ _RULES = """
 .tf .quiet,.tf .small{fill:@quiet}
 .tf .paper{fill:@paper}
 .tf .lane{fill:@box}
-.tf .tick{stroke:@line;stroke-width:1}
+.tf .tick{stroke:@line;stroke-width:.6}
+.tf .said,.tf .denied,.tf .quiet{paint-order:stroke;stroke:@paper;stroke-width:3px}
 .tf .user{fill:@user}
 .tf .agent{fill:@agent}
 .tf .pause{fill:@paper;stroke:@agent;stroke-width:1.5;stroke-dasharray:4 3}
@@ -46,7 +48,7 @@ _RULES = """
 .tf .fired{fill:@timer}
 .tf .armed.fired{stroke:@timer;stroke-width:3}
 .tf .refusal{stroke:@refused;stroke-width:2}
-.tf text.refused{fill:@refused;font-weight:600}
+.tf text.denied{fill:@refused;font-weight:600}
 """
 
 
@@ -86,8 +88,11 @@ def _lines(
     strips = _strips(lanes, rows, start, stop)
     body: list[str] = []
     y = 72.0
+    if rows == "bar":
+        body += draw_key(lanes, y + 18)
+        y += 34
     if len(strips) > 1:
-        overview, height = draw_overview(lanes, start, stop, WIDTH, y, strips)
+        overview, height = draw_overview(lanes, start, stop, WIDTH, y)
         body += overview
         y += height
     for strip in strips:
@@ -96,7 +101,7 @@ def _lines(
         y += height + 14
     size = f'width="{number(WIDTH)}" height="{number(y + 8)}"'
     view = f'viewBox="0 0 {number(WIDTH)} {number(y + 8)}"'
-    title = f"{name or 'journal'}: {stop - start:.1f} s"
+    title = f"{name or 'journal'}: {clock(start)} to {clock(stop)}"
     yield f'<svg xmlns="http://www.w3.org/2000/svg" class="tf" {size} {view} role="img">'
     yield f"<title>{escape(title)}</title>"
     yield f"<style>{style(_RULES, theme, len(lanes.order))}</style>"
@@ -126,6 +131,6 @@ def _strips(lanes: Lanes, rows: StateRows, start: float, stop: float) -> list[St
     index = 0
     while start + index * span < stop:
         begin = start + index * span
-        strips.append(Strip(begin, min(begin + span, stop), span, WIDTH, rows))
+        strips.append(Strip(begin, min(begin + span, stop), span, WIDTH, rows, True))
         index += 1
     return strips

@@ -116,8 +116,8 @@ def test_all_text_stays_inside_its_box(seed: int) -> None:
             for run in runs:
                 assert run.x + run.width <= box.rect.w - 12, (seed, run)
                 assert 17 * (line + run.line + 1) <= box.rect.h, (seed, run)
-        assert box.rect.x >= 0 and box.rect.right <= picture.width, seed
-        assert box.rect.y >= 0 and box.rect.bottom <= picture.height, seed
+        assert 0 <= box.rect.x < box.rect.right <= picture.width, seed
+        assert 0 <= box.rect.y < box.rect.bottom <= picture.height, seed
 
 
 def test_lines_lead_from_source_to_dest() -> None:

@@ -1,0 +1,63 @@
+"""`turnfsm timeline`: a journal over time."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from runtime.cli._files import write_whole
+from runtime.cli.render import Theme
+
+if TYPE_CHECKING:
+    from fsm import Flow
+
+__all__ = ["timeline"]
+
+
+class Rows(StrEnum):
+    """How states are drawn."""
+
+    bar = "bar"
+    states = "states"
+
+
+def timeline(
+    journal: Annotated[Path, typer.Argument(help="A journal (JSONL).")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="FILE.svg or .png.")],
+    flow: Annotated[
+        str | None, typer.Option(help="The flow that was run; else as the journal names it.")
+    ] = None,
+    rows: Annotated[Rows, typer.Option(help="One bar of states, or a row for each.")] = Rows.bar,
+    start: Annotated[float, typer.Option("--from", min=0, help="Seconds.")] = 0.0,
+    end: Annotated[float | None, typer.Option("--to", min=0, help="Seconds.")] = None,
+    theme: Annotated[Theme, typer.Option(help="auto: as the reader's system.")] = Theme.auto,
+    width: Annotated[int, typer.Option(min=200, max=10_000, help="Pixels of a PNG.")] = 1600,
+) -> None:
+    """Draw a journal as lanes: user, agent audio, tools, state, timers, refusals."""
+    from fsm.diagram import read_journal, to_png
+    from fsm.diagram import timeline as draw
+
+    png = _is_png(output)
+    told = read_journal(journal)
+    colors = Theme.light if png and theme is Theme.auto else theme
+    run = _flow(flow, told.flow)
+    svg = draw(told, run, rows=rows.value, start=start, end=end, theme=colors.value)
+    write_whole(output, to_png(svg, width) if png else svg.encode())
+
+
+def _is_png(output: Path) -> bool:
+    if output.suffix not in (".svg", ".png"):
+        raise typer.BadParameter(f"{output}: a timeline is .svg or .png")
+    return output.suffix == ".png"
+
+
+def _flow(named: str | None, told: str | None) -> Flow | None:
+    """The named flow; else the journal's, if it is a shipped one."""
+    from fsm import load_flow, shipped_flows
+
+    if named is not None:
+        return load_flow(named)
+    return load_flow(told) if told in shipped_flows() else None
