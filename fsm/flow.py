@@ -22,14 +22,20 @@ __all__ = [
     "LeadsTo",
     "Names",
     "Never",
+    "Policy",
     "Properties",
     "Row",
     "Scope",
     "State",
+    "Tools",
     "Transition",
     "Trigger",
+    "Tuning",
     "yaml_name",
 ]
+
+Policy = Literal["cancel", "detach", "finish", "hold"]
+"""What becomes of a tool call whose turn is interrupted."""
 
 Names = tuple[str, ...]
 """One name or a list of names in YAML; always a tuple here."""
@@ -110,6 +116,44 @@ class Transition:
 
 
 @attrs.frozen
+class Tuning:
+    """What a state changes in the session's settings while it is held; LiveKit obeys it live."""
+
+    min_duration: float | None = _doc(
+        "Seconds that the user must speak before it may count as an interruption.", default=None
+    )
+    min_words: int | None = _doc(
+        "Words that must be recognised before it may count as an interruption.", default=None
+    )
+    mute: bool | None = _doc("The user is not heard.", default=None)
+    preemptive_generation: bool | None = _doc(
+        "Replies may be started before the turn is committed.", default=None
+    )
+    max_retries: int | None = _doc("Speculative replies in one user turn, at most.", default=None)
+    max_speech_duration: float | None = _doc(
+        "Seconds of user speech after which nothing is speculated on.", default=None
+    )
+
+
+@attrs.frozen
+class Tools:
+    """What becomes of a tool call whose turn is interrupted."""
+
+    interrupted: Policy = _doc(
+        "cancel: it is cancelled at once. detach: it goes on, its result is owed to the user. "
+        "finish: the interruption waits for it, no longer than the timer finish_limit. "
+        "hold: its turn cannot be interrupted.",
+        default="detach",
+    )
+    by_name: Mapping[str, Policy] = _doc("The same, for single tools.", factory=dict)
+    repeatable: Names = _doc(
+        "Tools that are executed again when a turn repeats a call; others are answered with the "
+        "result that is there.",
+        default=(),
+    )
+
+
+@attrs.frozen
 class State:
     """A state of the turn."""
 
@@ -125,6 +169,7 @@ class State:
         "Triggers that this state refuses, said aloud so that it is drawn and checked.", default=()
     )
     final: bool = _doc("Nothing leaves this state.", default=False)
+    tuning: Tuning = _doc("Settings that hold while the state is held.", factory=Tuning)
 
 
 @attrs.frozen
@@ -223,6 +268,7 @@ class Flow:
     facts: Mapping[str, Fact] = _doc("All that a guard may look at.", factory=dict)
     timers: Mapping[str, float] = _doc("Seconds; a session may override them.", factory=dict)
     actions: Mapping[str, Action] = _doc("All that a host is asked to do.", factory=dict)
+    tools: Tools = _doc("What becomes of interrupted tool calls.", factory=Tools)
     properties: Properties = _doc(
         "What must hold, proved before the flow runs.", factory=Properties
     )
