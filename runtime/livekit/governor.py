@@ -32,7 +32,7 @@ COMMIT_LIMIT = 1.0
 class TurnGovernor:
     """The sensors of one session; `TurnHost` has its effects."""
 
-    def __init__(self, session: TurnSession) -> None:
+    def __init__(self, session: TurnSession[Any]) -> None:
         self.session = session
         self.tools = ToolDesk()
         self.floor = Floor(self._playout_started, self._playout_finished)

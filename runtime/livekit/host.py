@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from livekit.agents import AgentFalseInterruptionEvent
 from livekit.agents.voice.io import AudioOutput
@@ -33,7 +33,7 @@ OWED = (
 class TurnHost:
     """The actions and the given facts of `specs/turn.yaml`."""
 
-    def __init__(self, session: TurnSession, floor: Floor, tools: ToolDesk) -> None:
+    def __init__(self, session: TurnSession[Any], floor: Floor, tools: ToolDesk) -> None:
         self._session = session
         self._floor = floor
         self._tools = tools

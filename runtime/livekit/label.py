@@ -28,7 +28,7 @@ turns before LiveKit gives the floor back; without the gap the label would flick
 class Label:
     """Keeps LiveKit's agent state what the machine says."""
 
-    def __init__(self, session: TurnSession) -> None:
+    def __init__(self, session: TurnSession[Any]) -> None:
         self._session = session
         self._timer: asyncio.TimerHandle | None = None
 

@@ -24,7 +24,7 @@ logger = logging.getLogger("turnfsm")
 class Life:
     """The host of the session's own flow; its methods named like actions are those actions."""
 
-    def __init__(self, session: TurnSession, governor: Governor) -> None:
+    def __init__(self, session: TurnSession[Any], governor: Governor) -> None:
         self._session = session
         self._governor = governor
         self._run: GovernedRun | None = None

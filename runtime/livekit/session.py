@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from livekit.agents import NOT_GIVEN, Agent, AgentSession, llm
+from livekit.agents.voice.agent_session import Userdata_T
 from livekit.agents.voice.events import FunctionToolsExecutedEvent
 from livekit.agents.voice.run_result import RunResult
 
@@ -21,7 +22,7 @@ from .governor import TurnGovernor
 __all__ = ["TurnSession"]
 
 
-class TurnSession(GovernedSession):
+class TurnSession(GovernedSession[Userdata_T]):
     """Takes the place of `AgentSession`; takes the same arguments, and three more.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any
 
 from livekit.agents import Agent, AgentSession, llm
 from livekit.agents.voice.agent_activity import AgentActivity
+from livekit.agents.voice.agent_session import Userdata_T
 
 from .activity import GovernedActivity, adopt
 from .run import GovernedRun
@@ -14,7 +15,7 @@ from .run import GovernedRun
 __all__ = ["GovernedSession"]
 
 
-class GovernedSession(AgentSession[Any]):
+class GovernedSession(AgentSession[Userdata_T]):
     """An `AgentSession` whose private parts report to a governor."""
 
     _governor: Any
