@@ -43,7 +43,7 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "no-begin": "A scope that nothing begins.",
         "no-state": "A flow without a state.",
         "no-reason": "A property is waived without saying why.",
-        "range": "Seconds that no timer can have.",
+        "range": "Seconds that no timer can have, or a setting that no session can have.",
         "unused": "A timer that no state has.",
         # a flow that extends another
         "unknown-flow": "The flow that is extended does not exist or cannot be read.",

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _MOST_COMPARED = 300
-_MOST_LISTED = 12
+_MOST_LISTED = 16
 
 
 def quoted(word: object) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import attrs
+
 from .diagnostics import Finding
 from .errors import quoted
-from .flow import Fact, Flow, Names, State, Transition
+from .flow import Fact, Flow, Names, State, Transition, Tuning
 from .source import Path, Source
 
 __all__ = ["check_rules"]
@@ -46,6 +48,7 @@ def _states(flow: Flow, source: Source) -> Iterator[Finding]:
         yield source.at_key(("states",), message, remedy, code="no-state")
     for name, state in flow.states.items():
         yield from _state(name, state, source)
+        yield from _tuning(name, state, source)
 
 
 def _state(name: str, state: State, source: Source) -> Iterator[Finding]:
@@ -59,6 +62,16 @@ def _state(name: str, state: State, source: Source) -> Iterator[Finding]:
         message = f"state {quoted(name)} is final, yet it declares transitions"
         remedy = "remove 'final' or the transitions"
         yield source.at_key((*path, "final"), message, remedy, code="contradiction")
+
+
+def _tuning(name: str, state: State, source: Source) -> Iterator[Finding]:
+    for field in attrs.fields(Tuning):
+        value = getattr(state.tuning, field.name)
+        if isinstance(value, int | float) and not 0 <= value < _LONGEST:
+            path: Path = ("states", name, "tuning", field.name)
+            message = f"{field.name} is {value:g} in state {quoted(name)}"
+            remedy = f"write a number from 0 to below {_LONGEST}"
+            yield source.at(path, message, remedy, code="range")
 
 
 def _facts(flow: Flow, source: Source) -> Iterator[Finding]:

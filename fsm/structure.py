@@ -29,6 +29,8 @@ _NOUNS = {
     "Never": "a 'never' property",
     "Always": "an 'always' property",
     "Properties": "the properties",
+    "Tools": "the tools",
+    "Tuning": "the tuning",
 }
 _WORDS = {"dict": "a mapping", "list": "a list", "NoneType": "nothing", "str": "text"}
 

@@ -22,6 +22,7 @@ _PROBLEMS = (
     ("found unexpected ':'", "':' cannot stand here", "put a space after it"),
     ("sequence entries are not allowed", "a list cannot begin here", "begin it on the next line"),
     ("found unknown escape", "this escape is unknown", "use single quotes, or double the '\\'"),
+    ("character escape code", "this escape names no character", "write the character itself"),
     ("hex", "this escape is incomplete", "use single quotes, or double the '\\'"),
     ("found unexpected document", "a document ends inside quotes", "close the quotes"),
     ("expected alphabetic or numeric", "'*' and '&' need a name", f"{_QUOTE}, if it is text"),

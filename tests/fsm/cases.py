@@ -41,7 +41,10 @@ def expectation(finding: Finding) -> str:
     """A finding as the corpus writes it."""
     place = f"{finding.line}:{finding.column}"
     file = "" if finding.file == "case.yaml" else f"{Path(finding.file).name}:"
-    return f"{file}{place} {finding.code} | {finding.message} | {finding.remedy}".rstrip()
+    remedy = finding.remedy
+    if finding.code == "unknown-key" and remedy.startswith("there is: "):
+        remedy = "there is: ..."  # the keys of a flow grow; the cases stay
+    return f"{file}{place} {finding.code} | {finding.message} | {remedy}".rstrip()
 
 
 def prepare(folder: Path) -> None:

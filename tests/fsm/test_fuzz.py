@@ -1,11 +1,10 @@
 """No input gives a traceback: the loader answers with a flow or with findings."""
 
-import json
 from typing import Any
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from trees import TURN, TURN_TREE, mutated_trees, near_flows
+from trees import TURN, TURN_TREE, as_yaml, mutated_trees, near_flows
 
 from fsm import Flow, compile_flow, parse_flow
 from fsm.codes import LOADER_CODES
@@ -108,19 +107,19 @@ def test_the_shipped_flow_cut_off(end: int) -> None:
 @FUZZ
 @given(near_flows())
 def test_any_tree(tree: Any) -> None:
-    """Values of every kind in every place of a flow, written as JSON, which is YAML."""
-    answers(json.dumps(tree))
+    """Values of every kind in every place of a flow."""
+    answers(as_yaml(tree))
 
 
 @FUZZ
 @given(mutated_trees(TURN_TREE))
 def test_the_shipped_flow_with_one_change(tree: Any) -> None:
     """One value of the shipped flow replaced, removed or put under another key."""
-    answers(json.dumps(tree))
+    answers(as_yaml(tree))
 
 
 @FUZZ
 @given(mutated_trees({"flow": "x", "extends": "turn", "states": TURN_TREE["states"]}))
 def test_any_variant(tree: Any) -> None:
     """A flow that extends the shipped one, with anything in the place of its changes."""
-    answers(json.dumps(tree))
+    answers(as_yaml(tree))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from fsm import shipped_flows
 from fsm.source import Page, Source
 from fsm.yaml12 import read_nodes, unfold
 
-__all__ = ["TURN", "TURN_TREE", "mutated_trees", "near_flows"]
+__all__ = ["TURN", "TURN_TREE", "as_yaml", "mutated_trees", "near_flows"]
 
 TURN = shipped_flows()["turn"].read_text(encoding="utf-8")
 _KEYS = """flow kind is initial scopes begins ends triggers of facts scope set_by cleared_by given
@@ -28,19 +29,21 @@ def _tree(text: str) -> Any:
 
 
 TURN_TREE: dict[str, Any] = _tree(TURN)
+# Without control characters and surrogates: what JSON then writes is YAML, too.
+_TEXTS = st.text(st.characters(exclude_categories=["C"]), max_size=8)
 _SCALARS = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-2, 100_000),
     st.floats(allow_nan=False, allow_infinity=False),
     st.sampled_from([*_KEYS, "", "a b", "host", "request", "\u97f3\u58f0", "true", "1e999"]),
-    st.text(max_size=8),
+    _TEXTS,
 )
 _VALUES = st.recursive(
     _SCALARS,
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(_KEYS) | st.text(max_size=5), inner, max_size=3)
+        | st.dictionaries(st.sampled_from(_KEYS) | _TEXTS, inner, max_size=3)
     ),
     max_leaves=8,
 )
@@ -59,6 +62,11 @@ _state = st.fixed_dictionaries(
         "final": st.booleans() | _VALUES,
     },
 )
+
+
+def as_yaml(tree: Any) -> str:
+    """The tree as JSON, which is YAML."""
+    return json.dumps(tree, ensure_ascii=False)
 
 
 @st.composite
@@ -87,7 +95,7 @@ def mutated_trees(draw: st.DrawFn, tree: Any) -> Any:
         if isinstance(place, dict):
             place[key] = draw(_VALUES)
     elif kind == "rename" and isinstance(place, dict):
-        place[draw(st.sampled_from(_KEYS) | st.text(max_size=5))] = value
+        place[draw(st.sampled_from(_KEYS) | _TEXTS)] = value
     return changed
 
 

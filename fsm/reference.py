@@ -1,0 +1,87 @@
+"""The reference of every key of a flow, in Markdown, from the classes that a flow is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, get_args, get_origin
+
+import attrs
+
+from .flow import Always, Flow, LeadsTo, Names, Never, Transition, yaml_name
+from .schema import yaml_fields
+
+__all__ = ["MARKS", "reference", "with_reference"]
+
+MARKS = ("<!-- turnfsm schema writes from here -->", "<!-- to here -->")
+"""What a document has around the part that is generated."""
+
+_TITLES = {
+    "Flow": "The file",
+    "Action": "An action",
+    "Properties": "Properties",
+    "Never": "A `never` property",
+    "Always": "An `always` property",
+    "LeadsTo": "A `leads_to` property",
+    "Tuning": "The tuning of a state",
+    "Tools": "Tools",
+}
+_PLAIN = {str: "text", bool: "`true` or `false`", int: "a whole number", float: "seconds"}
+
+
+def reference() -> str:
+    """A table of keys for each class."""
+    classes = dict.fromkeys([Flow, *_within(Flow)])
+    return "\n".join(_table(_title(kind), kind) for kind in classes)
+
+
+def with_reference(document: str) -> str | None:
+    """The document with its generated part renewed; None when it has no such part."""
+    before, found, rest = document.partition(MARKS[0])
+    _, end, after = rest.partition(MARKS[1])
+    if not found or not end:
+        return None
+    return f"{before}{MARKS[0]}\n\n{reference()}\n{MARKS[1]}{after}"
+
+
+def _within(kind: type) -> Iterator[type]:
+    """The classes that a class holds, each before those that it holds itself."""
+    for _, hint in yaml_fields(kind):
+        for inner in (hint, *get_args(hint), *(a for h in get_args(hint) for a in get_args(h))):
+            if attrs.has(inner):
+                yield inner
+                yield from _within(inner)
+
+
+def _title(kind: type) -> str:
+    return _TITLES.get(kind.__name__, f"A {kind.__name__.lower()}")
+
+
+def _table(title: str, kind: type) -> str:
+    lines = [f"### {title}", "", "| key | value | meaning |", "| --- | --- | --- |"]
+    for field, hint in yaml_fields(kind):
+        needed = " (required)" if field.default is attrs.NOTHING else ""
+        key, meaning = yaml_name(field), field.metadata["doc"]
+        lines.append(f"| `{key}` | {_value(hint)}{needed} | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def _value(hint: Any) -> str:
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    if hint == Names:
+        return "a name or a list of names"
+    if attrs.has(hint):
+        return hint.__name__.lower()
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return ", ".join(f"`{word}`" for word in args)
+    if origin is Mapping:
+        return f"name: {_value(args[1])}"
+    if origin is tuple:
+        one = _noun(args[0])
+        return "a transition or a list of them" if args[0] is Transition else f"a list of {one}s"
+    return _value(next(arg for arg in args if arg is not type(None)))
+
+
+def _noun(kind: type) -> str:
+    return "propertie" if kind in (Never, Always, LeadsTo) else kind.__name__.lower()

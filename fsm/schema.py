@@ -1,0 +1,117 @@
+"""JSON Schema for editors, from the classes that a flow is made of.
+
+What the schema rejects, the loader rejects; the loader also knows names. A key may be null in a
+flow that extends another, where it removes what the base has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import attrs
+
+from .flow import Flow, Names, Never, Transition, yaml_name
+
+__all__ = ["flow_schema", "schema_text", "yaml_fields"]
+
+_PLAIN = {str: "string", float: "number", int: "integer", bool: "boolean"}
+_NULL = {"type": "null"}
+_WORD = {"pattern": r"^[^\s.:,]+$"}
+_DIALECT = "http://json-schema.org/draft-07/schema#"
+
+
+def schema_text() -> str:
+    """The schema as it is written to a file."""
+    return json.dumps(flow_schema(), indent=2) + "\n"
+
+
+def flow_schema() -> dict[str, Any]:
+    """The schema as a tree."""
+    definitions: dict[str, Any] = {}
+    root = _object(Flow, definitions)
+    root["required"] = ["flow"]
+    # A flow that extends another has the rest from there.
+    root["if"] = {"required": ["extends"]}
+    root["else"] = {"required": ["flow", "initial", "states"]}
+    head = {"$schema": _DIALECT, "title": "turnfsm flow"}
+    return {**head, **root, "definitions": dict(sorted(definitions.items()))}
+
+
+def yaml_fields(kind: type) -> list[tuple[attrs.Attribute[Any], Any]]:
+    """The fields of a class that stand in YAML, each with its type."""
+    hints = get_type_hints(kind)
+    return [(f, hints[f.name]) for f in attrs.fields(kind) if f.name != "source"]
+
+
+def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
+    properties, required = {}, []
+    for field, hint in yaml_fields(kind):
+        key = yaml_name(field)
+        needed = field.default is attrs.NOTHING
+        value = _value(hint, definitions)
+        properties[key] = {"description": field.metadata["doc"], **_nullable(value, needed)}
+        if needed:
+            required.append(key)
+    out: dict[str, Any] = {"type": "object", "description": _first_line(kind)}
+    out |= {"properties": properties, "additionalProperties": False}
+    if kind is Never:
+        out["anyOf"] = [{"required": ["action"]}, {"required": ["state"]}]
+    return out | ({"required": required} if required else {})
+
+
+def _first_line(kind: type) -> str:
+    return (kind.__doc__ or "").strip().partition("\n")[0]
+
+
+def _nullable(value: dict[str, Any], needed: bool) -> dict[str, Any]:
+    if needed:
+        return value
+    if isinstance(value.get("type"), str):
+        return {**value, "type": [value["type"], "null"]}
+    if "enum" in value:
+        return {"enum": [*value["enum"], None]}
+    options = value.get("anyOf", [value])
+    return {"anyOf": options if _NULL in options else [*options, _NULL]}
+
+
+def _value(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    if attrs.has(hint):
+        return _reference(hint, definitions)
+    if hint == Names:
+        many = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+        return {"anyOf": [{"type": "string"}, many]}
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return {"enum": list(args)}
+    if origin is Mapping or origin is dict:
+        return _mapping(args[1], definitions)
+    if origin is tuple:
+        return _alternatives(args[0], definitions)
+    (inner,) = (arg for arg in args if arg is not type(None))
+    return _value(inner, definitions)
+
+
+def _reference(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
+    if kind.__name__ not in definitions:
+        definitions[kind.__name__] = {}  # taken before it is filled, should a class hold itself
+        definitions[kind.__name__] = _object(kind, definitions)
+    return {"$ref": f"#/definitions/{kind.__name__}"}
+
+
+def _mapping(inner: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    value = _value(inner, definitions)
+    if inner is float:
+        value |= {"exclusiveMinimum": 0, "exclusiveMaximum": 86_400}
+    out = {"type": "object", "additionalProperties": _nullable(value, needed=False)}
+    return out if inner is str else out | {"propertyNames": _WORD}
+
+
+def _alternatives(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
+    many = {"type": "array", "items": _reference(kind, definitions)}
+    if kind is Transition:
+        return {"anyOf": [_reference(kind, definitions), {**many, "minItems": 1}]}
+    return many

@@ -1,0 +1,68 @@
+"""`turnfsm schema`: the JSON Schema of flows, for editors."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fsm.errors import TurnfsmError
+
+__all__ = ["schema"]
+
+
+class _Format(StrEnum):
+    json = "json"
+    markdown = "markdown"
+
+
+_DEFAULT = {_Format.json: Path("specs/flow.schema.json"), _Format.markdown: Path("docs/flows.md")}
+
+
+def schema(
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Where to; - is the terminal.", show_default=False),
+    ] = None,
+    form: Annotated[
+        _Format,
+        typer.Option("--format", help="json: for editors. markdown: the reference of all keys."),
+    ] = _Format.json,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit 1 when the file is stale.")
+    ] = False,
+) -> None:
+    """Write the JSON Schema of flows, specs/flow.schema.json, or the reference of their keys."""
+    path = output or _DEFAULT[form]
+    if str(path) == "-":
+        typer.echo(_fresh(form, None), nl=False)
+        return
+    if not path.parent.is_dir():
+        raise TurnfsmError(f"{path}: there is no folder {path.parent}; name a file with --output")
+    old = path.read_text(encoding="utf-8") if path.exists() else None
+    new = _fresh(form, old)
+    if check:
+        _compare(path, old, new)
+    elif old != new:
+        path.write_text(new, encoding="utf-8")
+        typer.echo(f"{path} written")
+
+
+def _fresh(form: _Format, old: str | None) -> str:
+    from fsm.reference import MARKS, reference, with_reference
+    from fsm.schema import schema_text
+
+    if form is _Format.json:
+        return schema_text()
+    if old is None:
+        return reference()
+    renewed = with_reference(old)
+    if renewed is None:
+        raise TurnfsmError(f"the document has no part to renew; add the lines {MARKS}")
+    return renewed
+
+
+def _compare(path: Path, old: str | None, new: str) -> None:
+    if old != new:
+        typer.echo(f"{path} is stale: run 'turnfsm schema --output {path}'", err=True)
+        raise typer.Exit(1)

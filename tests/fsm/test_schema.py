@@ -1,0 +1,140 @@
+"""The JSON Schema says what the loader says, as far as a schema can."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cases import CASES, Case
+from hypothesis import HealthCheck, given, settings
+from jsonschema import Draft7Validator
+from strategies import flow_to_yaml, flows
+from trees import TURN_TREE, as_yaml, mutated_trees, near_flows
+
+from fsm import Flow, parse_flow, shipped_flows
+from fsm.reference import reference
+from fsm.schema import flow_schema, schema_text
+from fsm.source import Page, Source
+from fsm.yaml12 import read_nodes, unfold
+from runtime.cli import main
+
+MANY = settings(
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+STRUCTURAL = {"type", "unknown-key", "missing-key"}
+REPO = Path(__file__).parents[2]
+VALIDATOR = Draft7Validator(flow_schema())
+
+
+def tree_of(text: str) -> Any:
+    """The plain data of a text; None where it is not YAML."""
+    page = Page("case.yaml", text)
+    root, findings = read_nodes(page)
+    return None if root is None or findings else unfold(root, Source(page))
+
+
+def is_structural(text: str) -> bool:
+    """Whether the loader refuses the shape of a text.
+
+    A value that says nothing is not its matter: a schema cannot know whether null removes.
+    """
+    findings = [f for f in parse_flow(text)[1] if f.code in STRUCTURAL]
+    return not all(f.message.endswith("got nothing") for f in findings)
+
+
+def test_it_is_a_schema() -> None:
+    """The schema itself is valid, and every key and every class has a description."""
+    Draft7Validator.check_schema(flow_schema())
+    classes = [flow_schema(), *flow_schema()["definitions"].values()]
+    assert len(classes) > 10
+    for body in classes:
+        assert body["description"]
+        assert body["additionalProperties"] is False
+        assert all(value["description"] for value in body["properties"].values())
+
+
+def test_it_is_fresh() -> None:
+    """What is committed beside the flows is what the classes say; else: turnfsm schema."""
+    assert (REPO / "specs/flow.schema.json").read_text(encoding="utf-8") == schema_text()
+
+
+def test_the_reference_is_fresh() -> None:
+    """The tables of docs/flows.md are the classes'; else: turnfsm schema --format markdown."""
+    assert reference() in (REPO / "docs/flows.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", shipped_flows())
+def test_shipped_flows_point_to_it(name: str) -> None:
+    """Each shipped flow begins with the line that editors read, and is valid."""
+    text = shipped_flows()[name].read_text(encoding="utf-8")
+    assert text.startswith("# yaml-language-server: $schema=./flow.schema.json\n")
+    assert list(VALIDATOR.iter_errors(tree_of(text))) == []
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.group in {"keys", "types"}], ids=str)
+def test_the_corpus(case: Case) -> None:
+    """A key that is unknown or missing, a value of the wrong kind: the editor says so, too."""
+    if is_structural(case.text):
+        assert not VALIDATOR.is_valid(tree_of(case.text))
+
+
+@MANY
+@given(flows())
+def test_valid_flows(flow: Flow) -> None:
+    """What the loader takes, the schema takes."""
+    text = flow_to_yaml(flow)
+    assert parse_flow(text)[1] == []
+    assert list(VALIDATOR.iter_errors(tree_of(text))) == []
+
+
+@MANY
+@given(near_flows() | mutated_trees(TURN_TREE))
+def test_any_tree(tree: Any) -> None:
+    """What the schema rejects, the loader rejects; what is of the wrong shape, both reject."""
+    valid, text = VALIDATOR.is_valid(tree), as_yaml(tree)
+    if not valid:
+        assert parse_flow(text)[0] is None
+    if isinstance(tree, dict) and not tree.get("extends") and is_structural(text):
+        assert not valid
+
+
+def test_the_command_writes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`turnfsm schema` writes the file; `--check` tells a stale one by its exit status."""
+    monkeypatch.chdir(tmp_path)
+
+    def status(*words: str) -> int:
+        with pytest.raises(SystemExit) as stopped:
+            main(["schema", *words])
+        return int(stopped.value.code or 0)
+
+    assert status() == 2
+    (tmp_path / "specs").mkdir()
+    assert status("--check") == 1
+    assert status() == 0
+    assert (tmp_path / "specs/flow.schema.json").read_text(encoding="utf-8") == schema_text()
+    assert status("--check") == 0
+    (tmp_path / "specs/flow.schema.json").write_text("{}")
+    assert status("--check") == 1
+
+
+def test_the_command_renews_the_reference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--format markdown` renews the marked part of a document, and refuses one without marks."""
+    document = tmp_path / "flows.md"
+    document.write_text("# A\n<!-- turnfsm schema writes from here -->old<!-- to here -->\nend\n")
+    words = ["schema", "--format", "markdown", "--output", str(document)]
+    with pytest.raises(SystemExit):
+        main(words)
+    renewed = document.read_text()
+    assert renewed.startswith("# A\n")
+    assert renewed.endswith("-->\nend\n")
+    assert reference() in renewed
+    document.write_text("# A\n")
+    with pytest.raises(SystemExit) as stopped:
+        main(words)
+    assert stopped.value.code == 2
+    assert "no part to renew" in capsys.readouterr().err
