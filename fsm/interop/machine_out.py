@@ -50,7 +50,7 @@ class FlowModel:
         update = self._updates[event.event.name]
         self.facts = (self.facts - {*update.clears}) | {*update.sets}
         of = event.kwargs.get("of")
-        if of is not None or (self.tokens and update.ends):
+        if of is not None or (self.tokens and (update.begins or update.ends)):
             self.tokens |= dict.fromkeys(update.begins, of)
             for scope in update.ends:
                 self.tokens.pop(scope, None)

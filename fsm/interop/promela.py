@@ -87,6 +87,8 @@ class _Writer:
                 scope = fence(self.flow, trigger)
                 open_ = f"quiet && {flag}" + (f" && {self._scope(scope)}" if scope else "")
                 steps += self._steps(trigger, open_, f"{flag} = false; ")
+            # It may also hang: without this way out fairness would make it end.
+            steps.append(f"atomic {{ quiet && {flag} -> {flag} = false }}")
         if steps:
             yield from self._process("effects", steps)
 

@@ -20,7 +20,7 @@ __all__ = ["to_xstate", "xstate_module"]
 
 _MODULE = """\
 // The flow {name!r} for XState 5, written by turnfsm: createActor(machine).start()
-import {{ assign, raise, setup }} from "xstate";
+import {{ assign, enqueueActions, setup }} from "xstate";
 
 export const config = {config};
 
@@ -42,14 +42,15 @@ export const implementations = {{
       for (const fact of clears) facts[fact] = false;
       for (const fact of sets) facts[fact] = true;
       const tokens = {{ ...context.tokens }};
-      if (event.of != null) for (const scope of begins) tokens[scope] = event.of;
-      for (const scope of ends) delete tokens[scope];
+      if (event.of != null || ends.length) {{
+        for (const scope of begins) tokens[scope] = event.of;
+        for (const scope of ends) delete tokens[scope];
+      }}
       return {{ facts, tokens }};
     }}),
     // A timer whose state is still held starts anew; leaving the state cancels it by its id.
-    again: raise(({{ event }}) => ({{ type: event.type }}), {{
-      id: ({{ event }}) => event.type,
-      delay: (_, {{ timer }}) => delays[timer],
+    again: enqueueActions(({{ enqueue, event }}, {{ timer }}) => {{
+      enqueue.raise({{ type: event.type }}, {{ id: event.type, delay: delays[timer] }});
     }}),
     // What the host carries out: machine.provide({{ actions: {{ NAME: ... }} }})
 {actions}

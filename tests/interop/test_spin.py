@@ -1,0 +1,175 @@
+"""Spin's verdicts and ours: two provers that share no code agree, property by property."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+import pytest
+
+from fsm import Flow, FlowError, LeadsTo, Never, Properties, load_flow, parse_flow, shipped_flows
+from fsm.check import check_flow
+from fsm.check.mutate import Mutant, mutants
+from fsm.interop import to_promela
+from fsm.interop.spin import SpinError, missing_tools, verify
+
+spin = pytest.mark.skipif(bool(missing_tools()), reason=missing_tools() or "installed")
+
+SAMPLE, SOUND = 8, 2
+"""Mutants that both judge, and how many of them break no declared property."""
+
+BOX = """
+flow: box
+initial: open
+scopes: {step: {begins: enter, ends: leave}}
+triggers: {enter: {}, leave: {of: step}, close: {}, ring: {}, worked: {}}
+facts:
+  inside: {scope: step, set_by: enter}
+  allowed: {given: host}
+timers: {soon: 1.0, late: 2.0}
+actions: {lock: {}, work: {done: worked}}
+states:
+  open:
+    on:
+      enter: {}
+      leave: {}
+      close:
+        - {dest: shut, conditions: [inside, allowed], actions: [work]}
+        - {dest: shut, unless: [inside], actions: [lock]}
+  shut:
+    on: {ring: {}, worked: {dest: open}}
+    after: {soon: {}, late: {dest: open}}
+properties:
+  never: [{name: nobody_is_locked_in, action: lock, when: [inside]}]
+  always: [{name: shut_means_empty, state: shut, unless: [inside]}]
+  leads_to: [{name: it_opens, from: shut, to: open}, {name: it_shuts, from: open, to: shut}]
+"""
+
+
+def _box(old: str = "", new: str = "") -> Flow:
+    assert old in BOX
+    flow, findings = parse_flow(BOX.replace(old, new))
+    assert flow is not None, findings
+    return flow
+
+
+def _untimed(flow: Flow) -> Flow:
+    """Spin knows no seconds: what is reached is compared, not when."""
+    held = flow.properties
+    leads = tuple(attrs.evolve(body, within=None) for body in held.leads_to)
+    return attrs.evolve(flow, properties=attrs.evolve(held, leads_to=leads))
+
+
+def _ours(flow: Flow) -> dict[str, bool]:
+    report = check_flow(flow)
+    assert report.complete
+    return {v.name: v.result == "holds" for v in report.properties if v.origin == "declared"}
+
+
+def _theirs(flow: Flow) -> dict[str, bool]:
+    return {name: opinion.holds for name, opinion in verify(flow).items()}
+
+
+@spin
+@pytest.mark.parametrize("name", sorted(shipped_flows()))
+def test_spin_agrees_on_shipped_flows(name: str) -> None:
+    """Every declared property of a shipped flow holds for Spin as it does for us."""
+    flow = _untimed(load_flow(name))
+    verdicts = _theirs(flow)
+    assert verdicts == _ours(flow)
+    assert all(verdicts.values())
+
+
+def _sample() -> Iterator[Mutant]:
+    """Mutants from all over the flow, until there are enough that break and that do not."""
+    wanted = {True: SOUND, False: SAMPLE - SOUND}
+    everything = list(mutants(_untimed(load_flow("turn"))))
+    for at in range(len(everything)):
+        mutant = everything[at * 97 % len(everything)]
+        sound = all(_ours(mutant.flow).values())
+        if wanted[sound]:
+            wanted[sound] -= 1
+            yield mutant
+        if not any(wanted.values()):
+            return
+
+
+@spin
+def test_spin_agrees_on_mutants() -> None:
+    """On a sample of the mutants of the turn both find the same properties broken."""
+    seen = []
+    for mutant in _sample():
+        verdicts = _theirs(mutant.flow)
+        assert verdicts == _ours(mutant.flow), mutant.id
+        seen.append(all(verdicts.values()))
+    assert len(seen) == SAMPLE
+    assert seen.count(False) == SAMPLE - SOUND
+
+
+SEEDED = {
+    "as it is": ("", "", {"shut_means_empty", "it_shuts"}),
+    "a guard is dropped": ("unless: [inside], actions: [lock]", "actions: [lock]",
+                           {"nobody_is_locked_in", "shut_means_empty", "it_shuts"}),
+    "the timer goes": ("late: {dest: open}", "late: {}", {"shut_means_empty", "it_opens", "it_shuts"}),
+    "the timer waits for the host": ("late: {dest: open}", "late: {dest: open, conditions: [allowed]}",
+                                     {"shut_means_empty", "it_opens", "it_shuts"}),
+    "the scope never ends": ("{begins: enter, ends: leave}", "{begins: enter}",
+                             {"shut_means_empty", "it_shuts"}),
+}  # fmt: skip
+
+
+@spin
+@pytest.mark.parametrize("fault", SEEDED)
+def test_spin_and_we_find_what_was_planted(fault: str) -> None:
+    """Each planted fault breaks exactly the properties that it should, for both."""
+    old, new, broken = SEEDED[fault]
+    flow = _box(old, new)
+    verdicts = _theirs(flow)
+    assert {name for name, holds in verdicts.items() if not holds} == broken
+    assert verdicts == _ours(flow)
+
+
+@spin
+def test_a_trail_names_rows() -> None:
+    """Spin's counterexample reads as the rows of the flow that were taken."""
+    opinion = verify(_box())["shut_means_empty"]
+    assert not opinion.holds
+    assert "open.enter.0" in opinion.trail
+    assert any(row.startswith("open.close.") for row in opinion.trail)
+    assert opinion.states > 3
+
+
+@spin
+def test_properties_can_be_replaced() -> None:
+    """Spin judges the properties that are handed in, and a state that is never held."""
+    asked = Properties(
+        never=(
+            Never("never_shut", state="shut"),
+            Never("never_both", state="open", when=("inside",)),
+        ),
+        leads_to=(LeadsTo("back", from_="shut", to="open"),),
+    )
+    held = {name: opinion.holds for name, opinion in verify(_box(), asked).items()}
+    assert held == {"never_shut": False, "never_both": False, "back": True}
+
+
+@spin
+def test_no_verdict_is_no_proof() -> None:
+    """A run that ends without a verdict, or not at all, is an error."""
+    with pytest.raises(SpinError, match="took more than 1e-09 s; allow more seconds"):
+        verify(_box(), seconds=1e-9)
+
+
+def test_names_must_stay_apart() -> None:
+    """Two names that Promela cannot tell apart are refused with both."""
+    flow = _box()
+    facts = {**flow.facts, "in-side": flow.facts["inside"], "in_side": flow.facts["inside"]}
+    with pytest.raises(FlowError, match="'in_side' and 'in-side' are one name in Promela"):
+        to_promela(attrs.evolve(flow, facts=facts))
+
+
+def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Spin there is no opinion, and the message says what installs it."""
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SpinError, match="spin and gcc not found; apt-get install spin gcc"):
+        verify(_box())
