@@ -11,12 +11,14 @@ from livekit.agents.voice.events import ToolExecutionUpdatedEvent
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from fsm import Taken, Verdict
+from runtime.ledger import End, LedgerCall
 
 from ._seams import GovernedActivity, GovernedHandle, current_speech
 from .floor import Floor
 from .host import TurnHost
 from .label import Label
 from .life import Life
+from .policy import is_repeatable
 from .tools import Call, ToolDesk
 from .turns import Outcome, Turn, UserTurns
 
@@ -61,8 +63,7 @@ class TurnGovernor:
             self.label.project()
         for waiter in self._waiting:
             waiter.set()
-        if self.session.turn.state == "listening":
-            self._look_at_debts()
+        self._look_at_debts()
 
     def chain_moved(self) -> None:
         """An agent was entered, handed over to, or left."""
@@ -197,6 +198,7 @@ class TurnGovernor:
     def may_commit(self, activity: GovernedActivity, info: Any) -> bool:
         if not self.post("turn_committed", text=info.new_transcript):
             self.turns.keep(info)
+            self.post("turn_kept")
             return False
         self.turns.commit(info)
         return True
@@ -234,22 +236,57 @@ class TurnGovernor:
             self.tools.report(update.call_id)
             self._count_tools()
         elif update.type == "tool_call_ended":
-            call = self.tools.end(update.call_id)
-            name = call.name if call is not None else update.call_id
-            self.session.turn.note("tool_ended", call=update.call_id, name=name, how=update.status)
-            if call is not None and update.status != "cancelled":
-                self._result_due(call)
-            self._count_tools()
+            self._tool_ended(update.call_id, update.status, update.message)
 
     def _tool_started(self, function_call: llm.FunctionCall) -> None:
-        call = self.tools.start(self.session, function_call)
+        call = self.tools.start(self.session, function_call, self.session.turn.flow.tools)
         if call is None:
             return
-        self.session.turn.note("tool_started", call=call.id, name=call.name)
+        speech, arguments = call.handle.id, function_call.arguments
+        self.session.books.start(call.id, call.name, arguments, speech)
+        entry = {"call": call.id, "name": call.name, "turn": speech, "policy": call.policy}
+        self.session.turn.note("tool_started", arguments=arguments, **entry)
+        if not call.handle.interrupted and self.tools.hold(call):
+            self.disallowed(call.handle)
         if call.handle.interrupted:
             self.post("speech_interrupted", speech=call.handle.id)
         else:
             self._count_tools()
+
+    def _tool_ended(self, call_id: str, status: str, message: str | None) -> None:
+        call = self.tools.end(call_id)
+        how: End = {"done": "result", "error": "error"}.get(status, "cancelled")  # type: ignore[assignment]
+        self.session.books.end(call_id, how, message)
+        name = call.name if call is not None else call_id
+        self.session.turn.note("tool_ended", call=call_id, name=name, how=how, output=message)
+        if call is not None:
+            self.tools.let_go(call)
+            if how != "cancelled":
+                self._result_due(call)
+        self._count_tools()
+        self._look_at_debts()
+
+    def known_result(self, call: llm.FunctionCall, speech: str) -> LedgerCall | None:
+        """The result of an identical call of the same turn; a tool may opt out."""
+        activity = self.session.activity
+        tool = activity.tool(call.name) if activity is not None else None
+        if is_repeatable(call.name, tool, self.session.turn.flow.tools):
+            return None
+        known = self.session.books.answer(call.name, call.arguments, speech)
+        if known is not None:
+            self.session.turn.note("tool_answered", call=call.call_id, name=call.name, by=known.id)
+        return known
+
+    def call_gave(self, call_id: str, value: object) -> None:
+        """The value itself, as an identical call will be answered with it."""
+        self.session.books.keep(call_id, value)
+
+    def drain_limit(self, calls: Iterable[str]) -> float | None:
+        """Seconds that a handoff waits for these calls; None where a turn waits for one."""
+        running = [self.tools.running[call] for call in calls if call in self.tools.running]
+        if any(call.blocking for call in running):
+            return None
+        return self.life.runtime.flow.timers["drain_limit"]
 
     def _count_tools(self) -> None:
         """Tell the machine when the first call blocks the turn, and when the last one ends."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from livekit.agents import AgentFalseInterruptionEvent
 from livekit.agents.voice.io import AudioOutput
 
-from runtime.pump import Event
+from runtime.event import Event
 
-from ._seams import GovernedActivity, GovernedHandle
+from ._seams import GovernedActivity, GovernedHandle, cancel_call
 from .floor import Floor
 from .tools import ToolDesk
 
@@ -62,6 +62,10 @@ class TurnHost:
             self._watched = task
             task.add_done_callback(self._decided)
         return True
+
+    def tools_held(self) -> bool:
+        """A call runs whose turn cannot be interrupted."""
+        return any(call.held for call in self._tools.running.values())
 
     def moot(self) -> bool:
         """Nothing is owed that the user has not heard."""
@@ -158,6 +162,12 @@ class TurnHost:
         ):
             self._session.turn.post("tools_released")
 
+    def lift_holds(self, event: Event) -> None:
+        """Calls that may finish have had their time."""
+        for call in tuple(self._tools.running.values()):
+            if call.policy == "finish":
+                self._tools.let_go(call)
+
     def step_over(self, handle: GovernedHandle) -> None:
         """A step has given the floor back: what was to be let go of with it can go now."""
         if handle in self._let_go:
@@ -165,7 +175,10 @@ class TurnHost:
             handle.end()
 
     def _let_go_of(self, handle: GovernedHandle) -> None:
-        self._tools.detach(handle)
+        for call in self._tools.detach(handle):
+            cancel_call(self._session, call.id)
+        for call in self._tools.of(handle):
+            self._session.books.end(call.id, "released")
         # Not before its step has given the floor back: the next speech would start while the old
         # one's audio is still being cleared.
         if self._floor.holds(handle):

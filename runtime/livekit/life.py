@@ -115,6 +115,10 @@ class Life:
         if self._run is not None:
             self._run.fail(RuntimeError("session closed before the run could begin"))
 
+    def cancel_tools(self, event: Event) -> None:
+        """Cancel what the close would wait for."""
+        self._session.cancel_released_calls()
+
     def report_unsettled(self, event: Event) -> None:
         """Warn."""
         agent = self._session.current_agent.label

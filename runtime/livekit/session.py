@@ -13,9 +13,10 @@ from livekit.agents.voice.run_result import RunResult
 
 from fsm import Flow, Verdict
 from runtime.journal import Sink
+from runtime.ledger import Ledger
 from runtime.turn import TurnRuntime
 
-from ._seams import GovernedSession
+from ._seams import GovernedSession, cancel_call
 from .errors import UnsupportedLiveKit
 from .governor import TurnGovernor
 
@@ -49,6 +50,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._timers = _resumption(kwargs) | dict(timers or {})
         self._governor = TurnGovernor(self)
         self._turn = self._make_turn(self._sinks)
+        self.books = Ledger()
         super().__init__(*args, **kwargs)
 
     @property
@@ -106,6 +108,12 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._hear(event, arg)
         super().emit(event, arg)
 
+    def cancel_released_calls(self) -> None:
+        """Cancel the tool calls that no turn waits for."""
+        for call in self._governor.tools.running.values():
+            if not call.blocking:
+                cancel_call(self, call.id)
+
     def _hear(self, event: str, arg: Any) -> None:
         if event == "tool_execution_updated":
             self._governor.tool_updated(arg)
@@ -113,6 +121,7 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._governor.speech_created()
         elif event == "function_tools_executed":
             _keep_together(arg, self.history)
+            _say_cancelled(arg, self._governor.tools.cancelled)
             if self._governor.turn_is_over():
                 _refuse_handoff(arg)
         elif event == "conversation_item_added" and arg.item.type == "message":
@@ -141,6 +150,15 @@ def _keep_together(event: FunctionToolsExecutedEvent, history: llm.ChatContext) 
     for call, output in event.zipped():
         if any(call.created_at <= at <= output.created_at for at in said):
             call.created_at = output.created_at
+
+
+def _say_cancelled(event: FunctionToolsExecutedEvent, cancelled: set[str]) -> None:
+    """A call that the interruption cancelled says so to the LLM."""
+    for output in event.function_call_outputs:
+        if output.call_id in cancelled:
+            cancelled.discard(output.call_id)
+            output.output = "cancelled: the user interrupted before it had ended"
+            output.is_error = True
 
 
 def _refuse_handoff(event: FunctionToolsExecutedEvent) -> None:

@@ -9,7 +9,10 @@ import attrs
 from livekit.agents import llm
 from livekit.agents.voice.speech_handle import SpeechHandle
 
+from fsm.flow import Policy, Tools
+
 from ._seams import GovernedActivity, GovernedHandle, running_call
+from .policy import policy_of
 
 __all__ = ["Call", "Owed", "ToolDesk"]
 
@@ -21,14 +24,17 @@ class Call:
     Attributes:
         blocking: Its turn waits for it: it has not reported and was not released.
         reported: It gave an update; its result then comes by LiveKit's deferred reply.
+        held: Its speech may not be interrupted while it runs.
     """
 
     id: str
     name: str
     handle: SpeechHandle
     activity: GovernedActivity | None
+    policy: Policy = "detach"
     blocking: bool = True
     reported: bool = False
+    held: bool = False
 
 
 @attrs.define(eq=False)
@@ -49,19 +55,22 @@ class ToolDesk:
 
     def __init__(self) -> None:
         self.running: dict[str, Call] = {}
+        self.cancelled: set[str] = set()
         self.awaited: dict[str, Call] = {}  # detached calls whose result is not committed yet
         self.owed: list[Owed] = []
         self.uncommitted: set[str] = set()  # ended; LiveKit is about to commit their results
         self._batches: dict[SpeechHandle, set[str]] = {}
         self._detached: list[GovernedHandle] = []
 
-    def start(self, session: object, call: llm.FunctionCall) -> Call | None:
+    def start(self, session: object, call: llm.FunctionCall, tools: Tools) -> Call | None:
         """Enter a call; None if it is unknown to LiveKit's executors."""
         context = running_call(session, call.call_id)  # type: ignore[arg-type]
         if context is None:
             return None
         activity = context._activity if isinstance(context._activity, GovernedActivity) else None
-        entry = Call(call.call_id, call.name, context.speech_handle, activity)
+        tool = activity.tool(call.name) if activity is not None else None
+        policy = policy_of(call.name, tool, tools)
+        entry = Call(call.call_id, call.name, context.speech_handle, activity, policy)
         self.running[call.call_id] = entry
         return entry
 
@@ -101,14 +110,33 @@ class ToolDesk:
         """The calls of a speech."""
         return [call for call in self.running.values() if call.handle is handle]
 
-    def detach(self, handle: GovernedHandle) -> None:
-        """The turn of this speech is over; what its calls give is owed to the user."""
-        for call in self.of(handle):
-            if call.blocking or call.id not in self.awaited:
-                call.blocking = False
+    def hold(self, call: Call) -> bool:
+        """Keep a call's speech from being interrupted, if that is its policy."""
+        if call.policy not in ("hold", "finish") or not isinstance(call.handle, GovernedHandle):
+            return False
+        call.handle.hold()
+        call.held = True
+        return True
+
+    def let_go(self, call: Call) -> None:
+        """The call's speech may be interrupted again, as far as this call goes."""
+        if call.held and isinstance(call.handle, GovernedHandle):
+            call.held = False
+            call.handle.let_go()
+
+    def detach(self, handle: GovernedHandle) -> list[Call]:
+        """The turn of this speech is over. Gives the calls to cancel; what the others give is
+        owed to the user."""
+        calls = self.of(handle)
+        for call in calls:
+            call.blocking = False
+            if call.policy == "cancel":
+                self.cancelled.add(call.id)
+            elif not call.reported:
                 self.awaited[call.id] = call
         if handle not in self._detached:
             self._detached.append(handle)
+        return [call for call in calls if call.policy == "cancel"]
 
     def withdraw(self, call_id: str) -> None:
         """A call that ended by the interruption itself owes nothing."""

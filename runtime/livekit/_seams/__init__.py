@@ -9,7 +9,8 @@ from .activity import GovernedActivity
 from .governor import Governor
 from .run import GovernedRun
 from .session import GovernedSession
-from .speech import GovernedHandle, current_speech, running_call
+from .speech import GovernedHandle, current_speech
+from .tools import TurnContext, cancel_call, running_call
 
 __all__ = [
     "GovernedActivity",
@@ -17,6 +18,8 @@ __all__ = [
     "GovernedRun",
     "GovernedSession",
     "Governor",
+    "TurnContext",
+    "cancel_call",
     "current_speech",
     "running_call",
 ]

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from livekit.agents import AgentTask
+from livekit.agents import AgentTask, llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.audio_recognition import AudioRecognition
 from livekit.agents.voice.io import AudioOutput
@@ -17,6 +17,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from .governor import Governor
 from .recognition import GovernedRecognition
 from .speech import GovernedHandle
+from .tools import GovernedExecutor
 
 __all__ = ["GovernedActivity", "adopt"]
 
@@ -205,6 +206,10 @@ class GovernedActivity(AgentActivity):
         if self._rt_session is not None:
             self._rt_session.interrupt()
 
+    def tool(self, name: str) -> Any:
+        """The agent's tool of this name, wherever it comes from; None if there is none."""
+        return llm.ToolContext(self.tools).function_tools.get(name)
+
     # -- handoffs do not wait for speeches that the turn has let go of
 
     async def _pause_scheduling_task(
@@ -242,3 +247,6 @@ def adopt(activity: AgentActivity, governor: Governor) -> None:
     activity.__class__ = GovernedActivity
     assert isinstance(activity, GovernedActivity)
     activity._governor = governor
+    executor = activity._tool_executor
+    executor.__class__ = GovernedExecutor
+    executor._governor = governor  # type: ignore[attr-defined]

@@ -6,18 +6,16 @@ import asyncio
 from collections.abc import Coroutine, Iterable
 from typing import Any
 
-from livekit.agents import AgentSession, llm
+from livekit.agents import llm
 from livekit.agents.voice.agent import _get_activity_task_info
 from livekit.agents.voice.agent_activity import _SpeechHandleContextVar
-from livekit.agents.voice.events import RunContext
 from livekit.agents.voice.speech_handle import SpeechHandle
-from livekit.agents.voice.tool_executor import _RunningTasks
 
 from runtime.livekit.errors import SpeechInterrupted
 
 from .governor import Governor
 
-__all__ = ["GovernedHandle", "current_speech", "running_call"]
+__all__ = ["GovernedHandle", "current_speech"]
 
 
 class GovernedHandle(SpeechHandle):
@@ -68,6 +66,14 @@ class GovernedHandle(SpeechHandle):
         """The OpenTelemetry context of the agent's turn."""
         return self._agent_turn_context
 
+    def hold(self) -> None:
+        """Disallow interruptions until `let_go`; counted, as LiveKit counts its own."""
+        self._hold_interruptions()
+
+    def let_go(self) -> None:
+        """Take one hold back."""
+        self._release_interruptions()
+
     def end_step(self) -> None:
         """Stop waiting for the generation that runs."""
         self._mark_generation_done()
@@ -90,12 +96,6 @@ def _blocking_call() -> llm.FunctionCall | None:
     if call is None or call.extra.get("__livekit_agents_tool_non_blocking", False):
         return None
     return call
-
-
-def running_call(session: AgentSession[Any], call_id: str) -> RunContext[Any] | None:
-    """The context of a tool call that is running, of whichever executor."""
-    task = _RunningTasks.get(session, {}).get(call_id)
-    return task.ctx if task is not None else None
 
 
 def current_speech() -> SpeechHandle | None:

@@ -1,0 +1,121 @@
+"""The books of a session's tool calls: each ends exactly once, and no result is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+import attrs
+
+from fsm import TurnfsmError
+
+__all__ = ["End", "Ledger", "LedgerCall"]
+
+End = Literal["result", "error", "cancelled", "released"]
+"""How a call ends for its turn. A released call goes on; what it gives is owed to the user."""
+
+
+@attrs.define(eq=False)
+class LedgerCall:
+    """One tool call.
+
+    Attributes:
+        arguments: As JSON with sorted keys, so that equal calls are equal text.
+        turn: The speech that it was made for.
+        end: How it ended for its turn; None while it runs.
+        output: What it gave, as text; of a released call, once it has come.
+    """
+
+    id: str
+    name: str
+    arguments: str
+    turn: str
+    end: End | None = None
+    output: str | None = None
+    value: Any = None
+
+
+class Ledger:
+    """Every call of a session, in the order of their starts."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, LedgerCall] = {}
+
+    def __iter__(self) -> Iterator[LedgerCall]:
+        return iter(tuple(self._calls.values()))
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def __getitem__(self, call_id: str) -> LedgerCall:
+        return self._calls[call_id]
+
+    def start(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall:
+        """Enter a call.
+
+        Raises:
+            TurnfsmError: The id was entered before.
+        """
+        if call_id in self._calls:
+            raise TurnfsmError(f"call {call_id!r} was entered before; each call needs an id")
+        call = self._calls[call_id] = LedgerCall(call_id, name, canonical(arguments), turn)
+        return call
+
+    def end(self, call_id: str, how: End, output: str | None = None, value: Any = None) -> bool:
+        """Enter how a call ended; False if it had ended, or is not known.
+
+        What a released call gives later is kept as its output, not as a second end.
+        """
+        call = self._calls.get(call_id)
+        if call is None:
+            return False
+        if call.end is not None:
+            if call.end == "released" and how in ("result", "error"):
+                call.output, call.value = output, value
+            return False
+        call.end, call.output, call.value = how, output, value
+        return True
+
+    def keep(self, call_id: str, value: Any) -> None:
+        """Keep the value itself of a call that has given one."""
+        if call_id in self._calls:
+            self._calls[call_id].value = value
+
+    def answer(self, name: str, arguments: str, turn: str) -> LedgerCall | None:
+        """The call of the same turn that has the result of an identical one, if any."""
+        wanted = canonical(arguments)
+        for call in reversed(self._calls.values()):
+            if (call.name, call.arguments, call.turn) == (name, wanted, turn):
+                return call if call.end == "result" else None
+        return None
+
+    @property
+    def running(self) -> tuple[LedgerCall, ...]:
+        """The calls that have not ended for their turn."""
+        return tuple(call for call in self._calls.values() if call.end is None)
+
+    @property
+    def completed(self) -> tuple[LedgerCall, ...]:
+        """The calls whose effect is done: a result is there, even if it was owed."""
+        return tuple(c for c in self._calls.values() if c.end == "result" or c.output is not None)
+
+    @classmethod
+    def from_records(cls, records: Iterable[Mapping[str, Any]]) -> Ledger:
+        """The books as a journal has them, as after a crash: see `runtime.read_journal`."""
+        ledger = cls()
+        for record in records:
+            data = record.get("data") or {}
+            if record.get("note") == "tool_started":
+                ledger.start(data["call"], data["name"], data["arguments"], data["turn"])
+            elif record.get("note") == "tool_ended":
+                ledger.end(data["call"], data["how"], data.get("output"), data.get("output"))
+        return ledger
+
+
+def canonical(arguments: str) -> str:
+    """JSON with sorted keys; text that is no JSON as it is."""
+    try:
+        return json.dumps(json.loads(arguments or "{}"), sort_keys=True)
+    except ValueError:
+        return arguments

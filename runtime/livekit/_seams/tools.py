@@ -1,0 +1,74 @@
+"""Tool calls: their context, and the executor that asks before it executes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from livekit.agents import AgentSession
+from livekit.agents.voice.events import RunContext
+from livekit.agents.voice.tool_executor import _RunningTasks, _ToolExecutor
+
+from runtime.livekit.errors import SpeechInterrupted
+
+from .governor import Governor
+
+__all__ = ["GovernedExecutor", "TurnContext", "cancel_call", "running_call"]
+
+
+class TurnContext(RunContext[Any]):
+    """The `RunContext` of a tool in a `TurnSession`; annotate with either."""
+
+    async def commit_point(self) -> None:
+        """Ask, right before a side effect, whether the turn that wanted it still stands.
+
+        Raises:
+            SpeechInterrupted: The user has interrupted; a tool that lets it pass ends with it.
+        """
+        await asyncio.sleep(0)  # what has happened by now is heard of before the effect
+        if self.speech_handle.interrupted:
+            raise SpeechInterrupted(self.speech_handle.id)
+
+
+class GovernedExecutor(_ToolExecutor):
+    """Answers a call that its turn has made before from the result that is there."""
+
+    _governor: Governor
+
+    async def execute(self, *, run_ctx: RunContext[Any], raw_arguments: Any, **how: Any) -> Any:
+        call = run_ctx.function_call
+        known = self._governor.known_result(call, run_ctx.speech_handle.id)
+        if known is not None:
+            return known.value
+        value = await super().execute(run_ctx=run_ctx, raw_arguments=raw_arguments, **how)
+        self._governor.call_gave(call.call_id, value)
+        return value
+
+    async def drain(self) -> None:
+        # A handoff waits for the calls of the turn, as LiveKit has it, but not for ever for calls
+        # that no turn waits for any more.
+        limit = self._governor.drain_limit(self._running_tasks)
+        try:
+            async with asyncio.timeout(limit):
+                await super().drain()
+        except TimeoutError:
+            for task in self._running_tasks.values():
+                task.exe_task.cancel()
+            await super().drain()
+
+
+def running_call(session: AgentSession[Any], call_id: str) -> TurnContext | None:
+    """The context of a tool call that is running, of whichever executor."""
+    task = _RunningTasks.get(session, {}).get(call_id)
+    if task is None:
+        return None
+    if not isinstance(task.ctx, TurnContext):
+        task.ctx.__class__ = TurnContext
+    return task.ctx  # type: ignore[return-value]
+
+
+def cancel_call(session: AgentSession[Any], call_id: str) -> None:
+    """Cancel a tool call where it stands."""
+    task = _RunningTasks.get(session, {}).get(call_id)
+    if task is not None:
+        task.exe_task.cancel()
