@@ -129,6 +129,9 @@ class _Check:
     def _vocabulary(self) -> Iterator[Finding]:
         if self.flow.kind != "turn":
             return
+        if self.flow.initial != "listening":
+            message = "a turn begins in listening: no step holds the floor at the beginning"
+            yield self.source.at(("initial",), message, "'initial: listening'", code="vocabulary")
         for name in PROPERTIES:
             lacking = missing(self.flow, name)
             if lacking and name not in self.flow.properties.waived:

@@ -32,6 +32,7 @@ _WORLD = World(
         "tools_running",
         "result_uncommitted",
         "turn_open",
+        "reply_due",  # the results of the turn's calls are there, the step that uses them is not
         "heard",  # audio is being heard now
         "cut",  # this step was interrupted: nothing of it is heard any more
         "paused",  # the output stands still until it is told to go on
@@ -44,7 +45,7 @@ _WORLD = World(
         "user_started_speaking": ((), ("user_speaking",), ()),
         "user_stopped_speaking": (("user_speaking",), (), ()),
         "step_started": (
-            ("playout_started", "output_held", "heard", "cut", "stopped"),
+            ("playout_started", "output_held", "reply_due", "heard", "cut", "stopped"),
             ("step_running",),
             (),
         ),
@@ -54,16 +55,16 @@ _WORLD = World(
             (),
         ),
         "playout_started": ((), ("playout_started", "heard"), ("cut", "stopped")),
-        "playout_finished": (("heard",), (), ()),
+        "playout_finished": (("heard", "stopped"), (), ()),
         "step_interrupted": (("heard",), ("cut",), ()),
         "output_held": ((), ("output_held",), ()),
         "output_released": (("output_held",), (), ()),
         "tool_started": ((), ("tools_running", "unreleased"), ()),
-        "tools_drained": (("tools_running", "unreleased"), (), ()),
-        "tools_released": (("tools_running", "unreleased"), (), ()),
+        "tools_drained": (("tools_running", "unreleased"), ("reply_due",), ()),
+        "tools_released": (("tools_running", "unreleased", "reply_due"), (), ()),
         "tool_ended": ((), ("result_uncommitted",), ()),
         "results_committed": (("result_uncommitted",), (), ()),
-        "turn_committed": (("tools_running", "answered"), ("turn_open",), ()),
+        "turn_committed": (("tools_running", "reply_due", "answered"), ("turn_open",), ()),
         "turn_replied": (("turn_open",), (), ()),
         "turn_dropped": (("turn_open",), (), ()),
     },
@@ -83,7 +84,7 @@ _WORLD = World(
     belongs=dict.fromkeys(_STEP, "step"),
     begun={"step": "step_running"},
 )
-TRUE_FACTS = _WORLD.ghosts[:7]
+TRUE_FACTS = _WORLD.ghosts[:8]
 """Names that mean the same as a flow's fact and as a ghost."""
 
 

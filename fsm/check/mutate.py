@@ -1,0 +1,174 @@
+"""Every flow that differs from a given one in a single element: the test of the proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from ..flow import Flow, Row, State, Transition
+
+__all__ = ["Mutant", "mutants"]
+
+
+@attrs.frozen
+class Mutant:
+    """A changed flow.
+
+    Attributes:
+        id: What was changed and where; stable while the element is there.
+        operator: The kind of change.
+    """
+
+    id: str
+    operator: str
+    flow: Flow
+
+
+def mutants(flow: Flow) -> Iterator[Mutant]:
+    """Every single-element mutant, in the order of the file; no two are the same flow."""
+    seen = [flow]
+    for make in (_rows, _alternatives, _added, _refusals, _facts, _fences, _scopes, _initial):
+        for mutant in make(flow):
+            if mutant.flow not in seen:
+                yield mutant
+
+
+def _replace(flow: Flow, row: Row, *transitions: Transition) -> Flow:
+    state = flow.states[row.source]
+    field = "after" if row.timer else "on"
+    table = dict(getattr(state, field))
+    there = table[row.trigger]
+    table[row.trigger] = (*there[: row.index], *transitions, *there[row.index + 1 :])
+    if not table[row.trigger]:
+        del table[row.trigger]
+    return _with_state(flow, row.source, attrs.evolve(state, **{field: table}))
+
+
+def _with_state(flow: Flow, name: str, state: State) -> Flow:
+    return attrs.evolve(flow, states={**flow.states, name: state})
+
+
+def _rows(flow: Flow) -> Iterator[Mutant]:
+    for row in flow.rows():
+        yield Mutant(f"drop {row.id}", "drop a row", _replace(flow, row))
+        for operator, what, changed in _changes(flow, row):
+            yield Mutant(f"{what} {row.id}", operator, _replace(flow, row, changed))
+
+
+def _changes(flow: Flow, row: Row) -> Iterator[tuple[str, str, Transition]]:
+    body = row.transition
+    for fact in body.conditions:
+        rest = tuple(f for f in body.conditions if f != fact)
+        yield "drop a guard", f"drop condition {fact} of", attrs.evolve(body, conditions=rest)
+        negated = attrs.evolve(body, conditions=rest, unless=(*body.unless, fact))
+        yield "negate a guard", f"negate condition {fact} of", negated
+    for fact in body.unless:
+        rest = tuple(f for f in body.unless if f != fact)
+        yield "drop a guard", f"drop unless {fact} of", attrs.evolve(body, unless=rest)
+        negated = attrs.evolve(body, unless=rest, conditions=(*body.conditions, fact))
+        yield "negate a guard", f"negate unless {fact} of", negated
+    for index, action in enumerate(body.actions):
+        rest = (*body.actions[:index], *body.actions[index + 1 :])
+        yield "drop an action", f"drop action {action} of", attrs.evolve(body, actions=rest)
+    for dest in (None, *flow.states):
+        if dest != body.dest:
+            where = f"lead to {dest}" if dest else "stay inside"
+            yield "retarget", f"{where}:", attrs.evolve(body, dest=dest)
+
+
+def _alternatives(flow: Flow) -> Iterator[Mutant]:
+    """Alternatives in another order, and a state's timer taken away with all of them."""
+    rows = list(flow.rows())
+    for row, following in zip(rows, rows[1:], strict=False):
+        if following.index == row.index + 1:
+            state = flow.states[row.source]
+            table = dict(state.after if row.timer else state.on)
+            there = list(table[row.trigger])
+            there[row.index], there[row.index + 1] = there[row.index + 1], there[row.index]
+            table[row.trigger] = tuple(there)
+            changed = attrs.evolve(state, **{"after" if row.timer else "on": table})
+            name = f"swap {row.id} with the next"
+            yield Mutant(name, "swap alternatives", _with_state(flow, row.source, changed))
+    for name, state in flow.states.items():
+        for timer in state.after:
+            if len(state.after[timer]) > 1:
+                rest = {t: rows for t, rows in state.after.items() if t != timer}
+                changed = attrs.evolve(state, after=rest)
+                yield Mutant(f"drop timer {name}.{timer}", "drop a timer", _with_state(flow, name, changed))
+
+
+def _added(flow: Flow) -> Iterator[Mutant]:
+    """A transition where there is none: each that another state has for that trigger."""
+    for name, state in flow.states.items():
+        for trigger in flow.triggers:
+            if trigger in state.on:
+                continue
+            refuses = tuple(t for t in state.refuses if t != trigger)
+            for index, body in enumerate(_borrowed(flow, trigger)):
+                on = {**state.on, trigger: (body,)}
+                changed = attrs.evolve(state, on=on, refuses=refuses)
+                where = f" to {body.dest}" if body.dest else ""
+                what = f" / {', '.join(body.actions)}" if body.actions else ""
+                yield Mutant(
+                    f"add {name}.{trigger}{where}{what}",
+                    "add a transition",
+                    _with_state(flow, name, changed),
+                )
+
+
+def _borrowed(flow: Flow, trigger: str) -> list[Transition]:
+    bodies = [
+        Transition(dest=row.transition.dest, actions=row.transition.actions)
+        for row in flow.rows()
+        if row.trigger == trigger and not row.timer
+    ]
+    return list(dict.fromkeys([Transition(), *bodies]))
+
+
+def _refusals(flow: Flow) -> Iterator[Mutant]:
+    for name, state in flow.states.items():
+        for trigger in state.refuses:
+            rest = tuple(t for t in state.refuses if t != trigger)
+            changed = _with_state(flow, name, attrs.evolve(state, refuses=rest))
+            yield Mutant(f"drop refusal {name}.{trigger}", "drop a refusal", changed)
+
+
+def _facts(flow: Flow) -> Iterator[Mutant]:
+    for name, fact in flow.facts.items():
+        for field in ("set_by", "cleared_by"):
+            for trigger in getattr(fact, field):
+                rest = tuple(t for t in getattr(fact, field) if t != trigger)
+                changed = attrs.evolve(fact, **{field: rest})
+                facts = {**flow.facts, name: changed}
+                where = f"fact {name}: drop {field} {trigger}"
+                yield Mutant(where, "drop a set or clear", attrs.evolve(flow, facts=facts))
+        if fact.scope in flow.scopes:
+            facts = {**flow.facts, name: attrs.evolve(fact, scope="session")}
+            where = f"fact {name}: drop scope {fact.scope}"
+            yield Mutant(where, "drop a reset", attrs.evolve(flow, facts=facts))
+
+
+def _fences(flow: Flow) -> Iterator[Mutant]:
+    for name, body in flow.triggers.items():
+        if body.of is not None:
+            triggers = {**flow.triggers, name: attrs.evolve(body, of=None)}
+            changed = attrs.evolve(flow, triggers=triggers)
+            yield Mutant(f"trigger {name}: drop of {body.of}", "drop a fence", changed)
+
+
+def _scopes(flow: Flow) -> Iterator[Mutant]:
+    for name, scope in flow.scopes.items():
+        for field in ("begins", "ends"):
+            for trigger in getattr(scope, field):
+                rest = tuple(t for t in getattr(scope, field) if t != trigger)
+                scopes = {**flow.scopes, name: attrs.evolve(scope, **{field: rest})}
+                where = f"scope {name}: drop {field} {trigger}"
+                yield Mutant(where, "drop a scope's end", attrs.evolve(flow, scopes=scopes))
+
+
+def _initial(flow: Flow) -> Iterator[Mutant]:
+    for name in flow.states:
+        if name != flow.initial:
+            changed = attrs.evolve(flow, initial=name)
+            yield Mutant(f"begin in {name}", "another beginning", changed)

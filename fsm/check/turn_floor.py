@@ -1,0 +1,274 @@
+"""Rules on who has the floor: the user's right to it, its liveness, and what the states say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .maker import Maker, Where
+from .model import Move, Rule
+from .turn import TRUE_FACTS
+
+__all__ = ["floor_is_alive", "label_is_true", "over_the_user"]
+
+_BY_USER = frozenset({"barge_in", "turn_committed", "user_started_speaking", "final_transcript"})
+# Either the speech became uninterruptible, or nothing of this step is left to be let go.
+_MAY_LET_GO = frozenset(
+    {
+        "interruptions_disallowed",
+        "step_started",
+        "step_finished",
+        "playout_started",
+        "playout_finished",
+    }
+)
+_STEP_ENDS = frozenset({"thinking", "speaking", "paused"})
+
+
+def over_the_user(make: Maker) -> Iterator[Rule]:
+    """Playout does not start over a speaking user unless it is uninterruptible."""
+    yield from _first_frame(make)
+    for action in ("release_output", "resume_output"):
+        yield make.chosen(action, "while the user speaks", ["~user_speaking"], where=_lets_go)
+        for fact in make.given("turn_pending"):
+            broken = "while the end of the user's turn is being decided"
+            yield make.chosen(action, broken, [fact], where=_lets_go_undecided)
+    for facts in (["~user_speaking"], make.given("turn_pending")):
+        if facts:
+            yield make.chosen("deliver_owed_reply", "while the floor is the user's", facts)
+    yield from _barge_in(make)
+    yield from _uninterruptible(make)
+
+
+def _first_frame(make: Maker) -> Iterator[Rule]:
+    mine = make.given("interruptible", "pausable")
+    yield make.granted("start_playout", "start_output", "hold_output", unless=["~output_held"])
+    yield make.chosen(
+        "start_output",
+        "for a step's first frame while the user speaks",
+        ["~user_speaking", *mine],
+        ["~playout_started"],
+    )
+    yield make.chosen("start_output", "while it is held", ["~output_held"], ["~playout_started"])
+    yield make.chosen(
+        "start_output",
+        "though no step may be heard",
+        where=lambda m: m.source not in ("thinking", "speaking"),
+    )
+    yield make.move(
+        "the user starts to speak and the step's first frame is not held",
+        _stays("user_started_speaking", "thinking"),
+        ["~step_running", *mine],
+        ["~paused", "~output_held", "~playout_started"],
+    )
+    yield make.chosen(
+        "hold_output",
+        "though there is no first frame to hold",
+        where=lambda m: m.source != "thinking",
+    )
+    yield make.chosen("hold_output", "though it is held", ["~output_held"])
+    yield make.chosen(
+        "hold_output",
+        "though the user is silent",
+        unless=["~user_speaking"],
+        where=lambda m: m.trigger != "barge_in",
+    )
+
+
+def _lets_go(move: Move) -> bool:
+    """The move lets this step's audio go on, and not because it became uninterruptible."""
+    keeps = move.dest in ("thinking", "speaking") and move.source in ("thinking", "paused")
+    return keeps and move.trigger not in _MAY_LET_GO
+
+
+def _lets_go_undecided(move: Move) -> bool:
+    return _lets_go(move) and move.trigger != "turn_settled"
+
+
+def _barge_in(make: Maker) -> Iterator[Rule]:
+    yield make.granted(
+        "barge_in", "pause_output", "hold_output", "interrupt_speech", unless=["~paused", "~output_held"]
+    )
+    for fact in make.given("interruptible"):
+        yield make.refused(
+            "barge_in", "though the speech may be interrupted", ["~step_running", fact]
+        )
+        yield make.move(
+            "final_transcript: the user has said words and the speech is held, not interrupted",
+            _stays("final_transcript", "thinking"),
+            [fact],
+            before=["~output_held"],
+        )
+    for fact in make.given("pausable"):
+        yield make.chosen(
+            "interrupt_speech",
+            "for a barge-in that may be none, though the output can pause",
+            [fact],
+            where=lambda m: m.trigger == "barge_in",
+        )
+    yield make.move(
+        "final_transcript: the user has said words and the speech is paused, not interrupted",
+        _stays("final_transcript", "paused"),
+    )
+    yield make.move(
+        "final_transcript: late words of an answered turn interrupt its reply",
+        lambda m: (
+            (m.source, m.trigger) == ("thinking", "final_transcript")
+            and "interrupt_speech" in m.actions
+        ),
+        before_not=["~output_held"],
+    )
+    if "paused" in make.flow.states and make.flow.states["paused"].after:
+        yield make.move(
+            "user_stopped_speaking: paused does not count the silence from its beginning",
+            lambda m: _stays("user_stopped_speaking", "paused")(m) and not _entered(m),
+        )
+
+
+def _uninterruptible(make: Maker) -> Iterator[Rule]:
+    def cuts(action: str) -> Where:
+        return lambda m: (
+            (m.trigger in _BY_USER or m.trigger == "start_playout")
+            and m.source in ("thinking", "speaking")
+            and action in m.actions
+        )
+
+    for fact in make.given("interruptible"):
+        for action in ("interrupt_speech", "pause_output", "hold_output"):
+            broken = f"{action} is chosen though the speech is uninterruptible"
+            yield make.move(broken, cuts(action), unless=[fact])
+    for fact in make.given("pausable"):
+        for action in ("pause_output", "hold_output"):
+            broken = f"{action} is chosen though the output cannot pause"
+            yield make.move(broken, cuts(action), unless=[fact])
+
+
+def floor_is_alive(make: Maker) -> Iterator[Rule]:
+    """Nothing keeps the floor longer than its timers say, or than it has a reason to."""
+    for trigger, facts in (
+        ("user_stopped_speaking", make.given("turn_pending")),
+        ("turn_settled", ("~user_speaking",)),
+        ("interruptions_disallowed", ()),
+    ):
+        yield make.move(
+            f"{trigger}: nothing holds the first frame back any more and it is not let go",
+            _stays(trigger, "thinking"),
+            ["~output_held", "~paused"],
+            facts,
+            before=["~output_held"],
+        )
+    for trigger, facts in (("turn_settled", ("~user_speaking",)), ("interruptions_disallowed", ())):
+        yield make.move(
+            f"{trigger}: nothing holds the speech back any more and it stays paused",
+            _stays(trigger, "paused"),
+            unless=facts,
+        )
+    yield make.refused("start_playout", "though a step that holds the floor has audio")
+    timed = {name for name, state in make.flow.states.items() if state.after}
+    yield make.move(
+        "what says nothing about the state starts its timers anew: it may be held for ever",
+        lambda m: m.source == m.dest and m.dest in timed and _entered(m) and not _may_reenter(m),
+    )
+
+
+def _may_reenter(move: Move) -> bool:
+    voice = move.trigger in ("user_started_speaking", "user_stopped_speaking")
+    return move.trigger in ("step_started", "step_finished") or (move.dest == "paused" and voice)
+
+
+def label_is_true(make: Maker) -> Iterator[Rule]:
+    """speaking if and only if audio is heard; states and facts say what is."""
+    yield make.held("speaking", "though no audio is heard", unless=["~heard"])
+    for state in make.flow.states:
+        if state != "speaking":
+            yield make.held(state, "while audio is heard", ["~heard"])
+    yield make.held("tool_running", "though no tool call runs", unless=["~tools_running"])
+    yield make.held("thinking", "for a step that was interrupted", ["~cut"])
+    yield make.held("interrupted", "though no step is there", unless=["~step_running"])
+    yield make.held("interrupted", "though nothing was interrupted", unless=["~cut"])
+    for state in ("listening", "tool_running"):
+        yield make.held(state, "while a step holds the floor", ["~step_running"])
+        yield make.held(state, "while the output stands still", ["~paused"])
+    yield make.move(
+        "a step begins while the output stands still",
+        lambda m: m.trigger == "step_started",
+        ["~paused"],
+    )
+    yield from _after_a_step(make)
+    yield from _facts(make)
+    yield make.move(
+        "an event of a step that is over is believed",
+        lambda m: m.arrives == "stale" and (m.actions != () or m.dest != m.source or _entered(m)),
+    )
+
+
+def _after_a_step(make: Maker) -> Iterator[Rule]:
+    yield make.move(
+        "tool_running is not entered though a tool call of the turn runs",
+        lambda m: _step_over(m) and m.dest != "tool_running",
+        ["~tools_running"],
+    )
+    yield make.move(
+        "the floor is given up though the results wait for their reply",
+        lambda m: (_step_over(m) or (m.source, m.trigger) == ("tool_running", "tools_drained"))
+        and m.dest == "listening",
+        ["~reply_due"],
+    )
+    yield make.move(
+        "thinking is held though no step is about to begin",
+        lambda m: (
+            m.trigger == "step_finished" and m.arrives != "stale" and m.dest == "thinking"
+        ),
+        unless=["~reply_due"],
+    )
+    asks = {"answer_turn", "request_reply", "deliver_owed_reply"}
+    yield make.move(
+        "thinking is entered though no step is about to begin",
+        lambda m: m.dest == "thinking" != m.source and not asks & {*m.actions},
+        unless=["~step_running", "~reply_due"],
+    )
+    yield make.move(
+        "thinking is entered though no step is about to begin",
+        lambda m: (m.source, m.dest) == ("listening", "thinking") and not asks & {*m.actions},
+        unless=["~step_running"],
+    )
+    yield make.move(
+        "tool_running is left though a tool call of the turn runs on",
+        lambda m: (
+            (m.source, m.dest) == ("tool_running", "listening")
+            and m.trigger in make.flow.triggers
+            and m.trigger != "turn_committed"
+        ),
+        ["~tools_running"],
+    )
+    yield make.move(
+        "the timers of the step before count on",
+        lambda m: (
+            m.trigger in ("step_started", "step_finished")
+            and m.arrives != "stale"
+            and m.source in {*_STEP_ENDS, "interrupted"}
+            and not _entered(m)
+        ),
+    )
+
+
+def _facts(make: Maker) -> Iterator[Rule]:
+    for fact in TRUE_FACTS:
+        if fact in make.flow.facts and fact not in make.flow.given:
+            lies, hides = f"{fact} is true though it is not so", f"{fact} is false though it is so"
+            yield make.held(None, f"the fact {lies}", [fact], [f"~{fact}"])
+            yield make.held(None, f"the fact {hides}", [f"~{fact}"], [fact])
+
+
+def _step_over(move: Move) -> bool:
+    fresh = move.trigger == "step_finished" and move.arrives != "stale"
+    return fresh and move.source in _STEP_ENDS
+
+
+def _stays(trigger: str, state: str) -> Where:
+    return lambda m: (
+        (m.source, m.dest, m.trigger) == (state, state, trigger) and m.arrives != "stale"
+    )
+
+
+def _entered(move: Move) -> bool:
+    return move.taken is not None and move.taken.entered
