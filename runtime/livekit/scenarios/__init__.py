@@ -1,15 +1,32 @@
 """Acceptance scenarios: the failures of turn-taking, each playable on any session class."""
 
+from .classes import CLASSES, FailureClass
+from .comparison import Row, Side, compare
 from .controls import CONTROL_SCENARIOS
 from .handoffs import HANDOFFS
 from .labels import LABELS
 from .scenario import Scenario
 from .speculation import SPECULATION
+from .tables import as_json, as_markdown, as_table, summary
 from .tools import CONTROL_TOOLS, TOOLS
 from .turns import TURNS
 from .waiting import WAITING
 
-__all__ = ["CONTROLS", "SCENARIOS", "Scenario", "scenario"]
+__all__ = [
+    "CLASSES",
+    "CONTROLS",
+    "SCENARIOS",
+    "FailureClass",
+    "Row",
+    "Scenario",
+    "Side",
+    "as_json",
+    "as_markdown",
+    "as_table",
+    "compare",
+    "scenario",
+    "summary",
+]
 
 SCENARIOS: tuple[Scenario, ...] = (
     *SPECULATION,

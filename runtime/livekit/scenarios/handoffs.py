@@ -11,7 +11,7 @@ from livekit.agents.voice.run_result import RunResult
 
 from runtime.livekit.testing import Call, Outcome, Reply, ScriptedLLM, Stage
 
-from .scenario import Scenario
+from .scenario import PULLS, Scenario
 
 __all__ = ["HANDOFFS"]
 
@@ -57,6 +57,9 @@ class _Front(Agent):
         group.add(_Email, id="email", description="the address")
         await group
         self.session.say("All done, bye.")
+
+
+RUN_LINKS = ("https://github.com/livekit/agents-js/pull/1196", PULLS + "6315")
 
 
 def _lines(result: RunResult[Any]) -> list[str]:
@@ -128,6 +131,8 @@ S4 = Scenario(
     20.0,
     lambda session: _stage(session, settles_after=0.0, first=0.0, second=10.0),
     _verdict_first,
+    failure="E",
+    links=RUN_LINKS,
 )
 S4B = Scenario(
     "S4b",
@@ -135,6 +140,8 @@ S4B = Scenario(
     20.0,
     lambda session: _stage(session, settles_after=0.5, first=0.0, second=10.0),
     _verdict_first,
+    failure="E",
+    links=RUN_LINKS,
 )
 S4C = Scenario(
     "S4c",
@@ -142,6 +149,8 @@ S4C = Scenario(
     20.0,
     lambda session: _stage(session, settles_after=0.0, first=3.0, second=10.0),
     _verdict_cascade,
+    failure="E",
+    links=RUN_LINKS,
 )
 
 HANDOFFS = (S4, S4B, S4C)

@@ -18,7 +18,7 @@ from runtime.livekit.testing import (
     Stage,
 )
 
-from .scenario import ISSUES, Scenario
+from .scenario import ISSUES, PULLS, Scenario
 
 __all__ = ["LABELS"]
 
@@ -131,8 +131,12 @@ S1D = Scenario(
     20.0,
     _s1d,
     _verdict_s1d,
+    failure="H",
+    links=(PULLS + "7087",),
 )
-S6B = Scenario("S6b", "a reply is queued behind a speech that is heard", 15.0, _s6b, _verdict_s6b)
+S6B = Scenario(
+    "S6b", "a reply is queued behind a speech that is heard", 15.0, _s6b, _verdict_s6b, failure="H"
+)
 S3 = Scenario(
     "S3",
     "noise during a silent step that calls a tool",
@@ -140,6 +144,7 @@ S3 = Scenario(
     _s3,
     _verdict_s3(4.0),
     tuple(ISSUES + n for n in ("5545", "6107", "5533")),
+    failure="B",
 )
 S3B = Scenario(
     "S3b",
@@ -148,6 +153,7 @@ S3B = Scenario(
     _s3b,
     _verdict_s3(6.0),
     tuple(ISSUES + n for n in ("5545", "6107")),
+    failure="B",
 )
 
 LABELS = (S1D, S3, S3B, S6B)

@@ -10,9 +10,10 @@ from livekit.agents import AgentSession
 
 from runtime.livekit.testing import Outcome, Stage
 
-__all__ = ["ISSUES", "Scenario"]
+__all__ = ["ISSUES", "PULLS", "Scenario"]
 
 ISSUES = "https://github.com/livekit/agents/issues/"
+PULLS = "https://github.com/livekit/agents/pull/"
 
 
 @attrs.frozen
@@ -26,7 +27,9 @@ class Scenario:
     verdict: Callable[[Outcome], list[str]]
     """The problems, said as what the user heard and when; empty when all went right."""
     links: tuple[str, ...] = ()
-    """Issues and pull requests of livekit/agents that report the failure."""
+    """Issues and pull requests that report the failure."""
+    failure: str = ""
+    """The letter of its class in `CLASSES`."""
     control: bool = False
     """Goes right on a stock session: shows that the kit is sound."""
 

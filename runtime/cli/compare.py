@@ -1,0 +1,94 @@
+"""`turnfsm compare`: the scenarios on stock `AgentSession` and on `TurnSession`, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from runtime.cli._files import write_whole
+
+if TYPE_CHECKING:
+    from runtime.livekit.scenarios import Row, Scenario
+
+__all__ = ["compare"]
+
+
+class Format(StrEnum):
+    """How the comparison is written."""
+
+    table = "table"
+    markdown = "markdown"
+    json = "json"
+
+
+def compare(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ID...]", help="Scenarios, such as S1; all without.", show_default=False
+        ),
+    ] = None,
+    format: Annotated[Format, typer.Option(help="How it is written.")] = Format.table,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it there.")
+    ] = None,
+) -> None:
+    """Play the scenarios on AgentSession and on TurnSession.
+
+    Exit status 0: every row of TurnSession is right, 1: one is wrong, 2: bad input.
+    """
+    from runtime.livekit.scenarios import compare as play
+
+    rows = list(play(_chosen(ids or [])))
+    text = _written(rows, format)
+    if output is not None:
+        write_whole(output, text.encode())
+    else:
+        typer.echo(text, nl=False)
+    if format is not Format.table or output is not None:
+        _say_summary(rows)
+    raise typer.Exit(not all(row.ours.right for row in rows))
+
+
+def _chosen(ids: Sequence[str]) -> list[Scenario]:
+    """The scenarios with these ids; `S2` stands for all of `S2.1` and its kin."""
+    from fsm.errors import TurnfsmError, near
+    from runtime.livekit.scenarios import CONTROLS, SCENARIOS
+
+    known = {s.id: s for s in (*SCENARIOS, *CONTROLS)}
+    chosen: dict[str, Scenario] = {} if ids else known
+    for id in ids:
+        found = {name: s for name, s in known.items() if name == id or name.startswith(id + ".")}
+        if not found:
+            raise TurnfsmError(f"error: no scenario {id!r}; {near(id, known)}")
+        chosen |= found
+    return list(chosen.values())
+
+
+def _written(rows: Sequence[Row], format: Format) -> str:
+    from runtime.livekit.scenarios import as_json, as_markdown, as_table, summary
+
+    if format is Format.markdown:
+        return as_markdown(rows)
+    if format is Format.json:
+        return as_json(rows) + "\n"
+    return _drawn(as_table(rows)) + summary(rows) + "\n"
+
+
+def _drawn(table: object) -> str:
+    from rich.console import Console
+
+    console = Console()
+    with console.capture() as capture:
+        console.print(table)
+    return capture.get()
+
+
+def _say_summary(rows: Sequence[Row]) -> None:
+    from runtime.livekit.scenarios import summary
+
+    typer.echo(summary(rows), err=True)
