@@ -107,8 +107,7 @@ class _Spine:
 
     def picture(self) -> Picture:
         self.card_width = self._card_width()
-        head = self._header()
-        self._bands(head)
+        self._bands()
         left_lanes = self._lanes(self.left)
         right_lanes = self._lanes(self.right)
         self.x = MARGIN + self._side_width(self.left, left_lanes)
@@ -134,10 +133,7 @@ class _Spine:
 
     # the vertical places
 
-    def _header(self) -> float:
-        return MARGIN + 30
-
-    def _bands(self, top: float) -> None:
+    def _bands(self) -> None:
         self.tops: list[float] = []
         self.heights: list[float] = []
         y = 0.0
@@ -226,7 +222,8 @@ class _Spine:
 
     def _finish(self, cards: list[CardBox], groups: list[GroupBox]) -> Picture:
         inner = self.width - 2 * MARGIN
-        subtitle = tuple(wrap(self.chart.flow.is_, FACES["guard"], inner))
+        said = [self.chart.flow.is_, _now(self.chart)]
+        subtitle = tuple(line for words in said for line in wrap(words, FACES["guard"], inner))
         y = MARGIN + 24 + 18 * len(subtitle) + 10
         panel, y = self._panel(y, inner)
         y += 28
@@ -266,7 +263,7 @@ class _Spine:
         for card in self.chart.finals:
             inner = self.card_width - 2 * PAD
             height = card_height(sentence_lines(card, inner), lay_rows(card.items, inner))
-            rect = Rect(self.x, y + 22, self.card_width, height)
+            rect = Rect(self.x, y + 34, self.card_width, height)
             boxes.append(_card_box(card, rect, card.state == self.chart.flow.initial))
             y = rect.bottom
         return boxes, y
@@ -274,6 +271,12 @@ class _Spine:
 
 _EXIT = 6 + LINE / 2
 """From the top of a box to the line that enters and leaves it: the middle of its first row."""
+
+
+def _now(chart: Chart) -> str:
+    if chart.marks.state is None:
+        return ""
+    return f"Now: {chart.marks.state}, with {', '.join(chart.marks.facts) or 'no fact'}."
 
 
 def _card_box(card: Card, rect: Rect, initial: bool) -> CardBox:

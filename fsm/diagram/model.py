@@ -201,12 +201,14 @@ class _Builder:
 
     def _common(self) -> Iterator[tuple[str, tuple[Item, ...]]]:
         for heading, entries in self.shared.headings():
-            yield heading, tuple(self._shared_item(entry) for entry in entries)
+            yield heading, tuple(self._shared_items(entries))
 
-    def _shared_item(self, entry: Shared) -> Item:
-        if entry.rows:
-            return (self._part_of(entry.rows),)
-        return (_word("refuses"), self._refused_in(entry.states, entry.trigger))
+    def _shared_items(self, entries: list[Shared]) -> Iterator[Item]:
+        yield from ((self._part_of(entry.rows),) for entry in entries if entry.rows)
+        refused = [entry for entry in entries if not entry.rows]
+        if refused:
+            parts = [self._refused_in(entry.states, entry.trigger) for entry in refused]
+            yield (_word("refuses"), *_listed(parts))
 
 
 def _is_note(row: Row) -> bool:

@@ -40,6 +40,8 @@ _RULES = """
 .tf .current .card{fill:@held;stroke:@accent;stroke-width:4}
 .tf .away,.tf .aside{opacity:.16}
 .tf .untaken{opacity:.38}
+.tf .untaken .untaken{opacity:1}
+.tf .held>.edge{opacity:.5}
 .tf g .held text{opacity:.5}
 .tf .live>text.trigger,.tf .live>text.timer{fill:@accent}
 .tf .taken>.edge{stroke-width:3}
@@ -103,13 +105,20 @@ class _Writer:
     # edges: lines first, so that no line crosses a text
 
     def _edges(self) -> Iterator[str]:
-        for box in self.picture.groups:
+        for box in sorted(self.picture.groups, key=self._weight):
             group = box.group
             names = ["line", *self._group_marks(box)]
             yield f'<g id="edge-{attr(group.source)}--{attr(group.dest)}"{classes(names)}>'
             yield path(box.out, f"edge out l{self.colors[group.source]}")
             yield path(box.into, f"edge l{self.colors[group.dest]}")
             yield arrow(box.into, f"s{self.colors[group.dest]}") + "</g>"
+
+    def _weight(self, box: GroupBox) -> int:
+        """Where lanes are shared, what matters lies on top: faded, dashed, plain, marked."""
+        marks = set(self._group_marks(box))
+        if marks & {"away", "untaken", "held"}:
+            return 0
+        return 3 if marks & {"live", "taken"} else 1 + ("timers" not in marks)
 
     def _group_marks(self, box: GroupBox) -> list[str]:
         marks = [m for m in box.group.marks if m != "away" or self.focus]
@@ -120,8 +129,7 @@ class _Writer:
         names = self._group_marks(box)
         yield f'<g id="label-{attr(group.source)}--{attr(group.dest)}"{classes(names)}>'
         yield rect(r, f"box l{self.colors[group.dest]}", 6)
-        dest = {"dest": f"dest s{self.colors[group.dest]}"}
-        yield from self._rows(box.rows, r.x + PAD - 2, r.y + 6, dest)
+        yield from self._rows(box.rows, r.x + PAD - 2, r.y + 6, {})
         yield "</g>"
 
     # cards
@@ -184,11 +192,18 @@ class _Writer:
             out += [f"<title>{escape(part.tip)}</title>"] if part.tip else []
             for run in runs:
                 if run.part == index:
-                    kind = names.get(run.kind, run.kind)
+                    kind = self._kind(run, names)
                     baseline = y + LINE * run.line + 13
                     out.append(text(x + run.x, baseline, run.text, kind, run.width))
             out.append("</g>" * max(1, len(part.ids)))
         return "".join(out)
+
+    def _kind(self, run: Run, names: dict[str, str]) -> str:
+        """The classes of a run; a dest has the colour of the state that it names."""
+        end = run.text.removeprefix("→ ")
+        if run.kind == "dest" and end in self.colors:
+            return f"dest s{self.colors[end]}"
+        return names.get(run.kind, run.kind)
 
     def _legend(self) -> Iterator[str]:
         x, y = self.picture.legend_at

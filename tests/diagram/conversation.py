@@ -1,21 +1,24 @@
-"""Journals of conversations that the shipped flow itself has decided."""
+"""Journals of conversations, as a flow has decided them."""
 
 from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 from fsm import Machine, Taken, load_flow
+
+CALL = Path(__file__).parent / "call.yaml"
 
 
 class Conversation:
     """A machine that is told what happens, and the records of what it decided."""
 
     def __init__(self) -> None:
-        self.machine = Machine(load_flow("turn"))
+        self.machine = Machine(load_flow(CALL))
         self.machine.give({"interruptible": True, "pausable": True})
-        header = {"journal": 1, "flow": "turn", "initial": "listening", "started_at": 0}
+        header = {"journal": 1, "flow": "call", "initial": "listening", "started_at": 0}
         self.records: list[dict[str, Any]] = [header]
         self.t = 0.0
 
@@ -59,7 +62,7 @@ def question(talk: Conversation) -> float:
     """A question that a tool answers; the user speaks while it runs. Seconds that it takes."""
     talk.user(0.6, 2.9, "Where is my parcel, the number is four two seven?")
     talk.post(3.1, "preemptive_generation", "final_transcript")
-    talk.post(3.3, "turn_committed", "step_started", "turn_replied")
+    talk.post(3.3, "turn_committed", "step_started")
     talk.post(4.0, "start_playout", "playout_started")
     talk.note("agent_audio", 4.0, 5.4, text="One moment, let me look.", cut=False)
     talk.post(4.9, "tool_started")
@@ -84,10 +87,10 @@ def answer(talk: Conversation) -> float:
     talk.post(7.2, "barge_in")
     talk.post(8.2, "final_transcript", "step_interrupted")
     talk.post(8.4, "step_finished")
-    talk.post(9.2, "turn_committed", "step_started", "turn_replied")
+    talk.post(9.2, "turn_committed", "step_started")
     talk.post(10.1, "start_playout", "playout_started")
     talk.note("agent_audio", 10.1, 12.6, text="Of course, the neighbour gets it.", cut=False)
-    talk.post(12.6, "playout_finished", "step_finished", "owed_reply")
+    talk.post(12.6, "playout_finished", "step_finished", "reply")
     return 14.0
 
 

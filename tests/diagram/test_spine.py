@@ -1,46 +1,19 @@
 """The picture of a flow: nothing overlaps, everything is there, the same bytes each time."""
 
-import random
 from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
 import pytest
+from conversation import CALL
+from random_flows import random_flow
 
-from fsm import Flow, State, Transition, load_flow, shipped_flows
+from fsm import Flow, load_flow, shipped_flows
 from fsm.diagram import configuration, render
 from fsm.diagram.geometry import Picture, Point, Rect
 from fsm.diagram.layout import layout
 from fsm.diagram.model import build_chart
 
 Segment = tuple[Point, Point]
-
-
-def random_flow(seed: int) -> Flow:
-    """Make a flow of up to 12 states and 60 transitions, some of them final."""
-    dice = random.Random(seed)
-    names = [f"state_{i}" * dice.choice((1, 1, 2)) for i in range(dice.randint(1, 12))]
-    triggers = [f"event_{i}" for i in range(9)]
-    timers = {f"timer_{i}": dice.choice((0.25, 2.0, 600.0)) for i in range(4)}
-    facts = [f"fact_{i}" * dice.choice((1, 3)) for i in range(6)]
-    final = {name for name in names[1:] if dice.random() < 0.12}
-    live = [name for name in names if name not in final]
-    tables: dict[str, dict[str, list[Transition]]] = {name: {} for name in names}
-    for _ in range(dice.randint(0, 60)):
-        table = tables[dice.choice(live)]
-        row = Transition(
-            dest=dice.choice([None, *names]),
-            conditions=tuple(dice.sample(facts, dice.choice((0, 0, 1, 3)))),
-            actions=tuple(dice.sample(["say_it", "stop_it", "ask_the_model"], dice.randint(0, 3))),
-        )
-        table.setdefault(dice.choice([*triggers, *timers]), []).append(row)
-    states = {}
-    for name, table in tables.items():
-        on = {t: tuple(rows) for t, rows in table.items() if t in triggers}
-        after = {t: tuple(rows) for t, rows in table.items() if t in timers}
-        refuses = tuple(t for t in triggers if t not in on and dice.random() < 0.2)
-        words = " ".join(["It is so."] * dice.randint(0, 9))
-        states[name] = State(words, on, after, refuses * (name in live), name in final)
-    return Flow("random", dice.choice(live), states, timers=timers)
 
 
 def picture_of(flow: Flow) -> Picture:
@@ -186,14 +159,16 @@ def test_the_shipped_flow_is_legible_at_1600_pixels() -> None:
 
 def test_a_configuration_shows_what_would_be_taken() -> None:
     """Rows whose guard holds are live, the others held back, and the facts decide which."""
-    flow = load_flow("turn")
-    free = configuration(flow, "listening")
-    assert free.rows["listening.preemptive_generation.0"] == "live"
-    busy = configuration(flow, "listening", ["tools_running"])
-    assert busy.rows["listening.preemptive_generation.0"] == "held"
+    flow = load_flow(CALL)
+    free = configuration(flow, "thinking")
+    assert free.rows["thinking.step_finished.0"] == "held"
+    assert free.rows["thinking.step_finished.1"] == "live"
+    busy = configuration(flow, "thinking", ["tools_running"])
+    assert busy.rows["thinking.step_finished.0"] == "live"
+    assert busy.rows["thinking.step_finished.1"] == "held"
     root = ElementTree.fromstring(render(flow, marks=busy, focus=True))
     named = {e.attrib["id"]: e.attrib.get("class", "") for e in root.iter() if "id" in e.attrib}
-    assert named["state-listening"] == "current"
-    assert named["row-listening.preemptive_generation.0"] == "held"
+    assert named["state-thinking"] == "current"
+    assert named["row-thinking.step_finished.1"] == "held"
     assert "away" in named["edge-speaking--paused"]
-    assert "away" not in named["edge-listening--thinking"]
+    assert "away" not in named["edge-thinking--speaking"]

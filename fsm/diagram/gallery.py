@@ -1,0 +1,57 @@
+"""Every flow in a folder: pictures, and an index that shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from fsm.flow import Flow
+
+from . import render
+
+__all__ = ["INDEX", "gallery"]
+
+INDEX = "README.md"
+
+
+def gallery(flows: Mapping[str, Flow]) -> dict[str, bytes]:
+    """File name to content: SVG, PNG, Mermaid and a page of each flow, and the index.
+
+    Raises:
+        TurnfsmError: resvg-py is not installed.
+    """
+    files: dict[str, bytes] = {}
+    for name, flow in flows.items():
+        files[f"{name}.svg"] = render(flow, "svg")
+        files[f"{name}.png"] = render(flow, "png")
+        files[f"{name}.mmd"] = render(flow, "mmd")
+        files[f"{name}.md"] = render(flow, "md")
+    files[INDEX] = ("\n".join(_index(flows)) + "\n").encode()
+    return files
+
+
+def _index(flows: Mapping[str, Flow]) -> Iterator[str]:
+    yield "# The shipped flows"
+    yield ""
+    yield "Drawn by `turnfsm diagrams`; do not edit."
+    for name, flow in flows.items():
+        yield from ("", f"## {name}", "")
+        yield from _three_lines(flow)
+        yield ""
+        yield f"[![{name}]({name}.svg)]({name}.svg)"
+        yield ""
+        links = (
+            f"[table of all transitions]({name}.md)",
+            f"[PNG]({name}.png)",
+            f"[Mermaid]({name}.mmd)",
+            f"[YAML](../specs/{name}.yaml)",
+        )
+        yield " · ".join(links)
+
+
+def _three_lines(flow: Flow) -> Iterator[str]:
+    states = ", ".join(f"`{state}`" for state in flow.states)
+    timers = ", ".join(f"`{name}` {seconds:g} s" for name, seconds in flow.timers.items())
+    rows = sum(1 for _ in flow.rows())
+    yield f"{flow.is_ or flow.name}\\"
+    yield f"{len(flow.states)} states ({states}), {rows} transitions; starts in `{flow.initial}`.\\"
+    yield f"Timers: {timers}." if timers else "It has no timers."
