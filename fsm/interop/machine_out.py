@@ -49,11 +49,9 @@ class FlowModel:
         """Update the facts and scopes; runs once the guard holds, before the state changes."""
         update = self._updates[event.event.name]
         self.facts = (self.facts - {*update.clears}) | {*update.sets}
-        of = event.kwargs.get("of")
-        if of is not None or (self.tokens and (update.begins or update.ends)):
-            self.tokens |= dict.fromkeys(update.begins, of)
-            for scope in update.ends:
-                self.tokens.pop(scope, None)
+        self.tokens |= dict.fromkeys(update.begins, event.kwargs.get("of"))
+        for scope in update.ends:
+            self.tokens.pop(scope, None)
 
     def __getattr__(self, name: str) -> Callable[[Any], object]:
         for prefix, method in ((FACT, self._fact), (ACTION, self._do), (FENCE, self._current)):

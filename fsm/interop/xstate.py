@@ -42,10 +42,8 @@ export const implementations = {{
       for (const fact of clears) facts[fact] = false;
       for (const fact of sets) facts[fact] = true;
       const tokens = {{ ...context.tokens }};
-      if (event.of != null || ends.length) {{
-        for (const scope of begins) tokens[scope] = event.of;
-        for (const scope of ends) delete tokens[scope];
-      }}
+      for (const scope of begins) tokens[scope] = event.of;
+      for (const scope of ends) delete tokens[scope];
       return {{ facts, tokens }};
     }}),
     // A timer whose state is still held starts anew; leaving the state cancels it by its id.
