@@ -20,7 +20,7 @@ from .trace import Trace, trace
 from .turn import PROPERTIES, missing, turn_world
 from .turn_rules import turn_rules
 
-__all__ = ["LIMIT", "check_flow"]
+__all__ = ["LIMIT", "check_flow", "first_error"]
 
 LIMIT = 500_000
 
@@ -32,6 +32,11 @@ def check_flow(flow: Flow, limit: int = LIMIT) -> Report:
         limit: Configurations after which the proof is given up and nothing is claimed.
     """
     return _Check(flow, limit).report()
+
+
+def first_error(flow: Flow) -> str | None:
+    """The code of one error of a flow, as fast as one can be found; None if it is proved."""
+    return _Check(flow, LIMIT).first()
 
 
 class _Check:
@@ -52,7 +57,9 @@ class _Check:
 
     def report(self) -> Report:
         """Explore, judge and collect."""
-        found = explore(self.model, self.limit)
+        return self._concluded(explore(self.model, self.limit))
+
+    def _concluded(self, found: Exploration) -> Report:
         for violation in found.violations.values():
             self._broken(found, violation)
         if found.complete:
@@ -75,6 +82,14 @@ class _Check:
             facts=self.model.relevant.bit_count() + len(self.bits.ghosts),
             traces=self.traces,
         )
+
+    def first(self) -> str | None:
+        """The code of one error."""
+        found = explore(self.model, self.limit, first=True)
+        if found.violations:
+            return next(iter(found.violations)).property
+        report = self._concluded(found)
+        return next((f.code for f in report.findings if f.severity == "error"), None)
 
     def _add(self, finding: Finding, name: tuple[bool, str], proof: Trace) -> None:
         self.findings.append(finding)
@@ -99,7 +114,8 @@ class _Check:
         for wait in waits(self.model):
             outcome = judge(self.model, found, wait)
             if outcome.node is None:
-                self.worst[wait.builtin, wait.property] = outcome.detail
+                key = (wait.builtin, wait.property)
+                self.worst[key] = "; ".join(filter(None, (self.worst.get(key), outcome.detail)))
                 continue
             message = f"{wait.property}: {outcome.detail}"
             path = ("states", self.model.state(outcome.node))

@@ -83,8 +83,12 @@ class _StateMoves:
         return edges
 
 
-def explore(model: Model, limit: int) -> Exploration:
-    """Visit every reachable configuration, at most `limit` of them."""
+def explore(model: Model, limit: int, first: bool = False) -> Exploration:
+    """Visit every reachable configuration, at most `limit` of them.
+
+    Args:
+        first: Stop at the first violation.
+    """
     started = perf_counter()
     found = Exploration({model.initial: None})
     tables: dict[int, _StateMoves] = {}
@@ -106,7 +110,7 @@ def explore(model: Model, limit: int) -> Exploration:
             if reached not in links:
                 links[reached] = (node, edge)
                 queue.append(reached)
-        if len(links) > limit:
+        if len(links) > limit or (first and found.violations):
             found.complete = False
             break
     found.seconds = perf_counter() - started

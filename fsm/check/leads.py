@@ -53,7 +53,7 @@ def waits(model: Model) -> Iterator[Wait]:
         yield _declared(model, body)
     if flow.kind != "turn":
         return
-    for wait in (*_settles(model), *_dead_floor(model), *_overdue(model)):
+    for wait in (*_settles(model), *_dead_floor(model), *_overdue(model), *_kept(model)):
         if wait.property not in flow.properties.waived and not missing(flow, wait.property):
             yield wait
 
@@ -107,6 +107,20 @@ def _overdue(model: Model) -> Iterator[Wait]:
         lambda node: bool(node & bit),
         lambda state, actions: "drop_turn" in actions,
         None,
+    )
+
+
+def _kept(model: Model) -> Iterator[Wait]:
+    """A turn that waits for tool calls to finish does not wait longer than it is told."""
+    if not {"turn_kept", "finish_limit"} <= {*model.flow.triggers, *model.flow.timers}:
+        return
+    bit, waits_in = model.bits.ghosts["turn_waiting"], _holds(model, "tool_running")
+    yield Wait(
+        "every_turn_is_accounted_for",
+        "the floor is free for the turn that waits",
+        lambda node: bool(node & bit) and waits_in(node),
+        lambda state, actions: "lift_holds" in actions or state == "listening",
+        "finish_limit",
     )
 
 

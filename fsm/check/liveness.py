@@ -101,9 +101,9 @@ class Quiet:
 
     def _expand(self, spot: _Spot, given: int, trail: tuple[_Spot, ...]) -> Run:
         fired = self._fired(spot, given)
-        moves = [after for _, after in fired if after[1] != spot or after[3]]
+        moves = [after for after in fired if after[1] != spot or after[3] or self._hits(after)]
         if not moves:
-            return self._stay(spot[0], fired)
+            return Run(False, float("inf"), (), f"no timer leaves {spot[0]}")
         timer = min((after[0] for after in moves), key=self.flow.timers.__getitem__)
         moves += [
             self._after(spot, trigger, answer, over=name)
@@ -114,29 +114,21 @@ class Quiet:
         runs = [self._join(timer, after, given, trail) for after in moves]
         return max(runs, key=lambda run: (not run.reached, run.seconds))
 
-    def _fired(self, spot: _Spot, given: int) -> list[tuple[str, _Next]]:
+    def _hits(self, after: _Next) -> bool:
+        return self.goal(after[1][0], after[2])
+
+    def _fired(self, spot: _Spot, given: int) -> list[_Next]:
         """The timers that can fire; one whose guard refuses it is armed anew and says nothing."""
         timers = self.flow.states[spot[0]].after
         return [
-            (timer, self._after(spot, timer, answer))
+            self._after(spot, timer, answer)
             for timer in timers
             if (answer := self._take(spot, timer, given))
         ]
 
-    def _stay(self, state: str, fired: list[tuple[str, _Next]]) -> Run:
-        """No timer changes anything; one may still do what was to be done."""
-        hits = [timer for timer, after in fired if self.goal(state, after[2])]
-        if hits:
-            timer = min(hits, key=self.flow.timers.__getitem__)
-            return Run(True, self.flow.timers[timer], (timer,))
-        return Run(False, float("inf"), (), f"no timer leaves {state}")
-
     def _join(self, timer: str, after: _Next, given: int, trail: tuple[_Spot, ...]) -> Run:
-        name, spot, actions, _ = after
-        if self.goal(spot[0], actions):
-            run = Run(True, 0.0, ())
-        else:
-            run = self._run(spot, given, trail)
+        name, spot = after[:2]
+        run = Run(True, 0.0, ()) if self._hits(after) else self._run(spot, given, trail)
         here = name if not run.reached else timer
         timers = (here, *run.timers)
         return attrs.evolve(run, seconds=run.seconds + self.flow.timers[timer], timers=timers)

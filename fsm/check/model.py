@@ -213,14 +213,14 @@ class Model:
     def edges(self, state: str, trigger: str, node: int) -> tuple[Edge, ...]:
         """What a trigger can do in a configuration, whatever the host answers."""
         found: dict[tuple[int, int, tuple[Alarm, ...]], Edge] = {}
-        for arrives, accepted in self._arrivals(trigger, node):
+        for arrives, accepted in self.arrivals(trigger, node):
             for move in self._moves(state, trigger, arrives, accepted, node):
                 edge = self._edge(move, node)
                 if edge[0] != -1 or edge[1] or edge[2]:
                     found.setdefault(edge[:3], edge)
         return tuple(found.values())
 
-    def _arrivals(self, trigger: str, node: int) -> Iterator[tuple[Arrival, bool]]:
+    def arrivals(self, trigger: str, node: int) -> Iterator[tuple[Arrival, bool]]:
         """How the trigger can arrive, and whether its fence lets it pass.
 
         A machine compares the event's token with the last one that began; it keeps that token
@@ -291,6 +291,20 @@ class Model:
             if move.given & before == wanted & given and move.given & after == then & given
         )
         return keep, set_, alarms, move
+
+    def answer(self, state: str, trigger: str, accepted: bool, facts: int) -> Taken | None:
+        """What a machine answers in a state with these facts."""
+        return self._answer(self.program.rows[state].get(trigger, ()) if accepted else (), facts)
+
+    def after(self, move: Move, node: int) -> int:
+        """The configuration that a move leads to."""
+        keep, set_, _alarms, _move = self._edge(move, node)
+        return node & keep | set_
+
+    def effect_of(self, action: str) -> int:
+        """The ghosts that an action can change."""
+        clears, sets = self.world.actions.get(action, ((), ()))
+        return self._ghosts(clears) | self._ghosts(sets)
 
     def _commit(self, move: Move, taken: Taken) -> tuple[int, int]:
         """What taking a row does to the state, the facts that matter and the current scopes."""

@@ -11,7 +11,7 @@ import attrs
 from ..flow import Flow
 from .model import World
 
-__all__ = ["PROPERTIES", "TRUE_FACTS", "Builtin", "missing", "turn_world"]
+__all__ = ["HARMLESS", "PROPERTIES", "TRUE_FACTS", "Builtin", "missing", "turn_world"]
 
 _STEP = (
     "start_playout",
@@ -32,6 +32,7 @@ _WORLD = World(
         "tools_running",
         "result_uncommitted",
         "turn_open",
+        "turn_waiting",  # a committed turn was refused and waits
         "reply_due",  # the results of the turn's calls are there, the step that uses them is not
         "heard",  # audio is being heard now
         "cut",  # this step was interrupted: nothing of it is heard any more
@@ -64,7 +65,12 @@ _WORLD = World(
         "tools_released": (("tools_running", "unreleased", "reply_due"), (), ()),
         "tool_ended": ((), ("result_uncommitted",), ()),
         "results_committed": (("result_uncommitted",), (), ()),
-        "turn_committed": (("tools_running", "reply_due", "answered"), ("turn_open",), ()),
+        "turn_committed": (
+            ("tools_running", "reply_due", "turn_waiting", "answered"),
+            ("turn_open",),
+            (),
+        ),
+        "turn_kept": ((), ("turn_waiting",), ()),
         "turn_replied": (("turn_open",), (), ()),
         "turn_dropped": (("turn_open",), (), ()),
     },
@@ -84,8 +90,11 @@ _WORLD = World(
     belongs=dict.fromkeys(_STEP, "step"),
     begun={"step": "step_running"},
 )
-TRUE_FACTS = _WORLD.ghosts[:8]
+TRUE_FACTS = _WORLD.ghosts[:9]
 """Names that mean the same as a flow's fact and as a ghost."""
+
+HARMLESS = ("release_output",)
+"""Actions that do nothing where there is nothing for them to do."""
 
 
 @attrs.frozen

@@ -166,8 +166,18 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
     timed = {name for name, state in make.flow.states.items() if state.after}
     yield make.move(
         "what says nothing about the state starts its timers anew: it may be held for ever",
-        lambda m: m.source == m.dest and m.dest in timed and _entered(m) and not _may_reenter(m),
+        lambda m: _again(m) and m.dest in timed and m.trigger != "turn_kept",
     )
+    yield make.move(
+        "turn_kept: another turn that waits starts the timers anew: it may be held for ever",
+        lambda m: _again(m) and m.dest in timed and m.trigger == "turn_kept",
+        before=["~turn_waiting"],
+    )
+
+
+def _again(move: Move) -> bool:
+    """A state is entered again by what neither begins nor ends what it stands for."""
+    return move.source == move.dest and _entered(move) and not _may_reenter(move)
 
 
 def _may_reenter(move: Move) -> bool:
@@ -188,6 +198,11 @@ def label_is_true(make: Maker) -> Iterator[Rule]:
     for state in ("listening", "tool_running"):
         yield make.held(state, "while a step holds the floor", ["~step_running"])
         yield make.held(state, "while the output stands still", ["~paused"])
+    yield make.move(
+        "the output stands still though nothing of it waits to go on",
+        lambda m: (m.source, m.dest) == ("paused", "thinking"),
+        ["~paused"],
+    )
     yield make.move(
         "a step begins while the output stands still",
         lambda m: m.trigger == "step_started",
@@ -230,6 +245,12 @@ def _after_a_step(make: Maker) -> Iterator[Rule]:
         "thinking is entered though no step is about to begin",
         lambda m: (m.source, m.dest) == ("listening", "thinking") and not asks & {*m.actions},
         unless=["~step_running"],
+    )
+    yield make.move(
+        "thinking is entered for no step though a tool call of the turn runs on",
+        lambda m: (m.source, m.dest) == ("tool_running", "thinking"),
+        ["~tools_running"],
+        ["~step_running"],
     )
     yield make.move(
         "tool_running is left though a tool call of the turn runs on",

@@ -113,9 +113,12 @@ def _turns(make: Maker) -> Iterator[Rule]:
         lambda m: (m.source, m.trigger, m.taken) == ("listening", "turn_committed", None),
     )
     for fact in make.given("interruptible"):
-        yield make.refused("turn_committed", "though the speech may be interrupted", [fact])
+        broken = "though the speech that holds the floor may be interrupted"
+        yield make.refused("turn_committed", broken, ["~step_running", fact])
     yield make.refused(
-        "turn_committed", "though no step holds the floor", unless=["~step_running"]
+        "turn_committed",
+        "though neither a step nor a tool call stands against it",
+        unless=["~step_running", *make.given("tools_held")],
     )
     yield make.chosen("drop_turn", "though no turn is open", unless=["~turn_open"])
 

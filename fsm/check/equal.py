@@ -1,0 +1,118 @@
+"""Whether two flows cannot be told apart, although one of them was changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..flow import Flow
+from ..machine import Program, Taken
+from .explore import Exploration, explore
+from .model import Bits, Model, Move, subsets
+from .turn import HARMLESS, turn_world
+
+__all__ = ["Twin"]
+
+
+class Twin:
+    """A flow with all its reachable configurations, to hold changed ones against.
+
+    If a changed flow answers as this one does in each of them, it reaches the same ones: the two
+    then behave alike for ever.
+    """
+
+    def __init__(self, flow: Flow, limit: int) -> None:
+        self.flow = flow
+        self.model = _whole(flow)
+        self.found: Exploration = explore(self.model, limit)
+
+    def why_equal(self, other: Flow) -> str | None:
+        """Why the other flow behaves alike, or None if it does not."""
+        if other.initial != self.flow.initial or not self.found.complete:
+            return None
+        theirs = _whole(other)
+        reasons = set()
+        for state, trigger in self._differ(other):
+            for node in self._nodes(theirs, state, trigger):
+                reason = self._alike(theirs, state, trigger, node)
+                if reason is None:
+                    return None
+                reasons.add(reason)
+        order = ["an action has nothing to do there", "only the verdict of an observation differs"]
+        return next((r for r in order if r in reasons), "no reachable configuration differs")
+
+    def _differ(self, other: Flow) -> Iterator[tuple[str, str]]:
+        """The pairs of state and trigger that the change can matter for."""
+        shared = (
+            (self.flow.triggers, other.triggers),
+            (self.flow.facts, other.facts),
+            (self.flow.scopes, other.scopes),
+        )
+        everywhere = any(ours != theirs for ours, theirs in shared)
+        for name, state in self.flow.states.items():
+            changed = other.states[name]
+            for trigger in (*self.flow.triggers, *self.flow.timers):
+                ours = (state.on.get(trigger), state.after.get(trigger), trigger in state.refuses)
+                theirs = (
+                    changed.on.get(trigger),
+                    changed.after.get(trigger),
+                    trigger in changed.refuses,
+                )
+                armed = trigger in self.flow.triggers or trigger in {*state.after, *changed.after}
+                if armed and (everywhere or ours != theirs):
+                    yield name, trigger
+
+    def _nodes(self, theirs: Model, state: str, trigger: str) -> Iterator[int]:
+        """Reachable configurations of the state, one for each way to decide."""
+        reads = self.model.reads(state, trigger) | theirs.reads(state, trigger)
+        reads |= ~(-1 << self.model.bits.shift) ^ (1 << len(self.model.bits.facts)) - 1
+        seen: set[int] = set()
+        for node in self.found.links:
+            if self.model.state(node) == state and node & reads not in seen:
+                seen.add(node & reads)
+                yield node
+
+    def _alike(self, theirs: Model, state: str, trigger: str, node: int) -> str | None:
+        ours = list(self.model.arrivals(trigger, node))
+        others = list(theirs.arrivals(trigger, node))
+        if [arrives for arrives, _ in ours] != [arrives for arrives, _ in others]:
+            return None
+        reason = ""
+        for (arrives, accepted), (_, passes) in zip(ours, others, strict=True):
+            for given in subsets(self.model.bits.given):
+                a = self.model.answer(state, trigger, accepted, node | given)
+                b = theirs.answer(state, trigger, passes, node | given)
+                if a is b is None:
+                    continue
+                moves = Move(state, trigger, arrives, a), Move(state, trigger, arrives, b)
+                if self.model.after(moves[0], node) != theirs.after(moves[1], node):
+                    return None
+                found = self._same(trigger, a, b, node)
+                if found is None:
+                    return None
+                reason = reason or found
+        return reason
+
+    def _same(self, trigger: str, a: Taken | None, b: Taken | None, node: int) -> str | None:
+        """How two answers are the same, or None; they lead to the same configuration."""
+        request = trigger in self.flow.triggers and self.flow.triggers[trigger].kind == "request"
+        if request and (a is None) != (b is None):
+            return None
+        if (a is not None and a.entered) != (b is not None and b.entered):
+            return None
+        ours, theirs = (t.actions if t is not None else () for t in (a, b))
+        if ours != theirs:
+            idle = {name for name in HARMLESS if not node & self.model.effect_of(name)}
+            left = [[x for x in actions if x not in idle] for actions in (ours, theirs)]
+            return "an action has nothing to do there" if left[0] == left[1] else None
+        if (a is None) != (b is None):
+            return "only the verdict of an observation differs"
+        return ""
+
+
+def _whole(flow: Flow) -> Model:
+    """The model of a flow that follows every fact, read or not."""
+    program, world = Program(flow), turn_world(flow)
+    bits = Bits(program, world)
+    model = Model(program, world, bits, ())
+    model.relevant = (1 << len(bits.facts)) - 1 & ~bits.given
+    return model
