@@ -87,7 +87,9 @@ class TurnGovernor:
     def floor_taken(self, activity: GovernedActivity, handle: SpeechHandle) -> None:
         step = self.floor.take(activity, handle)
         self._last_barge_in = None
+        self.label.muted = handle.interrupted  # such a step begins for nobody
         self.post("step_started", step.id)
+        self.label.muted = False
         if handle.interrupted:
             self.post("step_interrupted", step.id)
         self._count_tools()

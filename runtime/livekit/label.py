@@ -21,8 +21,9 @@ LABELS = {
 """State to label; states of a user's own are published as ``thinking``."""
 
 GAP = 0.02
-"""Seconds of silence inside a step before the label leaves ``speaking``. Playout ends some loop
-turns before LiveKit gives the floor back; without the gap the label would flicker each time."""
+"""Seconds of silence inside a step, or after an interruption, before the label says so. Playout
+ends some loop turns before LiveKit gives the floor back, and an interrupted step some loop turns
+before the next one takes it; without the gap the label would flicker each time."""
 
 
 class Label:
@@ -31,19 +32,25 @@ class Label:
     def __init__(self, session: TurnSession[Any]) -> None:
         self._session = session
         self._timer: asyncio.TimerHandle | None = None
+        self._settling = False  # an interruption that has not been shown yet
+        self.muted = False
 
     def project(self, otel_context: Any = None, start_time: float | None = None) -> None:
         """Publish the label of the state that is held."""
-        label = LABELS.get(self._session.turn.state, "thinking")
-        if self._in_gap and self._session.agent_state == "speaking":
+        if self.muted:
+            return
+        state = self._session.turn.state
+        self._settling = state == "interrupted" or (self._settling and state == "listening")
+        if self._settling or (self._in_gap and self._session.agent_state == "speaking"):
             if self._timer is None:
                 loop = asyncio.get_running_loop()
                 self._timer = loop.call_later(GAP, self._gap_over)
             return
-        self._publish(label, otel_context, start_time)
+        self._publish(LABELS.get(state, "thinking"), otel_context, start_time)
 
     def close(self) -> None:
-        """Publish nothing more."""
+        """Publish nothing that has waited."""
+        self._settling = False
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -55,7 +62,6 @@ class Label:
         return turn.state == "thinking" and turn.holds("playout_started") and not busy
 
     def _gap_over(self) -> None:
-        self._timer = None
         self._publish(LABELS.get(self._session.turn.state, "thinking"), None, None)
 
     def _publish(self, label: str, otel_context: Any, start_time: float | None) -> None:
