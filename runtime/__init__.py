@@ -4,8 +4,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .journal import Entry, Journal, JournalError, JsonlSink, Note, read_journal, replay
-    from .pump import Event, EventPump
+    from .event import Event
+    from .journal import (
+        Entry,
+        Journal,
+        JournalError,
+        JsonlSink,
+        Note,
+        read_journal,
+        replay,
+        write_journal,
+    )
+    from .pump import EventPump
     from .turn import TurnRuntime
 
 __all__ = [
@@ -19,10 +29,11 @@ __all__ = [
     "TurnRuntime",
     "read_journal",
     "replay",
+    "write_journal",
 ]
 
-_HOMES = dict.fromkeys(__all__, "journal") | dict.fromkeys(("Event", "EventPump"), "pump")
-_HOMES["TurnRuntime"] = "turn"
+_HOMES = dict.fromkeys(__all__, "journal")
+_HOMES |= {"Event": "event", "EventPump": "pump", "TurnRuntime": "turn"}
 
 
 def __getattr__(name: str) -> Any:

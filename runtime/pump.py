@@ -12,90 +12,58 @@ import asyncio
 import concurrent.futures
 import inspect
 import logging
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar, copy_context
 from typing import Any
 
-import attrs
+from fsm import Machine, Refused, TurnfsmError, UnknownTrigger, Verdict
 
-from fsm import Machine, Refused, Taken, UnknownTrigger, Verdict
+from .event import Event
+from .journal import Journal, Raw
+from .observers import Observer, Observers
+from .tasks import OwnedTasks
+from .timers import Plan, StateTimers, plan_of
 
-from .journal import Journal
-
-__all__ = ["Effect", "Event", "EventPump", "Observer"]
+__all__ = ["Event", "EventPump", "Observer"]
 
 logger = logging.getLogger("turnfsm")
 
-
-@attrs.frozen
-class Event:
-    """What an effect is told about the transition that chose it.
-
-    Attributes:
-        seq: The entry's number in the journal.
-        of: The step, turn or call that the trigger belongs to.
-        data: What the caller said about it.
-    """
-
-    seq: int
-    trigger: str
-    of: Any
-    verdict: Taken
-    data: Mapping[str, Any]
+# The pump and the entry whose asynchronous effect the running task is.
+_CAUSE: ContextVar[tuple[EventPump, int] | None] = ContextVar("turnfsm_cause", default=None)
 
 
-Effect = Callable[[Event], Any]
-"""Carries out an action. What it returns is run as a task, if it can be awaited."""
-
-Observer = Callable[[int, Verdict], None]
-"""Is told the entry's number and its verdict, before the effects run."""
-
-_EPSILON = 1e-6  # seconds: a loop may wake a timer this much early
-
-
-class EventPump:
+class EventPump(StateTimers):
     """Drives one machine: triggers in, effects out, timers and tasks owned.
 
     Args:
         machine: The machine; nobody else may step it.
-        effects: Action to what carries it out.
-        given: Given fact to what answers for it, asked at the moment of a decision.
-        timers: Timer to its seconds.
+        host: Has a method for every action, which takes an `Event`, and one for every given fact,
+            asked at the moment of a decision. What an action's method returns is run as a task,
+            if it can be awaited.
         journal: Where every verdict is kept.
-        loop: The loop of the timers and tasks; by default the one that runs at the first need.
+        plan: The timers of each state; by default the flow's.
     """
 
     __slots__ = (
-        "_cause", "_closed", "_deadlines", "_effects", "_given", "_handle", "_loop", "_observers",
-        "_queue", "_running", "_start", "_tasks", "_timers", "journal", "machine",
+        "_barred", "_cause", "_host", "_observers", "_queue", "_running", "_start", "_tasks",
+        "_watched", "journal",
     )  # fmt: skip
 
     def __init__(
-        self,
-        machine: Machine,
-        *,
-        effects: Mapping[str, Effect],
-        given: Mapping[str, Callable[[], bool]],
-        timers: Mapping[str, float],
-        journal: Journal,
-        loop: asyncio.AbstractEventLoop | None = None,
+        self, machine: Machine, host: object, journal: Journal, plan: Plan | None = None
     ) -> None:
-        self.machine = machine
+        super().__init__(machine, plan_of(machine.program, {}) if plan is None else plan)
         self.journal = journal
-        self._effects = effects
-        self._given = given
-        self._timers = timers
-        self._loop = loop
-        self._start = loop.time() if loop else None
+        self._host = host
+        self._tasks: OwnedTasks | None = None
         self._queue: deque[tuple[str, Event]] | None = None
-        self._observers: tuple[Observer, ...] = ()
-        self._tasks: dict[asyncio.Future[Any], str] | None = None
-        self._deadlines: list[tuple[float, str]] = []
-        self._handle: asyncio.TimerHandle | None = None
+        self._observers: Observers | None = None
+        self._watched = False  # there are, or were, tasks, observers or effects left behind
         self._running = False
-        self._closed = False
+        self._barred: str | None = None  # "closed", or "asking" while the host answers
         self._cause: int | None = None
+        self._start = self.clock()
 
     # -- triggers
 
@@ -109,165 +77,228 @@ class EventPump:
         Raises:
             UnknownTrigger: The flow declares it nowhere.
         """
+        if self._barred is not None:
+            return self._refuse(trigger)
         machine = self.machine
-        if self._closed:
-            return self._refuse_closed(trigger)
-        asked = machine.asks(trigger)
-        if asked:
-            self._ask_host(asked)
+        if trigger in machine.configuration.asks:
+            self._ask_host(trigger)
+            if self._barred is not None:
+                return self._refuse(trigger)
         verdict = machine.step(trigger, of)
-        now = self._now()
-        seq = self.journal.append(now, trigger, of, machine.facts, verdict, self._cause, data)
-        if verdict.__class__ is Taken:
-            self._commit(verdict, seq, of, data)  # type: ignore[arg-type]
-        for observer in self._observers:
-            observer(seq, verdict)
-        if self._queue and not self._running:
-            self._run_effects()
+        now = self.clock()
+        cause = self._follow(verdict) if self._watched else self._cause
+        if verdict.entered:
+            # _enter in place: a call would cost as much as the step
+            self._entered = now
+            self._deadlines = None
+            timers = self._plan.get(verdict.dest)
+            if timers is not None and now + timers[0] < self._wakes:
+                self._wake_at(now + timers[0])
+        # Committed. From here on foreign code may run, and post.
+        journal = self.journal
+        seq = journal.seq = journal.seq + 1
+        raw = (
+            seq, now - self._start, trigger, of, machine.configuration, machine.tokens, verdict,
+            cause, data,
+        )  # fmt: skip
+        journal.append(raw)
+        if self._running or self._watched:
+            self._queue_and_tell(raw, verdict)
+        elif verdict.actions:
+            self._run(raw, verdict.actions)
         return verdict
 
     def ask(self, trigger: str, of: Any = None) -> Verdict:
         """What `post` would answer now, without moving and without a journal entry."""
-        if self._closed:
-            return self._refuse_closed(trigger)
-        if asked := self.machine.asks(trigger):
-            self._ask_host(asked)
+        if self._barred is not None:
+            return self._refuse(trigger)
+        if trigger in self.machine.configuration.asks:
+            self._ask_host(trigger)
         return self.machine.ask(trigger, of)
 
     def post_threadsafe(
         self, trigger: str, of: Any = None, data: Mapping[str, Any] | None = None
     ) -> concurrent.futures.Future[Verdict]:
-        """Post from another thread; the future holds the verdict."""
+        """Post from another thread; the future holds the verdict.
+
+        It cannot be cancelled: what has happened is decided, whatever becomes of the caller.
+
+        Raises:
+            TurnfsmError: There is no loop yet.
+        """
+        if self._loop is None:
+            message = "the runtime has no loop yet; start() it before other threads post"
+            raise TurnfsmError(message)
         answer: concurrent.futures.Future[Verdict] = concurrent.futures.Future()
+        answer.set_running_or_notify_cancel()
 
         def deliver() -> None:
             try:
                 answer.set_result(self.post(trigger, of, data))
-            except BaseException as exc:
+            except Exception as exc:
                 answer.set_exception(exc)
 
-        self._bind().call_soon_threadsafe(deliver)
+        try:
+            self._loop.call_soon_threadsafe(deliver)
+        except RuntimeError:  # the loop is closed, so nothing else will ever run there
+            answer.set_result(self._refusal(trigger))
         return answer
 
     def note(self, kind: str, **data: Any) -> None:
         """Keep something in the journal that is no trigger."""
-        if not self._closed:
-            self.journal.note(self._now(), kind, data)
+        if self._barred != "closed":
+            self.journal.note(self.now, kind, data)
 
     def observe(self, observer: Observer) -> Callable[[], None]:
-        """Tell an observer of every verdict; gives what ends it."""
-        self._observers = (*self._observers, observer)
+        """Tell an observer of every verdict, in their order; gives what ends it.
 
-        def end() -> None:
-            self._observers = tuple(o for o in self._observers if o is not observer)
-
-        return end
+        One that raises is logged and stays.
+        """
+        if self._observers is None:
+            self._observers = Observers()
+            self._watched = True
+        return self._observers.add(observer)
 
     @property
     def now(self) -> float:
-        """Seconds since the pump's first need of a clock: the journal's ``t``."""
-        return self._now()
+        """Seconds since the pump was made: the journal's ``t``."""
+        return self.clock() - self._start
 
     # -- life
 
     @property
     def closed(self) -> bool:
         """Nothing is taken any more."""
-        return self._closed
-
-    def close(self) -> None:
-        """Refuse all that comes, stop the timers, cancel the tasks."""
-        if self._closed:
-            return
-        self._closed = True
-        self._deadlines = []
-        if self._handle is not None:
-            self._handle.cancel()
-            self._handle = None
-        for task in self._tasks or ():
-            task.cancel()
-        self.journal.close()
-
-    async def aclose(self) -> None:
-        """Close, and wait for the cancelled tasks to end."""
-        self.close()
-        current = asyncio.current_task()
-        pending = [task for task in self._tasks or () if task is not current]
-        if pending:
-            await asyncio.wait(pending)
+        return self._barred == "closed"
 
     def start(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
-        """Bind to the running loop and arm the timers of the initial state."""
-        self._loop = loop or asyncio.get_running_loop()
-        self._arm()
-
-    # -- inside
-
-    def _bind(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            self._loop = asyncio.get_running_loop()
-        return self._loop
-
-    def _now(self) -> float:
-        now = self._loop.time() if self._loop is not None else time.monotonic()
-        if self._start is None:
-            self._start = now
-        return now - self._start
-
-    def _refuse_closed(self, trigger: str) -> Refused:
-        machine = self.machine
-        if trigger not in machine.program.known:
-            raise UnknownTrigger(trigger, machine.program.flow.name, machine.program.known)
-        why = "the runtime is closed; make a new one for a new session"
-        return Refused(trigger, machine.state, "closed", why)
-
-    def _ask_host(self, bits: int) -> None:
-        machine = self.machine
-        for name in machine.program.names(bits):
-            bit = machine.program.bits[name]
-            if self._given[name]():
-                machine.facts |= bit
-            else:
-                machine.facts &= ~bit
-
-    def _commit(self, taken: Taken, seq: int, of: Any, data: Mapping[str, Any] | None) -> None:
-        if self._tasks:
-            self._cancel_owned(taken)
-        if taken.entered:
+        """Bind to a loop, by default the running one, and arm the timers of the held state."""
+        self._bind(loop or asyncio.get_running_loop())
+        if not self.closed:
             self._arm()
-        if taken.actions:
-            event = Event(seq, taken.trigger, of, taken, data or {})
-            queue = self._queue
-            if queue is None:
-                queue = self._queue = deque()
-            for action in taken.actions:
-                queue.append((action, event))
 
-    def _run_effects(self) -> None:
-        queue = self._queue
+    def close(self) -> None:
+        """Refuse all that comes, drop the effects that wait, stop the timers, cancel the tasks."""
+        if self.closed:
+            return
+        self._barred = "closed"
+        self._stop_waking()
+        if self._queue:
+            self._queue.clear()
+        if self._tasks is not None:
+            self._tasks.end_all()
+        self.journal.close()
+
+    async def aclose(self, patience: float = 5.0) -> None:
+        """Close, and wait for the cancelled tasks to end, at most `patience` seconds."""
+        self.close()
+        if self._tasks is not None:
+            await self._tasks.wait(patience)
+
+    def fire(self, timer: str) -> None:
+        """Post a timer. Its cause is time, whatever task's context it was armed in."""
+        _CAUSE.set(None)
+        self.post(timer)
+
+    def _bind(self, loop: asyncio.AbstractEventLoop) -> float:
+        moved = super()._bind(loop)
+        self._start += moved
+        return moved
+
+    # -- what is refused without the machine
+
+    def _refuse(self, trigger: str) -> Refused:
+        if self._barred == "asking":
+            raise TurnfsmError(
+                f"a given fact's method posted or asked {trigger!r}; it may only answer, "
+                "because the machine is deciding"
+            )
+        return self._refusal(trigger)
+
+    def _refusal(self, trigger: str) -> Refused:
+        program = self.machine.program
+        if trigger not in program.known:
+            raise UnknownTrigger(trigger, program.flow.name, program.known)
+        why = "the runtime is closed; make a new one for a new session"
+        return Refused(trigger, self.machine.state, "closed", why)
+
+    def _ask_host(self, trigger: str) -> None:
+        """Ask for the given facts that decide on this trigger. One that raises keeps its value."""
+        answers: dict[str, bool] = {}
+        failed: list[tuple[str, Exception]] = []
+        self._barred = "asking"
+        for name in self.machine.asks(trigger):
+            try:
+                answers[name] = bool(getattr(self._host, name)())
+            except Exception as exc:
+                failed.append((name, exc))
+        if self._barred == "asking":
+            self._barred = None
+        self.machine.give(answers)
+        for name, error in failed:
+            logger.error("given fact %r raised; it keeps its value", name, exc_info=error)
+            self.note("given_failed", fact=name, error=_said(error))
+
+    # -- effects
+
+    def _run(self, raw: Raw, actions: tuple[str, ...]) -> None:
+        """Carry out what was chosen, then what was chosen meanwhile."""
         self._running = True
+        event = Event(raw)
+        todo = iter(actions)
         try:
-            while queue:
-                action, event = queue.popleft()
-                self._cause = event.seq
+            for action in todo:
                 self._carry_out(action, event)
+            if self._queue:
+                self._drain()
         finally:
             self._running = False
             self._cause = None
+            if rest := [(action, event) for action in todo]:
+                # A KeyboardInterrupt ended the run: the next post goes on with it.
+                self._queue = deque((*rest, *(self._queue or ())))
+                self._watched = True
+
+    def _queue_and_tell(self, raw: Raw, verdict: Verdict) -> None:
+        """The way of a post from an effect, and of one that is observed: effects wait in line."""
+        if verdict.actions:
+            event = Event(raw)
+            if self._queue is None:
+                self._queue = deque()
+            self._queue.extend([(action, event) for action in verdict.actions])
+        outermost, self._running = not self._running, True
+        try:
+            if self._observers is not None:
+                self._observers.tell(raw[0], verdict)
+            if outermost:
+                self._drain()
+        finally:
+            if outermost:
+                self._running = False
+                self._cause = None
+
+    def _drain(self) -> None:
+        while self._queue:
+            self._carry_out(*self._queue.popleft())
 
     def _carry_out(self, action: str, event: Event) -> None:
+        if self._barred is not None:
+            return  # an effect before this one closed the runtime
+        self._cause = event.seq
         try:
-            result = self._effects[action](event)
-        except Exception as exc:
+            result = getattr(self._host, action)(event)
+            if result is not None and inspect.isawaitable(result):
+                self._own(action, event, result)
+        except (Exception, asyncio.CancelledError) as exc:
             self._failed(action, event, exc)
-            return
-        if inspect.isawaitable(result):
-            self._own(action, event, result)
 
     def _failed(self, action: str, event: Event, exc: BaseException) -> None:
         """An effect that raises becomes a note and, if the flow names one, a trigger."""
-        logger.error("action %r raised after %s", action, event.trigger, exc_info=exc)
-        error = f"{type(exc).__name__}: {exc}"
+        if isinstance(exc, asyncio.CancelledError):
+            logger.warning("action %r was cancelled after %s", action, event.trigger)
+        else:
+            logger.error("action %r raised after %s", action, event.trigger, exc_info=exc)
+        error = _said(exc)
         self.note("effect_failed", action=action, error=error, cause=event.seq)
         body = self.machine.program.flow.actions.get(action)
         if body is not None and body.failed is not None:
@@ -276,72 +307,49 @@ class EventPump:
     # -- tasks
 
     def _own(self, action: str, event: Event, awaitable: Any) -> None:
-        task = asyncio.ensure_future(awaitable, loop=self._bind())
-        body = self.machine.program.flow.actions.get(action)
+        loop = self.loop()
+        if self.closed or loop is None:
+            if inspect.iscoroutine(awaitable):
+                awaitable.close()
+            if not self.closed:
+                raise RuntimeError("no loop runs; start() the runtime in one")
+            return
         if self._tasks is None:
-            self._tasks = {}
-        self._tasks[task] = body.owner if body is not None else "session"
-        task.add_done_callback(lambda done: self._ended(action, event, done))
-
-    def _ended(self, action: str, event: Event, task: asyncio.Future[Any]) -> None:
-        if self._tasks is not None:
-            self._tasks.pop(task, None)
-        if task.cancelled():
-            return
-        exc = task.exception()
-        if exc is not None:
-            self._failed(action, event, exc)
-            return
+            self._tasks = OwnedTasks()
+            self._watched = True
         body = self.machine.program.flow.actions.get(action)
-        if body is not None and body.done is not None:
-            self.post(body.done, event.of, {"action": action})
+        owner = body.owner if body is not None else "session"
+        context = copy_context()
+        context.run(_CAUSE.set, (self, event.seq))
+        self._tasks.own(awaitable, owner, loop, context, lambda e: self._ended(action, event, e))
 
-    def _cancel_owned(self, taken: Taken) -> None:
-        """Cancel the tasks of the state and the scopes that this transition ends."""
-        program = self.machine.program
-        over = {*program.begins.get(taken.trigger, ()), *program.ends.get(taken.trigger, ())}
-        if taken.entered:
-            over.add("state")
-        for task, owner in tuple((self._tasks or {}).items()):
-            if owner in over:
-                task.cancel()
-
-    # -- timers
-
-    def _arm(self) -> None:
-        """Start the timers of the state that was entered; those of the one that was left are gone.
-
-        The loop's timer is left where it is if it fires no later than the first deadline: it then
-        moves on. Cancelling and setting it anew at every transition costs eight times as much.
-        """
-        names = self.machine.timers
-        if not names:
-            self._deadlines = []
-            return
-        now = self._bind().time()
-        self._deadlines = sorted((now + self._timers[name], name) for name in names)
-        self._wake_at(self._deadlines[0][0])
-
-    def _wake_at(self, when: float) -> None:
-        if self._handle is not None:
-            if self._handle.when() <= when:
+    def _ended(self, action: str, event: Event, exc: BaseException | None) -> None:
+        """A task has ended while its owner stood: that is a trigger, if the flow names one."""
+        before, self._cause = self._cause, event.seq
+        try:
+            if exc is not None:
+                self._failed(action, event, exc)
                 return
-            self._handle.cancel()
-        self._handle = self._bind().call_at(when, self._wake)
+            body = self.machine.program.flow.actions.get(action)
+            if body is not None and body.done is not None:
+                self.post(body.done, event.of, {"action": action})
+        finally:
+            self._cause = before
 
-    def _wake(self) -> None:
-        self._handle = None
-        now = self._bind().time()
-        while self._deadlines and self._deadlines[0][0] <= now + _EPSILON:
-            due = self._deadlines.pop(0)
-            held = self._deadlines
-            verdict = self.post(due[1])
-            if self._closed:
-                return
-            if self._deadlines is held and not (verdict and verdict.entered):
-                # The state is still held: the timer starts anew, so that it fires once the fact
-                # that held it back has changed.
-                held.append((now + self._timers[due[1]], due[1]))
-                held.sort()
-        if self._deadlines:
-            self._wake_at(self._deadlines[0][0])
+    def _follow(self, verdict: Verdict) -> int | None:
+        """End the tasks of what this verdict ends; gives the cause, also where an observer or a
+        task has posted."""
+        cause = self._cause
+        if self._observers is not None and self._observers.telling is not None:
+            cause = self._observers.telling
+        if cause is None and (posting := _CAUSE.get()) is not None and posting[0] is self:
+            cause = posting[1]
+        if self._tasks and verdict:
+            begins, ends = self.machine.program.begins, self.machine.program.ends
+            over = {*begins.get(verdict.trigger, ()), *ends.get(verdict.trigger, ())}
+            self._tasks.end(over | {"state"} if verdict.entered else over)
+        return cause
+
+
+def _said(exc: BaseException) -> str:
+    return f"{type(exc).__name__}: {exc}"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
 
 from fsm import Flow, HostError, Machine, Program, TurnfsmError, UnknownName, Verdict, load_flow
 
 from .journal import Journal, Sink
-from .pump import Effect, EventPump, Observer
+from .pump import EventPump, Observer
+from .timers import plan_of
 
 __all__ = ["TurnRuntime"]
 
@@ -31,7 +34,7 @@ class TurnRuntime:
         UnknownName: ``timers`` names one that the flow does not have.
     """
 
-    __slots__ = ("_pump", "flow", "machine")
+    __slots__ = ("_fences", "_pump", "machine")
 
     def __init__(
         self,
@@ -42,17 +45,17 @@ class TurnRuntime:
         sinks: Iterable[Sink] = (),
         maxlen: int = 4096,
     ) -> None:
-        loaded = load_flow(flow) if isinstance(flow, str | Path) else flow
-        self.machine = Machine(loaded)
+        self.machine = Machine(load_flow(flow) if isinstance(flow, str | Path) else flow)
         program = self.machine.program
-        self.flow = program.flow
-        self._pump = EventPump(
-            self.machine,
-            effects=_effects(self.flow, host),
-            given=_given(self.flow, host),
-            timers=_timers(self.flow, timers or {}),
-            journal=Journal(program, maxlen, sinks),
-        )
+        self._fences = program.fences
+        _check_host(program, host)
+        plan = plan_of(program, _checked(program.flow, timers) if timers else {})
+        self._pump = EventPump(self.machine, host, Journal(program, maxlen, sinks), plan)
+
+    @property
+    def flow(self) -> Flow:
+        """The flow that is followed."""
+        return self.machine.program.flow
 
     @property
     def state(self) -> str:
@@ -94,18 +97,18 @@ class TurnRuntime:
             UnknownTrigger: The flow declares it nowhere.
             TurnfsmError: The flow fences the trigger and ``of`` is missing.
         """
-        if of is None and trigger in self.machine.program.fences:
-            scope = self.machine.program.fences[trigger]
-            message = f"trigger {trigger!r} belongs to a {scope}; say which: post({trigger!r}, id)"
-            raise TurnfsmError(message)
+        if of is None and trigger in self._fences:
+            raise self._unfenced(trigger)
         return self._pump.post(trigger, of, data or None)
 
     def ask(self, trigger: str, of: Any = None) -> Verdict:
         """What `post` would answer now, without moving."""
         return self._pump.ask(trigger, of)
 
-    def post_threadsafe(self, trigger: str, of: Any = None, /, **data: Any) -> Any:
+    def post_threadsafe(self, trigger: str, of: Any = None, /, **data: Any) -> Future[Verdict]:
         """Post from another thread; a future of the verdict. The runtime must be started."""
+        if of is None and trigger in self._fences:
+            raise self._unfenced(trigger)
         return self._pump.post_threadsafe(trigger, of, data or None)
 
     def note(self, kind: str, **data: Any) -> None:
@@ -124,34 +127,46 @@ class TurnRuntime:
         """Refuse all that comes, stop the timers, cancel the tasks."""
         self._pump.close()
 
-    async def aclose(self) -> None:
-        """Close, and wait for the cancelled tasks to end."""
-        await self._pump.aclose()
+    async def aclose(self, patience: float = 5.0) -> None:
+        """Close, and wait for the cancelled tasks to end, at most `patience` seconds."""
+        await self._pump.aclose(patience)
+
+    def _unfenced(self, trigger: str) -> TurnfsmError:
+        scope = self._fences[trigger]
+        return TurnfsmError(
+            f"trigger {trigger!r} belongs to a {scope}; say which: post({trigger!r}, id)"
+        )
 
 
-def _effects(flow: Flow, host: object) -> dict[str, Effect]:
-    return _methods(host, flow.actions, "action", flow.name)
+# The classes whose instances are known to fit a program.
+_FITS: WeakKeyDictionary[Program, WeakSet[type]] = WeakKeyDictionary()
 
 
-def _given(flow: Flow, host: object) -> dict[str, Callable[[], bool]]:
-    return _methods(host, flow.given, "given fact", flow.name)
+def _check_host(program: Program, host: object) -> None:
+    fits = _FITS.get(program)
+    if fits is not None and type(host) in fits:
+        return
+    for what, names in (("action", program.flow.actions), ("given fact", program.flow.given)):
+        _require(host, names, what, program.flow.name)
+    if all(
+        callable(getattr(type(host), n, None)) for n in (*program.flow.actions, *program.flow.given)
+    ):
+        _FITS.setdefault(program, WeakSet()).add(type(host))
 
 
-def _methods(host: object, names: Iterable[str], what: str, flow: str) -> dict[str, Any]:
-    found = {name: getattr(host, name, None) for name in names}
-    missing = [name for name, method in found.items() if not callable(method)]
+def _require(host: object, names: Iterable[str], what: str, flow: str) -> None:
+    missing = [name for name in names if not callable(getattr(host, name, None))]
     if missing:
         who = type(host).__name__
         methods = ", ".join(repr(name) for name in missing)
         remedy = f"add a method for it to {who}, or take it out of the flow"
         raise HostError(f"flow {flow!r} needs the {what} {methods}, which {who} has not; {remedy}")
-    return found
 
 
-def _timers(flow: Flow, override: Mapping[str, float]) -> dict[str, float]:
+def _checked(flow: Flow, override: Mapping[str, float]) -> Mapping[str, float]:
     for name, seconds in override.items():
         if name not in flow.timers:
             raise UnknownName("timer", name, flow.name, flow.timers)
         if not 0 < seconds < 86_400:
             raise TurnfsmError(f"timer {name!r} takes {seconds!r} s; give 0 < seconds < 86400")
-    return {**flow.timers, **override}
+    return override

@@ -1,0 +1,231 @@
+"""A flow, compiled: what all machines of one flow share.
+
+A guard is a conjunction of facts, so it is one mask test: ``facts & mask == want``. A
+`Configuration` (a state with its facts) remembers each answer that it has given: the table of
+the whole automaton, filled as a conversation first comes to a place. A step is then one look-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+from weakref import WeakValueDictionary
+
+from .errors import UnknownName, UnknownTrigger
+from .flow import Flow, Row
+from .verdicts import Refused, Taken, Verdict
+
+__all__ = ["Configuration", "Program", "Rows", "compile_flow"]
+
+# One alternative: guard mask, guard value, facts kept, facts set, the rows of dest, the answer.
+Alternative: TypeAlias = "tuple[int, int, int, int, Rows, Taken]"
+
+# Where a trigger leads, what the machine says, and whether a scope begins or ends with it.
+Answer: TypeAlias = "tuple[Configuration, Verdict, bool]"
+
+MOST_CONFIGURATIONS = 4096
+"""How many a program remembers (about 2 MB) before it starts anew."""
+
+
+class Rows(dict[str, tuple[Alternative, ...]]):
+    """The compiled rows of one state, by trigger.
+
+    Attributes:
+        asks: Trigger to the given facts that its guards read, in the order of declaration.
+        timers: The timers that the state arms, in the order of declaration.
+    """
+
+    __slots__ = ("asks", "configurations", "final", "refuses", "state", "timers")
+
+    def __init__(self, state: str) -> None:
+        super().__init__()
+        self.state = state
+        self.timers: tuple[str, ...] = ()
+        self.refuses: frozenset[str] = frozenset()
+        self.asks: dict[str, tuple[str, ...]] = {}
+        self.final = False
+        self.configurations: dict[int, Configuration] = {}
+
+
+class Configuration(dict[str, Answer]):
+    """A state with its facts, and the answers that it has given. Shared: to be read only."""
+
+    __slots__ = ("asks", "facts", "program", "rows", "state")
+
+    def __init__(self, program: Program, rows: Rows, facts: int) -> None:
+        super().__init__()
+        self.program = program
+        self.rows = rows
+        self.state = rows.state
+        self.asks = rows.asks
+        self.facts = facts
+
+    def __missing__(self, trigger: str) -> Answer:
+        answer = self.program.answer(self.rows, self.facts, trigger) or (
+            self,
+            self.program.refusal(self.rows, trigger, self.facts),
+            False,
+        )
+        self[trigger] = answer
+        return answer
+
+
+class Program:
+    """What all machines of one flow share. Made by `compile_flow`.
+
+    Attributes:
+        flow: The flow it was compiled from.
+        bits: Fact to its bit, in the order of declaration.
+        given_mask: The bits that the host answers for.
+        fences: Fenced trigger to the scope that it belongs to.
+        begins: Trigger to the scopes that it begins.
+        ends: Trigger to the scopes that it ends.
+        rows: State to its compiled rows.
+        start: The configuration that a machine begins in.
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self.bits = {name: 1 << i for i, name in enumerate(flow.facts)}
+        self.given_mask = self.mask(flow.given)
+        self.fences = {t: body.of for t, body in flow.triggers.items() if body.of is not None}
+        self.begins = _scopes_by(flow, "begins")
+        self.ends = _scopes_by(flow, "ends")
+        self.known = frozenset(flow.triggers) | frozenset(flow.timers)
+        self.rows = {name: Rows(name) for name in flow.states}
+        self._count = 0
+        self._updates = {trigger: self._update(trigger) for trigger in self.known}
+        for name in flow.states:
+            self._compile_state(name)
+        self.start = self.configuration(self.rows[flow.initial], 0)
+
+    def mask(self, facts: Iterable[str]) -> int:
+        """The bits of these facts.
+
+        Raises:
+            UnknownName: A fact is not declared.
+        """
+        mask = 0
+        for fact in facts:
+            try:
+                mask |= self.bits[fact]
+            except KeyError:
+                raise UnknownName("fact", fact, self.flow.name, self.bits) from None
+        return mask
+
+    def names(self, facts: int) -> tuple[str, ...]:
+        """The facts that are true, in the order of declaration."""
+        return tuple(name for name, bit in self.bits.items() if facts & bit)
+
+    def configuration(self, rows: Rows, facts: int) -> Configuration:
+        """The configuration of a state with these facts; the same one while it is remembered."""
+        found = rows.configurations.get(facts)
+        if found is None:
+            if self._count >= MOST_CONFIGURATIONS:
+                self._forget()
+            self._count += 1
+            # setdefault: machines of one program may run in several threads
+            made = Configuration(self, rows, facts)
+            found = rows.configurations.setdefault(facts, made)
+        return found
+
+    def _forget(self) -> None:
+        """Start the table anew. Machines keep the configuration that they hold: it is emptied,
+        so that no link leads from it to what was forgotten, and fills again."""
+        for rows in self.rows.values():
+            for configuration in rows.configurations.values():
+                configuration.clear()
+            rows.configurations.clear()
+        self._count = 0
+
+    def answer(self, rows: Rows, facts: int, trigger: str) -> Answer | None:
+        """What the first alternative whose guard holds does; None if there is none."""
+        for mask, want, keep, set_, dest, taken in rows.get(trigger, ()):
+            if facts & mask == want:
+                scoped = trigger in self.begins or trigger in self.ends
+                return self.configuration(dest, facts & keep | set_), taken, scoped
+        return None
+
+    def refusal(self, rows: Rows, trigger: str, facts: int) -> Refused:
+        """Why a trigger that no row took was refused.
+
+        Raises:
+            UnknownTrigger: The flow declares it nowhere.
+        """
+        if trigger not in self.known:
+            raise UnknownTrigger(trigger, self.flow.name, self.known)
+        if trigger in rows:
+            why = "; or ".join(self._blockers(a, facts) for a in rows[trigger])
+            return Refused(trigger, rows.state, "guard", why)
+        if trigger in rows.refuses:
+            return Refused(trigger, rows.state, "refuses", f"{rows.state} refuses it")
+        why = f"{rows.state} does not declare it"
+        return Refused(trigger, rows.state, "undeclared", why)
+
+    def _compile_state(self, name: str) -> None:
+        state, rows = self.flow.states[name], self.rows[name]
+        rows.timers = tuple(state.after)
+        rows.refuses = frozenset(state.refuses)
+        rows.final = state.final
+        table: dict[str, list[Alternative]] = {}
+        for row in self.flow.rows(name):
+            table.setdefault(row.trigger, []).append(self._alternative(row))
+        # A trigger that only changes facts is noted in every state that does not refuse it.
+        for trigger, (keep, set_) in self._updates.items():
+            noted = keep != -1 or set_
+            if noted and trigger not in table and trigger not in state.refuses and not state.final:
+                answer = Taken(trigger, name, name, (), False, None)
+                table[trigger] = [(0, 0, keep, set_, rows, answer)]
+        rows.update({trigger: tuple(alternatives) for trigger, alternatives in table.items()})
+        for trigger, alternatives in table.items():
+            read = 0
+            for alternative in alternatives:
+                read |= alternative[0]
+            if read & self.given_mask:
+                rows.asks[trigger] = self.names(read & self.given_mask)
+
+    def _alternative(self, row: Row) -> Alternative:
+        body = row.transition
+        want = self.mask(body.conditions)
+        keep, set_ = self._updates[row.trigger]
+        entered = body.dest is not None
+        answer = Taken(row.trigger, row.source, row.dest, body.actions, entered, row.id)
+        mask = want | self.mask(body.unless)
+        return (mask, want, keep, set_, self.rows[row.dest], answer)
+
+    def _update(self, trigger: str) -> tuple[int, int]:
+        """What a trigger does to the facts when it is taken: forget, clear, then set."""
+        over = {*self.begins.get(trigger, ()), *self.ends.get(trigger, ())}
+        cleared = set_ = 0
+        for name, fact in self.flow.facts.items():
+            if fact.scope in over or trigger in fact.cleared_by:
+                cleared |= self.bits[name]
+            if trigger in fact.set_by:
+                set_ |= self.bits[name]
+        return ~cleared, set_
+
+    def _blockers(self, alternative: Alternative, facts: int) -> str:
+        mask, want = alternative[0], alternative[1]
+        missing = [f"not {name}" for name in self.names(want & ~facts)]
+        present = list(self.names(mask & ~want & facts))
+        return " and ".join(present + missing)
+
+
+def _scopes_by(flow: Flow, field: str) -> dict[str, tuple[str, ...]]:
+    table: dict[str, list[str]] = {}
+    for name, scope in flow.scopes.items():
+        for trigger in getattr(scope, field):
+            table.setdefault(trigger, []).append(name)
+    return {trigger: tuple(scopes) for trigger, scopes in table.items()}
+
+
+# By identity: a program holds its flow, so no other flow can get that id while it is here.
+_PROGRAMS: WeakValueDictionary[int, Program] = WeakValueDictionary()
+
+
+def compile_flow(flow: Flow) -> Program:
+    """The flow's program; the same one for the same flow, as long as anybody holds it."""
+    program = _PROGRAMS.get(id(flow))
+    if program is None:
+        program = _PROGRAMS[id(flow)] = Program(flow)
+    return program

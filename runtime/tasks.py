@@ -1,0 +1,87 @@
+"""The tasks of asynchronous effects: each owned by the state, the scope or the session."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from contextvars import Context
+from typing import Any
+
+__all__ = ["OwnedTasks"]
+
+logger = logging.getLogger("turnfsm")
+
+Ended = Callable[[BaseException | None], None]
+"""Told how a task ended while its owner stood: with what it raised, or None."""
+
+
+class OwnedTasks:
+    """Cancelled where their owner ends. What a task does after that is no longer heard of."""
+
+    __slots__ = ("_over", "_owners")
+
+    def __init__(self) -> None:
+        self._owners: dict[asyncio.Future[Any], str] = {}
+        self._over: set[asyncio.Future[Any]] = set()
+
+    def __len__(self) -> int:
+        return len(self._owners)
+
+    def own(
+        self,
+        awaitable: Awaitable[Any],
+        owner: str,
+        loop: asyncio.AbstractEventLoop,
+        context: Context,
+        ended: Ended,
+    ) -> None:
+        """Run it as a task that dies with its owner."""
+        task = _task(awaitable, loop, context)
+        self._owners[task] = owner
+        task.add_done_callback(lambda done: self._ended(done, ended))
+
+    def end(self, owners: Collection[str]) -> None:
+        """Cancel the tasks of these owners."""
+        self._cancel([task for task, owner in self._owners.items() if owner in owners])
+
+    def end_all(self) -> None:
+        """Cancel every task."""
+        self._cancel(list(self._owners))
+
+    async def wait(self, patience: float) -> None:
+        """Until the cancelled tasks have ended, at most this many seconds."""
+        pending = self._over - {asyncio.current_task()}
+        if pending:
+            _, pending = await asyncio.wait(pending, timeout=patience)
+        for task in pending:
+            logger.error("a task did not end within %g s of its cancellation: %r", patience, task)
+
+    def _cancel(self, tasks: list[asyncio.Future[Any]]) -> None:
+        for task in tasks:
+            # Gone from the owners first: one that ends nevertheless is an event of the past.
+            del self._owners[task]
+            self._over.add(task)
+            task.cancel()
+
+    def _ended(self, task: asyncio.Future[Any], ended: Ended) -> None:
+        exc = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if self._owners.pop(task, None) is not None:
+            ended(exc)
+            return
+        self._over.discard(task)
+        if exc is not None and not isinstance(exc, asyncio.CancelledError):
+            logger.error("a task raised while it was cancelled: %r", task, exc_info=exc)
+
+
+def _task(
+    awaitable: Awaitable[Any], loop: asyncio.AbstractEventLoop, context: Context
+) -> asyncio.Future[Any]:
+    if isinstance(awaitable, asyncio.Future):
+        return awaitable
+    coroutine = awaitable if asyncio.iscoroutine(awaitable) else _wait_for(awaitable)
+    return loop.create_task(coroutine, context=context)
+
+
+async def _wait_for(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable

@@ -1,0 +1,173 @@
+"""The timers of the held state, on at most one timer of the loop.
+
+A deadline is moved, not cancelled and set anew: entering a state notes the moment, and the loop's
+timer stays where it is if it fires no later than the first deadline; it then moves on. Cancelling
+and setting it at every transition costs eight times as much, and asyncio keeps what is cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from weakref import WeakKeyDictionary
+
+from fsm import Machine, Program
+
+__all__ = ["Clock", "Plan", "StateTimers", "clock_of", "plan_of"]
+
+Clock = Callable[[], float]
+
+Plan = Mapping[str, tuple[float, tuple[tuple[str, float], ...]]]
+"""State to the seconds of its first timer, and all of its timers in the order of declaration."""
+
+_EPSILON = 1e-6  # seconds: a loop may wake a timer this much early
+
+_PLANS: WeakKeyDictionary[Program, Plan] = WeakKeyDictionary()
+
+
+def plan_of(program: Program, override: Mapping[str, float]) -> Plan:
+    """The timers of every state that has one; shared by all runtimes that override none."""
+    if override:
+        return _plan(program, {**program.flow.timers, **override})
+    plan = _PLANS.get(program)
+    if plan is None:
+        plan = _PLANS[program] = _plan(program, program.flow.timers)
+    return plan
+
+
+def _plan(program: Program, seconds: Mapping[str, float]) -> Plan:
+    plan: dict[str, tuple[float, tuple[tuple[str, float], ...]]] = {}
+    for state, rows in program.rows.items():
+        if own := tuple((timer, seconds[timer]) for timer in rows.timers):
+            plan[state] = (min(s for _, s in own), own)
+    return plan
+
+
+def clock_of(loop: asyncio.AbstractEventLoop | None) -> Clock:
+    """The loop's clock. Asyncio's is `time.monotonic` behind a call that costs as much again."""
+    if loop is None or getattr(loop.time, "__func__", None) is asyncio.BaseEventLoop.time:
+        return time.monotonic
+    return loop.time
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The loop that runs in this thread, if one does."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+class StateTimers(ABC):
+    """The part of a pump that keeps time.
+
+    Entering a state only notes the moment; deadlines are worked out when the loop's timer fires.
+    """
+
+    __slots__ = (
+        "_deadlines",
+        "_entered",
+        "_handle",
+        "_loop",
+        "_plan",
+        "_wakes",
+        "clock",
+        "machine",
+    )
+
+    def __init__(self, machine: Machine, plan: Plan) -> None:
+        self.machine = machine
+        self._plan = plan
+        self._entered: float | None = None  # when the held state was
+        self._deadlines: list[tuple[float, str]] | None = None  # None: all count from _entered
+        self._handle: asyncio.TimerHandle | None = None
+        self._wakes = math.inf  # when the handle fires
+        self._loop = running_loop()
+        self.clock = clock_of(self._loop)
+
+    @property
+    @abstractmethod
+    def closed(self) -> bool:
+        """Nothing is taken any more."""
+
+    @abstractmethod
+    def fire(self, timer: str) -> None:
+        """Post a timer's trigger."""
+
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The loop of the timers and tasks: the one of `start`, or else the first that runs."""
+        if self._loop is None and (running := running_loop()) is not None:
+            self._bind(running)
+        return self._loop
+
+    def _bind(self, loop: asyncio.AbstractEventLoop) -> float:
+        """Go on in this loop; gives how much more its clock reads than the one before."""
+        if loop is self._loop:
+            return 0.0
+        clock = clock_of(loop)
+        moved = clock() - self.clock()
+        self._loop, self.clock = loop, clock
+        self._stop_waking()
+        if self._entered is not None:
+            self._entered += moved
+        if self._deadlines is not None:
+            self._deadlines = [(when + moved, name) for when, name in self._deadlines]
+        return moved
+
+    def _enter(self, state: str, now: float) -> None:
+        """The timers of the state that was left are gone, those of this one start."""
+        self._entered = now
+        self._deadlines = None
+        timers = self._plan.get(state)
+        if timers is not None and now + timers[0] < self._wakes:
+            self._wake_at(now + timers[0])
+
+    def _arm(self) -> None:
+        """Start the timers of the first state, or those that waited for a loop."""
+        if self._entered is None:
+            self._enter(self.machine.state, self.clock())
+        elif self._handle is None and (deadlines := self._due()):
+            self._wake_at(min(deadlines)[0])
+
+    def _due(self) -> list[tuple[float, str]]:
+        if self._deadlines is None:
+            entered = self._entered or 0.0
+            _, own = self._plan.get(self.machine.state, (0.0, ()))
+            self._deadlines = [(entered + seconds, name) for name, seconds in own]
+        return self._deadlines
+
+    def _stop_waking(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+        self._handle, self._wakes = None, math.inf
+
+    def _wake_at(self, when: float) -> None:
+        self._stop_waking()
+        loop = self.loop()
+        if loop is not None and not loop.is_closed():
+            self._handle = loop.call_at(when, self._wake)
+            self._wakes = when
+
+    def _wake(self) -> None:
+        self._handle, self._wakes = None, math.inf
+        now = self.clock()
+        deadlines = self._due()
+        seconds = dict(self._plan.get(self.machine.state, (0.0, ()))[1])
+        # By deadline only: of equal ones, the one that is declared first fires first.
+        for deadline in [d for d in sorted(deadlines, key=_when) if d[0] <= now + _EPSILON]:
+            deadlines.remove(deadline)
+            self.fire(deadline[1])
+            if self._deadlines is not deadlines or self.closed:
+                return  # a state was entered: these deadlines are of the past
+            # The state is still held: the timer starts anew, so that it fires again once the
+            # fact that held it back has changed (test_timers, "held back").
+            deadlines.append((now + seconds[deadline[1]], deadline[1]))
+        if deadlines:
+            self._wake_at(min(deadlines)[0])
+
+
+def _when(deadline: tuple[float, str]) -> float:
+    return deadline[0]
