@@ -1,26 +1,16 @@
 """Waits for the moment at which a line of the script is due."""
 
-from typing import Any, Protocol
+from typing import Any
 
 from livekit.agents import AgentSession, ToolExecutionUpdatedEvent
 
 from .pace import Pace
+from .parts import Loudspeaker
 from .script import Cue, Line, When
 
-__all__ = ["Loudspeaker", "Prompter"]
+__all__ = ["Prompter"]
 
 _LOOK = 0.05  # seconds of conversation between two looks
-
-
-class Loudspeaker(Protocol):
-    """What a prompter needs of an audio output."""
-
-    @property
-    def sounding(self) -> bool:
-        """Whether the agent is heard at this moment."""
-
-    def on(self, event: Any, callback: Any) -> Any:
-        """Subscribe to an event of the output."""
 
 
 class Prompter:

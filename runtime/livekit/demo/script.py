@@ -6,7 +6,7 @@ from attrs import frozen
 
 from .llm import Rule
 
-__all__ = ["CONVERSATION", "FALLBACK", "IGNORED", "RULES", "Cue", "Line", "When"]
+__all__ = ["CALLS", "CONVERSATION", "FALLBACK", "IGNORED", "RULES", "Cue", "Line", "When"]
 
 
 class When(StrEnum):
@@ -123,5 +123,8 @@ RULES = (
     Rule(heard=r"\bstop\b", say="Okay, I will stop talking."),
     Rule(heard=r"\bcome back\b", thinks=2.5, tool="drive", arguments={"meters": -10}),
 )
+
+CALLS = tuple((rule.tool, rule.arguments) for rule in RULES if rule.tool)
+"""The tool calls of the whole conversation, in their order."""
 
 FALLBACK = "Sorry, I did not understand that."

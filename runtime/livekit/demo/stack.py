@@ -1,15 +1,17 @@
 """Everything between the recorded user and the written WAV, put together for one session."""
 
 import asyncio
+from pathlib import Path
 from typing import Any, Self
 
-from livekit.agents import AgentSession, inference
+from livekit.agents import AgentSession, inference, llm
 
 from .audio import WavInput, WavOutput
 from .llm import RuleLLM
 from .pace import Pace
+from .parts import Spoken
 from .script import FALLBACK, IGNORED, RULES, Line
-from .speech import UserVoice, recording
+from .speech import UserVoice, recording, write_conversation
 from .stt import MoonshineSTT
 from .transcribe import Transcriber
 from .tts import PiperTTS, PiperVoice
@@ -31,7 +33,7 @@ class AudioStack:
         self.pace = pace
         self.transcriber = transcriber
         self.stt = MoonshineSTT(transcriber, ignore=IGNORED)
-        self.llm = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
+        self.llm: llm.LLM[Any] = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
         self.tts = PiperTTS(voice)
         self.input = WavInput(pace)
         self.output = WavOutput(pace, rate=voice.rate, words_in=self.tts.words_in)
@@ -85,10 +87,35 @@ class AudioStack:
         pcm = recording(line.recorded) if line.recorded else self._user.say(line.text)
         return await self.input.say(pcm)
 
+    def heard(self) -> list[Spoken]:
+        """All that was heard of the agent so far."""
+        return [
+            Spoken(sound.at, sound.end, text)
+            for sound, text in zip(self.output.heard, self._texts(), strict=True)
+        ]
+
+    def write_audio(self, path: Path) -> bool:
+        """Write both voices as a stereo WAV."""
+        write_conversation(path, self.input.track(), self.output.track())
+        return True
+
     async def transcribe_back(self) -> list[str]:
         """What a listener understood of each utterance of the agent."""
         rate = self.tts.sample_rate
         return [await self.transcriber.transcribe(pcm, rate) for pcm in self.output.utterances()]
+
+    def _texts(self) -> list[str]:
+        """The words in each sound; an utterance that was paused goes on where it stopped."""
+        texts: list[str] = []
+        utterance, captured, told = -1, bytearray(), 0
+        for sound in self.output.heard:
+            if sound.segment != utterance:
+                utterance, captured, told = sound.segment, bytearray(), 0
+            captured += sound.pcm
+            known = self.tts.words_in(captured, len(captured)).split()
+            texts.append(" ".join(known[told:]))
+            told = len(known)
+        return texts
 
     async def aclose(self) -> None:
         """Closes what was opened, models included."""

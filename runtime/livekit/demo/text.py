@@ -5,9 +5,10 @@ on an ordinary loop it takes as long as speech would.
 """
 
 import asyncio
+from pathlib import Path
 from typing import Any, Self
 
-from livekit.agents import AgentSession
+from livekit.agents import AgentSession, llm
 
 from runtime.livekit.testing import (
     ScriptedAudioInput,
@@ -21,6 +22,7 @@ from runtime.livekit.testing.wallclock import bind_wall_clock
 
 from .llm import RuleLLM
 from .pace import Pace
+from .parts import Spoken
 from .script import FALLBACK, RULES, Line
 
 __all__ = ["TextStack"]
@@ -36,7 +38,7 @@ class TextStack:
         if pace.speed != 1.0:
             raise ValueError("the text mode has no speed of its own: it runs in virtual time")
         self.pace = pace
-        self.llm = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
+        self.llm: llm.LLM[Any] = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
         self.tts = ScriptedTTS(seconds_per_word=_WORD)
         self.output = ScriptedAudioOutput(self.tts)
         self.false_interruption = 2.0
@@ -88,6 +90,19 @@ class TextStack:
             self._user.says(line.text, at=now, duration=seconds)
         await self.pace.sleep(seconds)
         return self.pace.now()
+
+    def heard(self) -> list[Spoken]:
+        """All that was heard of the agent so far."""
+        start = asyncio.get_running_loop().time() - self.pace.now()
+        return [Spoken(h.start - start, h.end - start, h.text) for h in self.output.heard]
+
+    def write_audio(self, path: Path) -> bool:
+        """There is no sound."""
+        return False
+
+    async def transcribe_back(self) -> list[str]:
+        """Nothing sounded."""
+        return []
 
     async def aclose(self) -> None:
         """Nothing was opened."""

@@ -1,0 +1,41 @@
+"""`turnfsm demo`: a recorded conversation, governed by a flow, with its evidence."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["demo"]
+
+
+def demo(
+    speed: Annotated[
+        float, typer.Option(min=0.25, max=4.0, help="Times real time; the spoken one only.")
+    ] = 1.0,
+    text: Annotated[
+        bool, typer.Option("--text", help="Type the conversation: no sound, no model, no waiting.")
+    ] = False,
+    flow: Annotated[
+        str, typer.Option(metavar="FLOW", help="A shipped flow or a .yaml file that governs it.")
+    ] = "turn",
+    llm: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL", help="provider/model in the place of the script; needs a key."
+        ),
+    ] = "",
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the evidence goes.")
+    ] = Path("demo-out"),
+) -> None:
+    """Hold a recorded conversation that the flow governs, and judge it.
+
+    Leaves conversation.wav (user left, agent right), journal.jsonl, timeline.svg and
+    transcript.txt. Exit status 0: it went as declared, 1: it did not, 2: bad input.
+    """
+    if text and speed != 1.0:
+        raise typer.BadParameter("--text takes no time; leave --speed out")
+    from runtime.livekit.demo.main import Settings
+    from runtime.livekit.demo.main import demo as run
+
+    raise typer.Exit(run(Settings(out=out, flow=flow, speed=speed, text=text, llm=llm)))

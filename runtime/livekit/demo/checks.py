@@ -1,0 +1,116 @@
+"""Whether a conversation went as declared, each point with the evidence for it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from .expected import Expectation, Mark
+from .words import words
+
+__all__ = ["Result", "check", "moment"]
+
+Record = Mapping[str, Any]
+
+
+@frozen
+class Result:
+    """One point; `ok` is None where it was not looked at."""
+
+    name: str
+    ok: bool | None
+    evidence: str
+
+    def __str__(self) -> str:
+        word = "skip" if self.ok is None else "ok" if self.ok else "FAIL"
+        return f"{word:<5} {self.name:<20} {self.evidence}"
+
+
+def check(expectation: Expectation, records: Iterable[Record]) -> Result:
+    """Look for what must and what must not be in the part that the expectation is about."""
+    part = _part(expectation, sorted((r for r in records if "t" in r), key=moment))
+    if part is None:
+        return Result(expectation.name, False, f"the line {expectation.line} was not said")
+    forbidden = [r for r in part if any(_fits(mark, r) for mark in expectation.never)]
+    if forbidden:
+        return Result(expectation.name, False, f"must not be: {_tell(forbidden[0])}")
+    found: list[Record] = []
+    rest = iter(part)
+    for mark in expectation.order:
+        match = next((record for record in rest if _fits(mark, record)), None)
+        if match is None:
+            after = f" after {_tell(found[-1])}" if found else ""
+            return Result(expectation.name, False, f"missing: {_describe(mark)}{after}")
+        found.append(match)
+    told = "; ".join(map(_tell, found)) or f"{len(part)} records, none of the kind"
+    return Result(expectation.name, True, told)
+
+
+def moment(record: Record) -> tuple[float, int]:
+    """When a record happened: what was heard at its start, a tool at its end."""
+    data = record.get("data") or {}
+    at = data.get("start") if record.get("note") in ("user_audio", "agent_audio") else None
+    return round(record["t"] if at is None else at, 3), record["seq"]
+
+
+def _part(expectation: Expectation, records: Sequence[Record]) -> list[Record] | None:
+    starts = {r["data"]["name"]: i for i, r in enumerate(records) if r.get("note") == "line"}
+    if expectation.line and expectation.line not in starts:
+        return None
+    begin = starts.get(expectation.line, 0)
+    part = list(records[begin : starts.get(expectation.until, len(records))])
+    if expectation.before is None:
+        return part
+    return list(_before(expectation.before, part))
+
+
+def _before(mark: Mark, part: Iterable[Record]) -> Iterator[Record]:
+    for record in part:
+        if _fits(mark, record):
+            return
+        yield record
+
+
+def _fits(mark: Mark, record: Record) -> bool:
+    data = record.get("data") or {}
+    plain = (
+        (mark.what, record.get("trigger", record.get("note"))),
+        (mark.verdict, record.get("verdict")),
+        (mark.state, record.get("state")),
+        (mark.dest, record.get("dest")),
+        (mark.name, data.get("name")),
+        (mark.new, data.get("new")),
+    )
+    if any(wanted and wanted != there for wanted, there in plain):
+        return False
+    if mark.action and mark.action not in record.get("actions", ()):
+        return False
+    if mark.fact and mark.fact not in record.get("facts", ()):
+        return False
+    return _says(str(data.get("text", data.get("outcome", ""))), mark.text)
+
+
+def _says(text: str, wanted: str) -> bool:
+    heard, sought = words(text), words(wanted)
+    places = range(len(heard) - len(sought) + 1)
+    return not sought or any(heard[i : i + len(sought)] == sought for i in places)
+
+
+def _tell(record: Record) -> str:
+    at = f"{moment(record)[0]:.2f} s"
+    data = record.get("data") or {}
+    if "trigger" not in record:
+        said = data.get("text") or " ".join(
+            str(data[key]) for key in ("name", "outcome", "old", "new", "resumed") if key in data
+        )
+        return f"{at} {record['note']} {said!r}"
+    way = f"-> {record['dest']}" if record.get("entered") else f"in {record['state']}"
+    why = f" ({record['why']})" if record["verdict"] == "refused" else ""
+    return f"{at} {record['trigger']} {record['verdict']} {way}{why}"
+
+
+def _describe(mark: Mark) -> str:
+    named = (("in", mark.state), ("->", mark.dest), ("with", mark.action), ("named", mark.name))
+    parts = [mark.what or "a trigger", mark.verdict, *(f"{a} {b}" for a, b in named if b)]
+    parts += [repr(text) for text in (mark.text, mark.new) if text]
+    return " ".join(filter(None, parts))

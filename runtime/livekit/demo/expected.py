@@ -1,0 +1,148 @@
+"""What has to happen in the conversation of the demo, as data: the yardstick of its exit status."""
+
+from attrs import frozen
+
+__all__ = ["EXPECTED", "WORD_ERRORS", "Expectation", "Mark"]
+
+WORD_ERRORS = 0.15
+"""The share of words that a recogniser may get wrong, of the user and of the agent."""
+
+
+@frozen
+class Mark:
+    """A record of the journal; what is given here must agree, the rest may be anything."""
+
+    what: str = ""  # the trigger, or the kind of the note
+    verdict: str = ""  # taken or refused
+    state: str = ""  # in which the trigger came
+    dest: str = ""
+    action: str = ""  # one of those that were carried out
+    fact: str = ""  # one of those that were true afterwards
+    text: str = ""  # words in a row; of a note
+    name: str = ""  # of a tool
+    new: str = ""  # the label that LiveKit publishes from now on
+
+
+@frozen
+class Expectation:
+    """What must occur in this order, and what must not, within a part of the conversation."""
+
+    name: str
+    shows: str
+    line: str = ""  # the part begins with this line of the user; empty: with the conversation
+    until: str = ""  # it ends before this line; empty: with the conversation
+    before: Mark | None = None  # or already before the first such record
+    order: tuple[Mark, ...] = ()
+    never: tuple[Mark, ...] = ()
+    scripted: bool = True  # only the scripted model can be held to it
+
+
+def _taken(what: str, state: str = "", dest: str = "") -> Mark:
+    return Mark(what, "taken", state=state, dest=dest)
+
+
+def _heard(text: str) -> Mark:
+    return Mark("agent_audio", text=text)
+
+
+_PAUSE, _RESUME = Mark(action="pause_output"), Mark(action="resume_output")
+
+EXPECTED = (
+    Expectation(
+        name="no_speculation",
+        shows="While a tool blocks the turn, no reply is ever speculated on.",
+        never=(Mark("preemptive_generation", "taken", fact="tools_running"),),
+        scripted=False,
+    ),
+    Expectation(
+        name="no_silent_resume",
+        shows="Nothing is resumed that was not paused while it was heard.",
+        never=(
+            Mark("", "taken", state="listening", action="resume_output"),
+            Mark("", "taken", state="thinking", action="resume_output"),
+            Mark("", "taken", state="tool_running", action="resume_output"),
+        ),
+        scripted=False,
+    ),
+    Expectation(
+        name="command",
+        shows="A command: the preamble is heard, the tool runs, its result is heard.",
+        line="command",
+        until="errand",
+        order=(
+            _heard("Going forward ten meters."),
+            Mark("tool", name="drive", text="done"),
+            _heard("I have reached the place."),
+        ),
+    ),
+    Expectation(
+        name="speculation_refused",
+        shows="The user speaks while a tool runs: speculation is refused, the turn is answered.",
+        line="interjection",
+        until="question",
+        order=(
+            Mark("preemptive_generation", "refused", state="tool_running"),
+            _taken("turn_committed", state="tool_running"),
+            _heard("I will know when I have found it."),
+        ),
+        never=(Mark("preemptive_generation", "taken", state="tool_running"),),
+    ),
+    Expectation(
+        name="owed_result_heard",
+        shows="The tool ran on, and its result is told once the floor is free.",
+        line="interjection",
+        until="question",
+        order=(
+            Mark("tool", name="find_parcel", text="done"),
+            _taken("owed_reply"),
+            _heard("There it is: on the top shelf, and it is very light."),
+        ),
+    ),
+    Expectation(
+        name="backchannel_resumed",
+        shows="A backchannel: the answer pauses, then goes on in the same step.",
+        line="backchannel",
+        until="barge_in",
+        order=(
+            _taken("barge_in", state="speaking", dest="paused"),
+            Mark("", "taken", state="paused", dest="speaking", action="resume_output"),
+            Mark("agent_false_interruption"),
+            Mark("agent_audio"),
+        ),
+        never=(_taken("step_started"), _taken("step_finished"), _taken("step_interrupted")),
+    ),
+    Expectation(
+        name="barge_in_interrupts",
+        shows="A real barge-in: the rest of the answer is never heard, the user is answered.",
+        line="barge_in",
+        until="silent_command",
+        order=(
+            _taken("barge_in", state="speaking"),
+            _taken("step_interrupted"),
+            _taken("turn_committed"),
+            _heard("Okay, I will stop talking."),
+        ),
+        never=(_heard("battery"), _RESUME),
+    ),
+    Expectation(
+        name="noise_ignored",
+        shows="A laugh during a silent step: no pause, no resume, no event, no new label.",
+        line="noise",
+        before=Mark("agent_state", new="speaking"),
+        order=(_taken("user_started_speaking", state="thinking"), Mark("tool_started")),
+        never=(
+            *(_PAUSE, _RESUME, Mark(dest="paused"), Mark(dest="interrupted")),
+            *(Mark("agent_false_interruption"), Mark("agent_state")),
+        ),
+    ),
+    Expectation(
+        name="silent_command",
+        shows="A command that is carried out without a word; its result is heard.",
+        line="silent_command",
+        order=(
+            _taken("turn_committed"),
+            Mark("tool", name="drive", text="done"),
+            _heard("I am back at the dock."),
+        ),
+    ),
+)

@@ -1,0 +1,37 @@
+"""A conversation as lines of text."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from .checks import moment
+
+__all__ = ["told", "transcript"]
+
+_KINDS = ("user_audio", "agent_audio", "tool")
+
+
+def transcript(records: Iterable[Mapping[str, Any]]) -> str:
+    """Who said what and when, and what the tools did, in the order in which it began."""
+    lines = [(_began(r), r["seq"], told(r)) for r in records if r.get("note") in _KINDS]
+    return "".join(f"{began:7.2f} s  {text}\n" for began, _, text in sorted(lines))
+
+
+def told(record: Mapping[str, Any]) -> str:
+    """One of them as a line, without its time."""
+    data = record["data"]
+    match record["note"]:
+        case "user_audio":
+            return f"user   {data['text']}"
+        case "agent_audio":
+            return f"agent  {data['text']}{' [cut off]' if data['cut'] else ''}"
+    return f"tool   {data['name']}({', '.join(_arguments(data))}): {data['outcome']}"
+
+
+def _began(record: Mapping[str, Any]) -> float:
+    return float(record["data"]["start"]) if "start" in record["data"] else moment(record)[0]
+
+
+def _arguments(data: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in json.loads(data["arguments"] or "{}").items():
+        yield f"{name}={value!r}"
