@@ -111,14 +111,14 @@ def test_any_tree(tree: Any) -> None:
     answers(as_yaml(tree))
 
 
-@FUZZ
+@settings(FUZZ, max_examples=80)
 @given(mutated_trees(TURN_TREE))
 def test_the_shipped_flow_with_one_change(tree: Any) -> None:
     """One value of the shipped flow replaced, removed or put under another key."""
     answers(as_yaml(tree))
 
 
-@FUZZ
+@settings(FUZZ, max_examples=80)
 @given(mutated_trees({"flow": "x", "extends": "turn", "states": TURN_TREE["states"]}))
 def test_any_variant(tree: Any) -> None:
     """A flow that extends the shipped one, with anything in the place of its changes."""

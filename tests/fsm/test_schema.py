@@ -81,7 +81,7 @@ def test_the_corpus(case: Case) -> None:
         assert not VALIDATOR.is_valid(tree_of(case.text))
 
 
-@MANY
+@settings(MANY, max_examples=40)
 @given(flows())
 def test_valid_flows(flow: Flow) -> None:
     """What the loader takes, the schema takes."""

@@ -225,6 +225,16 @@ def test_numbers_of_the_core_schema(written: str, seconds: float) -> None:
     assert flow.timers == {"t": seconds}
 
 
+def test_the_shipped_turn_loads_quickly() -> None:
+    """Reading, checking and building the shipped flow takes less than 60 ms."""
+    seconds = []
+    for _ in range(7):
+        started = time.perf_counter()
+        load_flow("turn")
+        seconds.append(time.perf_counter() - started)
+    assert min(seconds) < 0.060
+
+
 def test_without_libyaml(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyYAML's own parser, for a build without libyaml, gives the same places and remedies."""
     texts = [GOOD, "a: {b: c", "a: 'x", "a:\n\tb: c", "a: b: c", "a: [b}", "a: @b", "a\nb"]
