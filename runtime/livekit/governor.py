@@ -87,6 +87,7 @@ class TurnGovernor:
     def floor_taken(self, activity: GovernedActivity, handle: SpeechHandle) -> None:
         step = self.floor.take(activity, handle)
         self._last_barge_in = None
+        self.host.results_need_reply = False
         self.label.muted = handle.interrupted  # such a step begins for nobody
         self.post("step_started", step.id)
         self.label.muted = False

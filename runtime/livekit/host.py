@@ -40,6 +40,7 @@ class TurnHost:
         self._let_go: set[GovernedHandle] = set()
         self._watched: asyncio.Task[None] | None = None
         self.delivering = False
+        self.results_need_reply = False
 
     # -- given facts: asked at the moment of a decision
 
@@ -66,6 +67,11 @@ class TurnHost:
     def tools_held(self) -> bool:
         """A call runs whose turn cannot be interrupted."""
         return any(call.held for call in self._tools.running.values())
+
+    def model_replies(self) -> bool:
+        """A realtime model starts the reply to the results of tools by itself."""
+        activity = self._session.activity
+        return self.results_need_reply and activity is not None and activity.model_replies
 
     def moot(self) -> bool:
         """Nothing is owed that the user has not heard."""
@@ -178,7 +184,9 @@ class TurnHost:
         for call in self._tools.detach(handle):
             cancel_call(self._session, call.id)
         for call in self._tools.of(handle):
-            self._session.books.end(call.id, "released")
+            if call.policy != "cancel":
+                self._session.books.end(call.id, "released")
+                self._session.turn.note("tool_ended", call=call.id, name=call.name, how="released")
         # Not before its step has given the floor back: the next speech would start while the old
         # one's audio is still being cleared.
         if self._floor.holds(handle):

@@ -19,6 +19,7 @@ from runtime.turn import TurnRuntime
 from ._seams import GovernedSession, cancel_call
 from .errors import UnsupportedLiveKit
 from .governor import TurnGovernor
+from .policy import check_tool_names
 
 __all__ = ["TurnSession"]
 
@@ -64,6 +65,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         Raises:
             UnsupportedLiveKit: LiveKit did not let the flow govern the agent.
         """
+        check_tool_names(self._turn.flow.tools, _tool_names([*self.tools, *agent.tools]))
         if self._turn.closed:
             self._governor = TurnGovernor(self)
             self._turn = self._make_turn(())
@@ -120,6 +122,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         elif event == "speech_created" and arg.source == "generate_reply":
             self._governor.speech_created()
         elif event == "function_tools_executed":
+            self._governor.host.results_need_reply = arg.has_tool_reply
             _keep_together(arg, self.history)
             _say_cancelled(arg, self._governor.tools.cancelled)
             if self._governor.turn_is_over():
@@ -134,6 +137,10 @@ class TurnSession(GovernedSession[Userdata_T]):
         """Every verdict is an event of the session too: ``session.on("turn_verdict", ...)``."""
         emit: Callable[..., None] = super(AgentSession, self).emit
         emit("turn_verdict", verdict)
+
+
+def _tool_names(tools: Iterable[Any]) -> Iterable[str]:
+    return llm.ToolContext(list(tools)).function_tools
 
 
 def _resumption(kwargs: Mapping[str, Any]) -> dict[str, float]:

@@ -176,6 +176,12 @@ class GovernedActivity(AgentActivity):
         return task if task is not None and not task.done() else None
 
     @property
+    def model_replies(self) -> bool:
+        """The realtime model replies to the results of tools without being asked."""
+        model = self._rt_session
+        return model is not None and model.capabilities.auto_tool_reply_generation
+
+    @property
     def accepts_turns(self) -> bool:
         """No handoff is in progress."""
         return not (self._scheduling_paused or self._new_turns_blocked or self._closed)
