@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from time import perf_counter
 
-from ..diagnostics import Finding
-from ..errors import near
-from ..flow import Flow
-from ..machine import Program
-from ..source import Path, Source
+from fsm.diagnostics import Finding
+from fsm.errors import near
+from fsm.flow import Flow
+from fsm.machine import Program
+from fsm.source import Page, Path, Source
+
 from .explore import Exploration, Violation, explore
 from .leads import judge, waits
-from .model import Bits, Model, Rule
+from .model import Model
+from .parts import Bits
 from .properties import declared_rules
 from .report import Report, Result, Verdict
 from .structure import structure_findings
@@ -45,7 +47,7 @@ class _Check:
     def __init__(self, flow: Flow, limit: int) -> None:
         self.started = perf_counter()
         self.flow, self.limit = flow, limit
-        self.source = flow.source or Source(flow.name, "")
+        self.source = flow.source or Source(Page(flow.name, ""))
         program, world = Program(flow), turn_world(flow)
         self.bits = Bits(program, world)
         self.rules = [*declared_rules(flow, self.bits), *turn_rules(flow, self.bits)]
@@ -103,7 +105,9 @@ class _Check:
         message = f"{violation.rule.property}: {violation.rule.broken}"
         path = self._path(way[-1][1][3].taken, way[-1][1][3].source) if way else ("initial",)
         finding = self.source.at_key(path, message, code=violation.rule.property)
-        self._add(finding, (violation.rule.builtin, violation.rule.property), trace(self.model, way))
+        self._add(
+            finding, (violation.rule.builtin, violation.rule.property), trace(self.model, way)
+        )
 
     def _path(self, taken: object, state: str) -> Path:
         row_id = getattr(taken, "row", None)
@@ -152,13 +156,16 @@ class _Check:
             lacking = missing(self.flow, name)
             if lacking and name not in self.flow.properties.waived:
                 message = f"{name} cannot be proved: the flow has no {', no '.join(lacking)}"
-                remedy = f"declare it, or waive the property: 'properties: {{waived: {{{name}: why}}}}'"
+                remedy = (
+                    f"declare it, or waive the property: 'properties: {{waived: {{{name}: why}}}}'"
+                )
                 yield self.source.at_key(("kind",), message, remedy, code="vocabulary")
 
     def _verdicts(self, complete: bool) -> Iterator[Verdict]:
         properties = self.flow.properties
-        for body in (*properties.never, *properties.always, *properties.leads_to):
-            yield Verdict(body.name, "declared", *self._result((False, body.name), complete))
+        names = [body.name for body in (*properties.never, *properties.always)]
+        for name in (*names, *(body.name for body in properties.leads_to)):
+            yield Verdict(name, "declared", *self._result((False, name), complete))
         for name in PROPERTIES if self.flow.kind == "turn" else ():
             if name in properties.waived:
                 yield Verdict(name, "turn", "waived", properties.waived[name])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..flow import Flow
-from ..machine import Program, Taken
+from fsm.flow import Flow
+from fsm.machine import Program, Taken
+
 from .explore import Exploration, explore
-from .model import Bits, Model, Move, subsets
+from .model import Model
+from .parts import Bits, Move, subsets
 from .turn import HARMLESS, turn_world
 
 __all__ = ["Twin"]
@@ -78,7 +80,7 @@ class Twin:
             return None
         reason = ""
         for (arrives, accepted), (_, passes) in zip(ours, others, strict=True):
-            for given in subsets(self.model.bits.given):
+            for given in subsets(self.model.given(state, trigger) | theirs.given(state, trigger)):
                 a = self.model.answer(state, trigger, accepted, node | given)
                 b = theirs.answer(state, trigger, passes, node | given)
                 if a is b is None:

@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 import attrs
 
-from .model import Edge, Model, Rule
+from .model import Model
+from .parts import Edge, Rule
 
 __all__ = ["Exploration", "Violation", "explore"]
 
@@ -55,7 +56,7 @@ class Exploration:
 
 
 class _StateMoves:
-    """The moves of one state: those that no bit decides on, and one table for each other trigger."""
+    """The moves of one state: those that no bit decides on, and a table for each other trigger."""
 
     def __init__(self, model: Model, state: str) -> None:
         self.model, self.state = model, state

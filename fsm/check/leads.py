@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from ..flow import Flow, LeadsTo
+from fsm.flow import Flow, LeadsTo
+
 from .explore import Exploration
 from .liveness import Goal, Quiet, Run
 from .model import Model

@@ -13,8 +13,10 @@ from typing import TypeAlias
 
 import attrs
 
-from ..machine import Taken
-from .model import Model, subsets
+from fsm.machine import Taken
+
+from .model import Model
+from .parts import subsets
 
 __all__ = ["Goal", "Quiet", "Run"]
 
@@ -78,9 +80,7 @@ class Quiet:
     def worst(self, node: int) -> tuple[Run, int]:
         """The worst run from a configuration, and what the host then answers."""
         spot = (self.model.state(node), node & self.reads & ~self.model.bits.given, self.effects)
-        runs = (
-            (self._run(spot, given, ()), given) for given in subsets(self.reads & self._given)
-        )
+        runs = ((self._run(spot, given, ()), given) for given in subsets(self.reads & self._given))
         return max(runs, key=lambda pair: (not pair[0].reached, pair[0].seconds))
 
     @property

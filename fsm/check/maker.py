@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 import attrs
 
-from ..flow import Flow
-from .model import Bits, Judge, Move, Rule, Test
+from fsm.flow import Flow
+
+from .parts import Bits, Judge, Move, Rule, Test
 
 __all__ = ["Maker", "Where", "anywhere"]
 
@@ -89,9 +90,7 @@ class Maker:
         """A state that is wrong while these hold."""
         test = self.bits.test(when, unless)
         sentence = f"{state} is held {broken}" if state else broken
-        return Rule(
-            self.property, sentence, state=state, test=test, reads=test.mask, builtin=True
-        )
+        return Rule(self.property, sentence, state=state, test=test, reads=test.mask, builtin=True)
 
     def given(self, *names: str) -> tuple[str, ...]:
         """Those that the host of this flow answers for."""

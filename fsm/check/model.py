@@ -10,143 +10,17 @@ Given facts are no part of a configuration: the host may answer anything at ever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import attrs
 
-from ..flow import Flow
-from ..machine import Program, Taken
+from fsm.flow import Flow
+from fsm.machine import Program, Taken
 
-__all__ = ["Arrival", "Bits", "Edge", "Judge", "Model", "Move", "Rule", "Test", "World", "subsets"]
+from .parts import Alarm, Arrival, Bits, Edge, Move, Rule, World, subsets
 
-Arrival: TypeAlias = Literal["", "fresh", "stale"]
-
-
-@attrs.frozen
-class Move:
-    """One thing that can happen in a state.
-
-    Attributes:
-        arrives: ``fresh`` or ``stale`` for a trigger that belongs to a scope, else empty.
-        taken: The machine's answer; None where it refuses.
-        given: The bits of the given facts as the host answered.
-        read: The bits of the given facts that mattered.
-    """
-
-    source: str
-    trigger: str
-    arrives: Arrival
-    taken: Taken | None
-    given: int = 0
-    read: int = 0
-
-    @property
-    def dest(self) -> str:
-        """The state that is held afterwards."""
-        return self.taken.dest if self.taken else self.source
-
-    @property
-    def actions(self) -> tuple[str, ...]:
-        """What the host then does."""
-        return self.taken.actions if self.taken else ()
-
-
-@attrs.frozen
-class Test:
-    """A conjunction over a configuration: ``bits & mask == want``."""
-
-    mask: int = 0
-    want: int = 0
-
-    __test__ = False  # pytest collects classes by this name
-
-
-Judge: TypeAlias = Callable[[Move], "tuple[Test, Test] | None"]
-"""What a configuration must look like before and after a move for the move to be wrong."""
-
-
-@attrs.frozen(eq=False)
-class Rule:
-    """One way to break a property: a move, or a state that is held.
-
-    Attributes:
-        property: The property's name.
-        broken: What is wrong then, one sentence without a full stop.
-        judge: For a rule about moves.
-        state, test: For a rule about configurations; no state means every state.
-        reads: The bits that it looks at.
-        builtin: The property is one of the ten.
-    """
-
-    property: str
-    broken: str
-    judge: Judge | None = None
-    state: str | None = None
-    test: Test = Test()
-    reads: int = 0
-    builtin: bool = False
-
-
-@attrs.frozen
-class World:
-    """What is true whatever the flow believes.
-
-    Attributes:
-        ghosts: The names of the ghosts, in the order of their bits.
-        events: Trigger to the ghosts that it clears and sets, and those that suspend it.
-        actions: Action to the ghosts that it clears and sets.
-        belongs: Trigger to the scope that it belongs to, whether or not the flow says so.
-        begun: Scope to the ghost that says whether it is current in the world.
-    """
-
-    ghosts: tuple[str, ...] = ()
-    events: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = attrs.field(
-        factory=dict
-    )
-    actions: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = attrs.field(factory=dict)
-    belongs: Mapping[str, str] = attrs.field(factory=dict)
-    begun: Mapping[str, str] = attrs.field(factory=dict)
-
-
-Alarm: TypeAlias = tuple[int, int, int, int, Rule]  # before: mask, want; after: mask, want
-Edge: TypeAlias = tuple[int, int, tuple[Alarm, ...], Move]  # bits kept, bits set
-
-
-class Bits:
-    """Names of facts, ghosts and scopes to bits. The facts' bits are the program's."""
-
-    def __init__(self, program: Program, world: World) -> None:
-        self.facts = program.bits
-        at = len(self.facts)
-        self.ghosts = {name: 1 << at + i for i, name in enumerate(world.ghosts)}
-        at += len(world.ghosts)
-        scopes = [*dict.fromkeys([*program.fences.values(), *world.belongs.values()])]
-        self.scopes = {name: 1 << at + i for i, name in enumerate(scopes)}
-        self.shift = at + len(scopes)
-        self.given = program.given_mask
-
-    def test(self, when: Iterable[str] = (), unless: Iterable[str] = ()) -> Test:
-        """A test over facts; a name that begins with ``~`` is a ghost."""
-        want = self.mask(when)
-        return Test(want | self.mask(unless), want)
-
-    def mask(self, names: Iterable[str]) -> int:
-        """The bits of these facts and, with ``~`` before them, ghosts."""
-        mask = 0
-        for name in names:
-            mask |= self.ghosts[name[1:]] if name.startswith("~") else self.facts[name]
-        return mask
-
-
-def subsets(mask: int) -> Iterator[int]:
-    """Every value that these bits can take, none first."""
-    value = 0
-    while True:
-        yield value
-        value = (value - mask) & mask
-        if not value:
-            return
+__all__ = ["Model"]
 
 
 class Model:
@@ -291,6 +165,13 @@ class Model:
             if move.given & before == wanted & given and move.given & after == then & given
         )
         return keep, set_, alarms, move
+
+    def given(self, state: str, trigger: str) -> int:
+        """The bits of the given facts that a trigger's guards read in a state."""
+        read = 0
+        for alternative in self.program.rows[state].get(trigger, ()):
+            read |= alternative[0]
+        return read & self.bits.given
 
     def answer(self, state: str, trigger: str, accepted: bool, facts: int) -> Taken | None:
         """What a machine answers in a state with these facts."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
 
 import attrs
 
-from ..flow import Flow, Row, State, Transition
+from fsm.flow import Flow, Row, State, Transition
 
 __all__ = ["Mutant", "mutants"]
 
@@ -42,7 +44,11 @@ def _replace(flow: Flow, row: Row, *transitions: Transition) -> Flow:
     table[row.trigger] = (*there[: row.index], *transitions, *there[row.index + 1 :])
     if not table[row.trigger]:
         del table[row.trigger]
-    return _with_state(flow, row.source, attrs.evolve(state, **{field: table}))
+    return _with_state(flow, row.source, _evolve(state, field, table))
+
+
+def _evolve(body: Any, field: str, value: object) -> Any:
+    return attrs.evolve(body, **{field: value})
 
 
 def _with_state(flow: Flow, name: str, state: State) -> Flow:
@@ -80,14 +86,14 @@ def _changes(flow: Flow, row: Row) -> Iterator[tuple[str, str, Transition]]:
 def _alternatives(flow: Flow) -> Iterator[Mutant]:
     """Alternatives in another order, and a state's timer taken away with all of them."""
     rows = list(flow.rows())
-    for row, following in zip(rows, rows[1:], strict=False):
+    for row, following in pairwise(rows):
         if following.index == row.index + 1:
             state = flow.states[row.source]
             table = dict(state.after if row.timer else state.on)
             there = list(table[row.trigger])
             there[row.index], there[row.index + 1] = there[row.index + 1], there[row.index]
             table[row.trigger] = tuple(there)
-            changed = attrs.evolve(state, **{"after" if row.timer else "on": table})
+            changed = _evolve(state, "after" if row.timer else "on", table)
             name = f"swap {row.id} with the next"
             yield Mutant(name, "swap alternatives", _with_state(flow, row.source, changed))
     for name, state in flow.states.items():
@@ -95,7 +101,9 @@ def _alternatives(flow: Flow) -> Iterator[Mutant]:
             if len(state.after[timer]) > 1:
                 rest = {t: rows for t, rows in state.after.items() if t != timer}
                 changed = attrs.evolve(state, after=rest)
-                yield Mutant(f"drop timer {name}.{timer}", "drop a timer", _with_state(flow, name, changed))
+                yield Mutant(
+                    f"drop timer {name}.{timer}", "drop a timer", _with_state(flow, name, changed)
+                )
 
 
 def _added(flow: Flow) -> Iterator[Mutant]:
@@ -105,7 +113,7 @@ def _added(flow: Flow) -> Iterator[Mutant]:
             if trigger in state.on:
                 continue
             refuses = tuple(t for t in state.refuses if t != trigger)
-            for index, body in enumerate(_borrowed(flow, trigger)):
+            for body in _borrowed(flow, trigger):
                 on = {**state.on, trigger: (body,)}
                 changed = attrs.evolve(state, on=on, refuses=refuses)
                 where = f" to {body.dest}" if body.dest else ""
@@ -139,7 +147,7 @@ def _facts(flow: Flow) -> Iterator[Mutant]:
         for field in ("set_by", "cleared_by"):
             for trigger in getattr(fact, field):
                 rest = tuple(t for t in getattr(fact, field) if t != trigger)
-                changed = attrs.evolve(fact, **{field: rest})
+                changed = _evolve(fact, field, rest)
                 facts = {**flow.facts, name: changed}
                 where = f"fact {name}: drop {field} {trigger}"
                 yield Mutant(where, "drop a set or clear", attrs.evolve(flow, facts=facts))
@@ -162,7 +170,7 @@ def _scopes(flow: Flow) -> Iterator[Mutant]:
         for field in ("begins", "ends"):
             for trigger in getattr(scope, field):
                 rest = tuple(t for t in getattr(scope, field) if t != trigger)
-                scopes = {**flow.scopes, name: attrs.evolve(scope, **{field: rest})}
+                scopes = {**flow.scopes, name: _evolve(scope, field, rest)}
                 where = f"scope {name}: drop {field} {trigger}"
                 yield Mutant(where, "drop a scope's end", attrs.evolve(flow, scopes=scopes))
 

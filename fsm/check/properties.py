@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..flow import Always, Flow, Never
-from .model import Bits, Judge, Move, Rule, Test
+from fsm.flow import Always, Flow, Never
+
+from .parts import Bits, Judge, Move, Rule, Test
 
 __all__ = ["declared_rules"]
 

@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
-from ..diagnostics import Finding
+from fsm.diagnostics import Finding
+
 from .trace import Trace
 
 __all__ = ["Report", "Result", "Verdict", "as_github", "as_json", "as_sarif", "as_text"]
@@ -169,9 +170,7 @@ def _result(finding: Finding, trace: Trace | None) -> dict[str, Any]:
         "startColumn": finding.column,
         "endColumn": finding.column + finding.width,
     }
-    location = {
-        "physicalLocation": {"artifactLocation": {"uri": finding.file}, "region": region}
-    }
+    location = {"physicalLocation": {"artifactLocation": {"uri": finding.file}, "region": region}}
     return {
         "ruleId": finding.code,
         "level": finding.severity,

@@ -7,9 +7,10 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from ..flow import Flow
-from ..names import check_names
-from ..source import Source
+from fsm.flow import Flow
+from fsm.names import check_names
+from fsm.source import Page, Source
+
 from .check import LIMIT, first_error
 from .equal import Twin
 from .mutate import Mutant, mutants
@@ -92,7 +93,7 @@ def score(flow: Flow, explained: Mapping[str, str], every: int = 1) -> Score:
 
 
 def _caught(flow: Flow) -> str | None:
-    source = flow.source or Source(flow.name, "")
+    source = flow.source or Source(Page(flow.name, ""))
     for finding in check_names(flow, source):
         if finding.severity == "error":
             return finding.code

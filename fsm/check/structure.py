@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..diagnostics import Finding
-from ..flow import Flow, Row
-from ..source import Source
+from fsm.diagnostics import Finding
+from fsm.flow import Always, Flow, Never, Row
+from fsm.source import Source
+
 from .explore import Exploration
 from .model import Model
 
@@ -39,7 +40,7 @@ def _total(flow: Flow, source: Source) -> Iterator[Finding]:
             said = trigger in state.on or trigger in state.refuses or state.final
             if body.kind == "request" and not said:
                 message = f"state {name!r} says nothing about the request {trigger!r}"
-                remedy = f"declare it under 'on', or add it to 'refuses'"
+                remedy = "declare it under 'on', or add it to 'refuses'"
                 finding = source.at_key(
                     ("states", name), message, remedy, code="not-total", severity=severity
                 )
@@ -110,7 +111,7 @@ def _is_read(model: Model, name: str, bit: int) -> bool:
     if bit & model.relevant:
         return True
     properties = model.flow.properties
-    declared = (*properties.never, *properties.always)
+    declared: tuple[Never | Always, ...] = (*properties.never, *properties.always)
     read = {fact for body in declared for fact in (*body.when, *body.unless)}
     read.update(
         fact
@@ -123,9 +124,7 @@ def _is_read(model: Model, name: str, bit: int) -> bool:
 def _traps(model: Model, found: Exploration, source: Source) -> Iterator[Finding]:
     """States that some configuration can never leave, although they are not final."""
     leaves = {
-        row.source
-        for row in model.flow.rows()
-        if row.id in model.taken and row.dest != row.source
+        row.source for row in model.flow.rows() if row.id in model.taken and row.dest != row.source
     }
     for name, state in model.flow.states.items():
         if len(model.flow.states) > 1 and name not in leaves and not state.final:

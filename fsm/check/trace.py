@@ -7,7 +7,8 @@ from typing import Any
 
 import attrs
 
-from .model import Edge, Model
+from .model import Model
+from .parts import Edge
 
 __all__ = ["Step", "Trace", "trace"]
 

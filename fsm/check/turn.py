@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import attrs
 
-from ..flow import Flow
-from .model import World
+from fsm.flow import Flow
+
+from .parts import World
 
 __all__ = ["HARMLESS", "PROPERTIES", "TRUE_FACTS", "Builtin", "missing", "turn_world"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .maker import Maker, Where
-from .model import Move, Rule
+from .parts import Move, Rule
 from .turn import TRUE_FACTS
 
 __all__ = ["floor_is_alive", "label_is_true", "over_the_user"]
@@ -86,7 +86,11 @@ def _lets_go_undecided(move: Move) -> bool:
 
 def _barge_in(make: Maker) -> Iterator[Rule]:
     yield make.granted(
-        "barge_in", "pause_output", "hold_output", "interrupt_speech", unless=["~paused", "~output_held"]
+        "barge_in",
+        "pause_output",
+        "hold_output",
+        "interrupt_speech",
+        unless=["~paused", "~output_held"],
     )
     for fact in make.given("interruptible"):
         yield make.refused(
@@ -224,15 +228,15 @@ def _after_a_step(make: Maker) -> Iterator[Rule]:
     )
     yield make.move(
         "the floor is given up though the results wait for their reply",
-        lambda m: (_step_over(m) or (m.source, m.trigger) == ("tool_running", "tools_drained"))
-        and m.dest == "listening",
+        lambda m: (
+            (_step_over(m) or (m.source, m.trigger) == ("tool_running", "tools_drained"))
+            and m.dest == "listening"
+        ),
         ["~reply_due"],
     )
     yield make.move(
         "thinking is held though no step is about to begin",
-        lambda m: (
-            m.trigger == "step_finished" and m.arrives != "stale" and m.dest == "thinking"
-        ),
+        lambda m: m.trigger == "step_finished" and m.arrives != "stale" and m.dest == "thinking",
         unless=["~reply_due"],
     )
     asks = {"answer_turn", "request_reply", "deliver_owed_reply"}

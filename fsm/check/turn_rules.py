@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from ..flow import Flow
+from fsm.flow import Flow
+
 from .maker import Maker
-from .model import Bits, Rule
+from .parts import Bits, Rule
 from .turn import missing
 from .turn_floor import floor_is_alive, label_is_true, over_the_user
 
@@ -44,6 +45,11 @@ def _resume(make: Maker) -> Iterator[Rule]:
         "report_false_interruption",
         "though nothing is resumed",
         where=lambda m: "resume_output" not in m.actions,
+    )
+    yield make.chosen(
+        "release_output",
+        "before the interrupted step has wound down: what was cut may be heard",
+        where=lambda m: (m.source, m.dest) == ("interrupted", "interrupted"),
     )
     if "report_false_interruption" in make.flow.actions:
         yield make.chosen(
@@ -121,6 +127,16 @@ def _turns(make: Maker) -> Iterator[Rule]:
         unless=["~step_running", *make.given("tools_held")],
     )
     yield make.chosen("drop_turn", "though no turn is open", unless=["~turn_open"])
+    tool_running = make.flow.states.get("tool_running")
+    if tool_running and "finish_limit" in tool_running.after:
+        yield make.move(
+            "turn_kept: the time to finish does not begin",
+            lambda m: (
+                (m.source, m.dest, m.trigger) == ("tool_running", "tool_running", "turn_kept")
+                and not (m.taken and m.taken.entered)
+            ),
+            before_not=["~turn_waiting"],
+        )
 
 
 _RULES: Mapping[str, Callable[[Maker], Iterator[Rule]]] = {

@@ -14,6 +14,7 @@ __all__ = ["COMMANDS", "build_app", "main"]
 COMMANDS = {
     "demo": "Hold a recorded conversation that the flow governs.",
     "check": "Prove flows, with counterexamples where a proof fails.",
+    "mutants": "Test the proof of a flow on every mutant of it.",
     "paths": "List the shortest paths that cover a flow.",
     "matrix": "Print the total table of states and triggers.",
     "render": "Draw a flow as SVG, PNG, Mermaid, DOT or Markdown.",

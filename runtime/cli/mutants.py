@@ -1,0 +1,87 @@
+"""`turnfsm mutants`: the proof of a flow is tested on every flow that differs in one element."""
+
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+
+from fsm.check import check_flow
+from fsm.check.score import Result, Score, score
+from fsm.errors import TurnfsmError
+from fsm.loader import load_flow, shipped_flows
+
+__all__ = ["mutants"]
+
+
+def mutants(
+    flow: Annotated[str, typer.Argument(metavar="FLOW", help="A name or a file.")],
+    explained: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Survivors with their reasons (TOML); by default FLOW.mutants.toml.",
+        ),
+    ] = None,
+    every: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Judge one mutant in N, for a quick look.")
+    ] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every mutant's fate.")] = False,
+) -> None:
+    """Score the proof of a flow. Exit status 0: no unexplained survivor, 1: some, 2: bad input."""
+    subject = load_flow(flow)
+    if not check_flow(subject).ok:
+        raise TurnfsmError(f"{flow}: the flow itself is not proved; see 'turnfsm check {flow}'")
+    result = score(subject, _read(explained, flow), every)
+    typer.echo(json.dumps(_record(result), indent=2) if as_json else "\n".join(_text(result)))
+    raise typer.Exit(not result.ok)
+
+
+def _read(explained: Path | None, flow: str) -> dict[str, str]:
+    file = explained or shipped_flows().get(flow, Path(flow)).with_suffix(".mutants.toml")
+    if explained is None and not file.exists():
+        return {}
+    try:
+        reasons = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+        raise TurnfsmError(f'{file}: not TOML: {exc}; write \'"MUTANT" = "REASON"\'') from None
+    for name, reason in reasons.items():
+        if not isinstance(reason, str) or not reason.strip():
+            raise TurnfsmError(f'{file}: {name!r} has no reason; write \'"MUTANT" = "REASON"\'')
+    return reasons
+
+
+def _text(result: Score) -> Iterator[str]:
+    kinds: dict[str, Counter[Result]] = {}
+    for fate in result.fates:
+        kinds.setdefault(fate.mutant.operator, Counter())[fate.result] += 1
+    columns = get_args(Result)
+    yield f"{'':<22}" + "".join(f"{column:>12}" for column in columns)
+    for kind, counts in kinds.items():
+        yield f"{kind:<22}" + "".join(f"{counts[column]:>12}" for column in columns)
+    totals = Counter(fate.result for fate in result.fates)
+    yield f"{'all':<22}" + "".join(f"{totals[column]:>12}" for column in columns)
+    for kind in ("equivalent", "explained"):
+        for reason, count in Counter(f.by for f in result.fates if f.result == kind).items():
+            yield f"  {kind}, {count}: {reason}"
+    for fate in result.fates:
+        if fate.result == "survives":
+            yield f"  survives: {fate.mutant.id}"
+    yield from (f"  explained in vain: {name}" for name in result.stale)
+    faults = len(result.fates) - totals["equivalent"]
+    yield (
+        f"score: {totals['caught']} of {faults} mutants that are not equivalent are caught "
+        f"({result.of_faults:.1%}), {len(result.fates)} in all"
+    )
+
+
+def _record(result: Score) -> dict[str, Any]:
+    fates = [
+        {"mutant": f.mutant.id, "kind": f.mutant.operator, "result": f.result, "by": f.by}
+        for f in result.fates
+    ]
+    share = round(result.of_faults, 4)
+    return {"ok": result.ok, "score": share, "stale": list(result.stale), "mutants": fates}
