@@ -20,6 +20,7 @@ SPEECH, BAR = 13.0, 20.0
 
 
 def user_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
+    """Who spoke to the agent, and what was said."""
     return _speech("user", "user", lanes.user, strip, y)
 
 
@@ -51,6 +52,7 @@ def _wrapped(words: str, width: float, most: int) -> list[str]:
 
 
 def agent_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
+    """What was heard of the agent: pauses hollow, cuts marked, with how long the user waited."""
     lines, height = _speech("agent audio", "agent", lanes.agent, strip, y)
     for pause in lanes.pauses:
         if strip.sees(pause):
@@ -68,20 +70,24 @@ def _cut(x: float, y: float) -> str:
 
 
 def _waits(lanes: Lanes, strip: Strip, y: float) -> Iterator[str]:
-    """How long the user waited for the agent, in the gap before the agent is heard."""
+    """How long the user waited for the agent: in the gap before it is heard, or at its start."""
     others = [*lanes.agent, *lanes.pauses]
     for span in lanes.agent:
         since = max((u.end for u in lanes.user if u.end <= span.start), default=None)
         if since is None or any(since < o.end <= span.start + 0.001 for o in others):
             continue
+        if not strip.holds(span.start):
+            continue
         words = f"{span.start - since:.2f} s"
-        width = text_width(words, SMALL)
-        room = strip.holds(span.start) and strip.holds(since)
-        if room and strip.x(span.start) - strip.x(since) > width + 8:
-            yield text(strip.x(span.start) - width - 5, y + 12, words, "small", width)
+        width, x = text_width(words, SMALL), strip.x(span.start)
+        if strip.holds(since) and x - strip.x(since) > width + 8:
+            yield text(x - width - 5, y + 12, words, "small", width)
+        elif strip.box(span, y, SPEECH).w > (inside := text_width(f"+{words}", SMALL)) + 8:
+            yield text(x + 4, y + 12, f"+{words}", "wait", inside)
 
 
 def tools_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
+    """Tool calls; those that overlap stand under each other."""
     seen = sorted((s for s in lanes.tools if strip.sees(s)), key=lambda s: s.start)
     if not seen:
         return [], 0.0
@@ -104,6 +110,7 @@ def tools_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
 
 
 def states_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
+    """One bar of the states that were held."""
     lines = [lane_name("state", y + 16)]
     for span in lanes.states:
         if strip.sees(span):
@@ -114,6 +121,7 @@ def states_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
 def state_bar(
     span: Span, strip: Strip, y: float, height: float, color: int, words: bool = True
 ) -> str:
+    """A bar in the colour of its state, named where the whole name fits."""
     box = strip.box(span, y, height)
     fits = words and text_width(span.label, BOLD) + 8 <= box.w
     label = span.label if fits else ""
@@ -123,6 +131,7 @@ def state_bar(
 
 
 def states_staircase(lanes: Lanes, strip: Strip, y: float) -> Drawn:
+    """A row for each state, with what it refused."""
     lines = []
     for index, state in enumerate(lanes.order):
         row = y + 18 * index

@@ -31,12 +31,13 @@ class Span:
 
 @attrs.frozen
 class Mark:
-    """A moment."""
+    """A refusal: a trigger, the state that refused it, and why."""
 
     t: float
     label: str
     why: str
     state: str
+    reason: str | None = None
 
 
 @attrs.frozen
@@ -66,7 +67,7 @@ def read_lanes(journal: Journal, flow: Flow | None = None) -> Lanes:
     events = journal.events
     states = tuple(_states(journal, end))
     agent = tuple(_agent(journal, end))
-    refusals = [Mark(e.t, e.trigger, e.why or e.reason or "", e.state) for e in events]
+    refusals = [Mark(e.t, e.trigger, e.why or e.reason or "", e.state, e.reason) for e in events]
     return Lanes(
         end=end,
         order=_order(flow, states),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from html import escape
+
+import attrs
 
 from .lanes import Lanes, Mark, Span
 from .metrics import clip, text_width
-from .scale import BOLD, RIGHT, SMALL, TEXT, Drawn, Strip, fitted, free_row, lane_name
+from .scale import BOLD, RIGHT, SMALL, TEXT, Drawn, Strip, fitted, lane_name
 from .shapes import classes, number, text
+from .text import times
 
 __all__ = ["refusals_lane", "timers_lane"]
 
@@ -15,6 +19,7 @@ _LABEL_ROWS = 4
 
 
 def timers_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
+    """A line for each timer from arming to its end; dense strips keep those that ever fired."""
     seen = [span for span in lanes.timers if strip.sees(span)]
     if strip.dense:
         fired = {span.label for span in lanes.timers if span.kind == "fired"}
@@ -43,25 +48,69 @@ def _timer(span: Span, strip: Strip, y: float, limit: float) -> str:
     return f"<g><title>{escape(span.tip)}</title>{shape}</g>"
 
 
+@attrs.frozen
+class _Label:
+    """What is written beside the tick of one refusal, or of several that follow each other."""
+
+    mark: Mark
+    name: str
+    why: str
+    left: float
+    right: float
+
+
 def refusals_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
-    """Ticks with what was refused and why; a tick without room keeps its tip."""
+    """Ticks with what was refused and why; a tick without room for words keeps its tip."""
     marks = [mark for mark in lanes.refusals if strip.holds(mark.t)]
     if not marks or strip.rows == "states":
         return [], 4.0
-    ticks, labels = [], []
-    ends: list[float] = []
-    for mark in marks:
-        x = strip.x(mark.t)
-        why = "" if strip.dense else clip(mark.why, TEXT, 320)
-        width = text_width(mark.label, BOLD) + text_width(why, TEXT) + 14
-        left = min(x, strip.width - 8 - width)
-        free = len(ends) < _LABEL_ROWS or any(end <= left for end in ends)
-        row = free_row(ends, left) if free else None
-        ticks.append(_tick(mark, x, y, 9 if row is None else 21 + 17 * row))
-        if row is not None:
-            ends[row] = left + width + 8
-            labels.append(_label(mark.label, why, left + 4, y + 19 + 17 * row))
-    return [lane_name("refused", y + 18), *ticks, *labels], 12 + 17.0 * len(ends)
+    rows = _placed([_label(marks[a:b], strip) for a, b in _repeats(marks)])
+    depths = {label.mark: 21.0 + 17 * row for row, labels in enumerate(rows) for label in labels}
+    ticks = [_tick(mark, strip.x(mark.t), y, depths.get(mark, 9.0)) for mark in marks]
+    words = [
+        _words(label, y + 19 + 17 * row) for row, labels in enumerate(rows) for label in labels
+    ]
+    return [lane_name("refused", y + 18), *ticks, *words], 12 + 17.0 * len(rows)
+
+
+def _repeats(marks: Sequence[Mark]) -> Iterator[tuple[int, int]]:
+    """Where refusals of the same kind follow each other: from, to."""
+    start = 0
+    for index in range(1, len(marks) + 1):
+        if index == len(marks) or _kind(marks[index]) != _kind(marks[start]):
+            yield start, index
+            start = index
+
+
+def _kind(mark: Mark) -> tuple[str, str]:
+    return mark.label, mark.why
+
+
+def _label(marks: Sequence[Mark], strip: Strip) -> _Label:
+    first = marks[0]
+    name = first.label + (f" {times(len(marks))}" if len(marks) > 1 else "")
+    x, width = strip.x(first.t), text_width(name, BOLD) + 14
+    room = min(320.0, strip.width - 8 - x - width)
+    why = "" if strip.dense else clip(first.why, TEXT, room)
+    width += text_width(why, TEXT)
+    left = min(x, strip.width - 8 - width)
+    return _Label(first, name, why, left, left + width)
+
+
+def _placed(labels: Sequence[_Label]) -> list[list[_Label]]:
+    """Labels in rows; what is merely undeclared gets the room that is left."""
+    rows: list[list[_Label]] = []
+    for label in sorted(labels, key=lambda label: label.mark.reason == "undeclared"):
+        free = next((row for row in rows if all(_apart(label, other) for other in row)), None)
+        if free is not None:
+            free.append(label)
+        elif len(rows) < _LABEL_ROWS:
+            rows.append([label])
+    return rows
+
+
+def _apart(one: _Label, other: _Label) -> bool:
+    return one.right + 8 <= other.left or other.right + 8 <= one.left
 
 
 def _tick(mark: Mark, x: float, y: float, depth: float) -> str:
@@ -70,6 +119,7 @@ def _tick(mark: Mark, x: float, y: float, depth: float) -> str:
     return f'<path class="refusal" d="{d}"><title>{tip}</title></path>'
 
 
-def _label(name: str, why: str, x: float, y: float) -> str:
-    width = text_width(name, BOLD)
-    return fitted(x, y, name, "denied", BOLD) + fitted(x + 5 + width, y, why, "quiet", TEXT)
+def _words(label: _Label, y: float) -> str:
+    x = label.left + 4
+    after = x + 5 + text_width(label.name, BOLD)
+    return fitted(x, y, label.name, "denied", BOLD) + fitted(after, y, label.why, "quiet", TEXT)

@@ -36,6 +36,7 @@ FACES = {
     "title": Face("SemiBold", 15),
     "heading": Face("SemiBold", 22),
     "small": Face("Regular", 11),
+    "wait": Face("Regular", 11),
     "said": Face(),
     "denied": Face("SemiBold"),
     "on": Face("SemiBold"),

@@ -29,7 +29,7 @@ _RULES = """
 .tf text{fill:@ink}
 .tf .trigger,.tf .dest,.tf .heading,.tf .on{font-weight:600}
 .tf .heading{font-size:22px}
-.tf .small{font-size:11px}
+.tf .small,.tf .wait{font-size:11px}
 .tf .quiet,.tf .small{fill:@quiet}
 .tf .paper{fill:@paper}
 .tf .lane{fill:@box}
@@ -40,7 +40,7 @@ _RULES = """
 .tf .pause{fill:@paper;stroke:@agent;stroke-width:1.5;stroke-dasharray:4 3}
 .tf .tool{fill:@tool}
 .tf .tool.error,.tf .tool.cancelled{fill:@refused}
-.tf text.on{fill:@paper}
+.tf text.on,.tf .wait{fill:@paper}
 .tf .cut{stroke:@accent;stroke-width:3;fill:none}
 .tf .cutline{stroke:@accent;stroke-width:1.2;stroke-dasharray:3 3}
 .tf .armed{stroke:@quiet;stroke-width:2}
