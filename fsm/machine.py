@@ -10,7 +10,7 @@ from typing import Any
 
 from .errors import UnknownName
 from .flow import Flow
-from .program import Configuration, Program, compile_flow
+from .program import CARE, Configuration, Program, compile_flow
 from .verdicts import Reason, Refused, Taken, Verdict
 
 __all__ = [
@@ -78,8 +78,8 @@ class Machine:
         """
         if of is not None and (stale := self._stale(trigger, of)) is not None:
             return stale
-        self.configuration, verdict, scoped = self.configuration[trigger]
-        if scoped and (of is not None or self.tokens is not None):
+        self.configuration, verdict, to_do = self.configuration[trigger]
+        if to_do >= CARE and verdict and (of is not None or self.tokens is not None):
             self._change_scopes(trigger, of)
         return verdict
 
@@ -146,9 +146,9 @@ class Machine:
     def _change_scopes(self, trigger: str, of: Any) -> None:
         """What began a scope is current; of one that has ended, or whose beginning has no name,
         nothing is: events of the one before are stale (test_machine, "a timer ends a scope")."""
-        tokens = dict(self.tokens or {})
-        for scope in self.program.begins.get(trigger, ()):
-            tokens[scope] = of
-        for scope in self.program.ends.get(trigger, ()):
-            tokens[scope] = None
+        program = self.program
+        begins, ends = program.begins.get(trigger, ()), program.ends.get(trigger, ())
+        if not begins and not ends:
+            return
+        tokens = {**(self.tokens or {}), **dict.fromkeys(begins, of), **dict.fromkeys(ends)}
         self.tokens = {scope: token for scope, token in tokens.items() if token is not None} or None

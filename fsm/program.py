@@ -15,13 +15,17 @@ from .errors import UnknownName, UnknownTrigger
 from .flow import Flow, Row
 from .verdicts import Refused, Taken, Verdict
 
-__all__ = ["Configuration", "Program", "Rows", "compile_flow"]
+__all__ = ["ACTS", "CARE", "ENTERED", "Configuration", "Program", "Rows", "compile_flow"]
 
 # One alternative: guard mask, guard value, facts kept, facts set, the rows of dest, the answer.
 Alternative: TypeAlias = "tuple[int, int, int, int, Rows, Taken]"
 
-# Where a trigger leads, what the machine says, and whether a scope begins or ends with it.
-Answer: TypeAlias = "tuple[Configuration, Verdict, bool]"
+# Where a trigger leads, what the machine says, and what else there is to do: the bits below.
+Answer: TypeAlias = "tuple[Configuration, Verdict, int]"
+
+ENTERED = 1  # a state was entered: its timers start
+ACTS = 2  # the host has something to do
+CARE = 4  # the host is asked for a given fact first, or a scope begins or ends
 
 MOST_CONFIGURATIONS = 4096
 """How many a program remembers (about 2 MB) before it starts anew."""
@@ -61,12 +65,7 @@ class Configuration(dict[str, Answer]):
         self.facts = facts
 
     def __missing__(self, trigger: str) -> Answer:
-        answer = self.program.answer(self.rows, self.facts, trigger) or (
-            self,
-            self.program.refusal(self.rows, trigger, self.facts),
-            False,
-        )
-        self[trigger] = answer
+        answer = self[trigger] = self.program.answer(self, trigger)
         return answer
 
 
@@ -138,13 +137,20 @@ class Program:
             rows.configurations.clear()
         self._count = 0
 
-    def answer(self, rows: Rows, facts: int, trigger: str) -> Answer | None:
-        """What the first alternative whose guard holds does; None if there is none."""
+    def answer(self, held: Configuration, trigger: str) -> Answer:
+        """What the first alternative whose guard holds does, or why there is none.
+
+        Raises:
+            UnknownTrigger: The flow declares the trigger nowhere.
+        """
+        rows, facts = held.rows, held.facts
+        scoped = trigger in self.begins or trigger in self.ends
+        care = CARE if scoped or trigger in rows.asks else 0
         for mask, want, keep, set_, dest, taken in rows.get(trigger, ()):
             if facts & mask == want:
-                scoped = trigger in self.begins or trigger in self.ends
-                return self.configuration(dest, facts & keep | set_), taken, scoped
-        return None
+                to_do = ENTERED * taken.entered | ACTS * bool(taken.actions) | care
+                return self.configuration(dest, facts & keep | set_), taken, to_do
+        return held, self.refusal(rows, trigger, facts), care
 
     def refusal(self, rows: Rows, trigger: str, facts: int) -> Refused:
         """Why a trigger that no row took was refused.

@@ -3,47 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 from fsm import Taken
-
-from .journal import Raw
 
 __all__ = ["Event"]
 
 
-class Event:
-    """The transition that chose an effect.
+class Event(tuple[Any, ...]):
+    """The transition that chose an effect: a view of the journal's entry.
 
     Attributes:
         seq: The entry's number in the journal.
+        trigger: What was posted.
+        of: The step, turn or call that the trigger belongs to.
+        verdict: The machine's answer.
     """
 
-    __slots__ = ("_raw", "seq")
+    __slots__ = ()
 
-    def __init__(self, raw: Raw) -> None:
-        self._raw = raw  # as the journal has it: most effects read nothing
-        self.seq = raw[0]
-
-    @property
-    def trigger(self) -> str:
-        """What was posted."""
-        return self._raw[2]
-
-    @property
-    def of(self) -> Any:
-        """The step, turn or call that the trigger belongs to."""
-        return self._raw[3]
-
-    @property
-    def verdict(self) -> Taken:
-        """The machine's answer."""
-        return self._raw[6]  # type: ignore[return-value]  # only what is taken has effects
+    # A copy of the journal's raw tuple is half the price of an object that holds it.
+    if TYPE_CHECKING:
+        seq: int
+        trigger: str
+        of: Any
+        verdict: Taken
+    else:
+        seq = property(itemgetter(0))
+        trigger = property(itemgetter(2))
+        of = property(itemgetter(3))
+        verdict = property(itemgetter(6))
 
     @property
     def data(self) -> Mapping[str, Any]:
         """What the caller said about it."""
-        return self._raw[8] or {}
+        return self[8] or {}
 
     def __repr__(self) -> str:
         return f"<Event {self.seq}: {self.verdict}>"

@@ -62,7 +62,7 @@ class Ledger:
         call = self._calls[call_id] = LedgerCall(call_id, name, canonical(arguments), turn)
         return call
 
-    def end(self, call_id: str, how: End, output: str | None = None, value: Any = None) -> bool:
+    def end(self, call_id: str, how: End, output: str | None = None) -> bool:
         """Enter how a call ended; False if it had ended, or is not known.
 
         What a released call gives later is kept as its output, not as a second end.
@@ -72,9 +72,9 @@ class Ledger:
             return False
         if call.end is not None:
             if call.end == "released" and how in ("result", "error"):
-                call.output, call.value = output, value
+                call.output = output
             return False
-        call.end, call.output, call.value = how, output, value
+        call.end, call.output = how, output
         return True
 
     def keep(self, call_id: str, value: Any) -> None:
@@ -109,7 +109,8 @@ class Ledger:
             if record.get("note") == "tool_started":
                 ledger.start(data["call"], data["name"], data["arguments"], data["turn"])
             elif record.get("note") == "tool_ended":
-                ledger.end(data["call"], data["how"], data.get("output"), data.get("output"))
+                ledger.end(data["call"], data["how"], data.get("output"))
+                ledger.keep(data["call"], data.get("output"))
         return ledger
 
 

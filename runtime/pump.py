@@ -18,6 +18,7 @@ from contextvars import ContextVar, copy_context
 from typing import Any
 
 from fsm import Machine, Refused, TurnfsmError, UnknownTrigger, Verdict
+from fsm.program import ACTS, CARE, ENTERED
 
 from .event import Event
 from .journal import Journal, Raw
@@ -46,7 +47,7 @@ class EventPump(StateTimers):
     """
 
     __slots__ = (
-        "_barred", "_cause", "_host", "_observers", "_queue", "_running", "_start", "_tasks",
+        "_barred", "_cause", "_host", "_observers", "_queue", "_running", "_tasks",
         "_watched", "journal",
     )  # fmt: skip
 
@@ -63,7 +64,7 @@ class EventPump(StateTimers):
         self._running = False
         self._barred: str | None = None  # "closed", or "asking" while the host answers
         self._cause: int | None = None
-        self._start = self.clock()
+        journal.start = self.clock()
 
     # -- triggers
 
@@ -80,31 +81,34 @@ class EventPump(StateTimers):
         if self._barred is not None:
             return self._refuse(trigger)
         machine = self.machine
-        if trigger in machine.configuration.asks:
-            self._ask_host(trigger)
+        after, verdict, to_do = machine.configuration[trigger]
+        if to_do >= CARE or of is not None:
+            verdict = self._decide(trigger, of)
             if self._barred is not None:
-                return self._refuse(trigger)
-        verdict = machine.step(trigger, of)
-        now = self.clock()
+                return verdict  # a given fact's method has closed the runtime
+            after = machine.configuration
+            to_do = ENTERED * verdict.entered | ACTS * bool(verdict.actions)
+        else:
+            machine.configuration = after  # Machine.step in place (test_stateful)
+        clock = self.clock  # what is in a slot is called faster from a local name
+        now = clock()
         cause = self._follow(verdict) if self._watched else self._cause
-        if verdict.entered:
-            # _enter in place: a call would cost as much as the step
+        if to_do & ENTERED:
+            # StateTimers._enter in place (test_timers): a call would cost as much as the step
             self._entered = now
             self._deadlines = None
-            timers = self._plan.get(verdict.dest)
+            timers = self._plan.get(after.state)
             if timers is not None and now + timers[0] < self._wakes:
                 self._wake_at(now + timers[0])
         # Committed. From here on foreign code may run, and post.
         journal = self.journal
+        append = journal.append
         seq = journal.seq = journal.seq + 1
-        raw = (
-            seq, now - self._start, trigger, of, machine.configuration, machine.tokens, verdict,
-            cause, data,
-        )  # fmt: skip
-        journal.append(raw)
+        raw = (seq, now, trigger, of, after, machine.tokens, verdict, cause, data)
+        append(raw)
         if self._running or self._watched:
             self._queue_and_tell(raw, verdict)
-        elif verdict.actions:
+        elif to_do & ACTS:
             self._run(raw, verdict.actions)
         return verdict
 
@@ -112,8 +116,8 @@ class EventPump(StateTimers):
         """What `post` would answer now, without moving and without a journal entry."""
         if self._barred is not None:
             return self._refuse(trigger)
-        if trigger in self.machine.configuration.asks:
-            self._ask_host(trigger)
+        if asked := self.machine.asks(trigger):
+            self._ask_host(asked)
         return self.machine.ask(trigger, of)
 
     def post_threadsafe(
@@ -147,7 +151,7 @@ class EventPump(StateTimers):
     def note(self, kind: str, **data: Any) -> None:
         """Keep something in the journal that is no trigger."""
         if self._barred != "closed":
-            self.journal.note(self.now, kind, data)
+            self.journal.note(self.clock(), kind, data)
 
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Tell an observer of every verdict, in their order; gives what ends it.
@@ -162,7 +166,7 @@ class EventPump(StateTimers):
     @property
     def now(self) -> float:
         """Seconds since the pump was made: the journal's ``t``."""
-        return self.clock() - self._start
+        return self.clock() - self.journal.start
 
     # -- life
 
@@ -202,7 +206,7 @@ class EventPump(StateTimers):
 
     def _bind(self, loop: asyncio.AbstractEventLoop) -> float:
         moved = super()._bind(loop)
-        self._start += moved
+        self.journal.shift(moved)
         return moved
 
     # -- what is refused without the machine
@@ -222,12 +226,19 @@ class EventPump(StateTimers):
         why = "the runtime is closed; make a new one for a new session"
         return Refused(trigger, self.machine.state, "closed", why)
 
-    def _ask_host(self, trigger: str) -> None:
-        """Ask for the given facts that decide on this trigger. One that raises keeps its value."""
+    def _decide(self, trigger: str, of: Any) -> Verdict:
+        if asked := self.machine.asks(trigger):
+            self._ask_host(asked)
+            if self._barred is not None:
+                return self._refuse(trigger)
+        return self.machine.step(trigger, of)
+
+    def _ask_host(self, facts: tuple[str, ...]) -> None:
+        """Ask the host for given facts. One that raises keeps its value."""
         answers: dict[str, bool] = {}
         failed: list[tuple[str, Exception]] = []
         self._barred = "asking"
-        for name in self.machine.asks(trigger):
+        for name in facts:
             try:
                 answers[name] = bool(getattr(self._host, name)())
             except Exception as exc:
@@ -251,13 +262,13 @@ class EventPump(StateTimers):
                 self._carry_out(action, event)
             if self._queue:
                 self._drain()
+        except BaseException:  # a KeyboardInterrupt: the next post goes on with what is left
+            self._queue = deque((*((action, event) for action in todo), *(self._queue or ())))
+            self._watched = True
+            raise
         finally:
             self._running = False
             self._cause = None
-            if rest := [(action, event) for action in todo]:
-                # A KeyboardInterrupt ended the run: the next post goes on with it.
-                self._queue = deque((*rest, *(self._queue or ())))
-                self._watched = True
 
     def _queue_and_tell(self, raw: Raw, verdict: Verdict) -> None:
         """The way of a post from an effect, and of one that is observed: effects wait in line."""

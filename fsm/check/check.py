@@ -163,8 +163,10 @@ class _Check:
 
     def _verdicts(self, complete: bool) -> Iterator[Verdict]:
         properties = self.flow.properties
-        names = [body.name for body in (*properties.never, *properties.always)]
-        for name in (*names, *(body.name for body in properties.leads_to)):
+        declared = [never.name for never in properties.never]
+        declared += [always.name for always in properties.always]
+        declared += [leads.name for leads in properties.leads_to]
+        for name in declared:
             yield Verdict(name, "declared", *self._result((False, name), complete))
         for name in PROPERTIES if self.flow.kind == "turn" else ():
             if name in properties.waived:

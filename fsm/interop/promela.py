@@ -1,10 +1,10 @@
 """A flow as Promela, so that Spin gives a second opinion on what it declares.
 
-The environment is the most general one, as processes: ``world`` flips the given facts, ``events``
-delivers any trigger or nothing for ever, and every timer is a process of its own. Under weak
-fairness (``pan -f``) only a timer that stays enabled must fire; an event need not come. Once
-``quiet`` is true nothing comes any more and the given facts stand still: what then must be reached,
-is reached by timers alone, whatever they last. Times are abstracted away.
+The environment is the most general one, as processes: ``events`` delivers any trigger or nothing
+for ever, and every timer is a process of its own. At each decision the host answers anything. Under
+weak fairness (``pan -f``) only a timer that stays enabled must fire; an event need not come. Once
+``quiet`` is true nothing comes any more and the host's answers stand still: what then must be
+reached, is reached by timers alone, whatever they last. Times are abstracted away.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from fsm.errors import FlowError
-from fsm.flow import Flow, Names, Never, Properties, Row
+from fsm.flow import Always, Flow, Names, Never, Properties, Row
 
 from .updates import fence, noted, update_of
 
@@ -45,9 +45,10 @@ class _Writer:
         self.effects = [n for n, action in flow.actions.items() if action.done or action.failed]
         self.judged = [never for never in properties.never if never.action]
         self.word = _words(flow, properties)
+        self.frozen = self._frozen()
 
     def text(self) -> str:
-        parts = (self._header(), self._world(), self._events(), self._effects(), self._timers())
+        parts = (self._header(), self._events(), self._effects(), self._timers())
         return "\n".join(line for part in (*parts, self._formulas()) for line in part) + "\n"
 
     def _header(self) -> Iterator[str]:
@@ -64,14 +65,17 @@ class _Writer:
         ]
         yield from (f"bool {flag} = false;" for flag in flags)
 
-    def _world(self) -> Iterator[str]:
-        if self.flow.given:
-            flips = (f"atomic {{ !quiet -> {f} = !{f} }}" for f in map(self._fact, self.flow.given))
-            yield from self._process("world", flips)
+    def _frozen(self) -> list[str]:
+        """The given facts that matter once it is quiet: those that timers and effects ask for."""
+        bodies = [self.flow.actions[action] for action in self.effects]
+        late = {*self.flow.timers, *(t for body in bodies for t in (body.done, body.failed))}
+        read = {f for row in self.flow.rows() if row.trigger in late for f in _reads(row)}
+        return [fact for fact in self.flow.given if fact in read]
 
     def _events(self) -> Iterator[str]:
-        stop = " ".join(f"{self._under_way(action)} = true;" for action in self.effects)
-        steps = [f"atomic {{ !quiet -> quiet = true; {stop} }}"]
+        stop = [f"{self._under_way(action)} = true" for action in self.effects]
+        stop += [self._choose(fact) for fact in self.frozen]
+        steps = [f"atomic {{ !quiet -> {'; '.join(['quiet = true', *stop])} }}"]
         for trigger in self.flow.triggers:
             scope = fence(self.flow, trigger)
             open_ = "!quiet" + (f" && {self._scope(scope)}" if scope else "")
@@ -107,15 +111,31 @@ class _Writer:
     def _steps(self, trigger: str, open_: str, first: str = "") -> list[str]:
         steps = []
         for state in self.flow.states:
-            earlier: list[str] = []
-            for row in self.flow.rows(state):
-                if row.trigger == trigger:
-                    guard = " && ".join([self._guard(row), *(f"!({g})" for g in earlier)])
-                    earlier.append(self._guard(row))
-                    steps.append(self._step(state, trigger, f"{open_} && {guard}", first, row))
-            if trigger in noted(self.flow, state):
-                steps.append(self._step(state, trigger, open_, first, None))
+            held = f"state == {self._state(state)} && {open_}"
+            rows = [row for row in self.flow.rows(state) if row.trigger == trigger]
+            if rows:
+                steps.append(self._decision(held, rows, first))
+            elif trigger in noted(self.flow, state):
+                steps.append(f"atomic {{ {held} -> {first}{self._taken(trigger, state, None)} }}")
         return steps
+
+    def _decision(self, held: str, rows: list[Row], first: str) -> str:
+        """One atomic step: the host answers, the first row whose guard holds is taken."""
+        asked = self._asked(rows[0].source, rows[0].trigger)
+        tries = "skip"
+        for row in reversed(rows):
+            taken = first + self._taken(row.trigger, row.source, row)
+            tries = f"if :: {self._guard(row)} -> {taken} :: else -> {tries} fi"
+        if not asked:
+            some = " || ".join(f"({self._guard(row)})" for row in rows)
+            return f"atomic {{ {held} && ({some}) -> {tries} }}"
+        answer = "; ".join(self._choose(fact) for fact in asked)
+        forget = "; ".join(f"{self._fact(fact)} = false" for fact in asked)
+        ask, done = (f"if :: quiet :: else -> {words} fi" for words in (answer, forget))
+        return f"atomic {{ {held} -> {ask}; {tries}; {done} }}"
+
+    def _choose(self, fact: str) -> str:
+        return f"if :: {self._fact(fact)} = true :: {self._fact(fact)} = false fi"
 
     def _guard(self, row: Row) -> str:
         return self._test(row.transition.conditions, row.transition.unless)
@@ -124,8 +144,8 @@ class _Writer:
         wanted = [self._fact(fact) for fact in when] + [f"!{self._fact(fact)}" for fact in unless]
         return " && ".join(wanted) or "true"
 
-    def _step(self, state: str, trigger: str, guard: str, first: str, row: Row | None) -> str:
-        """One atomic step: guard, facts, scopes, state; then what the actions must not meet."""
+    def _taken(self, trigger: str, state: str, row: Row | None) -> str:
+        """Facts, scopes, state; then what the actions must not meet."""
         update = update_of(self.flow, trigger)
         does = [f'printf("{_plain(row.id if row else f"{state}.{trigger}")}\\n")']
         does += [f"{self._fact(fact)} = false" for fact in update.clears]
@@ -135,24 +155,35 @@ class _Writer:
         if row is not None:
             actions = row.transition.actions
             does += [f"{self._under_way(a)} = true" for a in actions if a in self.effects]
-            does += [self._judge(n) for n in self.judged if _meets(n, row)]
+            does += [self._judge(n, row) for n in self.judged if _meets(n, row)]
             does += [f"state = {self._state(row.dest)}"]
-        held = f"state == {self._state(state)}"
-        return f"atomic {{ {held} && {guard} -> {first}{'; '.join(does)} }}"
+        return "; ".join(does)
 
-    def _judge(self, never: Never) -> str:
-        test = self._test(never.when, never.unless)
+    def _judge(self, never: Never, row: Row) -> str:
+        test = self._test(*self._known(never, self._asked(row.source, row.trigger)))
         return f"if :: {test} -> {self._broken(never)} = true :: else fi"
+
+    def _known(self, item: Never | Always, asked: Names = ()) -> tuple[Names, Names]:
+        """What a property asks of facts; an answer that the host was not asked for may be any."""
+        free = {*self.flow.given} - {*asked}
+        when = tuple(fact for fact in item.when if fact not in free)
+        return when, tuple(fact for fact in item.unless if fact not in free)
+
+    def _asked(self, state: str, trigger: str) -> Names:
+        """The given facts that decide on a trigger in a state."""
+        rows = [row for row in self.flow.rows(state) if row.trigger == trigger]
+        return tuple(f for f in self.flow.given if any(f in _reads(row) for row in rows))
 
     def _formulas(self) -> Iterator[str]:
         for never in self.properties.never:
             held = f"state == {self._state(never.state)}" if never.state else "true"
-            wrong = f"{held} && {self._test(never.when, never.unless)}"
+            wrong = f"{held} && {self._test(*self._known(never))}"
             if never.action:
                 wrong = self._broken(never)
             yield f"ltl {self.word[never.name]} {{ [] !({wrong}) }}"
         for always in self.properties.always:
-            test = self._test(always.when, always.unless)
+            free = self._known(always) != (always.when, always.unless)
+            test = "false" if free else self._test(always.when, always.unless)
             held = f"state == {self._state(always.state)}"
             yield f"ltl {self.word[always.name]} {{ [] (({held}) -> ({test})) }}"
         for leads in self.properties.leads_to:
@@ -174,6 +205,10 @@ class _Writer:
 
     def _broken(self, never: Never) -> str:
         return "broken_" + self.word[never.name]
+
+
+def _reads(row: Row) -> Names:
+    return (*row.transition.conditions, *row.transition.unless)
 
 
 def _meets(never: Never, row: Row) -> bool:

@@ -18,7 +18,7 @@ from .promela import claims, to_promela
 
 __all__ = ["Opinion", "SpinError", "missing_tools", "verify"]
 
-_DEPTH = 2_000_000
+_DEPTH = 1_000_000
 _ERRORS = re.compile(r"errors: (\d+)")
 _STATES = re.compile(r"^\s*(\d+) states, stored", re.MULTILINE)
 
@@ -34,7 +34,7 @@ class Opinion:
     Attributes:
         holds: No run breaks it.
         states: States that were stored.
-        trail: The rows that were taken on the way to the violation, in order.
+        trail: The rows that were taken on the way to the violation, if asked for.
     """
 
     name: str
@@ -50,12 +50,17 @@ def missing_tools() -> str:
 
 
 def verify(
-    flow: Flow, properties: Properties | None = None, *, seconds: float = 300.0
+    flow: Flow,
+    properties: Properties | None = None,
+    *,
+    trails: bool = False,
+    seconds: float = 300.0,
 ) -> dict[str, Opinion]:
     """Spin's opinion on each property of a flow, by name.
 
     Args:
         properties: Those to verify in the place of the flow's own.
+        trails: Say how each violation is reached; Spin's way there may be long.
         seconds: The most that each of Spin's runs may take.
 
     Raises:
@@ -73,29 +78,30 @@ def verify(
         # Fairness counts processes: pan takes 4 * NFAIR - 2 of them, and 4 are no timers.
         fair = f"-DNFAIR={(len(flow.timers) + 4) // 4 + 2}"
         _run(folder, seconds, ["gcc", "-O0", "-w", fair, "-o", "pan", "pan.c"])
-        return {name: _opinion(folder, seconds, name, fair) for name, fair in wanted.items()}
+        return {
+            name: _opinion(folder, seconds, name, fair, trails) for name, fair in wanted.items()
+        }
 
 
-def _opinion(folder: Path, seconds: float, name: str, fair: bool) -> Opinion:
+def _opinion(folder: Path, seconds: float, name: str, fair: bool, trails: bool) -> Opinion:
     word = re.sub(r"\W", "_", name, flags=re.ASCII)
     # -E: a flow that comes to rest is no error of a formula.
-    words = ["./pan", "-a", "-E", f"-m{_DEPTH}", "-N", word, *(["-f"] if fair else [])]
+    words = ["./pan", "-a", "-E", "-w18", f"-m{_DEPTH}", "-N", word, *(["-f"] if fair else [])]
     said = _run(folder, seconds, words)
     errors, stored = _ERRORS.search(said), _STATES.search(said)
     if errors is None or stored is None or "max search depth too small" in said:
         raise SpinError(f"spin gave no verdict on {name!r}:\n{said.strip()}")
     holds = errors[1] == "0"
-    trail = () if holds else _trail(folder, seconds)
+    trail = _trail(folder, seconds) if trails and not holds else ()
     return Opinion(name, holds, int(stored[1]), trail)
 
 
 def _trail(folder: Path, seconds: float) -> tuple[str, ...]:
     """The lines that the steps of a counterexample print."""
     said = _run(folder, seconds, ["spin", "-t", "-T", "-B", "flow.pml"])
-    (folder / "flow.pml.trail").unlink()
-    noise = ("spin:", "ltl ", "starting claim", "Never claim moves", "<<<<<", "#processes")
     lines = (line.strip() for line in said.splitlines())
-    return tuple(line for line in lines if re.fullmatch(r"\w+(\.\S+)+", line) and line not in noise)
+    # A row is STATE.TRIGGER.INDEX; whatever else Spin says has spaces in it.
+    return tuple(line for line in lines if re.fullmatch(r"\S+\.\S+", line))
 
 
 def _run(folder: Path, seconds: float, words: Iterable[str]) -> str:

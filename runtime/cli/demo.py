@@ -24,9 +24,9 @@ def demo(
             metavar="MODEL", help="provider/model in the place of the script; needs a key."
         ),
     ] = "",
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where the evidence goes.")
-    ] = Path("demo-out"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the evidence goes.")] = Path(
+        "demo-out"
+    ),
 ) -> None:
     """Hold a recorded conversation that the flow governs, and judge it.
 

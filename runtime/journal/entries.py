@@ -34,7 +34,7 @@ Raw = tuple[
     int | None,
     Mapping[str, Any] | None,
 ]
-"""seq, t, trigger (or the note's kind), of, configuration and tokens afterwards, verdict (None: a
+"""seq, the clock's reading, trigger (or the note's kind), of, configuration and tokens afterwards, verdict (None: a
 note), cause, data."""
 
 
@@ -108,11 +108,14 @@ class Journal:
         sinks: Each gets every record, as JSON has it.
 
     Attributes:
+        start: What the clock read at second 0.
         append: Keeps one `Raw`. Bound to what is needed: the deque's own method when there is no
             sink, so that keeping an entry calls no Python.
     """
 
-    __slots__ = ("_entries", "_sinks", "append", "maxlen", "program", "seq", "started_at")
+    __slots__ = (
+        "_entries", "_sinks", "append", "maxlen", "program", "seq", "start", "started_at",
+    )  # fmt: skip
 
     append: Callable[[Raw], None]
 
@@ -120,6 +123,7 @@ class Journal:
         self.program = program
         self.maxlen = maxlen
         self.seq = 0
+        self.start = 0.0
         self.started_at = time.time()
         self._entries: deque[Raw] | None = None  # an empty deque is 0.75 kB: made when needed
         self._sinks = tuple(sinks)
@@ -135,10 +139,18 @@ class Journal:
             return self._header()
         return {**self._header(), "snapshot": self._snapshot(first)}
 
-    def note(self, t: float, kind: str, data: Mapping[str, Any]) -> int:
+    def shift(self, seconds: float) -> None:
+        """The clock was replaced by one that reads this much more."""
+        self.start += seconds
+        if self._entries:
+            moved = [(raw[0], raw[1] + seconds, *raw[2:]) for raw in self._entries]
+            self._entries.clear()
+            self._entries.extend(moved)
+
+    def note(self, now: float, kind: str, data: Mapping[str, Any]) -> int:
         """Keep something that is no trigger; gives its number."""
         self.seq += 1
-        self.append((self.seq, t, kind, None, None, None, None, None, data))
+        self.append((self.seq, now, kind, None, None, None, None, None, data))
         return self.seq
 
     def __len__(self) -> int:
@@ -210,7 +222,8 @@ class Journal:
         return {"seq": raw[0], "state": after.state, "facts": facts, "tokens": dict(raw[5] or {})}
 
     def _typed(self, raw: Raw) -> Entry | Note:
-        seq, t, trigger, of, after, _tokens, verdict, cause, data = raw
+        seq, now, trigger, of, after, _tokens, verdict, cause, data = raw
+        t = now - self.start
         if verdict is None or after is None:
             return Note(seq, t, trigger, data or {})
         facts = self.program.names(after.facts)

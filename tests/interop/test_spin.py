@@ -106,16 +106,32 @@ def test_spin_agrees_on_mutants() -> None:
     assert seen.count(False) == SAMPLE - SOUND
 
 
-SEEDED = {
-    "as it is": ("", "", {"shut_means_empty", "it_shuts"}),
-    "a guard is dropped": ("unless: [inside], actions: [lock]", "actions: [lock]",
-                           {"nobody_is_locked_in", "shut_means_empty", "it_shuts"}),
-    "the timer goes": ("late: {dest: open}", "late: {}", {"shut_means_empty", "it_opens", "it_shuts"}),
-    "the timer waits for the host": ("late: {dest: open}", "late: {dest: open, conditions: [allowed]}",
-                                     {"shut_means_empty", "it_opens", "it_shuts"}),
-    "the scope never ends": ("{begins: enter, ends: leave}", "{begins: enter}",
-                             {"shut_means_empty", "it_shuts"}),
-}  # fmt: skip
+ALWAYS = {"shut_means_empty", "it_shuts"}
+SEEDED: dict[str, tuple[str, str, set[str]]] = {
+    "as it is": ("", "", ALWAYS),
+    "a guard is dropped": (
+        "unless: [inside], actions: [lock]",
+        "actions: [lock]",
+        ALWAYS | {"nobody_is_locked_in"},
+    ),
+    "the host decides": (
+        "unless: [inside], actions: [lock]",
+        "unless: [allowed], actions: [lock]",
+        ALWAYS | {"nobody_is_locked_in"},
+    ),
+    "the host is asked first": (
+        "name: nobody_is_locked_in, action: lock, when: [inside]",
+        "name: nobody_is_locked_in, action: work, unless: [allowed]",
+        ALWAYS,
+    ),
+    "the timer goes": ("late: {dest: open}", "late: {}", ALWAYS | {"it_opens"}),
+    "the timer waits for the host": (
+        "late: {dest: open}",
+        "late: {dest: open, conditions: [allowed]}",
+        ALWAYS | {"it_opens"},
+    ),
+    "the scope never ends": ("{begins: enter, ends: leave}", "{begins: enter}", ALWAYS),
+}
 
 
 @spin
@@ -132,7 +148,7 @@ def test_spin_and_we_find_what_was_planted(fault: str) -> None:
 @spin
 def test_a_trail_names_rows() -> None:
     """Spin's counterexample reads as the rows of the flow that were taken."""
-    opinion = verify(_box())["shut_means_empty"]
+    opinion = verify(_box(), trails=True)["shut_means_empty"]
     assert not opinion.holds
     assert "open.enter.0" in opinion.trail
     assert any(row.startswith("open.close.") for row in opinion.trail)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,24 @@ from runtime.livekit.testing import Stage
 ALL = (*SCENARIOS, *CONTROLS)
 
 
-@pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
+OPEN = {
+    "P1": "an abandoned step's waits for its playout outlive the session",
+    "P2": "the conversation holds all words of a voice that broke off, not those that were heard",
+    "D6": "results wait for the slowest of parallel tools: the next request does not see them",
+    "R2": "the session cannot be closed while an agent's on_enter does not end",
+}
+"""What does not go right yet, and how."""
+
+
+def _with_open(*ids: str) -> list[Any]:
+    marks = {id: pytest.mark.xfail(strict=True, reason=OPEN[id]) for id in ids}
+    return [
+        pytest.param(case, id=case.id, marks=marks.get(case.id, ()))
+        for case in ALL
+    ]
+
+
+@pytest.mark.parametrize("case", _with_open(*OPEN))
 def test_goes_right_with_turn_session(case: Scenario) -> None:
     """The scenario has no problem, leaves no task and logs no error of its own."""
     outcome = case.play(TurnSession)
@@ -24,7 +42,7 @@ def test_goes_right_with_turn_session(case: Scenario) -> None:
     assert outcome.orphans == ()
 
 
-@pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", _with_open("R2"))
 def test_journal_reproduces_the_conversation(case: Scenario) -> None:
     """Replaying the journal through the flow gives every verdict, state and fact again."""
     stage = case.build(TurnSession)

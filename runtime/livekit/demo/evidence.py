@@ -1,4 +1,4 @@
-"""Whether a conversation went as declared: all of the yardstick, with what no record shows alone."""
+"""The whole yardstick applied to a run, with what no single record shows."""
 
 import json
 from collections import Counter
@@ -129,9 +129,8 @@ def _quiet_log(take: Take) -> Result:
 
 
 def _wrong(errors: WordErrors) -> str:
-    return (
-        f"{errors.edits} of {errors.said} words wrong, {errors.rate:.1%} (at most {WORD_ERRORS:.0%})"
-    )
+    share = f"{errors.rate:.1%} (at most {WORD_ERRORS:.0%})"
+    return f"{errors.edits} of {errors.said} words wrong, {share}"
 
 
 def _arguments(text: str) -> str:

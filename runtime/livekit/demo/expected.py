@@ -65,15 +65,18 @@ EXPECTED = (
         scripted=False,
     ),
     Expectation(
-        name="command",
-        shows="A command: the preamble is heard, the tool runs, its result is heard.",
+        name="preamble_heard",
+        shows="A command: what is said before the tool call is heard, then the result.",
         line="command",
         until="errand",
-        order=(
-            _heard("Going forward ten meters."),
-            Mark("tool", name="drive", text="done"),
-            _heard("I have reached the place."),
-        ),
+        order=(_heard("Going forward ten meters."), _heard("I have reached the place.")),
+    ),
+    Expectation(
+        name="tool_answered",
+        shows="The same command: the result is told when the tool has ended.",
+        line="command",
+        until="errand",
+        order=(Mark("tool", name="drive", text="done"), _heard("I have reached the place.")),
     ),
     Expectation(
         name="speculation_refused",

@@ -1,4 +1,4 @@
-"""The folder that a run leaves: never somebody else's, and replaced only when there is a new one."""
+"""The folder that a run leaves: its own, and replaced only when there is a new one."""
 
 import shutil
 from pathlib import Path

@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 from rich.console import Console
@@ -53,7 +53,8 @@ def demo(settings: Settings) -> int:
     Raises:
         TurnfsmError: The flow, the model, the extra or the folder cannot be used.
     """
-    flow = _usable(load_flow(settings.flow))
+    flow = load_flow(settings.flow)
+    _usable(flow)
     folder = OutFolder(settings.out)
     model = _model(settings.llm)
     folder.open()
@@ -63,9 +64,9 @@ def demo(settings: Settings) -> int:
         folder.close()
 
 
-def _usable(flow: Flow) -> Flow:
+def _usable(flow: Flow) -> None:
     """The binding reports what the shipped flow declares; a flow must know all of it."""
-    known = load_flow("turn")
+    known = flow if flow.name == "turn" else load_flow("turn")
     for what, ours, theirs in (
         ("trigger", known.triggers, flow.triggers),
         ("timer", {"false_interruption": 0}, flow.timers),
@@ -77,10 +78,9 @@ def _usable(flow: Flow) -> Flow:
                 f"error: flow {flow.name!r} cannot govern the demo: it has no {what} {named}\n"
                 "  = help: let it extend the shipped one with 'extends: turn', and change that"
             )
-    return flow
 
 
-def _model(name: str) -> llm.LLM | None:
+def _model(name: str) -> llm.LLM[Any] | None:
     if not name:
         return None
     from .model import make_model
@@ -92,7 +92,7 @@ class _Run:
     """One run, from the loading of the models to the verdict."""
 
     def __init__(
-        self, settings: Settings, flow: Flow, folder: OutFolder, model: llm.LLM | None
+        self, settings: Settings, flow: Flow, folder: OutFolder, model: llm.LLM[Any] | None
     ) -> None:
         self._settings = settings
         self._flow = flow

@@ -18,7 +18,8 @@ from .tts import PiperTTS, PiperVoice
 
 __all__ = ["AudioStack"]
 
-_RECOGNISED = 0.8  # seconds of wall time in which a transcript has come, at any speed
+_RECOGNISED = 1.5  # seconds of wall time in which a transcript has come, at any speed
+_GAP = 0.3  # seconds of silence that are no pause: the machine was late
 
 
 class AudioStack:
@@ -89,10 +90,16 @@ class AudioStack:
 
     def heard(self) -> list[Spoken]:
         """All that was heard of the agent so far."""
-        return [
-            Spoken(sound.at, sound.end, text)
-            for sound, text in zip(self.output.heard, self._texts(), strict=True)
-        ]
+        spoken: list[Spoken] = []
+        utterance = -1
+        for sound, text in zip(self.output.heard, self._texts(), strict=True):
+            last = spoken[-1] if sound.segment == utterance else None
+            if last is not None and (sound.at - last.end < _GAP or not last.text):
+                spoken[-1] = Spoken(last.start, sound.end, f"{last.text} {text}".strip())
+            else:
+                spoken.append(Spoken(sound.at, sound.end, text))
+            utterance = sound.segment
+        return spoken
 
     def write_audio(self, path: Path) -> bool:
         """Write both voices as a stereo WAV."""

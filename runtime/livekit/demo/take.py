@@ -71,9 +71,7 @@ class Take:
 async def hold(stack: Stack, flow: Flow, take: Take, watch: Iterable[Any] = ()) -> None:
     """Let the user say all lines to a session that the flow governs."""
     take.model = stack.llm
-    session: TurnSession[Any] = TurnSession(
-        **stack.options(), flow=flow, sinks=[take.recorder]
-    )
+    session: TurnSession[Any] = TurnSession(**stack.options(), flow=flow, sinks=[take.recorder])
     stack.attach(session)
     take.recorder.align(session.turn)
     scribe = Scribe(session, session.turn, stack)

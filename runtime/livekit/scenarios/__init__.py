@@ -1,10 +1,14 @@
 """Acceptance scenarios: the failures of turn-taking, each playable on any session class."""
 
+from .calls import CALLS, CONTROL_CALLS
 from .classes import CLASSES, FailureClass
 from .comparison import Row, Side, compare
+from .conservation import CONTROL_TURNS
 from .controls import CONTROL_SCENARIOS
 from .handoffs import HANDOFFS
 from .labels import LABELS
+from .playout import CONTROL_PLAYOUT, PLAYOUT
+from .runs import CONTROL_RUNS, RUNS
 from .scenario import Scenario
 from .speculation import SPECULATION
 from .tables import as_json, as_markdown, as_table, summary
@@ -35,10 +39,20 @@ SCENARIOS: tuple[Scenario, ...] = (
     *HANDOFFS,
     *WAITING,
     *TURNS,
+    *CALLS,
+    *PLAYOUT,
+    *RUNS,
 )
 """The failures; each has problems on a stock `AgentSession`."""
 
-CONTROLS: tuple[Scenario, ...] = (*CONTROL_SCENARIOS, *CONTROL_TOOLS)
+CONTROLS: tuple[Scenario, ...] = (
+    *CONTROL_SCENARIOS,
+    *CONTROL_TOOLS,
+    *CONTROL_CALLS,
+    *CONTROL_PLAYOUT,
+    *CONTROL_TURNS,
+    *CONTROL_RUNS,
+)
 """Conversations that go right on a stock `AgentSession`."""
 
 

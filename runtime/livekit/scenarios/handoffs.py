@@ -13,7 +13,7 @@ from runtime.livekit.testing import Call, Outcome, Reply, ScriptedLLM, Stage
 
 from .scenario import PULLS, Scenario
 
-__all__ = ["HANDOFFS"]
+__all__ = ["HANDOFFS", "RUN_LINKS", "held", "say"]
 
 CASCADE = ("_Name -> TaskGroup", "TaskGroup -> _Email")
 LAST_HOP = ("_Email -> TaskGroup", "TaskGroup -> _Front", "assistant: All done, bye.")
@@ -74,7 +74,7 @@ def _lines(result: RunResult[Any]) -> list[str]:
     return out
 
 
-async def _say(stage: Stage, words: str) -> None:
+async def say(stage: Stage, words: str) -> None:
     """One run; notes what it held, or how it failed."""
     begun = stage.now
     try:
@@ -97,31 +97,31 @@ def _stage(
         }
     )
     stage = Stage(session_class, llm=model, agent=lambda: _Front(settles_after))
-    stage.at(first, lambda stage: _say(stage, "I am Bob"))
-    return stage.at(second, lambda stage: _say(stage, "b@x.y"))
+    stage.at(first, lambda stage: say(stage, "I am Bob"))
+    return stage.at(second, lambda stage: say(stage, "b@x.y"))
 
 
-def _held(outcome: Outcome, words: str) -> list[str]:
+def held(outcome: Outcome, words: str) -> list[str]:
     return [what.removeprefix(f"{words}: ") for _, what in outcome.notes if what.startswith(words)]
 
 
 def _verdict_first(outcome: Outcome) -> list[str]:
-    held = _held(outcome, "I am Bob")
-    problems = [f"`run('I am Bob')` {line}" for line in held if line.startswith("raises")]
-    missing = [hop for hop in CASCADE if hop not in held]
+    inside = held(outcome, "I am Bob")
+    problems = [f"`run('I am Bob')` {line}" for line in inside if line.startswith("raises")]
+    missing = [hop for hop in CASCADE if hop not in inside]
     if missing and not problems:
-        problems.append(f"`run('I am Bob')` holds {held}, not {missing}")
-    if any("What is your name?" in line for line in held):
+        problems.append(f"`run('I am Bob')` holds {inside}, not {missing}")
+    if any("What is your name?" in line for line in inside):
         problems.append("the first run holds what was said before it")
     return problems
 
 
 def _verdict_cascade(outcome: Outcome) -> list[str]:
-    held = _held(outcome, "b@x.y")
-    missing = [line for line in LAST_HOP if line not in held]
+    inside = held(outcome, "b@x.y")
+    missing = [line for line in LAST_HOP if line not in inside]
     problems = _verdict_first(outcome)
     if missing:
-        problems.append(f"`run('b@x.y')` ends without {missing}; it holds {held}")
+        problems.append(f"`run('b@x.y')` ends without {missing}; it holds {inside}")
     return problems
 
 

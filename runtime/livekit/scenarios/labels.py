@@ -135,7 +135,13 @@ S1D = Scenario(
     links=(PULLS + "7087",),
 )
 S6B = Scenario(
-    "S6b", "a reply is queued behind a speech that is heard", 15.0, _s6b, _verdict_s6b, failure="H"
+    "S6b",
+    "a reply is queued behind a speech that is heard",
+    15.0,
+    _s6b,
+    _verdict_s6b,
+    failure="H",
+    links=(PULLS + "7087",),
 )
 S3 = Scenario(
     "S3",

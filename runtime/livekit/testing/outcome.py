@@ -72,7 +72,7 @@ class Outcome:
     history: llm.ChatContext = attrs.field(factory=llm.ChatContext.empty)
     """The session's own history, over all agents."""
     closed_in: float = 0.0
-    """Seconds that closing the session took."""
+    """Seconds that closing the session took; infinite if it did not end."""
     orphans: tuple[str, ...] = ()
     """Tasks that outlived the closed session."""
 

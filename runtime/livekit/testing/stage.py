@@ -31,13 +31,16 @@ TURN_HANDLING: dict[str, Any] = {
     "endpointing": {"min_delay": 0.5, "max_delay": 3.0},
 }
 
+CLOSE_LIMIT = 120.0
+
 
 class Stage:
     """Plays a conversation on a session of `session_class` and reports what was observed.
 
     `agent` makes the agent inside the loop; without it, a plain one with `tools`. `options` go
     to the session: its defaults stay, save that echo warm-up and the away timer are off and
-    turns end by VAD (`turn_handling` is merged over that). Everything else is scripted.
+    turns end by VAD (`turn_handling` is merged over that). `timers` are those of a flow: a
+    session class that has none does not get them. Everything else is scripted.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Stage:
         can_pause: bool = True,
         faults: Iterable[Fault] = (),
         turn_handling: dict[str, Any] | None = None,
+        timers: dict[str, float] | None = None,
         **options: Any,
     ) -> None:
         self.session_class = session_class
@@ -68,6 +72,8 @@ class Stage:
             "aec_warmup_duration": None,
             "user_away_timeout": None,
         } | options
+        if timers and "timers" in inspect.signature(session_class).parameters:
+            self._options["timers"] = timers
         self._actions: list[tuple[float, Action]] = []
         self.session: AgentSession[Any]
         self.output: ScriptedAudioOutput
@@ -145,10 +151,8 @@ class Stage:
             await result
 
     async def _close(self, actions: list[asyncio.Task[None]]) -> None:
-        begun = self.now
-        await self.session.aclose()
         outcome = self._recorder.outcome
-        outcome.closed_in = self.now - begun
+        outcome.closed_in = await self._close_session()
         outcome.history = self.session.history.copy()
         for task in actions:
             if not task.done():
@@ -157,6 +161,19 @@ class Stage:
         with suppress(asyncio.CancelledError):
             await asyncio.gather(*actions)
         await asyncio.sleep(1.0)  # what ends by itself has ended
+
+    async def _close_session(self) -> float:
+        """Seconds that it took; infinite if it does not end, and is then given up."""
+        begun = self.now
+        closing = asyncio.ensure_future(self.session.aclose())
+        await asyncio.wait({closing}, timeout=CLOSE_LIMIT)
+        if closing.done():
+            closing.result()
+            return self.now - begun
+        self._recorder.note(f"the session does not close within {CLOSE_LIMIT:g} s")
+        closing.cancel()
+        await asyncio.wait({closing})
+        return float("inf")
 
     def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         if not found_by_collector(context["message"]) and not loop.is_closed():

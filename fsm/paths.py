@@ -1,0 +1,253 @@
+"""The shortest paths that cover a flow: every state, every row, every outcome of a guard.
+
+A path starts where a session starts. Before each step the host's answers are set; then one trigger
+comes, of the step or turn that is current, or one timer of the held state fires.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+
+import attrs
+
+from .flow import Flow
+from .machine import Machine
+from .program import Program, compile_flow
+from .verdicts import Taken
+
+__all__ = ["Cover", "PathStep", "Scenario", "cover"]
+
+_APART = 1000.0
+
+
+@attrs.frozen
+class PathStep:
+    """One trigger and what must come of it.
+
+    Attributes:
+        trigger: The trigger or, if `timer`, the timer that fires.
+        of: The step or turn that the trigger belongs to, or that it begins.
+        given: The host's answers that decide on it.
+        verdict: ``taken``, or the reason of the refusal.
+        row: The row that is taken; None for a refusal and where only facts are noted.
+        state, facts, actions: What holds afterwards (given facts left out), and what the host does.
+    """
+
+    trigger: str
+    timer: bool
+    of: str | None
+    given: Mapping[str, bool]
+    verdict: str
+    row: str | None
+    state: str
+    facts: tuple[str, ...]
+    actions: tuple[str, ...]
+
+
+@attrs.frozen
+class Scenario:
+    """One path and what it is for.
+
+    Attributes:
+        covers: What no earlier path covers: ``state S``, ``row ID`` or ``refused S.TRIGGER``.
+        timers: Seconds under which the timers fire in this order; others would come too late.
+            Empty where the path fires none, None where no seconds can do it.
+    """
+
+    covers: tuple[str, ...]
+    steps: tuple[PathStep, ...]
+    timers: Mapping[str, float] | None
+
+    @property
+    def name(self) -> str:
+        """What it was looked for."""
+        return self.covers[0]
+
+
+@attrs.frozen
+class Cover:
+    """The paths through a flow.
+
+    Attributes:
+        unreachable: What no path covers, in the words of `Scenario.covers`.
+    """
+
+    flow: str
+    scenarios: tuple[Scenario, ...]
+    unreachable: tuple[str, ...]
+
+
+def cover(flow: Flow) -> Cover:
+    """The shortest path to each goal, without those that a longer one covers on its way."""
+    search = _Search(flow)
+    found = search.run()
+    ways = sorted(found.items(), key=lambda item: -len(item[1]))  # stable: goals keep their order
+    covered: set[str] = set()
+    scenarios = []
+    for goal, way in ways:
+        if goal not in covered:
+            goals = [goal, *(g for g in search.along(way) if g not in covered and g != goal)]
+            covered |= {*goals}
+            steps = tuple(way)
+            scenarios.append(Scenario(tuple(goals), steps, _seconds(flow, steps)))
+    missed = tuple(goal for goal in search.goals if goal not in found)
+    return Cover(flow.name, tuple(scenarios), missed)
+
+
+_Node = tuple[str, int, tuple[str, ...]]  # state, facts that no host gives, scopes that are current
+
+
+class _Search:
+    """Breadth first over the machine's own steps: the first way to a goal is the shortest."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self.program: Program = compile_flow(flow)
+        self.machine = Machine(self.program)
+        self.goals = tuple(self._goals())
+        self.fenced = {*self.program.fences.values()}
+        self.links: dict[_Node, tuple[_Node, _Move] | None] = {}
+
+    def _goals(self) -> Iterator[str]:
+        yield from (f"state {name}" for name in self.flow.states)
+        guarded: dict[str, bool] = {}
+        for row in self.flow.rows():
+            yield f"row {row.id}"
+            free = not (row.transition.conditions or row.transition.unless)
+            where = f"{row.source}.{row.trigger}"
+            guarded[where] = guarded.get(where, True) and not free
+        yield from (f"refused {where}" for where, all_ in guarded.items() if all_)
+
+    def run(self) -> dict[str, list[PathStep]]:
+        """Goal to the shortest path that meets it."""
+        start: _Node = (self.flow.initial, 0, ())
+        self.links[start] = None
+        ends: dict[str, tuple[_Node, _Move | None]] = {f"state {start[0]}": (start, None)}
+        wanted = {*self.goals} - {*ends}
+        queue = deque([start])
+        while queue and wanted:
+            node = queue.popleft()
+            for move in self._moves(node):
+                for goal in move.meets & wanted:
+                    ends[goal] = (node, move)
+                wanted -= move.meets
+                if move.node not in self.links:
+                    self.links[move.node] = (node, move)
+                    queue.append(move.node)
+        return {goal: self._path(*ends[goal]) for goal in self.goals if goal in ends}
+
+    def along(self, way: Iterable[PathStep]) -> Iterator[str]:
+        """Every goal that a path meets, in its order."""
+        state = self.flow.initial
+        yield f"state {state}"
+        for step in way:
+            yield from sorted(_meets(state, step.trigger, step.verdict, step.row, step.state))
+            state = step.state
+
+    def _moves(self, node: _Node) -> Iterator[_Move]:
+        state, _facts, scopes = node
+        timers = self.flow.states[state].after
+        for trigger in (*self.flow.triggers, *timers):
+            scope = self._fence(trigger)
+            if scope is not None and scope not in scopes:
+                continue  # nothing is current that it could belong to
+            self._restore(node)
+            asked = self.machine.asks(trigger)
+            for answers in product((False, True), repeat=len(asked)):
+                yield self._move(node, trigger, dict(zip(asked, answers, strict=True)))
+
+    def _fence(self, trigger: str) -> str | None:
+        return None if trigger in self.program.begins else self.program.fences.get(trigger)
+
+    def _restore(self, node: _Node) -> None:
+        self.machine.restore(node[0], self.program.names(node[1]))
+
+    def _move(self, node: _Node, trigger: str, given: dict[str, bool]) -> _Move:
+        self._restore(node)
+        self.machine.give(given)
+        answer = self.machine.step(trigger)
+        scopes = {*node[2]}
+        if answer:
+            scopes |= self.fenced & {*self.program.begins.get(trigger, ())}
+            scopes -= {*self.program.ends.get(trigger, ())}
+        facts = self.machine.facts & ~self.program.given_mask
+        verdict = "taken" if isinstance(answer, Taken) else answer.reason
+        row = answer.row if isinstance(answer, Taken) else None
+        actions = answer.actions if isinstance(answer, Taken) else ()
+        after: _Node = (self.machine.state, facts, tuple(sorted(scopes)))
+        meets = frozenset(_meets(node[0], trigger, verdict, row, after[0]))
+        return _Move(trigger, given, verdict, row, actions, after, meets)
+
+    def _path(self, node: _Node, last: _Move | None) -> list[PathStep]:
+        moves = [last] if last else []
+        while (link := self.links[node]) is not None:
+            node, move = link
+            moves.append(move)
+        return list(self._steps(reversed(moves)))
+
+    def _steps(self, moves: Iterable[_Move]) -> Iterator[PathStep]:
+        current: dict[str, str] = {}
+        begun: dict[str, int] = {}
+        for move in moves:
+            of = self._of(move, current, begun)
+            for scope in self.program.ends.get(move.trigger, ()) if move.verdict == "taken" else ():
+                current.pop(scope, None)
+            names = self.program.names(move.node[1])
+            yield PathStep(
+                move.trigger, move.trigger in self.flow.timers, of, move.given, move.verdict,
+                move.row, move.node[0], names, move.actions,
+            )  # fmt: skip
+
+    def _of(self, move: _Move, current: dict[str, str], begun: dict[str, int]) -> str | None:
+        scopes = self.program.begins.get(move.trigger, ())
+        if scopes and move.trigger not in self.flow.timers:
+            name = scopes[0]
+            token = f"{name} {begun.get(name, 0) + 1}"
+            if move.verdict == "taken":
+                begun[name] = begun.get(name, 0) + 1
+                current |= dict.fromkeys(scopes, token)
+            return token
+        fence = self._fence(move.trigger)
+        return current[fence] if fence else None
+
+
+@attrs.frozen
+class _Move:
+    trigger: str
+    given: Mapping[str, bool]
+    verdict: str
+    row: str | None
+    actions: tuple[str, ...]
+    node: _Node
+    meets: frozenset[str]
+
+
+def _meets(state: str, trigger: str, verdict: str, row: str | None, after: str) -> Iterator[str]:
+    if verdict == "taken":
+        yield f"state {after}"
+    if row is not None:
+        yield f"row {row}"
+    if verdict == "guard":
+        yield f"refused {state}.{trigger}"
+
+
+def _seconds(flow: Flow, steps: tuple[PathStep, ...]) -> dict[str, float] | None:
+    """Seconds that let each timer of a path fire before the others of its state."""
+    earlier: dict[str, set[str]] = {}
+    state = flow.initial
+    for step in steps:
+        if step.timer:
+            for other in flow.states[state].after:
+                if other != step.trigger:
+                    earlier.setdefault(other, set()).add(step.trigger)
+            earlier.setdefault(step.trigger, set())
+        state = step.state
+    rank: dict[str, float] = {}
+    while len(rank) < len(earlier):
+        free = [t for t, before in earlier.items() if t not in rank and before <= {*rank}]
+        if not free:
+            return None
+        rank |= dict.fromkeys(free, max(rank.values(), default=0.001) * _APART)
+    return rank

@@ -1,0 +1,9 @@
+"""The one error of journals."""
+
+from fsm import TurnfsmError
+
+__all__ = ["JournalError"]
+
+
+class JournalError(TurnfsmError):
+    """A journal that cannot be read or written, or that a flow does not reproduce."""

@@ -1,0 +1,139 @@
+"""Journals on disk: JSON lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from .errors import JournalError
+from .redact import PRIVATE, Redact, Redactor
+
+__all__ = ["JsonlSink", "write_journal"]
+
+
+class JsonlSink:
+    """One JSON record a line, as it happens.
+
+    A file is made anew and readable by its owner only. Each record is handed to the system at
+    once, so that what was written survives a killed process (not a power cut: that takes an
+    fsync a record). What people said is left out unless `redact` says otherwise. A disk that is
+    full or a pipe that is closed ends the writing, not the conversation; `error` then says why.
+
+    Args:
+        target: The path of a new file, or an open text file, which is not closed at the end.
+        redact: ``leave_out``, ``hash``, or None to keep what was said.
+        private: The keys of an entry's or note's data that hold what was said.
+
+    Raises:
+        JournalError: The file exists or cannot be made.
+    """
+
+    def __init__(
+        self,
+        target: str | Path | IO[str],
+        *,
+        redact: Redact | None = "leave_out",
+        private: Collection[str] = PRIVATE,
+    ) -> None:
+        self.error: Exception | None = None
+        self._redact = Redactor(redact, private)
+        self._owned = isinstance(target, str | Path)
+        self._file: IO[str] | None = (
+            _new_file(Path(target)) if isinstance(target, str | Path) else target
+        )
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Write one line."""
+        if self._file is None:
+            return
+        try:
+            self._file.write(_line(self._redact(record)))
+            self._file.flush()
+        except (OSError, ValueError) as exc:  # ValueError: somebody else has closed the file
+            self.error = exc
+            self.close()
+
+    def close(self) -> None:
+        """Write nothing more."""
+        file, self._file = self._file, None
+        if file is None or not self._owned:
+            return
+        try:
+            file.close()
+        except OSError as exc:  # what could not be written before cannot be now
+            self.error = self.error or exc
+
+
+def write_journal(
+    path: str | Path,
+    records: Iterable[Mapping[str, Any]],
+    *,
+    redact: Redact | None = "leave_out",
+    private: Collection[str] = PRIVATE,
+) -> None:
+    """Write a whole journal to a new file, all of it or nothing; only its owner can read it.
+
+    Raises:
+        JournalError: The file exists or cannot be written.
+    """
+    path, redactor = Path(path), Redactor(redact, private)
+    text = "".join(_line(redactor(record)) for record in records)
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
+    except OSError as exc:
+        raise _cannot(path, exc) from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(handle)
+        os.link(name, path)  # unlike a rename, it does not replace
+    except FileExistsError:
+        raise _exists(path) from None
+    except OSError as exc:
+        raise _cannot(path, exc) from None
+    finally:
+        os.unlink(name)
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    # Lone surrogates, which speech recognisers do give, are no UTF-8: then all is escaped.
+    try:
+        line = json.dumps(record, ensure_ascii=False, default=_plain)
+        line.encode()
+    except UnicodeEncodeError:
+        line = json.dumps(record, default=_plain)
+    except (TypeError, ValueError, RecursionError):  # keys that are no text, circles, depth
+        data = {"unwritable": _plain(record.get("data"))[:500]}
+        line = json.dumps({**record, "of": _plain(record.get("of")), "data": data}, default=_plain)
+    return line + "\n"
+
+
+def _plain(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:  # whatever the value's own __str__ may raise
+        return f"<{type(value).__name__}>"
+
+
+def _new_file(path: Path) -> IO[str]:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise _exists(path) from None
+    except OSError as exc:
+        raise _cannot(path, exc) from None
+    return os.fdopen(descriptor, "w", encoding="utf-8")
+
+
+def _exists(path: Path) -> JournalError:
+    return JournalError(f"{path} exists; name a new file, a journal is never written over")
+
+
+def _cannot(path: Path, exc: OSError) -> JournalError:
+    why = (exc.strerror or str(exc)).lower()
+    return JournalError(f"{path}: {why}; name a file that can be written")

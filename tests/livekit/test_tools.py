@@ -1,0 +1,221 @@
+"""Tool calls in a `TurnSession`: policies, commit points, repeated calls, and ill-behaved tools."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from livekit.agents import function_tool
+
+from fsm import TurnfsmError
+from runtime.ledger import Ledger
+from runtime.livekit import TurnContext, TurnSession, on_interruption, repeatable
+from runtime.livekit.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
+
+BOOK, JOKE = "book a table", "no stop tell me a joke"
+
+
+def _play(tool: Any, seconds: float = 25.0, session: Any = TurnSession, **reply: Any) -> Stage:
+    """The user asks for a booking at 1 s and, at 5 s, for something else."""
+    user = ScriptedUser().says(BOOK, at=1.0).says(JOKE, at=5.0)
+    model = ScriptedLLM(
+        {"book": Reply(calls=Call("book"), **reply), "joke": "Here is a joke."},
+        {"book": "Your table is booked."},
+    )
+    stage = Stage(session, user=user, llm=model, tools=[tool])
+    stage.outcome = stage.run(seconds)  # type: ignore[attr-defined]
+    return stage
+
+
+def _outcome(stage: Stage) -> Outcome:
+    return stage.outcome  # type: ignore[attr-defined, no-any-return]
+
+
+def _outputs(stage: Stage) -> list[str]:
+    items = _outcome(stage).history.items
+    return [item.output for item in items if item.type == "function_call_output"]
+
+
+def _slow(seconds: float = 8.0) -> Any:
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(seconds)
+        return "booked"
+
+    return book
+
+
+def test_a_detached_tool_goes_on_and_its_result_is_spoken() -> None:
+    """Default: the user is answered at once, and hears the result when it comes."""
+    stage = _play(_slow())
+    outcome = _outcome(stage)
+    joke, booked = outcome.heard_saying("Here is a joke."), outcome.heard_saying("table is booked")
+    assert joke is not None
+    assert booked is not None
+    assert joke.start < 7.8 < booked.start < 12.0
+    assert _outputs(stage) == ["booked"]
+    assert [call.end for call in stage.session.books] == ["released"]  # type: ignore[attr-defined]
+    assert [call.output for call in stage.session.books] == ["booked"]  # type: ignore[attr-defined]
+
+
+def test_a_cancelled_tool_ends_at_once_and_says_so() -> None:
+    """cancel: CancelledError reaches the tool, and the LLM reads that nothing was done."""
+    ended: list[float] = []
+
+    @on_interruption("cancel")
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        try:
+            await asyncio.sleep(8.0)
+        except asyncio.CancelledError:
+            ended.append(asyncio.get_running_loop().time())
+            raise
+        return "booked"
+
+    stage = _play(book)
+    assert len(ended) == 1
+    assert _outputs(stage) == ["cancelled: the user interrupted before it had ended"]
+    assert _outcome(stage).heard_saying("table is booked") is None
+    assert _outcome(stage).errors == []
+
+
+@pytest.mark.parametrize("decorated_above", [True, False])
+def test_a_held_tool_is_not_interrupted(decorated_above: bool) -> None:
+    """hold: the turn stands until the tool has ended; what the user said meanwhile is answered."""
+
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(8.0)
+        return "booked"
+
+    hold = on_interruption("hold")
+    tool = hold(function_tool(book)) if decorated_above else function_tool(hold(book))
+    stage = _play(tool)
+    joke = _outcome(stage).heard_saying("Here is a joke.")
+    assert joke is not None
+    assert joke.start > 9.8
+    assert [call.end for call in stage.session.books] == ["result"]  # type: ignore[attr-defined]
+
+
+def test_an_interruption_waits_for_a_tool_to_finish_but_not_for_ever() -> None:
+    """finish: the turn is answered when the tool ends, or when finish_limit has passed."""
+    soon = _play(on_interruption("finish")(_slow(6.0)))
+    late = _play(on_interruption("finish")(_slow(60.0)), session=TurnSession)
+    heard = [_outcome(stage).heard_saying("Here is a joke.") for stage in (soon, late)]
+    starts = [h.start for h in heard if h is not None]
+    assert len(starts) == 2
+    assert starts[0] < 10.3
+    assert 11.5 < starts[1] < 13.0
+
+
+def test_the_flow_names_policies(tmp_path: Path) -> None:
+    """A policy by name in the flow comes before the decorator's."""
+    flow = tmp_path / "mine.yaml"
+    flow.write_text("flow: mine\nextends: turn\ntools: {by_name: {book: cancel}}\n")
+    stage = _play(on_interruption("hold")(_slow()), session=partial(TurnSession, flow=flow))
+    assert [call.end for call in stage.session.books] == ["cancelled"]  # type: ignore[attr-defined]
+
+
+def test_a_misspelt_tool_name_is_an_error(tmp_path: Path) -> None:
+    """A name in the flow that is nearly a tool's is refused when the session starts."""
+    flow = tmp_path / "mine.yaml"
+    flow.write_text("flow: mine\nextends: turn\ntools: {by_name: {bok: cancel}}\n")
+    with pytest.raises(TurnfsmError, match="did you mean 'book'"):
+        _play(_slow(), session=partial(TurnSession, flow=flow))
+
+
+def test_an_unknown_policy_is_an_error() -> None:
+    """The decorator says which policies there are."""
+    with pytest.raises(TurnfsmError, match="did you mean 'cancel'"):
+        on_interruption("cancle")  # type: ignore[arg-type]
+
+
+def test_commit_point_stops_the_side_effect() -> None:
+    """A tool that asks right before its effect does not have it once the user has interrupted."""
+    effects: list[str] = []
+
+    @function_tool
+    async def book(ctx: TurnContext) -> str:
+        """Book."""
+        await ctx.commit_point()
+        effects.append("asked early")
+        await asyncio.sleep(8.0)
+        await ctx.commit_point()
+        effects.append("booked")
+        return "booked"
+
+    stage = _play(book)
+    assert effects == ["asked early"]
+    assert "nothing was done" in _outputs(stage)[0]
+
+
+def test_a_repeated_call_is_answered_and_not_executed() -> None:
+    """The same call in one turn is executed once, unless the tool opts out."""
+    for tool_of, times in ((lambda tool: tool, 1), (repeatable, 2)):
+        ran: list[int] = []
+
+        tool = tool_of(_counted(ran))
+        model = ScriptedLLM(
+            {"book": Reply(calls=Call("book"))},
+            {"book": lambda request: _again(request)},
+        )
+        user = ScriptedUser().says(BOOK, at=1.0)
+        stage = Stage(TurnSession, user=user, llm=model, tools=[tool])
+        outcome = stage.run(10.0)
+        assert len(ran) == times
+        outputs = [i for i in outcome.history.items if i.type == "function_call_output"]
+        assert [item.output for item in outputs] == ["booked", "booked"]
+
+
+def _counted(ran: list[int]) -> Any:
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        ran.append(1)
+        return "booked"
+
+    return book
+
+
+def _again(request: Any) -> Reply:
+    """Make the same call once more, then speak."""
+    made = sum(item.type == "function_call" for item in request.chat_ctx.items)
+    return Reply(calls=Call("book")) if made < 2 else Reply("Your table is booked.")
+
+
+@pytest.mark.parametrize(
+    ("misdeed", "said"),
+    [("raises", "error"), ("hangs", "released"), ("unserialisable", "result")],
+)
+def test_an_ill_behaved_tool_leaves_the_session_in_order(misdeed: str, said: str) -> None:
+    """Whatever a tool does, its call ends once and the user's next turn is answered."""
+
+    @function_tool
+    async def book() -> Any:
+        """Book."""
+        if misdeed == "raises":
+            raise ValueError("no table")
+        if misdeed == "hangs":
+            await asyncio.Event().wait()
+        return object()
+
+    stage = _play(book, seconds=20.0)
+    outcome = _outcome(stage)
+    assert outcome.heard_saying("Here is a joke.") is not None
+    assert [call.end for call in stage.session.books] == [said]  # type: ignore[attr-defined]
+    assert outcome.orphans == ()
+    assert outcome.closed_in < 6.5
+
+
+def test_the_books_are_restored_from_a_journal() -> None:
+    """The journal's notes rebuild the ledger: what was completed is known to be."""
+    stage = _play(_slow(2.0))
+    books: Ledger = stage.session.books  # type: ignore[attr-defined]
+    restored = Ledger.from_records(stage.session.turn.journal.records())  # type: ignore[attr-defined]
+    assert [(c.id, c.end, c.output) for c in restored] == [(c.id, c.end, c.output) for c in books]
+    assert restored.completed[0].output == "booked"
