@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import inspect
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, copy_context
+from inspect import isawaitable, iscoroutine
 from typing import Any
 
 from fsm import Machine, Refused, TurnfsmError, UnknownTrigger, Verdict
@@ -255,11 +255,20 @@ class EventPump(StateTimers):
     def _run(self, raw: Raw, actions: tuple[str, ...]) -> None:
         """Carry out what was chosen, then what was chosen meanwhile."""
         self._running = True
-        event = Event(raw)
+        self._cause = raw[0]
+        event, host = Event(raw), self._host
         todo = iter(actions)
         try:
             for action in todo:
-                self._carry_out(action, event)
+                # _carry_out in place
+                try:
+                    result = getattr(host, action)(event)
+                    if result is not None and isawaitable(result):
+                        self._own(action, event, result)
+                except (Exception, asyncio.CancelledError) as exc:
+                    self._failed(action, event, exc)
+                if self._barred is not None:
+                    return  # an effect has closed the runtime
             if self._queue:
                 self._drain()
         except BaseException:  # a KeyboardInterrupt: the next post goes on with what is left
@@ -298,7 +307,7 @@ class EventPump(StateTimers):
         self._cause = event.seq
         try:
             result = getattr(self._host, action)(event)
-            if result is not None and inspect.isawaitable(result):
+            if result is not None and isawaitable(result):
                 self._own(action, event, result)
         except (Exception, asyncio.CancelledError) as exc:
             self._failed(action, event, exc)
@@ -320,7 +329,7 @@ class EventPump(StateTimers):
     def _own(self, action: str, event: Event, awaitable: Any) -> None:
         loop = self.loop()
         if self.closed or loop is None:
-            if inspect.iscoroutine(awaitable):
+            if iscoroutine(awaitable):
                 awaitable.close()
             if not self.closed:
                 raise RuntimeError("no loop runs; start() the runtime in one")

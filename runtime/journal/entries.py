@@ -34,8 +34,8 @@ Raw = tuple[
     int | None,
     Mapping[str, Any] | None,
 ]
-"""seq, the clock's reading, trigger (or the note's kind), of, configuration and tokens afterwards, verdict (None: a
-note), cause, data."""
+"""seq, the clock's reading, trigger (or the note's kind), of, configuration and tokens afterwards,
+verdict (None: a note), cause, data."""
 
 
 @attrs.frozen
