@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,15 +25,12 @@ OPEN = {
 """What does not go right yet, and how."""
 
 
-def _with_open(*ids: str) -> list[Any]:
-    marks = {id: pytest.mark.xfail(strict=True, reason=OPEN[id]) for id in ids}
-    return [
-        pytest.param(case, id=case.id, marks=marks.get(case.id, ()))
-        for case in ALL
-    ]
+XFAIL = {id: pytest.mark.xfail(strict=True, reason=reason) for id, reason in OPEN.items()}
 
 
-@pytest.mark.parametrize("case", _with_open(*OPEN))
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=case.id, marks=XFAIL.get(case.id, ())) for case in ALL]
+)
 def test_goes_right_with_turn_session(case: Scenario) -> None:
     """The scenario has no problem, leaves no task and logs no error of its own."""
     outcome = case.play(TurnSession)
@@ -42,7 +38,7 @@ def test_goes_right_with_turn_session(case: Scenario) -> None:
     assert outcome.orphans == ()
 
 
-@pytest.mark.parametrize("case", _with_open("R2"))
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
 def test_journal_reproduces_the_conversation(case: Scenario) -> None:
     """Replaying the journal through the flow gives every verdict, state and fact again."""
     stage = case.build(TurnSession)
