@@ -11,6 +11,7 @@ from fsm.flow import Flow
 from fsm.machine import Program
 from fsm.source import Page, Path, Source
 
+from .deadlock import deadlocks
 from .explore import Exploration, Violation, explore
 from .leads import judge, waits
 from .model import Model
@@ -66,6 +67,7 @@ class _Check:
             self._broken(found, violation)
         if found.complete:
             self._liveness(found)
+            self._deadlocks(found)
         else:
             self._gave_up(found)
         self.findings += structure_findings(self.model, found, self.source)
@@ -126,6 +128,14 @@ class _Check:
             finding = self.source.at_key(path, message, code=wait.property)
             proof = trace(self.model, found.path(outcome.node), outcome.quiet)
             self._add(finding, (wait.builtin, wait.property), proof)
+
+    def _deadlocks(self, found: Exploration) -> None:
+        for state, node in deadlocks(self.model, found):
+            message = f"deadlock: once this is so, nothing that can happen leaves state {state!r}"
+            remedy = "add a transition or a timer, or say 'final: true'"
+            path: Path = ("states", state)
+            finding = self.source.at_key(path, message, remedy, code="deadlock")
+            self._add(finding, (True, "deadlock"), trace(self.model, found.path(node)))
 
     def _gave_up(self, found: Exploration) -> None:
         message = (

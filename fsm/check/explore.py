@@ -10,7 +10,7 @@ import attrs
 from .model import Model
 from .parts import Edge, Rule
 
-__all__ = ["Exploration", "Violation", "explore"]
+__all__ = ["Exploration", "StateMoves", "Violation", "explore"]
 
 Link: TypeAlias = "tuple[int, Edge] | None"
 
@@ -36,10 +36,12 @@ class Exploration:
     Attributes:
         links: Configuration to the one that it was first reached from, and the move.
         transitions: Moves that were followed.
+        tables: The moves of each state that was reached, by the state's number.
         complete: Every reachable configuration was expanded.
     """
 
     links: dict[int, Link]
+    tables: dict[int, StateMoves] = attrs.field(factory=dict)
     violations: dict[Rule, Violation] = attrs.field(factory=dict)
     transitions: int = 0
     complete: bool = True
@@ -55,7 +57,7 @@ class Exploration:
         return way[::-1]
 
 
-class _StateMoves:
+class StateMoves:
     """The moves of one state: those that no bit decides on, and a table for each other trigger."""
 
     def __init__(self, model: Model, state: str) -> None:
@@ -92,13 +94,13 @@ def explore(model: Model, limit: int, first: bool = False) -> Exploration:
     """
     started = perf_counter()
     found = Exploration({model.initial: None})
-    tables: dict[int, _StateMoves] = {}
+    tables = found.tables
     shift, links = model.bits.shift, found.links
     queue = [model.initial]
     for node in queue:
         moves = tables.get(node >> shift)
         if moves is None:
-            moves = tables[node >> shift] = _StateMoves(model, model.state(node))
+            moves = tables[node >> shift] = StateMoves(model, model.state(node))
         for mask, want, rule in moves.tests:
             if node & mask == want and rule not in found.violations:
                 found.violations[rule] = Violation(rule, node, None)

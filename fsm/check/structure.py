@@ -29,7 +29,6 @@ def structure_findings(model: Model, found: Exploration, source: Source) -> Iter
             yield source.at_key(("states", name), message, remedy, code="unreachable")
     yield from _dead_rows(model, source, reached)
     yield from _dead_facts(model, source)
-    yield from _traps(model, found, source)
 
 
 def _total(flow: Flow, source: Source) -> Iterator[Finding]:
@@ -119,15 +118,3 @@ def _is_read(model: Model, name: str, bit: int) -> bool:
         for fact in (*row.transition.conditions, *row.transition.unless)
     )
     return name in read
-
-
-def _traps(model: Model, found: Exploration, source: Source) -> Iterator[Finding]:
-    """States that some configuration can never leave, although they are not final."""
-    leaves = {
-        row.source for row in model.flow.rows() if row.id in model.taken and row.dest != row.source
-    }
-    for name, state in model.flow.states.items():
-        if len(model.flow.states) > 1 and name not in leaves and not state.final:
-            message = f"nothing that can happen leaves state {name!r}"
-            remedy = "add a transition or a timer, or say 'final: true'"
-            yield source.at_key(("states", name), message, remedy, code="deadlock")

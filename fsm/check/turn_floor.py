@@ -21,6 +21,7 @@ _MAY_LET_GO = frozenset(
         "playout_finished",
     }
 )
+_LIMITS = frozenset({"thinking_limit", "speaking_limit", "pause_limit", "tool_limit"})
 _STEP_ENDS = frozenset({"thinking", "speaking", "paused"})
 
 
@@ -167,6 +168,7 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
             unless=facts,
         )
     yield make.refused("start_playout", "though a step that holds the floor has audio")
+    yield from _limits(make)
     timed = {name for name, state in make.flow.states.items() if state.after}
     yield make.move(
         "what says nothing about the state starts its timers anew: it may be held for ever",
@@ -176,6 +178,24 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
         "turn_kept: another turn that waits starts the timers anew: it may be held for ever",
         lambda m: _again(m) and m.dest in timed and m.trigger == "turn_kept",
         before=["~turn_waiting"],
+    )
+
+
+def _limits(make: Maker) -> Iterator[Rule]:
+    yield make.move(
+        "the limit is reached and the state is held on",
+        lambda m: m.trigger in _LIMITS and m.taken is not None and m.source == m.dest,
+    )
+    yield make.move(
+        "handover: thinking is held on though a tool call runs and no step",
+        lambda m: (m.source, m.dest, m.trigger) == ("thinking", "thinking", "handover"),
+        ["~tools_running"],
+        ["~step_running"],
+    )
+    yield make.move(
+        "handover: thinking is held on though no step has come",
+        lambda m: (m.source, m.dest, m.trigger) == ("thinking", "thinking", "handover"),
+        unless=["~step_running", *make.given("model_replies")],
     )
 
 
