@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import attrs
 import yaml
 from hypothesis import strategies as st
 
@@ -22,8 +21,8 @@ from fsm.flow import (
     State,
     Transition,
     Trigger,
-    yaml_name,
 )
+from fsm.interop.tree import flow_tree
 
 __all__ = ["flow_to_yaml", "flows"]
 
@@ -212,22 +211,8 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
 _Dumper.add_representer(str, _text)
 
 
-def _plain(value: Any) -> Any:
-    """The tree of a value as YAML has it; what is as by default is left out."""
-    if attrs.has(type(value)):
-        fields = [f for f in attrs.fields(type(value)) if not f.metadata.get("internal")]
-        pairs = ((f, getattr(value, f.name)) for f in fields)
-        return {yaml_name(f): _plain(v) for f, v in pairs if v != _default(f)}
-    if isinstance(value, Mapping):
-        return {key: _plain(v) for key, v in value.items()}
-    return [_plain(v) for v in value] if isinstance(value, tuple) else value
-
-
-def _default(field: attrs.Attribute[Any]) -> Any:
-    factory = isinstance(field.default, attrs.Factory)  # type: ignore[arg-type]
-    return field.default.factory() if factory else field.default
-
-
 def flow_to_yaml(flow: Flow) -> str:
     """YAML text that `parse_flow` loads to an equal flow, in the same order."""
-    return yaml.dump(_plain(flow), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    return yaml.dump(
+        flow_tree(flow), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+    )

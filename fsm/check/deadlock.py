@@ -20,13 +20,13 @@ def deadlocks(model: Model, found: Exploration) -> Iterator[tuple[str, int]]:
         if always or model.flow.states[moves.state].final:
             continue
         nodes = [node for node in found.links if node >> shift == number]
-        free = _free(found, nodes, number, shift)
+        free = _free(found, nodes, number)
         trapped = next((node for node in nodes if node not in free), None)
         if trapped is not None:
             yield moves.state, trapped
 
 
-def _free(found: Exploration, nodes: list[int], number: int, shift: int) -> set[int]:
+def _free(found: Exploration, nodes: list[int], number: int) -> set[int]:
     """The configurations of a state from which some move, or several, leave it."""
     moves = found.tables[number]
     exits = [

@@ -69,7 +69,7 @@ WITHOUT = {
     ],
     "S3": [
         (
-            "        - {conditions: [step_running, interruptible, pausable], actions: [hold_output]}",
+            "        - {conditions: [step_running, interruptible, pausable], actions: [hold_output]}",  # noqa: E501
             "        - {dest: paused, conditions: [interruptible], actions: [pause_output]}",
         ),
         ("unless: [output_held], actions: [hold_output]}", "unless: [output_held]}"),

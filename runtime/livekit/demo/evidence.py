@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from livekit.agents import llm
@@ -22,8 +22,12 @@ __all__ = ["judge"]
 _LINES = {line.name: line for line in CONVERSATION}
 
 
-def judge(take: Take, flow: Flow) -> list[Result]:
-    """Every point of the yardstick; a model that is not scripted is held to those of the flow."""
+def judge(take: Take, flow: Flow, written: Sequence[Mapping[str, Any]]) -> list[Result]:
+    """Every point of the yardstick; a model that is not scripted is held to those of the flow.
+
+    Args:
+        written: The records of the journal as the file has them.
+    """
     results = [_to_the_end(take)]
     for expectation in EXPECTED:
         if expectation.scripted and not take.scripted:
@@ -32,7 +36,7 @@ def judge(take: Take, flow: Flow) -> list[Result]:
         else:
             results.append(check(expectation, take.records))
     results += [part(take) for part in (_understood, _asked_once, _turns, _calls, _audible)]
-    return [*results, _replays(take, flow), _quiet_log(take)]
+    return [*results, _replays(take, flow, written), _quiet_log(take)]
 
 
 def _to_the_end(take: Take) -> Result:
@@ -115,11 +119,15 @@ def _audible(take: Take) -> Result:
     return Result("agent_audible", ok, f"transcribed back: {_wrong(errors)}")
 
 
-def _replays(take: Take, flow: Flow) -> Result:
-    divergence = replay(take.records, flow)
-    decided = sum("trigger" in record for record in take.records)
+def _replays(take: Take, flow: Flow, written: Sequence[Mapping[str, Any]]) -> Result:
+    """The file is whole, and the flow decides everything in it again."""
+    divergence = replay(written, flow)
+    decided = sum("trigger" in record for record in written)
+    if len(written) != len(take.records):
+        told = f"the file has {len(written)} of {len(take.records)} records"
+        return Result("journal_replays", False, told)
     told = str(divergence or f"the flow decides all {decided} entries again as the journal has it")
-    return Result("journal_replays", divergence is None, told)
+    return Result("journal_replays", decided > 0 and divergence is None, told)
 
 
 def _quiet_log(take: Take) -> Result:

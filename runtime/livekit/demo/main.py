@@ -14,7 +14,7 @@ from rich.console import Console
 
 from fsm import Flow, TurnfsmError, load_flow
 from fsm.diagram import parse_journal, timeline
-from runtime.journal import JsonlSink
+from runtime.journal import JsonlSink, read_journal
 from runtime.testing.clock import run as run_in_virtual_time
 
 from .evidence import judge
@@ -54,7 +54,8 @@ def demo(settings: Settings) -> int:
         TurnfsmError: The flow, the model, the extra or the folder cannot be used.
     """
     flow = load_flow(settings.flow)
-    _usable(flow)
+    if settings.flow != "turn":
+        _look_for_names(flow)
     folder = OutFolder(settings.out)
     model = _model(settings.llm)
     folder.open()
@@ -64,9 +65,9 @@ def demo(settings: Settings) -> int:
         folder.close()
 
 
-def _usable(flow: Flow) -> None:
+def _look_for_names(flow: Flow) -> None:
     """The binding reports what the shipped flow declares; a flow must know all of it."""
-    known = flow if flow.name == "turn" else load_flow("turn")
+    known = load_flow("turn")
     for what, ours, theirs in (
         ("trigger", known.triggers, flow.triggers),
         ("timer", {"false_interruption": 0}, flow.timers),
@@ -103,35 +104,48 @@ class _Run:
         # virtual time is over before the eye has seen a picture
         still = settings.text and model is None
         self._view: View = Screen(console) if console.is_terminal and not still else Lines(console)
-        recorder = Recorder(self._pace, JsonlSink(folder.partial / OutFolder.JOURNAL))
+        recorder = Recorder(self._pace, self._journal(folder.partial))
         recorder.listeners.append(self._view.show)
         self._take = Take(recorder, scripted=model is None)
         self._virtual = still
+
+    @staticmethod
+    def _journal(folder: Path) -> JsonlSink:
+        # the words stay in: the user is a recording, and the pictures show them
+        return JsonlSink(folder / OutFolder.JOURNAL, redact=None)
 
     def play(self) -> int:
         with _log_kept(self._take.log):
             try:
                 run_in_virtual_time(self._main()) if self._virtual else asyncio.run(self._main())
             except KeyboardInterrupt:
-                self._say("interrupted: what was recorded so far is kept")
-                self._list(self._write())
-                return INTERRUPTED
-            files = self._write()
-        results = judge(self._take, self._flow)
+                return self._interrupted()
+            finally:
+                self._take.recorder.close()
+        files = self._write()
+        written, _ = read_journal(self._folder.path / OutFolder.JOURNAL)
+        results = judge(self._take, self._flow, written)
         self._say("")
         for result in results:
             self._say(str(result))
         self._list(files)
         return int(any(result.ok is False for result in results))
 
+    def _interrupted(self) -> int:
+        if self._take.records:
+            self._say("interrupted: what was recorded so far is kept")
+            self._list(self._write())
+        else:
+            self._say("interrupted: nothing was recorded yet")
+        return INTERRUPTED
+
     async def _main(self) -> None:
         stack = await self._load()
         try:
             try:
-                await hold(stack, self._flow, self._take, [self._view])
+                await hold(stack, self._flow, self._take, self._view)
             finally:
                 await self._view.close()
-                self._take.recorder.close()
                 audible = stack.write_audio(self._folder.partial / OutFolder.WAV)
             if audible:
                 self._say("transcribing the agent's recorded voice")

@@ -26,6 +26,10 @@ def make_model(name: str) -> llm.LLM[Any]:
     ``openai/...`` goes to OPENAI_BASE_URL, or to OpenAI, where OPENAI_API_KEY is set; all else,
     and without that key ``openai/...`` too, to LiveKit's inference.
     """
+    if "/" not in name:
+        raise ModelUnavailable(
+            f"{name!r} is no name of a model", "name it as provider/model, such as openai/gpt-4.1"
+        )
     if name.startswith(_OPENAI) and os.environ.get("OPENAI_API_KEY"):
         return _compatible(name.removeprefix(_OPENAI))
     missing = [k for k in ("LIVEKIT_API_KEY", "LIVEKIT_API_SECRET") if not os.environ.get(k)]
@@ -34,10 +38,6 @@ def make_model(name: str) -> llm.LLM[Any]:
         raise ModelUnavailable(
             f"the model {name} needs a key: {' and '.join(missing)} not set in the environment",
             f"set LIVEKIT_API_KEY and LIVEKIT_API_SECRET for LiveKit's inference{own}",
-        )
-    if "/" not in name:
-        raise ModelUnavailable(
-            f"{name!r} is no name of a model", "name it as provider/model, such as openai/gpt-4.1"
         )
     return inference.LLM(name)
 

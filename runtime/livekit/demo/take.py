@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import define, field
@@ -16,6 +16,7 @@ from .prompter import Prompter
 from .recorder import Recorder, Scribe
 from .robot import Robot
 from .script import CONVERSATION, Cue, Line, When
+from .view import View
 
 __all__ = ["Take", "hold"]
 
@@ -68,7 +69,7 @@ class Take:
         ]
 
 
-async def hold(stack: Stack, flow: Flow, take: Take, watch: Iterable[Any] = ()) -> None:
+async def hold(stack: Stack, flow: Flow, take: Take, view: View) -> None:
     """Let the user say all lines to a session that the flow governs."""
     take.model = stack.llm
     session: TurnSession[Any] = TurnSession(**stack.options(), flow=flow, sinks=[take.recorder])
@@ -76,8 +77,7 @@ async def hold(stack: Stack, flow: Flow, take: Take, watch: Iterable[Any] = ()) 
     take.recorder.align(session.turn)
     scribe = Scribe(session, session.turn, stack)
     robot = Robot(stack.pace)
-    for view in watch:
-        view.attach(session.turn, stack.pace)
+    view.attach(session.turn, stack.pace)
     try:
         await session.start(robot)
         await _converse(take, stack, scribe, Prompter(session, stack.output, stack.pace))

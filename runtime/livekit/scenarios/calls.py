@@ -113,7 +113,10 @@ def _cancelled_before(session_class: type[AgentSession[Any]]) -> Stage:
         if ev.update.type == "tool_call_started":
             asyncio.get_running_loop().call_later(0.01, interrupt, stage)
 
-    return stage.at(0.0, lambda stage: stage.session.on("tool_execution_updated", watch) and None)
+    def listen(stage: Stage) -> None:
+        stage.session.on("tool_execution_updated", watch)
+
+    return stage.at(0.0, listen)
 
 
 def _verdict_cancelled_before(outcome: Outcome) -> list[str]:

@@ -1,0 +1,161 @@
+"""The total table of a flow: what every trigger does in every state."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+import attrs
+
+from .flow import Flow, Row, Transition
+from .machine import Machine
+from .program import compile_flow
+
+__all__ = ["Cell", "Kind", "Matrix", "as_csv", "as_markdown", "matrix"]
+
+Kind: TypeAlias = Literal["taken", "guarded", "noted", "refused", "undeclared", "unarmed"]
+
+LEGEND = (
+    "`→ state` taken; `stays` taken, nothing is left or entered; `[guard]` only if it holds, "
+    "else what follows; `refused` said by the state; `noted` only facts change; `·` not declared, "
+    "so refused; `-` the timer is not armed. A trigger *of* a step or turn is refused as stale "
+    "once that is over."
+)
+"""What the cells say, in Markdown."""
+
+
+@attrs.frozen
+class Cell:
+    """What one trigger does in one state.
+
+    Attributes:
+        kind: ``taken`` whatever the facts are; ``guarded`` by facts; ``noted`` where only facts
+            change; ``refused`` by the state's own word; ``undeclared``, which is refused too;
+            ``unarmed`` for a timer of other states.
+        rows: The alternatives, in order.
+        total: One of them is always taken; if not, the trigger can be refused by its guards.
+    """
+
+    state: str
+    trigger: str
+    kind: Kind
+    rows: tuple[Row, ...] = ()
+    total: bool = True
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The cell as text, one line for each alternative."""
+        if self.rows:
+            return (*map(_line, self.rows), *(() if self.total else ("else refused",)))
+        return (_MARKS.get(self.kind, self.kind),)
+
+
+_MARKS = {"undeclared": "·", "unarmed": "-"}
+
+
+@attrs.frozen
+class Matrix:
+    """The table: one cell for each trigger or timer (rows) and state (columns).
+
+    Attributes:
+        of: Trigger to the scope in which it is not stale.
+    """
+
+    flow: str
+    states: tuple[str, ...]
+    triggers: tuple[str, ...]
+    timers: tuple[str, ...]
+    of: dict[str, str]
+    cells: dict[tuple[str, str], Cell]
+
+    def row(self, trigger: str) -> list[Cell]:
+        """What one trigger does, state by state."""
+        return [self.cells[state, trigger] for state in self.states]
+
+    def label(self, trigger: str) -> str:
+        """The trigger, with what it is of, or that it is a timer."""
+        if trigger in self.timers:
+            return f"{trigger} (timer)"
+        return f"{trigger} (of {self.of[trigger]})" if trigger in self.of else trigger
+
+
+def matrix(flow: Flow) -> Matrix:
+    """The total table of a flow."""
+    program = compile_flow(flow)
+    machine = Machine(program)
+    # A trigger that begins a scope is news, never stale.
+    of = {t: scope for t, scope in program.fences.items() if t not in program.begins}
+    cells = {}
+    for state in flow.states:
+        machine.restore(state)
+        for trigger in flow.triggers:
+            cells[state, trigger] = _cell(flow, machine, trigger)
+        for timer in flow.timers:
+            armed = timer in machine.timers
+            cell = _cell(flow, machine, timer) if armed else Cell(state, timer, "unarmed")
+            cells[state, timer] = cell
+    return Matrix(
+        flow.name, tuple(flow.states), tuple(flow.triggers), tuple(flow.timers), of, cells
+    )
+
+
+def _cell(flow: Flow, machine: Machine, trigger: str) -> Cell:
+    state = machine.state
+    rows = tuple(row for row in flow.rows(state) if row.trigger == trigger)
+    if rows:
+        free = any(not _guard(row.transition) for row in rows)
+        kind: Kind = "guarded" if any(_guard(row.transition) for row in rows) else "taken"
+        return Cell(state, trigger, kind, rows, free)
+    if machine.ask(trigger):
+        return Cell(state, trigger, "noted")
+    return Cell(
+        state, trigger, "refused" if trigger in flow.states[state].refuses else "undeclared"
+    )
+
+
+def _line(row: Row) -> str:
+    guard = _guard(row.transition)
+    does = "stays" if row.internal else f"→ {row.dest}"
+    return f"{does} [{guard}]" if guard else does
+
+
+def _guard(transition: Transition) -> str:
+    return ", ".join([*transition.conditions, *(f"not {fact}" for fact in transition.unless)])
+
+
+def as_markdown(table: Matrix) -> str:
+    """A table for GitHub, with its legend."""
+    head = ["trigger", *table.states]
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    for trigger in (*table.triggers, *table.timers):
+        cells = ["<br>".join(map(_escape, cell.lines)) for cell in table.row(trigger)]
+        lines.append("| " + " | ".join([_escape(table.label(trigger)), *cells]) + " |")
+    return "\n".join([f"# {_escape(table.flow)}", "", LEGEND, "", *lines]) + "\n"
+
+
+def _escape(text: str) -> str:
+    for mark in ("\\", "|", "_", "*", "`", "<", "[", "]"):
+        text = text.replace(mark, "\\" + mark)
+    return text
+
+
+def as_csv(table: Matrix) -> str:
+    """One line for each alternative of each cell, for spreadsheets and programs."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["state", "trigger", "timer", "of", "kind", "row", "dest", "guard", "actions"])
+    writer.writerows(_records(table))
+    return text.getvalue()
+
+
+def _records(table: Matrix) -> Iterator[list[str]]:
+    for (state, trigger), cell in table.cells.items():
+        timer = "yes" if trigger in table.timers else ""
+        head = [state, trigger, timer, table.of.get(trigger, ""), cell.kind]
+        for row in cell.rows:
+            actions = " ".join(row.transition.actions)
+            yield [*head, row.id, row.transition.dest or "", _guard(row.transition), actions]
+        if not cell.rows:
+            yield [*head, "", "", "", ""]

@@ -1,0 +1,72 @@
+"""`turnfsm export`: a flow for another tool."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from fsm.flow import Flow
+
+__all__ = ["export"]
+
+
+class Target(StrEnum):
+    """What reads the flow."""
+
+    transitions = "transitions"
+    xstate = "xstate"
+    promela = "promela"
+    json = "json"
+
+
+def export(
+    flow: Annotated[str, typer.Argument(help="A shipped flow or a .yaml file.")],
+    to: Annotated[
+        Target,
+        typer.Option(
+            help="transitions: JSON, the arguments of its Machine. xstate: JSON, what "
+            "createMachine takes, or a whole module if FILE ends in .js or .mjs. promela: a model "
+            "for Spin with the flow's properties. json: the flow itself."
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: print it.")
+    ] = None,
+) -> None:
+    """Write a flow for another tool."""
+    from fsm.loader import load_flow
+    from runtime.cli._files import write_whole
+
+    text = _text(load_flow(flow), to, output)
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        write_whole(output, text.encode())
+
+
+def _text(flow: Flow, to: Target, output: Path | None) -> str:
+    if to is Target.promela:
+        from fsm.interop.promela import to_promela
+
+        return to_promela(flow)
+    if to is Target.xstate:
+        from fsm.interop.xstate import to_xstate, xstate_module
+
+        module = output is not None and output.suffix in {".js", ".mjs"}
+        return xstate_module(flow) if module else _json(to_xstate(flow))
+    if to is Target.transitions:
+        from fsm.interop.machine_out import transitions_config
+
+        return _json(transitions_config(flow))
+    from fsm.interop.tree import flow_tree
+
+    return _json(flow_tree(flow))
+
+
+def _json(tree: object) -> str:
+    return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"

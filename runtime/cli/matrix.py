@@ -1,0 +1,75 @@
+"""`turnfsm matrix`: the total table of states and triggers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from fsm.matrix import Matrix
+
+__all__ = ["matrix"]
+
+
+class Format(StrEnum):
+    """How the table is written."""
+
+    table = "table"
+    markdown = "markdown"
+    csv = "csv"
+
+
+_STYLES = {
+    "taken": "green",
+    "guarded": "yellow",
+    "noted": "cyan",
+    "refused": "red",
+    "undeclared": "dim",
+    "unarmed": "dim",
+}
+
+
+def matrix(
+    flow: Annotated[str, typer.Argument(help="A shipped flow or a .yaml file.")],
+    format: Annotated[Format, typer.Option(help="How the table is written.")] = Format.table,
+) -> None:
+    """Print what every trigger does in every state, refusals included."""
+    from fsm.loader import load_flow
+    from fsm.matrix import as_csv, as_markdown
+    from fsm.matrix import matrix as tabulate
+
+    table = tabulate(load_flow(flow))
+    if format is Format.table:
+        _show(table)
+    else:
+        typer.echo((as_csv if format is Format.csv else as_markdown)(table), nl=False)
+
+
+def _show(table: Matrix) -> None:
+    """One section for each trigger: states with the same cell share a row, so it fits anywhere."""
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(title=f"flow {table.flow}", title_justify="left")
+    for head in ("trigger", "states", "what happens"):
+        shown.add_column(head, overflow="fold")
+    for trigger in (*table.triggers, *table.timers):
+        label, groups = table.label(trigger), _groups(table, trigger)
+        for at, ((kind, lines), states) in enumerate(groups.items(), 1):
+            last = at == len(groups)
+            said = "\n".join(lines).replace("[", "\\[")
+            shown.add_row(label, ", ".join(states), said, style=_STYLES[kind], end_section=last)
+            label = ""
+    Console().print(shown)
+
+
+def _groups(table: Matrix, trigger: str) -> dict[tuple[str, tuple[str, ...]], list[str]]:
+    """The states in which a trigger does the same; those that never arm a timer are left out."""
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for cell in table.row(trigger):
+        lines = ("undeclared: refused",) if cell.kind == "undeclared" else cell.lines
+        if cell.kind != "unarmed":
+            groups.setdefault((cell.kind, lines), []).append(cell.state)
+    return groups

@@ -1,0 +1,177 @@
+"""Every point of the yardstick can fail: a good run, spoilt in one place at a time."""
+
+import io
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+import pytest
+from livekit.agents import llm
+from rich.console import Console
+
+from fsm import load_flow
+from runtime.livekit.demo.checks import check
+from runtime.livekit.demo.evidence import judge
+from runtime.livekit.demo.expected import EXPECTED, Expectation, Mark
+from runtime.livekit.demo.llm import Request, RuleLLM
+from runtime.livekit.demo.pace import Pace
+from runtime.livekit.demo.recorder import Recorder
+from runtime.livekit.demo.take import Take, hold
+from runtime.livekit.demo.text import TextStack
+from runtime.livekit.demo.view import Lines
+from runtime.testing.clock import run
+
+Record = Mapping[str, Any]
+
+
+async def converse() -> Take:
+    """The typed conversation."""
+    pace = Pace()
+    stack = await TextStack.load(pace)
+    take = Take(Recorder(pace), scripted=True)
+    await hold(stack, load_flow("turn"), take, Lines(Console(file=io.StringIO())))
+    return take
+
+
+@pytest.fixture(scope="module")
+def good() -> Take:
+    """One run that went as declared."""
+    return run(converse())
+
+
+def copy(take: Take, keep: Callable[[Record], bool] = lambda _: True, **changes: Any) -> Take:
+    """The same run, some of its records left out."""
+    recorder = Recorder(Pace())
+    recorder.records = [record for record in take.records if keep(record)]
+    return attrs.evolve(take, recorder=recorder, log=list(take.log), **changes)
+
+
+def failed(take: Take) -> set[str]:
+    """The points that fail."""
+    results = judge(take, load_flow("turn"), take.records)
+    return {result.name for result in results if result.ok is False}
+
+
+def without(kind: str, **data: Any) -> Callable[[Record], bool]:
+    """All records but the notes of this kind with these data."""
+    return lambda r: (
+        not (r.get("note") == kind and all(r["data"].get(k) == v for k, v in data.items()))
+    )
+
+
+def test_good_run_passes(good: Take) -> None:
+    """What is spoilt below was right before."""
+    assert failed(good) == set()
+
+
+@pytest.mark.parametrize("expectation", [e for e in EXPECTED if e.order], ids=lambda e: e.name)
+def test_every_required_record_is_required(expectation: Expectation, good: Take) -> None:
+    """Without the records that fit, each mark in turn is missed."""
+    from runtime.livekit.demo.checks import _fits
+
+    for mark in expectation.order:
+        left = [record for record in good.records if not _fits(mark, record)]
+        result = check(expectation, left)
+        assert result.ok is False
+        assert "missing" in result.evidence
+
+
+@pytest.mark.parametrize("expectation", [e for e in EXPECTED if e.never], ids=lambda e: e.name)
+def test_every_forbidden_record_is_found(expectation: Expectation, good: Take) -> None:
+    """Each mark that must not be is found where it is put into the part."""
+    starts = {r["data"]["name"]: r["t"] for r in good.notes("line")}
+    at = starts[expectation.line] + 0.5 if expectation.line else 20.0
+    for mark in expectation.never:
+        forged = forge(mark, at)
+        result = check(expectation, [*good.records, forged])
+        assert result.ok is False
+        assert "must not be" in result.evidence
+
+
+def forge(mark: Mark, t: float) -> Record:
+    """A record that fits the mark."""
+    if mark.what in ("agent_state", "agent_audio", "agent_false_interruption"):
+        data = {"text": mark.text, "new": mark.new, "start": t}
+        return {"seq": 9999, "t": t, "note": mark.what, "data": data}
+    record = {"seq": 9999, "t": t, "trigger": mark.what or "any", "state": mark.state or "speaking"}
+    record |= {"verdict": mark.verdict or "taken", "dest": mark.dest or "speaking", "why": ""}
+    return record | {"actions": [mark.action], "facts": [mark.fact], "entered": False, "data": {}}
+
+
+def test_line_that_was_not_said(good: Take) -> None:
+    """A part of the conversation that never began cannot have gone well."""
+    spoilt = copy(good, lambda r: without("line", name="noise")(r))
+    assert failed(spoilt) == {"noise_ignored"}
+
+
+def test_conversation_that_stops(good: Take) -> None:
+    """A cue that never came is named."""
+    assert failed(copy(good, stopped="no speaking of 1.5 s came in 30 s")) == {"to_the_end"}
+    assert "to_the_end" in failed(copy(good, without("user_audio", line="noise")))
+
+
+def test_misunderstood_user(good: Take) -> None:
+    """A turn too few, or too many wrong words."""
+    fewer = [item for item in good.history if getattr(item, "text_content", "") != "Is it heavy?"]
+    assert failed(copy(good, history=fewer)) == {"user_understood"}
+
+
+def test_early_request(good: Take) -> None:
+    """The interjection reaches the model while the tool runs."""
+    model = RuleLLM([], fallback="", pace=Pace())
+    model.requests = [Request(13.65, "Is it heavy?", "")]
+    assert failed(copy(good, model=model)) == {"model_asked_once"}
+
+
+def test_unaccounted_turn(good: Take) -> None:
+    """A committed turn without an outcome."""
+    assert failed(copy(good, without("turn", number=3))) == {"turns_accounted"}
+
+
+def test_call_apart_from_its_output(good: Take) -> None:
+    """A message between a call and its output, and a call without one."""
+    items = list(good.history)
+    index = next(i for i, item in enumerate(items) if isinstance(item, llm.FunctionCallOutput))
+    between = llm.ChatMessage(role="assistant", content=["Wait."])
+    torn = [*items[:index], between, *items[index:]]
+    assert failed(copy(good, history=torn)) == {"calls_once"}
+    assert failed(copy(good, history=items[:index] + items[index + 1 :])) == {"calls_once"}
+
+
+def test_call_that_ran_twice(good: Take) -> None:
+    """A second run of the same call."""
+    spoilt = copy(good)
+    spoilt.recorder.records = [*good.records, good.notes("tool")[0]]
+    assert "calls_once" in failed(spoilt)
+
+
+def test_silence_and_noise(good: Take) -> None:
+    """What the listener understood is not what was said."""
+    said = [record["data"]["text"] for record in good.notes("agent_audio")]
+    assert failed(copy(good, transcribed=said)) == set()
+    assert failed(copy(good, transcribed=said[:-3])) == {"agent_audible"}
+
+
+def test_error_in_the_log(good: Take) -> None:
+    """A warning is no error."""
+    assert failed(attrs.evolve(copy(good), log=["WARNING livekit: slow"])) == set()
+    assert failed(attrs.evolve(copy(good), log=["ERROR livekit: no"])) == {"no_errors"}
+
+
+def test_journal_that_is_not_what_happened(good: Take) -> None:
+    """A file that lost a record, and one that tells of another state."""
+    flow = load_flow("turn")
+    short = judge(good, flow, good.records[:-1])
+    changed = [dict(record) for record in good.records]
+    next(r for r in changed if r.get("entered"))["dest"] = "paused"
+    for results in (short, judge(good, flow, changed)):
+        assert {r.name for r in results if r.ok is False} == {"journal_replays"}
+
+
+def test_model_of_the_user(good: Take) -> None:
+    """Points about scripted words are not looked at, and say so; those of the flow are."""
+    results = judge(copy(good, scripted=False), load_flow("turn"), good.records)
+    skipped = {result.name for result in results if result.ok is None}
+    assert "backchannel_resumed" in skipped
+    assert {"no_speculation", "calls_once", "turns_accounted"}.isdisjoint(skipped)
+    assert not any(result.ok is False for result in results)
