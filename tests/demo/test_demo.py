@@ -14,6 +14,7 @@ from rich.console import Console
 from fsm import TurnfsmError, load_flow
 from runtime.cli import main as command
 from runtime.journal import read_journal, replay
+from runtime.livekit.demo.expected import EXPECTED
 from runtime.livekit.demo.main import Settings, demo
 from runtime.livekit.demo.view import Lines
 
@@ -50,7 +51,7 @@ def test_typed_conversation_goes_as_declared(tmp_path: Path) -> None:
     judged = verdicts(printed)
     assert status == 0, printed
     assert {name for name, word in judged.items() if word != "ok"} == {"agent_audible"}
-    assert len(judged) == 19
+    assert {expectation.name for expectation in EXPECTED} < judged.keys()
     assert sorted(path.name for path in out.iterdir()) == NAMES
     records, lost = read_journal(out / "journal.jsonl")
     assert lost is None
