@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import attrs
 import cattrs
@@ -20,7 +20,9 @@ from .flow import Action, Fact, Flow, Names, Scope, State, Transition, Trigger, 
 from .remedies import SYNONYMS, mismatch_remedy
 from .source import Path, Source
 
-__all__ = ["structure"]
+__all__ = ["structure", "structure_as"]
+
+T = TypeVar("T")
 
 _KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 _NOUNS = {
@@ -161,8 +163,14 @@ _converter.register_structure_hook_func(lambda t: t == tuple[Transition, ...], _
 
 def structure(data: Any, source: Source) -> tuple[Flow | None, Iterable[Finding]]:
     """The flow, or every reason why the data is not one."""
+    flow, findings = structure_as(Flow, data, source)
+    return attrs.evolve(flow, source=source) if flow else None, findings
+
+
+def structure_as(kind: type[T], data: Any, source: Source) -> tuple[T | None, Iterable[Finding]]:
+    """A value of an attrs class, or every reason why the data is not one."""
     try:
-        return attrs.evolve(_converter.structure(data, Flow), source=source), []
+        return _converter.structure(data, kind), []
     except (ClassValidationError, IterableValidationError, _Mismatch) as exc:
         return None, _explain(exc, source, ())
 

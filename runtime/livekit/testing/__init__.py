@@ -3,6 +3,7 @@
 from .ears import ScriptedSTT, ScriptedVAD
 from .model import Call, Reply, Request, ScriptedLLM
 from .outcome import Event, Outcome, Speech, ToolRun
+from .player import Played, play_script
 from .speaker import Heard, ScriptedAudioOutput
 from .stage import Stage
 from .user import ScriptedAudioInput, ScriptedUser, Utterance
@@ -13,6 +14,7 @@ __all__ = [
     "Event",
     "Heard",
     "Outcome",
+    "Played",
     "Reply",
     "Request",
     "ScriptedAudioInput",
@@ -26,4 +28,5 @@ __all__ = [
     "Stage",
     "ToolRun",
     "Utterance",
+    "play_script",
 ]

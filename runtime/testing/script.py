@@ -1,0 +1,220 @@
+"""A scenario in YAML: who says what when, and what must come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path as File
+from typing import Any, Literal
+
+import attrs
+
+from fsm import Flow, FlowError, TurnfsmError, load_flow
+from fsm.diagnostics import Finding, render_findings
+from fsm.source import Page, Refused, Source
+from fsm.structure import structure_as
+from fsm.yaml12 import read_nodes, unfold
+
+from .script_rules import check_script
+
+__all__ = [
+    "Answer",
+    "Call",
+    "Check",
+    "Model",
+    "Script",
+    "ScriptError",
+    "Sound",
+    "Step",
+    "load_script",
+]
+
+
+class ScriptError(TurnfsmError):
+    """A scenario file that cannot be played.
+
+    Attributes:
+        findings: Every problem of the file, in the order of its lines.
+    """
+
+    def __init__(self, findings: list[Finding]) -> None:
+        super().__init__(render_findings(findings))
+        self.findings = tuple(sorted(findings))
+
+
+@attrs.frozen
+class Sound:
+    """What the user does: `says` words or makes a `noise` of so many seconds."""
+
+    at: float
+    says: str | None = None
+    noise: float | None = None
+    lasts: float | None = None
+    """Seconds that the words take; 0.3 a word without it."""
+    stt_delay: float = 0.3
+
+
+@attrs.frozen
+class Step:
+    """What the application does, one of: interrupt, say, reply, commit, close."""
+
+    at: float
+    interrupt: bool = False
+    say: str | None = None
+    reply: str | None = None
+    commit: bool = False
+    close: bool = False
+
+
+@attrs.frozen
+class Call:
+    """A tool call of the scripted model."""
+
+    tool: str
+    arguments: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class Answer:
+    """What the scripted model answers; `after` seconds to its first token."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    after: float = 0.2
+
+
+@attrs.frozen
+class Model:
+    """Answers by words of the user, and by the tool whose result is asked about."""
+
+    on_user: Mapping[str, Answer] = attrs.field(factory=dict)
+    on_tool: Mapping[str, Answer] = attrs.field(factory=dict)
+    otherwise: Answer = Answer("I see.")
+
+
+@attrs.frozen
+class Check:
+    """What must come of it: one of `speaking`, `refused`, `taken`, `never`, `tool`, `state` and
+    `history`, with what narrows it down."""
+
+    speaking: str | None = None
+    within: float | None = None
+    after: Any = None
+    refused: str | None = None
+    taken: str | None = None
+    while_: str | None = attrs.field(default=None, metadata={"yaml": "while"})
+    never: str | None = None
+    tool: str | None = None
+    times: int | None = None
+    state: str | None = None
+    at: float | None = None
+    history: str | None = None
+
+
+@attrs.frozen
+class Script:
+    """A scenario as its file declares it."""
+
+    name: str
+    expect: tuple[Check, ...]
+    is_: str = attrs.field(default="", metadata={"yaml": "is"})
+    agent: str | None = None
+    """`module:Name` or `file.py:Name`, a class or a function without arguments."""
+    flow: str = "turn"
+    timers: Mapping[str, float] = attrs.field(factory=dict)
+    seconds: float | None = None
+    """How long it is played; without it, 10 s longer than the last thing that is declared."""
+    turn_detection: Literal["vad", "stt", "manual"] = "vad"
+    can_pause: bool = True
+    user: tuple[Sound, ...] = ()
+    do: tuple[Step, ...] = ()
+    model: Model = Model()
+    durations: Mapping[str, float] = attrs.field(factory=dict)
+    """Seconds that a sentence of the agent takes; 0.3 a word without it."""
+    file: File = attrs.field(default=File(), metadata={"internal": True})
+    places: tuple[str, ...] = attrs.field(default=(), metadata={"internal": True})
+    """`file:line` of each check."""
+
+    @property
+    def length(self) -> float:
+        """Seconds that are played."""
+        moments = [*(s.at for s in self.user), *(s.at for s in self.do)]
+        moments += [check.at for check in self.expect if check.at is not None]
+        return self.seconds if self.seconds is not None else max([0.0, *moments]) + 10.0
+
+    def load_flow(self) -> Flow:
+        """The flow that governs; a path is relative to the file."""
+        return load_flow(_flow_path(self.flow, self.file))
+
+
+def load_script(file: str | File) -> Script:
+    """Read a scenario.
+
+    Raises:
+        ScriptError: The file is not one; the message holds every finding with its place.
+    """
+    file = File(file)
+    try:
+        page = Page(str(file), file.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise ScriptError(
+            [Finding(1, 1, 1, why.lower(), "name a readable file", file=str(file))]
+        ) from None
+    if not page.text.strip():
+        message = "the scenario is empty"
+        raise ScriptError([Finding(1, 1, 1, message, "begin with 'name: ...'", file=str(file))])
+    return _read(page, file)
+
+
+def _read(page: Page, file: File) -> Script:
+    root, findings = read_nodes(page)
+    source = Source(page)
+    script: Script | None = None
+    if root is not None:
+        try:
+            data = unfold(root, source)
+        except Refused as exc:
+            raise ScriptError([*findings, exc.finding]) from None
+        script, problems = structure_as(Script, _spelt_out(data), source)
+        findings += problems
+    if script is not None:
+        findings += check_script(script, source, _flow_of(script, file))
+    if script is None or findings:
+        raise ScriptError(findings)
+    places = [source.place(("expect", i)).rsplit(":", 1)[0] for i in range(len(script.expect))]
+    return attrs.evolve(script, file=file, places=tuple(places))
+
+
+def _flow_of(script: Script, file: File) -> Flow | str:
+    """The flow, or why there is none."""
+    try:
+        return load_flow(_flow_path(script.flow, file))
+    except FlowError as error:
+        return str(error).splitlines()[0]
+
+
+def _flow_path(name: str, file: File) -> str:
+    return str(file.parent / name) if name.endswith((".yaml", ".yml")) else name
+
+
+def _spelt_out(data: Any) -> Any:
+    """An answer that is text stands for its `text`, a call that is a name for its `tool`."""
+    model = data.get("model") if isinstance(data, dict) else None
+    if not isinstance(model, dict):
+        return data
+    for holder, key in _answers(model):
+        if isinstance(holder[key], str):
+            holder[key] = {"text": holder[key]}
+        elif isinstance(holder[key], dict) and "calls" in holder[key]:
+            calls = holder[key]["calls"]
+            calls = calls if isinstance(calls, list) else [calls]
+            holder[key]["calls"] = [{"tool": c} if isinstance(c, str) else c for c in calls]
+    return data
+
+
+def _answers(model: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    for rules in (model.get("on_user"), model.get("on_tool")):
+        if isinstance(rules, dict):
+            yield from ((rules, key) for key in rules)
+    if "otherwise" in model:
+        yield model, "otherwise"

@@ -1,0 +1,130 @@
+"""What a scenario's parts must have in common, beyond their kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from fsm import Flow
+from fsm.diagnostics import Finding
+from fsm.errors import near, quoted
+from fsm.source import Path, Source
+
+if TYPE_CHECKING:
+    from .script import Check, Script, Sound, Step
+
+__all__ = ["HEADS", "check_script", "head_of", "moment_of"]
+
+HEADS: dict[str, tuple[str, ...]] = {
+    "speaking": ("within", "after"),
+    "refused": ("while",),
+    "taken": ("while",),
+    "never": (),
+    "tool": ("times",),
+    "state": ("at",),
+    "history": (),
+}
+"""What can be expected, and what narrows it down."""
+
+_DEEDS = ("interrupt", "say", "reply", "commit", "close")
+
+
+def head_of(check: Check) -> str:
+    """Which of `HEADS` a check is about; empty where it is not exactly one."""
+    heads = [head for head in HEADS if getattr(check, head) is not None]
+    return heads[0] if len(heads) == 1 else ""
+
+
+def moment_of(check: Check, script: Script) -> float:
+    """Seconds from which `within` is counted: a time, or the end of what the user says."""
+    if isinstance(check.after, str):
+        sound = next(s for s in script.user if s.says and check.after in s.says)
+        return sound.at + _lasts(sound)
+    return float(check.after or 0.0)
+
+
+def _lasts(sound: Sound) -> float:
+    return sound.lasts if sound.lasts is not None else 0.3 * len((sound.says or "").split())
+
+
+def check_script(script: Script, source: Source, flow: Flow | str) -> Iterator[Finding]:
+    """Everything that is wrong with a scenario of the right form."""
+    if isinstance(flow, str):
+        yield source.at(("flow",), flow, code="unknown-flow")
+    for i, sound in enumerate(script.user):
+        yield from _check_sound(sound, source, ("user", i))
+    for i, step in enumerate(script.do):
+        yield from _check_step(step, source, ("do", i))
+    for i, check in enumerate(script.expect):
+        yield from _check_check(check, script, source, ("expect", i))
+        if isinstance(flow, Flow):
+            yield from _check_names(check, flow, source, ("expect", i))
+    if isinstance(flow, Flow):
+        for name in script.timers:
+            if name not in flow.timers:
+                yield _unknown(source.at_key, ("timers", name), "timer", name, flow.timers)
+
+
+def _check_sound(sound: Sound, source: Source, path: Path) -> Iterator[Finding]:
+    if (sound.says is None) == (sound.noise is None):
+        yield source.at(
+            path, "a sound is either 'says' or 'noise'", "write one of them", code="sound"
+        )
+    if sound.noise is not None and sound.lasts is not None:
+        yield source.at_key(
+            (*path, "lasts"), "'lasts' belongs to 'says'", "remove it", code="sound"
+        )
+
+
+def _check_step(step: Step, source: Source, path: Path) -> Iterator[Finding]:
+    deeds = [name for name in _DEEDS if getattr(step, name)]
+    if len(deeds) != 1:
+        yield source.at(
+            path, "a step does one thing", f"write one of {', '.join(_DEEDS)}", code="step"
+        )
+
+
+def _check_check(check: Check, script: Script, source: Source, path: Path) -> Iterator[Finding]:
+    head = head_of(check)
+    if not head:
+        remedy = f"write one of {', '.join(HEADS)}"
+        yield source.at(path, "a check expects one thing", remedy, code="check")
+        return
+    for word in ("within", "after", "while", "times", "at"):
+        value = getattr(check, "while_" if word == "while" else word)
+        if value is not None and word not in HEADS[head]:
+            message = f"{word!r} does not narrow {head!r} down"
+            belongs = ", ".join(repr(h) for h, words in HEADS.items() if word in words)
+            yield source.at_key((*path, word), message, f"it belongs to {belongs}", code="check")
+    if head == "state" and check.at is None:
+        yield source.at(path, "'state' needs a moment", "add 'at: SECONDS'", code="check")
+    yield from _check_after(check.after, script, source, (*path, "after"))
+
+
+def _check_after(after: Any, script: Script, source: Source, path: Path) -> Iterator[Finding]:
+    if isinstance(after, str):
+        said = [s.says for s in script.user if s.says]
+        if not any(after in words for words in said):
+            message = f"the user says nothing with {quoted(after)}"
+            yield source.at(path, message, near(after, said), code="after")
+    elif after is not None and (isinstance(after, bool) or not isinstance(after, int | float)):
+        yield source.at(path, "expected seconds, or words of the user", code="after")
+
+
+def _check_names(check: Check, flow: Flow, source: Source, path: Path) -> Iterator[Finding]:
+    for key, value in (("while", check.while_), ("state", check.state)):
+        if value is not None and value not in flow.states:
+            yield _unknown(source.at, (*path, key), "state", value, flow.states)
+    for key, value in (("refused", check.refused), ("taken", check.taken)):
+        if value is not None and value not in flow.triggers:
+            yield _unknown(source.at, (*path, key), "trigger", value, flow.triggers)
+    known = [*flow.states, *flow.triggers]
+    if check.never is not None and check.never not in known:
+        yield _unknown(source.at, (*path, "never"), "state or trigger", check.never, known)
+
+
+def _unknown(at: Any, path: Path, what: str, name: str, known: Any) -> Finding:
+    finding: Finding = at(
+        path, f"the flow has no {what} {quoted(name)}", near(name, known), code="name"
+    )
+    return finding
