@@ -156,18 +156,15 @@ class StateTimers(ABC):
         now = self.clock()
         deadlines = self._due()
         seconds = dict(self._plan.get(self.machine.state, (0.0, ()))[1])
-        # By deadline only: of equal ones, the one that is declared first fires first.
-        for deadline in [d for d in sorted(deadlines, key=_when) if d[0] <= now + _EPSILON]:
-            deadlines.remove(deadline)
-            self.fire(deadline[1])
+        declared = list(seconds)
+        passed = [(when, declared.index(name), name) for when, name in deadlines]
+        for when, _, name in sorted(d for d in passed if d[0] <= now + _EPSILON):
+            deadlines.remove((when, name))
+            self.fire(name)
             if self._deadlines is not deadlines or self.closed:
                 return  # a state was entered: these deadlines are of the past
             # The state is still held: the timer starts anew, so that it fires again once the
             # fact that held it back has changed (test_timers, "held back").
-            deadlines.append((now + seconds[deadline[1]], deadline[1]))
+            deadlines.append((now + seconds[name], name))
         if deadlines:
             self._wake_at(min(deadlines)[0])
-
-
-def _when(deadline: tuple[float, str]) -> float:
-    return deadline[0]

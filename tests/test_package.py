@@ -51,7 +51,7 @@ def test_the_wheel_puts_nothing_generic_into_site_packages(names: set[str]) -> N
         ("fsm", "**/*.py", "fsm"),
         ("runtime", "**/*.py", "runtime"),
         ("specs", "*.yaml", "fsm/specs"),
-        ("fsm/diagram/fonts", "*.ttf", "fsm/diagram/fonts"),
+        ("fsm/diagram/fonts", "*.otf", "fsm/diagram/fonts"),
         ("runtime/livekit/demo/recordings", "*", "runtime/livekit/demo/recordings"),
     ],
 )

@@ -15,11 +15,13 @@ COMMANDS = {
     "demo": "Hold a recorded conversation that the flow governs.",
     "check": "Prove flows, with counterexamples where a proof fails.",
     "mutants": "Test the proof of a flow on every mutant of it.",
+    "paths": "List the shortest paths that cover a flow.",
     "matrix": "Print the total table of states and triggers.",
     "render": "Draw a flow as SVG, PNG, Mermaid, DOT or Markdown.",
     "timeline": "Draw the journal of a conversation over time.",
     "diagrams": "Draw all shipped flows into one folder.",
     "schema": "Write the JSON Schema of flows for editors.",
+    "export": "Write a flow for another tool.",
     "compare": "Run the scenarios on AgentSession and TurnSession.",
 }
 """Each command and its line in the help; `runtime.cli.NAME` has a function NAME."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Event,
         Heard,
         Outcome,
+        Played,
         Reply,
         Request,
         ScriptedAudioInput,
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
         Stage,
         ToolRun,
         Utterance,
+        play_script,
     )
+
+    from .script import Script, ScriptError, load_script
 
 __all__ = [
     "Call",
@@ -38,8 +42,11 @@ __all__ = [
     "Heard",
     "NothingLeft",
     "Outcome",
+    "Played",
     "Reply",
     "Request",
+    "Script",
+    "ScriptError",
     "ScriptedAudioInput",
     "ScriptedAudioOutput",
     "ScriptedLLM",
@@ -55,11 +62,17 @@ __all__ = [
     "VirtualLoop",
     "VirtualTimeError",
     "VirtualTimeLimit",
+    "load_script",
+    "play_script",
     "run",
 ]
+
+
+_SCRIPT = {"Script", "ScriptError", "load_script"}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("runtime.livekit.testing"), name)
+    home = "runtime.testing.script" if name in _SCRIPT else "runtime.livekit.testing"
+    return getattr(import_module(home), name)

@@ -112,13 +112,14 @@ def _check_after(after: Any, script: Script, source: Source, path: Path) -> Iter
 
 
 def _check_names(check: Check, flow: Flow, source: Source, path: Path) -> Iterator[Finding]:
+    triggers = [*flow.triggers, *flow.timers]
     for key, value in (("while", check.while_), ("state", check.state)):
         if value is not None and value not in flow.states:
             yield _unknown(source.at, (*path, key), "state", value, flow.states)
     for key, value in (("refused", check.refused), ("taken", check.taken)):
-        if value is not None and value not in flow.triggers:
-            yield _unknown(source.at, (*path, key), "trigger", value, flow.triggers)
-    known = [*flow.states, *flow.triggers]
+        if value is not None and value not in triggers:
+            yield _unknown(source.at, (*path, key), "trigger", value, triggers)
+    known = [*flow.states, *triggers]
     if check.never is not None and check.never not in known:
         yield _unknown(source.at, (*path, "never"), "state or trigger", check.never, known)
 

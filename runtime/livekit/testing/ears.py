@@ -6,7 +6,14 @@ import asyncio
 from typing import Any
 
 from livekit import rtc
-from livekit.agents import DEFAULT_API_CONNECT_OPTIONS, NOT_GIVEN, APIConnectOptions, stt, vad
+from livekit.agents import (
+    DEFAULT_API_CONNECT_OPTIONS,
+    NOT_GIVEN,
+    APIConnectionError,
+    APIConnectOptions,
+    stt,
+    vad,
+)
 from livekit.agents.language import LanguageCode
 from livekit.agents.types import NotGivenOr
 from livekit.agents.utils import AudioBuffer
@@ -20,12 +27,20 @@ class ScriptedVAD(vad.VAD):
     """Ideal voice activity: every sound of the user is speech, nothing else is.
 
     Start and end are reported after `min_speech` and `min_silence` seconds, and an inference
-    event each frame, with the accumulated durations that LiveKit's gates read.
+    event each frame, with the accumulated durations that LiveKit's gates read. With `fails_at` it
+    ends with an error after so many seconds of audio.
     """
 
-    def __init__(self, *, min_speech: float = 0.05, min_silence: float = 0.25) -> None:
+    def __init__(
+        self,
+        *,
+        min_speech: float = 0.05,
+        min_silence: float = 0.25,
+        fails_at: float | None = None,
+    ) -> None:
         super().__init__(capabilities=vad.VADCapabilities(update_interval=FRAME))
         self.min_speech, self.min_silence = min_speech, min_silence
+        self.fails_at = fails_at
 
     def stream(self) -> vad.VADStream:
         return _VADStream(self)
@@ -52,6 +67,9 @@ class _VADStream(vad.VADStream):
 
     def _hear(self, frame: rtc.AudioFrame) -> None:
         self._samples += frame.samples_per_channel
+        fails_at = self._owner.fails_at
+        if fails_at is not None and self._samples / RATE > fails_at:
+            raise RuntimeError("the scripted VAD fails")
         if self._speaking:
             self._speech += 1
         else:
@@ -88,11 +106,23 @@ class _VADStream(vad.VADStream):
 
 
 class ScriptedSTT(stt.STT[Any]):
-    """Streaming recognition of a `ScriptedUser`: the words whose frames arrived, after a delay."""
+    """Streaming recognition of a `ScriptedUser`: the words whose frames arrived, after a delay.
 
-    def __init__(self, user: ScriptedUser) -> None:
+    A text in `failures` breaks the stream off after so many seconds of its sound, once; livekit
+    then opens another.
+    """
+
+    def __init__(self, user: ScriptedUser, *, failures: dict[str, float] | None = None) -> None:
         super().__init__(capabilities=stt.STTCapabilities(streaming=True, interim_results=True))
         self.user = user
+        self.failures = dict(failures or {})
+
+    def check(self, code: int, offset: float) -> None:
+        """Break off where the script says so."""
+        text = self.user.utterance(code).text if code else ""
+        if offset >= self.failures.get(text, float("inf")):
+            del self.failures[text]
+            raise APIConnectionError("the scripted STT breaks off")
 
     async def _recognize_impl(
         self,
@@ -140,6 +170,7 @@ class _STTStream(stt.RecognizeStream):
 
     def _hear(self, frame: rtc.AudioFrame) -> None:
         code = code_of(frame)
+        self._owner.check(code, offset_of(frame))
         if code != self._code and self._code:
             self._end_of(self._owner.user.utterance(self._code))
         if code and code != self._code:

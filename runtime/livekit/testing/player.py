@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import accumulate
 from typing import Any
 
 import attrs
@@ -21,6 +22,7 @@ from runtime.testing.script_rules import head_of, moment_of
 
 from .model import Call, Reply, ScriptedLLM
 from .outcome import Event, Outcome
+from .speaker import Heard
 from .stage import Stage
 from .user import ScriptedUser
 from .voice import ScriptedTTS
@@ -159,14 +161,23 @@ def _line(entry: Entry) -> str:
 
 def _speaking(check: Check, played: Played) -> str:
     words, since = check.speaking or "", moment_of(check, played.script)
-    said = [h for h in played.outcome.heard_after(since) if words in h.text]
-    if not said:
+    start = _first_heard(words, played.outcome.heard_after(since))
+    if start is None:
         return f"{words!r} is not heard after {since:.2f} s"
-    took = said[0].start - since
+    took = start - since
     if check.within is not None and took > check.within + 1e-6:
-        at = f"at {said[0].start:.2f} s, {took:.2f} s after {since:.2f} s"
+        at = f"at {start:.2f} s, {took:.2f} s after {since:.2f} s"
         return f"{words!r} is heard {at}, not within {check.within:g} s"
     return ""
+
+
+def _first_heard(words: str, stretches: Sequence[Heard]) -> float | None:
+    """When the stretch began in which these words begin; a pause may cut them in two."""
+    found = " ".join(h.text for h in stretches).find(words)
+    if found < 0:
+        return None
+    ends = accumulate(len(h.text) + 1 for h in stretches)
+    return next(h.start for h, end in zip(stretches, ends, strict=True) if found < end)
 
 
 def _refused(check: Check, played: Played) -> str:

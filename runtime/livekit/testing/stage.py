@@ -50,6 +50,7 @@ class Stage:
         user: ScriptedUser | None = None,
         llm: ScriptedLLM | None = None,
         tts: ScriptedTTS | None = None,
+        stt: ScriptedSTT | None = None,
         vad: ScriptedVAD | None = None,
         tools: Sequence[llm.Tool | llm.Toolset] = (),
         agent: Callable[[], Agent] | None = None,
@@ -63,6 +64,7 @@ class Stage:
         self.user = user or ScriptedUser()
         self.llm = llm or ScriptedLLM()
         self.tts = tts or ScriptedTTS()
+        self.stt = stt or ScriptedSTT(self.user)
         self.vad = vad or ScriptedVAD()
         self.tools = list(tools)
         self._make_agent = agent or (lambda: Agent(instructions="Help.", tools=self.tools))
@@ -130,7 +132,7 @@ class Stage:
 
     def _build(self, origin: float) -> None:
         self.session = self.session_class(
-            stt=ScriptedSTT(self.user),
+            stt=self.stt,
             vad=self.vad,
             llm=self.llm,
             tts=self.tts,

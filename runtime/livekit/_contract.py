@@ -1,0 +1,137 @@
+"""Holds the installed livekit-agents to what the seams expect of it, before anything is used."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from types import CodeType
+from typing import Any
+
+from ._touched import ORDERS, TOUCHED, Order, Touched
+from .errors import UnsupportedLiveKit
+
+__all__ = ["SUPPORTED", "broken", "check", "installed"]
+
+SUPPORTED = ">=1.8.7,<1.9"
+"""The livekit-agents that the binding was written for and is tested with."""
+
+_FROM, _BELOW = (1, 8, 7), (1, 9)
+
+
+def check() -> None:
+    """Raise unless this livekit-agents is one that the seams fit.
+
+    Raises:
+        UnsupportedLiveKit: With the version, the supported range and every name that is missing.
+    """
+    found, problems = installed(), broken()
+    if _fits(found) and not problems:
+        return
+    lines = [f"error: livekit-agents {found} is installed, turnfsm supports {SUPPORTED}"]
+    lines += [f"  - {problem}" for problem in problems]
+    lines.append("  = help: pip install 'turnfsm[livekit]' installs a livekit-agents that fits")
+    raise UnsupportedLiveKit("\n".join(lines))
+
+
+def installed() -> str:
+    """The version of livekit-agents."""
+    try:
+        return version("livekit-agents")
+    except PackageNotFoundError:  # put there without pip
+        return str(getattr(import_module("livekit.agents"), "__version__", "of unknown version"))
+
+
+def broken() -> list[str]:
+    """What is not as the seams expect it, one sentence each."""
+    return [*_problems(_touched, TOUCHED), *_problems(_ordered, ORDERS)]
+
+
+def _fits(text: str) -> bool:
+    release = re.match(r"(\d+)\.(\d+)\.(\d+)", text)
+    if release is None:
+        return False
+    numbers = tuple(int(part) for part in release.groups())
+    return numbers >= _FROM and numbers[:2] < _BELOW
+
+
+def _problems(examine: Any, rows: Iterable[Any]) -> list[str]:
+    return [said for row in rows if (said := examine(row)) is not None]
+
+
+def _touched(row: Touched) -> str | None:
+    place = f"{row.owner.partition(':')[2]}.{row.name}".lstrip(".")
+    try:
+        owner = _resolve(row.owner)
+    except (ImportError, AttributeError):
+        return f"livekit.agents.{row.owner.replace(':', '.')} is missing"
+    if row.kind == "method":
+        return _method(owner, row, place)
+    if row.kind == "property":
+        found = isinstance(inspect.getattr_static(owner, row.name, None), property)
+    elif row.kind == "attribute":
+        found = row.name in _assigned(_code(owner.__init__))
+    elif row.kind == "key":
+        found = row.name in _words(_code(owner))
+    else:
+        found = hasattr(owner, row.name)
+    return None if found else f"the {row.kind} {place} is missing"
+
+
+def _method(owner: Any, row: Touched, place: str) -> str | None:
+    function = inspect.getattr_static(owner, row.name, None)
+    if not inspect.isfunction(function):
+        return f"the method {place} is missing"
+    wanted, more, _ = row.takes.partition(" ...")
+    names = _parameters(function)
+    fits = set(wanted.split()) <= set(names) if more else wanted.split() == names
+    return None if fits else f"{place} takes ({', '.join(names)}), not ({row.takes})"
+
+
+def _ordered(row: Order) -> str | None:
+    try:
+        function = inspect.getattr_static(_resolve(row.owner), row.name)
+    except (ImportError, AttributeError):
+        return f"the method {row.owner.partition(':')[2]}.{row.name} is missing"
+    words = _words(_code(function))
+    missing = [word for word in (*row.first, *row.then) if word not in words]
+    if not missing and max(map(words.index, row.first)) < min(map(words.index, row.then)):
+        return None
+    return f"{row.owner.partition(':')[2]}.{row.name} goes another way: {row.why}"
+
+
+def _resolve(owner: str) -> Any:
+    module, _, path = owner.partition(":")
+    found: Any = import_module(f"livekit.agents.{module}")
+    for name in filter(None, path.split(".")):
+        found = getattr(found, name)
+    return found
+
+
+def _parameters(function: Any) -> list[str]:
+    code = _code(function)
+    return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
+def _code(function: Any) -> CodeType:
+    code: CodeType = inspect.unwrap(function).__code__
+    return code
+
+
+@cache
+def _assigned(code: CodeType) -> frozenset[str]:
+    """The attributes that a constructor sets."""
+    return frozenset(i.argval for i in dis.get_instructions(code) if i.opname == "STORE_ATTR")
+
+
+@cache
+def _words(code: CodeType) -> tuple[str, ...]:
+    """The names and strings in a function's code, in order."""
+    return tuple(i.argval for i in dis.get_instructions(code) if isinstance(i.argval, str))
+
+
+check()

@@ -1,0 +1,30 @@
+"""Small flows that the tests of the proof share."""
+
+from fsm import Flow, load_flow, parse_flow
+from fsm.check import Report, check_flow
+from fsm.loader import shipped_flows
+
+TURN = shipped_flows()["turn"].read_text(encoding="utf-8")
+
+
+def flow_of(text: str) -> Flow:
+    """The flow in a text that has no findings."""
+    flow, findings = parse_flow(text, "probe.yaml")
+    assert flow is not None, findings
+    return flow
+
+
+def turn_with(old: str, new: str) -> Report:
+    """The proof of the shipped turn with one stretch of its text replaced."""
+    assert TURN.count(old) == 1, (TURN.count(old), old)
+    return check_flow(flow_of(TURN.replace(old, new)))
+
+
+def codes(report: Report) -> set[str]:
+    """The codes of all findings."""
+    return {finding.code for finding in report.findings}
+
+
+def shipped(name: str) -> Report:
+    """The proof of a shipped flow."""
+    return check_flow(load_flow(name))

@@ -1,0 +1,86 @@
+"""The proof catches what is changed in the shipped turn, and owns up to what it does not."""
+
+import json
+import tomllib
+from collections import Counter
+
+import pytest
+from proved import TURN, flow_of
+
+from fsm import load_flow
+from fsm.check.equal import Twin
+from fsm.check.mutate import mutants
+from fsm.check.score import score
+from fsm.loader import shipped_flows
+from runtime.cli import main
+
+EXPLAINED = shipped_flows()["turn"].with_suffix(".mutants.toml")
+
+
+def test_every_element_is_changed() -> None:
+    """Each kind of change is there, each mutant differs from the flow, and no two bear one name."""
+    flow = load_flow("turn")
+    made = list(mutants(flow))
+    assert len(made) == len({mutant.id for mutant in made})
+    assert all(mutant.flow != flow for mutant in made)
+    kinds = Counter(mutant.operator for mutant in made)
+    assert kinds["drop a row"] == len(list(flow.rows()))
+    assert kinds["drop a fence"] == sum(t.of is not None for t in flow.triggers.values())
+    assert kinds["drop a refusal"] == sum(len(s.refuses) for s in flow.states.values())
+    assert len(made) > 1000
+
+
+def test_a_sample_of_mutants_is_caught_or_explained() -> None:
+    """One in forty, and all that are explained: none survives, none is explained in vain."""
+    result = score(load_flow("turn"), tomllib.loads(EXPLAINED.read_text("utf-8")), every=40)
+    assert [fate.mutant.id for fate in result.fates if fate.result == "survives"] == []
+    assert result.stale == ()
+    assert result.count("caught") >= 20
+
+
+def test_equal_flows_are_told_from_others() -> None:
+    """A row for what happens anyway changes nothing; a row that leads elsewhere does."""
+    twin = Twin(load_flow("turn"), 100_000)
+    noted = TURN.replace(
+        "      playout_finished: {}\n", "      playout_finished: {}\n      tool_ended: {}\n"
+    )
+    assert twin.why_equal(flow_of(noted)) == "no reachable configuration differs"
+    led = TURN.replace(
+        "      playout_finished: {}\n", "      playout_finished: {dest: listening}\n"
+    )
+    assert twin.why_equal(flow_of(led)) is None
+
+
+@pytest.mark.parametrize(
+    ("reasons", "status", "said"),
+    [
+        ('"no such mutant" = "why"\n', 1, "explained in vain: no such mutant"),
+        ("not toml", 2, "not TOML"),
+        ('"x" = ""\n', 2, "has no reason"),
+    ],
+)
+def test_the_command_judges_the_explanations(
+    reasons: str,
+    status: int,
+    said: str,
+    tmp_path: object,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A reason without its mutant is a finding, a file that cannot be read is bad input."""
+    file = f"{tmp_path}/reasons.toml"
+    with open(file, "w", encoding="utf-8") as out:
+        out.write(reasons)
+    with pytest.raises(SystemExit) as stopped:
+        main(["mutants", "session", "--explained", file, "--every", "50"])
+    assert stopped.value.code == status
+    out_, err = capsys.readouterr()
+    assert said in out_ + err
+
+
+def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each mutant that was judged with its fate, and the score."""
+    with pytest.raises(SystemExit):
+        main(["mutants", "session", "--json", "--every", "9"])
+    record = json.loads(capsys.readouterr().out)
+    assert {"caught"} <= {mutant["result"] for mutant in record["mutants"]}
+    assert 0 < record["score"] <= 1

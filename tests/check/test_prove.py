@@ -1,0 +1,249 @@
+"""Exploration, declared properties, quiet runs and structure, on flows of any kind."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from proved import codes, flow_of
+from strategies import flows
+
+from fsm import Flow, Machine
+from fsm.check import check_flow
+from fsm.check.explore import explore
+from fsm.check.model import Model
+from fsm.check.parts import Bits, World
+from fsm.machine import Program
+
+DOOR = """
+flow: door
+initial: shut
+facts:
+  locked: {scope: session, set_by: lock, cleared_by: unlock}
+triggers: {open: {kind: request}, close: {}, lock: {}, unlock: {}}
+timers: {swing: 5}
+actions: {creak: {}}
+states:
+  shut:
+    on:
+      open: {dest: ajar, unless: [locked], actions: [creak]}
+  ajar:
+    on:
+      close: {dest: shut}
+    after:
+      swing: {dest: shut}
+    refuses: [open]
+properties:
+  never:
+    - {name: no_open_locked_door, action: creak, when: [locked]}
+  leads_to:
+    - {name: it_swings_shut, from: ajar, to: shut, within: swing}
+"""
+
+
+def test_a_right_flow_has_no_findings() -> None:
+    """Four configurations, all properties hold."""
+    report = check_flow(flow_of(DOOR))
+    assert (report.findings, report.configurations) == ((), 4)
+    assert [v.result for v in report.properties] == ["holds", "holds"]
+
+
+def test_the_counterexample_is_the_shortest() -> None:
+    """Lock, open: two steps, with the facts that each leaves behind, at the row that is wrong."""
+    report = check_flow(flow_of(DOOR.replace(" unless: [locked],", "")))
+    ((finding, trace),) = report.traces.items()
+    steps = [(s.trigger, s.state, s.facts) for s in trace.steps]
+    assert steps == [("lock", "shut", ("locked",)), ("open", "ajar", ("locked",))]
+    assert (finding.file, finding.line, finding.column) == ("probe.yaml", 12, 7)
+
+
+def test_always_and_never_of_a_state() -> None:
+    """A state that is held against a property is found at the move that leads there."""
+    text = DOOR.replace(
+        "properties:\n",
+        "properties:\n  always:\n    - {name: free, state: ajar, unless: [locked]}\n",
+    ).replace("  never:\n", "  never:\n    - {name: closed, state: ajar, when: [locked]}\n")
+    report = check_flow(flow_of(text))
+    assert {"free", "closed"} <= codes(report)
+    assert all(len(trace.steps) == 2 for trace in report.traces.values())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("swing: {dest: shut}", "swing: {dest: shut, unless: [locked]}", "no timer leaves ajar"),
+        ("swing: {dest: shut}", "swing: {dest: ajar}", "go round for ever: ajar -> ajar"),
+        ("timers: {swing: 5}", "timers: {swing: 5, blink: 1}", "more than blink"),
+    ],
+)
+def test_a_promise_that_timers_do_not_keep(old: str, new: str, why: str) -> None:
+    """A guarded timer, a circle of timers and one that is too slow are told apart."""
+    text = DOOR.replace(old, new)
+    text = text.replace("within: swing", "within: blink") if "blink" in new else text
+    flow = flow_of(text)
+    (finding,) = (f for f in check_flow(flow).findings if f.code == "it_swings_shut")
+    assert why in finding.message
+
+
+def test_the_end_of_an_effect_is_not_relied_on() -> None:
+    """An effect that would post the way out may hang; a timer would not."""
+    text = DOOR.replace("actions: {creak: {}}", "actions: {creak: {done: close}}")
+    text = text.replace("    after:\n      swing: {dest: shut}\n", "")
+    text = text.replace("timers: {swing: 5}\n", "").replace(", within: swing", "")
+    assert "it_swings_shut" in codes(check_flow(flow_of(text)))
+
+
+def test_an_effect_that_starts_itself_anew_goes_round() -> None:
+    """Each end of an effect may come, and the retry that it starts may end again."""
+    text = DOOR.replace("actions: {creak: {}}", "actions: {creak: {done: close}}").replace(
+        "      close: {dest: shut}\n", "      close: {dest: ajar, actions: [creak]}\n"
+    )
+    (finding,) = (f for f in check_flow(flow_of(text)).findings if f.code == "it_swings_shut")
+    assert "for ever" in finding.message
+
+
+STRUCTURE = {
+    "unreachable": ("      close: {dest: shut}\n", "", "  attic:\n    on: {close: {dest: shut}}\n"),
+    "not-total": ("    refuses: [open]\n", "", ""),
+    "dead": (
+        "      open: {dest: ajar, unless: [locked], actions: [creak]}\n",
+        "      open:\n        - {dest: ajar, unless: [locked], actions: [creak]}\n"
+        "        - {dest: shut, unless: [locked]}\n",
+        "",
+    ),
+    "unused": ("actions: {creak: {}}", "actions: {creak: {}, groan: {}}", ""),
+    "unread": (
+        "facts:\n",
+        "facts:\n  dusty: {scope: session, set_by: lock, cleared_by: open}\n",
+        "",
+    ),
+    "never-cleared": ("set_by: lock, cleared_by: unlock", "set_by: [lock, unlock]", ""),
+    "deadlock": (
+        "      open: {dest: ajar, unless: [locked], actions: [creak]}\n",
+        "      open: {dest: ajar, unless: [locked], actions: [creak]}\n"
+        "      unlock: {conditions: [locked]}\n",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("code", STRUCTURE)
+def test_structure(code: str) -> None:
+    """What is never reached, taken, read or said is found at its place."""
+    old, new, more = STRUCTURE[code]
+    text = DOOR.replace(old, new).replace("properties:\n", more + "properties:\n")
+    if code == "deadlock":
+        text = text.replace("cleared_by: unlock", "cleared_by: close")
+    assert code in codes(check_flow(flow_of(text)))
+
+
+def test_a_dead_transition_names_what_comes_first() -> None:
+    """A row behind one with the same guard is never taken, and the finding says behind which."""
+    old, new, _ = STRUCTURE["dead"]
+    (finding,) = (f for f in check_flow(flow_of(DOOR.replace(old, new))).findings)
+    assert finding.message.endswith("shut.open.1 is never taken: shut.open.0 always comes first")
+
+
+def test_a_stale_event_changes_nothing_and_a_fresh_one_needs_its_scope() -> None:
+    """A fenced trigger is taken while its scope is current, and never before or after."""
+    text = """
+flow: fenced
+initial: idle
+scopes: {job: {begins: begin, ends: end}}
+facts: {ready: {scope: session, set_by: tick, cleared_by: end}}
+triggers: {begin: {}, end: {of: job}, tick: {of: job}}
+states:
+  idle: {on: {begin: {dest: busy}}}
+  busy: {on: {end: {dest: idle}}}
+properties:
+  always: [{name: idle_is_not_ready, state: idle, unless: [ready]}]
+"""
+    assert check_flow(flow_of(text)).ok
+    report = check_flow(flow_of(text.replace("tick: {of: job}", "tick: {}")))
+    assert codes(report) == {"idle_is_not_ready"}
+
+
+def _counter(bits: int) -> str:
+    facts = "".join(f"  f{i}: {{set_by: on{i}, cleared_by: off{i}}}\n" for i in range(bits))
+    triggers = "".join(f"  on{i}: {{}}\n  off{i}: {{}}\n" for i in range(bits))
+    states = "".join(
+        f"  s{s}: {{on: {{go: {{dest: s{(s + 1) % 6}, conditions: [f{2 * s}, f{2 * s + 1}]}}}}}}\n"
+        for s in range(6)
+    )
+    return (
+        f"flow: big\ninitial: s0\ntriggers:\n  go: {{}}\n{triggers}facts:\n{facts}states:\n{states}"
+    )
+
+
+def test_twelve_facts_are_explored_within_a_second() -> None:
+    """Six states and twelve facts, all free: 24,576 configurations."""
+    flow = flow_of(_counter(12))
+    started = time.process_time()
+    report = check_flow(flow)
+    assert report.configurations == 6 * 2**12
+    assert time.process_time() - started < 1.0
+
+
+def test_a_flow_that_is_too_large_is_not_claimed() -> None:
+    """Past the limit the report says how far it came, and nothing holds."""
+    text = _counter(12) + "properties:\n  never:\n    - {name: nothing, state: s5, when: [f0]}\n"
+    report = check_flow(flow_of(text), limit=100)
+    assert codes(report) == {"not-proved"}
+    assert not report.complete
+    assert not report.ok
+    assert [v.result for v in report.properties] == ["open"]
+    assert "configurations were visited and there are more" in report.findings[0].message
+
+
+def _configurations(flow: Flow) -> set[tuple[str, frozenset[str]]]:
+    """Every state and facts that a Machine reaches, found the slow way."""
+    own = [name for name in flow.facts if name not in flow.given]
+    start: tuple[str, frozenset[str], frozenset[str]] = (flow.initial, frozenset(), frozenset())
+    seen, queue = {start}, [start]
+    machine = Machine(flow)
+    answers: list[dict[str, bool]] = [{}]
+    for fact in flow.given:
+        answers = [{**a, fact: value} for a in answers for value in (False, True)]
+    for state, facts, scopes in queue:
+        for trigger in (*flow.triggers, *flow.states[state].after):
+            fence = flow.triggers[trigger].of if trigger in flow.triggers else None
+            begins = any(trigger in scope.begins for scope in flow.scopes.values())
+            if fence is not None and not begins and fence not in scopes:
+                continue
+            for answer in answers:
+                machine.restore(state, facts, dict.fromkeys(scopes, "now"))
+                machine.give(answer)
+                machine.step(trigger, None if trigger in flow.timers else "now")
+                held = frozenset(name for name in own if machine.holds(name))
+                after = (machine.state, held, frozenset(machine.tokens or ()))
+                if after not in seen:
+                    seen.add(after)
+                    queue.append(after)
+    return {(state, facts) for state, facts, _ in seen}
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(flows(max_states=4, max_transitions=14, properties=False))
+def test_the_explorer_visits_what_machines_reach(flow: Flow) -> None:
+    """On random flows it reaches what a real Machine reaches, and nothing else."""
+    if len(flow.given) > 2:
+        return
+    program = Program(flow)
+    bits = Bits(program, World())
+    model = Model(program, World(), bits, ())
+    model.relevant = (1 << len(bits.facts)) - 1 & ~bits.given
+    found = explore(model, 100_000)
+    ours = {(model.state(n), frozenset(program.names(n & model.relevant))) for n in found.links}
+    assert ours == _configurations(flow)
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(flows(max_states=6, max_transitions=20))
+def test_any_flow_gets_a_report_whose_traces_replay(flow: Flow) -> None:
+    """No random flow makes the proof fail by itself, and its counterexamples are real."""
+    report = check_flow(flow, limit=20_000)
+    for trace in report.traces.values():
+        machine = Machine(flow)
+        for entry in trace.journal():
+            machine.give(entry["given"])
+            machine.step(entry["trigger"], entry["of"])
+            assert machine.state == entry["state"]

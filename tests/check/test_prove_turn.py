@@ -1,0 +1,161 @@
+"""The shipped turn is proved, and each of the ten properties is lost with the line that makes it."""
+
+import time
+
+import pytest
+from proved import TURN, codes, flow_of, shipped, turn_with
+
+from fsm import Machine, load_flow
+from fsm.check import check_flow
+from fsm.check.turn import PROPERTIES
+from fsm.loader import shipped_flows
+
+
+@pytest.mark.parametrize("name", sorted(shipped_flows()))
+def test_shipped_flows_are_proved(name: str) -> None:
+    """Each has no finding at all and every one of its properties holds."""
+    report = shipped(name)
+    assert report.findings == ()
+    assert report.complete
+    assert {verdict.result for verdict in report.properties} <= {"holds", "waived"}
+
+
+def test_a_turn_is_held_to_all_ten() -> None:
+    """The report has a verdict on each of them."""
+    named = {verdict.name for verdict in shipped("turn").properties if verdict.origin == "turn"}
+    assert named == set(PROPERTIES)
+    assert len(named) == 10
+
+
+FAULTS = {
+    "no_speculation_while_a_tool_runs": (
+        "unless: [tools_running, result_uncommitted]",
+        "unless: [result_uncommitted]",
+    ),
+    "no_resume_of_a_silent_step": (
+        "      playout_finished: {dest: thinking, actions: [release_output]}\n",
+        "",
+    ),
+    "no_request_before_the_results": (
+        "unless: [tools_running, result_uncommitted]",
+        "unless: [tools_running]",
+    ),
+    "every_call_ends_once": (
+        "step_finished: {dest: listening, actions: [release_tools, release_output]}",
+        "step_finished: {dest: listening, actions: [release_output]}",
+    ),
+    "an_interruption_settles": (
+        "      settle: {dest: listening, actions: [abandon_step",
+        "      settle: {dest: listening, conditions: [pausable], actions: [abandon_step",
+    ),
+    "no_dead_floor": (
+        "      speaking_limit: {dest: interrupted,",
+        "      speaking_limit: {dest: interrupted, conditions: [interruptible],",
+    ),
+    "one_reply_to_a_turn": ("turn_pending, turn_open, moot]", "turn_pending, moot]"),
+    "every_turn_is_accounted_for": (
+        "      turn_overdue: {conditions: [turn_open], actions: [drop_turn]}",
+        "      turn_overdue: {conditions: [turn_open, pausable], actions: [drop_turn]}",
+    ),
+    "no_playout_over_the_user": (
+        "        - {conditions: [user_speaking, interruptible, pausable], actions: [hold_output]}\n",
+        "",
+    ),
+    "the_label_is_true": ("playout_started: {of: step, is:", "playout_started: {is:"),
+}
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_each_property_is_lost_with_its_line(name: str) -> None:
+    """A fault that breaks a property is found under that property's name."""
+    report = turn_with(*FAULTS[name])
+    assert name in codes(report)
+    assert not report.ok
+
+
+def test_a_fact_that_outlives_its_step_is_found() -> None:
+    """A playout that was heard in an earlier step is none of this one."""
+    report = turn_with(
+        "is: Some of this step's audio was heard. A new step forgets it.\n    scope: step",
+        "is: Some of this step's audio was heard. A new step forgets it.\n    scope: session",
+    )
+    assert "the fact playout_started is true though it is not so" in " ".join(
+        finding.message for finding in report.findings
+    )
+
+
+def test_counterexamples_are_what_the_machine_does() -> None:
+    """Every trace of every fault, replayed on a Machine, takes, refuses, holds and does the same."""
+    traces = 0
+    for old, new in FAULTS.values():
+        flow = flow_of(TURN.replace(old, new))
+        relevant = set(flow.facts) - set(flow.given)
+        for trace in check_flow(flow).traces.values():
+            machine = Machine(flow)
+            for entry in trace.journal():
+                machine.give(entry["given"])
+                verdict = machine.step(entry["trigger"], entry["of"])
+                assert bool(verdict) == entry["taken"], entry
+                assert machine.state == entry["state"], entry
+                held = {name for name in relevant if machine.holds(name)}
+                assert set(entry["facts"]) <= held, entry
+                assert list(getattr(verdict, "actions", ())) == entry["actions"], entry
+            traces += 1
+    assert traces >= len(FAULTS)
+
+
+def test_an_unknown_waiver_is_a_finding() -> None:
+    """A name that is none of the ten is answered with the near one."""
+    report = turn_with(
+        "properties:\n  never:", "properties:\n  waived: {no_dead_flor: x}\n  never:"
+    )
+    (finding,) = (f for f in report.findings if f.code == "waived")
+    assert finding.remedy == "did you mean 'no_dead_floor'?"
+
+
+def test_a_waived_property_is_not_claimed_and_its_reason_repeated() -> None:
+    """The fault is then no finding, and the report says why."""
+    old, new = FAULTS["no_dead_floor"]
+    text = TURN.replace(old, new).replace(
+        "properties:\n  never:",
+        "properties:\n  waived: {no_dead_floor: A kiosk never stops.}\n  never:",
+    )
+    report = check_flow(flow_of(text))
+    verdicts = {v.name: v for v in report.properties if v.origin == "turn"}
+    assert verdicts["no_dead_floor"].result == "waived"
+    assert verdicts["no_dead_floor"].detail == "A kiosk never stops."
+    assert "no_dead_floor" not in codes(report)
+
+
+def test_missing_words_are_named() -> None:
+    """A flow of kind turn that lacks the vocabulary is told which words."""
+    text = (
+        "flow: bare\nkind: turn\ninitial: listening\ntriggers: {go: {}}\n"
+        "states: {listening: {on: {go: {dest: listening}}}}\n"
+    )
+    messages = [f.message for f in check_flow(flow_of(text)).findings if f.code == "vocabulary"]
+    assert len(messages) == 10
+    assert any("no trigger 'tool_started', no trigger 'tools_drained'" in m for m in messages)
+
+
+def test_a_turn_begins_in_listening() -> None:
+    """Any other beginning is a finding."""
+    assert "vocabulary" in codes(turn_with("initial: listening", "initial: thinking"))
+
+
+def test_the_worst_case_is_a_sum_of_timers() -> None:
+    """An open turn is dropped no later than the timers on the longest quiet way take."""
+    flow = load_flow("turn")
+    details = {v.name: v.detail for v in shipped("turn").properties if v.origin == "turn"}
+    ways = ("false_interruption", "speaking_limit", "settle", "turn_overdue")
+    total = sum(flow.timers[name] for name in ways)
+    assert details["every_turn_is_accounted_for"].startswith(f"at most {total:g} s (")
+    assert details["an_interruption_settles"] == "at most 0.5 s (settle 0.5)"
+
+
+def test_the_shipped_flows_are_proved_at_once() -> None:
+    """All of them take less than a second of this processor, whatever else it does."""
+    flows = [load_flow(name) for name in shipped_flows()]
+    started = time.process_time()
+    assert all(check_flow(flow).ok for flow in flows)
+    assert time.process_time() - started < 1.0

@@ -1,0 +1,194 @@
+"""The paths of a flow: shortest, complete, and true of the machine."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, given, settings
+from strategies import flows
+
+from fsm import Flow, Machine, load_flow, parse_flow, shipped_flows
+from fsm.paths import Cover, Scenario, cover
+
+FLOWS = {name: load_flow(name) for name in shipped_flows()}
+MANY = settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+GATE = """
+flow: gate
+initial: shut
+scopes: {visit: {begins: ring, ends: leave}}
+triggers: {ring: {}, leave: {of: visit}, push: {of: visit}, never: {}}
+facts:
+  rung: {scope: visit, set_by: ring}
+  friend: {given: host}
+timers: {soon: 1.0, late: 5.0}
+states:
+  shut:
+    on:
+      push:
+        - {dest: open, conditions: [rung, friend]}
+        - {dest: alarm, unless: [rung]}
+      leave: {}
+    after: {late: {dest: shut}, soon: {conditions: [rung]}}
+  open: {after: {late: {dest: shut}}}
+  alarm: {}
+  island: {on: {never: {dest: shut}}}
+"""
+
+
+def _gate() -> Flow:
+    flow, findings = parse_flow(GATE)
+    assert flow is not None, findings
+    return flow
+
+
+def _run(flow: Flow, scenario: Scenario) -> set[str]:
+    """Drive a machine along a path; gives the goals that it met by its own account."""
+    machine = Machine(flow)
+    met = {f"state {flow.initial}"}
+    for step in scenario.steps:
+        before = machine.state
+        assert not step.timer or step.trigger in machine.timers
+        machine.give(step.given)
+        verdict = machine.step(step.trigger, step.of)
+        assert (verdict.reason if not verdict else "taken") == step.verdict, (scenario.name, step)
+        assert machine.state == step.state
+        given = {*flow.given}
+        facts = tuple(f for f in machine.program.names(machine.facts) if f not in given)
+        assert facts == step.facts
+        assert (verdict.actions if verdict else ()) == step.actions
+        met.add(f"state {machine.state}")
+        met.add(f"row {verdict.row}" if verdict else f"refused {before}.{step.trigger}")
+    return met
+
+
+def _check(flow: Flow, found: Cover) -> None:
+    met: set[str] = set()
+    for scenario in found.scenarios:
+        goals = _run(flow, scenario)
+        assert {*scenario.covers} <= goals, scenario.name
+        met |= goals
+    assert {f"state {name}" for name in flow.states} - met <= {*found.unreachable}
+    assert {f"row {row.id}" for row in flow.rows()} - met <= {*found.unreachable}
+    assert not met & {*found.unreachable}
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_the_machine_follows_every_path(name: str) -> None:
+    """A shipped flow is covered whole, and the machine does at each step what the path says."""
+    found = cover(FLOWS[name])
+    assert found.unreachable == ()
+    _check(FLOWS[name], found)
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_timers_can_fire_in_the_order_of_a_path(name: str) -> None:
+    """There are seconds under which each path of a shipped flow happens in time."""
+    assert all(scenario.timers is not None for scenario in cover(FLOWS[name]).scenarios)
+
+
+@MANY
+@given(flows(max_states=6, max_transitions=30, properties=False))
+def test_random_flows_are_covered(flow: Flow) -> None:
+    """What no path reaches is said; everything else is met, as the machine tells it."""
+    _check(flow, cover(flow))
+
+
+def _distances(flow: Flow) -> dict[str, int]:
+    """Steps to each row by a search of its own: every trigger, answer and configuration."""
+    machine, best = Machine(flow), dict[str, int]()
+    start = (flow.initial, (), ())
+    seen, queue = {start}, deque([(start, 0)])
+    answers = [()]
+    for fact in flow.given:
+        answers = [(*a, (fact, v)) for a in answers for v in (False, True)]
+    while queue:
+        (state, facts, current), steps = queue.popleft()
+        for trigger in (*flow.triggers, *flow.states[state].after):
+            body = flow.triggers.get(trigger)
+            begins = [n for n, s in flow.scopes.items() if trigger in s.begins]
+            if body and body.of and not begins and body.of not in current:
+                continue
+            for answer in answers:
+                machine.restore(state, facts)
+                machine.give(dict(answer))
+                verdict = machine.step(trigger)
+                if not verdict:
+                    continue
+                if verdict.row:
+                    best.setdefault(verdict.row, steps + 1)
+                own = machine.program.names(machine.facts & ~machine.program.given_mask)
+                ends = {n for n, s in flow.scopes.items() if trigger in s.ends}
+                node = (machine.state, own, tuple(sorted({*current, *begins} - ends)))
+                if node not in seen:
+                    seen.add(node)
+                    queue.append((node, steps + 1))
+    return best
+
+
+@MANY
+@given(flows(max_states=4, max_transitions=15, properties=False))
+def test_paths_are_the_shortest(flow: Flow) -> None:
+    """No other search reaches a row in fewer steps than the path that was made for it."""
+    best = _distances(flow)
+    found = cover(flow)
+    for scenario in found.scenarios:
+        kind, _, row = scenario.name.partition(" ")
+        if kind == "row":
+            assert len(scenario.steps) == best[row]
+    assert {g for g in found.unreachable if g.startswith("row ")} == {
+        f"row {row.id}" for row in flow.rows() if row.id not in best
+    }
+
+
+def test_a_small_flow() -> None:
+    """Guards are met both ways, scopes are named, and what is out of reach is listed."""
+    found = cover(_gate())
+    _check(_gate(), found)
+    assert found.unreachable == (
+        "state alarm",
+        "state island",
+        "row shut.push.1",
+        "row island.never.0",
+    )
+    by_goal = {goal: scenario for scenario in found.scenarios for goal in scenario.covers}
+    opened = by_goal["row shut.push.0"]
+    assert [(s.trigger, s.of) for s in opened.steps][:2] == [
+        ("ring", "visit 1"),
+        ("push", "visit 1"),
+    ]
+    assert opened.steps[1].given == {"friend": True}
+    assert opened.steps[1].facts == ("rung",)
+    refused = by_goal["refused shut.push"].steps[-1]
+    assert (refused.verdict, refused.given, refused.state) == ("guard", {"friend": False}, "shut")
+
+
+def test_seconds_follow_the_path() -> None:
+    """The timer that fires is the first of its state; where no order can do it, none is given."""
+    by_goal = {g: s for s in cover(_gate()).scenarios for g in s.covers}
+    late = by_goal["row shut.late.0"].timers
+    assert late is not None
+    assert late["late"] < late["soon"]
+    assert by_goal["row shut.leave.0"].timers == {}
+
+
+def test_an_order_that_no_seconds_have_is_said() -> None:
+    """A timer that must come before another here and after it there has no length."""
+    flow, findings = parse_flow(
+        "flow: twist\ninitial: one\ntimers: {a: 1.0, b: 2.0}\nstates:\n"
+        "  one: {after: {a: {dest: two}, b: {}}}\n"
+        "  two: {after: {b: {dest: three}, a: {}}}\n"
+        "  three: {}\n"
+    )
+    assert flow is not None, findings
+    by_goal = {g: s for s in cover(flow).scenarios for g in s.covers}
+    assert [step.trigger for step in by_goal["state three"].steps] == ["a", "b"]
+    assert by_goal["state three"].timers is None

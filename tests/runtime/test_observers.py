@@ -1,0 +1,107 @@
+"""Who is told of every verdict, when, and what they may do."""
+
+from __future__ import annotations
+
+import pytest
+from calls import Host, runtime
+
+from fsm import Verdict
+
+
+def test_an_observer_hears_every_verdict_before_the_effects() -> None:
+    """Taken and refused, with the entry's number; the state is already the new one."""
+    host = Host()
+    turn = runtime(host)
+    heard: list[tuple[int, str, bool, str, int]] = []
+    turn.observe(lambda seq, v: heard.append((seq, v.trigger, bool(v), turn.state, len(host.done))))
+    turn.post("ring")
+    turn.post("ring")
+    assert heard == [(1, "ring", True, "busy", 0), (2, "ring", False, "busy", 2)]
+
+
+def test_an_observer_that_ended_hears_nothing_more() -> None:
+    """What `observe` gives ends it, once and for all."""
+    turn = runtime()
+    heard: list[int] = []
+    end = turn.observe(lambda seq, verdict: heard.append(seq))
+    turn.post("tick")
+    end()
+    end()
+    turn.post("tick")
+    assert heard == [1]
+
+
+def test_an_observer_that_raises_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    """The caller, the other observers and the effects do not notice; the log does."""
+    host = Host()
+    turn = runtime(host)
+    heard: list[int] = []
+
+    def broken(seq: int, verdict: Verdict) -> None:
+        raise ValueError("broken")
+
+    turn.observe(broken)
+    turn.observe(lambda seq, verdict: heard.append(seq))
+    assert turn.post("ring")
+    assert turn.post("tick")
+    assert (heard, host.done) == ([1, 2], ["greet", "thank", "count"])
+    assert caplog.text.count("raised at entry") == 2
+
+
+def test_an_observer_that_posts_keeps_the_order_of_verdicts_and_effects() -> None:
+    """Every observer hears the verdicts in their order; effects run in the order of choice."""
+    host = Host()
+    turn = runtime(host)
+    first: list[str] = []
+    second: list[str] = []
+
+    def poster(seq: int, verdict: Verdict) -> None:
+        first.append(verdict.trigger)
+        if verdict.trigger == "ring":
+            assert turn.post("tick")
+
+    turn.observe(poster)
+    turn.observe(lambda seq, verdict: second.append(verdict.trigger))
+    turn.post("ring")
+    assert first == second == ["ring", "tick"]
+    assert host.done == ["greet", "thank", "count"]
+    assert [entry.cause for entry in turn.journal] == [None, 1]
+
+
+def test_an_observer_of_what_an_effect_posts() -> None:
+    """It hears of it at once, and what it posts is caused by that entry."""
+    host = Host(greet=lambda event: turn.post("tick"))
+    turn = runtime(host)
+    heard: list[str] = []
+
+    def observer(seq: int, verdict: Verdict) -> None:
+        heard.append(verdict.trigger)
+        if verdict.trigger == "tick":
+            turn.post("again")
+
+    turn.observe(observer)
+    turn.post("ring")
+    assert heard == ["ring", "tick", "again"]
+    assert [(e.trigger, e.cause) for e in turn.journal] == [
+        ("ring", None),
+        ("tick", 1),
+        ("again", 2),
+    ]
+    assert host.done == ["greet", "thank", "count"]
+
+
+def test_an_interrupt_in_an_observer_loses_no_effect() -> None:
+    """The effects that were chosen run with the next post."""
+    host = Host()
+    turn = runtime(host)
+
+    def interrupt(seq: int, verdict: Verdict) -> None:
+        end()
+        raise KeyboardInterrupt
+
+    end = turn.observe(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        turn.post("ring")
+    assert (turn.state, host.done) == ("busy", [])
+    turn.post("tick")
+    assert host.done == ["greet", "thank", "count"]

@@ -1,0 +1,265 @@
+"""Timers belong to a state: armed on entry, gone on exit, a trigger like any other."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from calls import Host, flow_of, runtime
+
+from runtime import TurnRuntime
+from runtime.testing import VirtualClock, VirtualLoop
+
+
+def fired(turn: TurnRuntime) -> list[tuple[float, str, bool]]:
+    """The timers that fired: when, which, and whether they were taken."""
+    timers = turn.flow.timers
+    return [(round(e.t, 6), e.trigger, bool(e.verdict)) for e in turn.journal if e.trigger in timers]
+
+
+def handles() -> int:
+    """How many timers of the loop are live."""
+    loop = asyncio.get_running_loop()
+    return sum(not handle.cancelled() for handle in loop._scheduled)  # type: ignore[attr-defined]
+
+
+async def test_a_timer_is_armed_on_entry(virtual_time: VirtualClock) -> None:
+    """It fires its seconds after the state was entered and leads on."""
+    turn = runtime()
+    turn.start()
+    await asyncio.sleep(1)
+    turn.post("ring")
+    await asyncio.sleep(5)
+    assert fired(turn) == [(3.0, "patience", True)]
+    assert turn.state == "idle"
+    await turn.aclose()
+
+
+async def test_a_timer_is_gone_when_its_state_is_left(virtual_time: VirtualClock) -> None:
+    """Also one whose loop timer is still there: it finds nothing to fire."""
+    turn = runtime()
+    turn.post("ring")
+    turn.post("step_started", "s1")
+    await asyncio.sleep(30)
+    assert fired(turn) == []
+    assert turn.state == "talking"
+    await turn.aclose()
+
+
+async def test_re_entry_arms_anew_and_an_internal_transition_does_not(
+    virtual_time: VirtualClock,
+) -> None:
+    """`dest: busy` in busy starts the timers again; without `dest` they go on."""
+    turn = runtime()
+    turn.post("ring")
+    await asyncio.sleep(1.5)
+    turn.post("again")
+    await asyncio.sleep(1.5)
+    turn.post("tick")
+    await asyncio.sleep(1)
+    assert fired(turn) == [(3.5, "patience", True)]
+    await turn.aclose()
+
+
+async def test_a_timer_that_is_held_back_is_armed_again(virtual_time: VirtualClock) -> None:
+    """A refused timer, or one without `dest`, starts anew; the others of its state go on."""
+    host = Host()
+    turn = runtime(host)
+    turn.post("ring")
+    turn.post("user_started")
+    await asyncio.sleep(20)
+    assert fired(turn) == [
+        (2.0, "patience", False),
+        (3.0, "nag", True),
+        (4.0, "patience", False),
+        (6.0, "patience", False),
+        (6.0, "nag", True),
+        (8.0, "patience", False),
+        (9.0, "nag", True),
+        (10.0, "patience", False),
+        (10.0, "limit", True),
+    ]
+    assert host.done == ["greet", "thank", "count", "count", "count", "hush"]
+    await turn.aclose()
+
+
+async def test_the_first_of_equal_deadlines_is_the_one_that_is_declared_first(
+    virtual_time: VirtualClock,
+) -> None:
+    """`limit` comes before `nag` in the state, whatever their names."""
+    turn = runtime(timers={"patience": 50.0, "limit": 4.0, "nag": 4.0})
+    turn.post("ring")
+    await asyncio.sleep(10)
+    assert fired(turn) == [(4.0, "limit", True)]
+    await turn.aclose()
+
+
+async def test_deadlines_move_on_one_timer_of_the_loop(virtual_time: VirtualClock) -> None:
+    """A thousand entries leave at most one live loop timer, and few that were cancelled."""
+    loop = asyncio.get_running_loop()
+    before = len(loop._scheduled)  # type: ignore[attr-defined]
+    turn = runtime()
+    turn.post("ring")
+    for _ in range(1000):
+        turn.post("again")
+    assert handles() == 1
+    assert len(loop._scheduled) - before == 1  # type: ignore[attr-defined]
+    await asyncio.sleep(1.9)
+    turn.post("again")
+    await asyncio.sleep(1.9)
+    assert (turn.state, handles()) == ("busy", 1)
+    await asyncio.sleep(0.2)
+    assert fired(turn) == [(3.9, "patience", True)]
+    await turn.aclose()
+
+
+async def test_a_shorter_timer_takes_the_place_of_a_longer_one(virtual_time: VirtualClock) -> None:
+    """The loop's timer is set anew only where it would come too late."""
+    turn = runtime()
+    turn.post("ring")
+    turn.post("step_started", "s1")
+    turn.post("user_started")
+    await asyncio.sleep(1)
+    assert fired(turn) == [(0.5, "settle", True)]
+    await turn.aclose()
+    assert handles() == 0
+
+
+async def test_close_leaves_no_timer(virtual_time: VirtualClock) -> None:
+    """After `close` nothing fires and nothing waits in the loop."""
+    turn = runtime()
+    turn.post("ring")
+    turn.close()
+    assert handles() == 0
+    await asyncio.sleep(30)
+    assert fired(turn) == []
+
+
+async def test_an_effect_of_a_timer_may_close_the_runtime(virtual_time: VirtualClock) -> None:
+    """Then no further timer of the state fires, although its deadline has passed."""
+    turn = runtime(Host(count=lambda event: turn.close()), timers={"nag": 2.0, "patience": 9.0})
+    turn.post("ring")
+    await asyncio.sleep(30)
+    assert fired(turn) == [(2.0, "nag", True)]
+    assert handles() == 0
+
+
+def test_timers_wait_for_a_loop() -> None:
+    """A state that is entered without a loop has its timers when `start` gives it one."""
+    turn = runtime(timers={"patience": 0.01})
+    turn.post("ring")
+    assert turn.state == "busy"
+
+    async def main() -> str:
+        turn.start()
+        turn.start()
+        await asyncio.sleep(0.05)
+        return turn.state
+
+    assert asyncio.run(main()) == "idle"
+    assert turn.post("ring"), "a post after the loop's end is decided, too"
+    assert turn.state == "busy"
+
+
+def test_the_first_state_has_its_timers_from_the_start() -> None:
+    """They are armed by `start`, on the loop that runs then."""
+    text = """
+        flow: short
+        initial: waiting
+        timers: {wait: 0.5}
+        states:
+          waiting: {after: {wait: {dest: over}}}
+          over: {final: true}
+    """
+
+    async def main() -> str:
+        turn = TurnRuntime(flow_of(text), object())
+        turn.start()
+        await asyncio.sleep(1)
+        return turn.state
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        assert runner.run(main()) == "over"
+
+
+def test_time_goes_on_when_a_runtime_moves_into_a_loop_with_another_clock() -> None:
+    """Entries and deadlines from before keep their distance; the journal's time never jumps."""
+    turn = runtime()
+    turn.post("tick")
+    turn.post("ring")
+
+    async def main() -> None:
+        turn.start()
+        await asyncio.sleep(1.5)
+        turn.post("tick")
+        await asyncio.sleep(1)
+        await turn.aclose()
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(main())
+    times = [entry.t for entry in turn.journal]
+    assert times == sorted(times)
+    assert 0 <= times[0] < times[1] < 1
+    assert times[2] - times[1] == pytest.approx(1.5, abs=0.2)
+    assert [trigger for _, trigger, _ in fired(turn)] == ["patience"]
+    assert times[3] - times[1] == pytest.approx(2.0, abs=1e-5)
+
+
+async def test_a_clock_that_jumps_forward_fires_each_timer_once(virtual_time: VirtualClock) -> None:
+    """After a suspended machine wakes, what is overdue fires in order, once, and then rests."""
+    turn = runtime()
+    turn.post("ring")
+    turn.post("user_started")
+    virtual_time.now += 3000
+    await asyncio.sleep(0.1)
+    assert [(trigger, taken) for _, trigger, taken in fired(turn)] == [
+        ("patience", False),
+        ("nag", True),
+        ("limit", True),
+    ]
+    await turn.aclose()
+
+
+async def test_a_clock_that_jumps_backward_delays_and_never_repeats(
+    virtual_time: VirtualClock,
+) -> None:
+    """A timer keeps its deadline; nothing fires early, twice, or never."""
+    await asyncio.sleep(100)
+    turn = runtime()
+    turn.post("ring")
+    virtual_time.now -= 50
+    turn.post("tick")
+    await asyncio.sleep(60)
+    assert fired(turn) == [(2.0, "patience", True)]
+    turn.post("ring")
+    await asyncio.sleep(3)
+    assert len(fired(turn)) == 2
+    await turn.aclose()
+
+
+async def test_the_wall_clock_does_not_matter(
+    virtual_time: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Setting the time of day moves neither timers nor the journal's seconds."""
+    turn = runtime()
+    turn.post("ring")
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    await asyncio.sleep(5)
+    assert fired(turn) == [(2.0, "patience", True)]
+    await turn.aclose()
+
+
+async def test_the_cause_of_a_timer_is_time(virtual_time: VirtualClock) -> None:
+    """Not the effect whose task had armed it."""
+
+    async def fetch(event: object) -> None:
+        turn.post("barge_in")
+
+    turn = runtime(Host(fetch=fetch))
+    turn.machine.restore("talking")
+    turn.post("tick")
+    await asyncio.sleep(5)
+    causes = {entry.trigger: entry.cause for entry in turn.journal}
+    assert causes == {"tick": None, "barge_in": 1, "patience": None}
+    await turn.aclose()
