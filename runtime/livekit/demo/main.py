@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from rich.console import Console
 
 from fsm import Flow, TurnfsmError, load_flow
-from fsm.diagram import parse_journal, timeline
+from fsm.diagram import Journal, parse_journal, timeline
 from runtime.journal import JsonlSink, read_journal
 from runtime.testing.clock import run as run_in_virtual_time
 
@@ -177,9 +177,15 @@ class _Run:
         (partial / OutFolder.TRANSCRIPT).write_text(transcript(records), encoding="utf-8")
         journal = (partial / OutFolder.JOURNAL).read_text(encoding="utf-8")
         if len(records) > 1:
-            svg = timeline(parse_journal(journal), self._flow)
+            svg = timeline(self._without_idle_timers(parse_journal(journal)), self._flow)
             (partial / OutFolder.TIMELINE).write_text(svg, encoding="utf-8")
         return self._folder.publish()
+
+    def _without_idle_timers(self, journal: Journal) -> Journal:
+        """A timer that found its guard closed waits on: no refusal that a reader looks for."""
+        timers = self._flow.timers
+        events = tuple(e for e in journal.events if e.taken or e.trigger not in timers)
+        return evolve(journal, events=events)
 
     def _list(self, files: Sequence[Path]) -> None:
         self._say("")

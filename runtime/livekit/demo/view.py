@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from rich.console import Console, Group
@@ -64,8 +64,9 @@ class Screen:
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, auto_refresh=False)
-        self._verdicts: deque[tuple[float, Text]] = deque(maxlen=8)
-        self._said: deque[str] = deque(maxlen=9)
+        self._taken: deque[str] = deque(maxlen=6)
+        self._refused: deque[str] = deque(maxlen=4)
+        self._said: list[tuple[float, str]] = []
         self._entered = 0.0
         self._turn: TurnRuntime | None = None
         self._pace = Pace()
@@ -80,11 +81,11 @@ class Screen:
         if record.get("entered"):
             self._entered = record["t"]
         if record.get("note") in _SPOKEN:
-            self._said.append(f"{record['data']['start']:6.1f}  {told(record)}")
+            self._said.append((record["data"]["start"], told(record)))
         timers = self._turn.flow.timers if self._turn is not None else {}
         if "trigger" in record and not _idle(record, timers):
-            style = "green" if record["verdict"] == "taken" else "red"
-            self._verdicts.append((record["t"], Text(_verdict(record), style, overflow="ellipsis")))
+            verdicts = self._taken if record["verdict"] == "taken" else self._refused
+            verdicts.append(f"{record['t']:6.1f}  {_verdict(record)}")
 
     async def close(self) -> None:
         if self._task is None:
@@ -109,18 +110,25 @@ class Screen:
         head.add_row("state", Text(f"{turn.state} for {now - self._entered:.1f} s", "bold"))
         head.add_row("facts", Text(", ".join(turn.facts) or "none", overflow="ellipsis"))
         head.add_row("timers", ", ".join(self._armed(turn, now)) or "none")
-        verdicts = Table.grid(padding=(0, 2))
-        for at, text in self._verdicts:
-            verdicts.add_row(f"{at:6.1f}", text)
-        said = Text("\n".join(self._said), overflow="ellipsis", no_wrap=True)
-        parts = (head, Text("\nverdicts", "dim"), verdicts, Text("\nheard and done", "dim"), said)
-        return Panel(Group(*parts), title=f"turnfsm demo  {now:.1f} s", title_align="left")
+        said = [f"{start:6.1f}  {text}" for start, text in sorted(self._said)[-9:]]
+        parts = (
+            *_block("taken", self._taken, "green"),
+            *_block("refused", self._refused, "red"),
+            *_block("heard and done", said, ""),
+        )
+        return Panel(Group(head, *parts), title=f"turnfsm demo  {now:.1f} s", title_align="left")
 
     def _armed(self, turn: TurnRuntime, now: float) -> Iterator[str]:
-        """The timers of the state that is held, with what is left of them."""
+        """The timers of the state that is held and were not yet due, with what is left of them."""
         for name in turn.flow.states[turn.state].after:
             left = turn.flow.timers[name] - (now - self._entered)
-            yield f"{name} {max(0.0, left):.1f} s"
+            if left > 0:
+                yield f"{name} {left:.1f} s"
+
+
+def _block(title: str, lines: Iterable[str], style: str) -> Iterator[Text]:
+    yield Text(f"\n{title}", "dim")
+    yield Text("\n".join(lines), style, overflow="ellipsis", no_wrap=True)
 
 
 def _line(record: Record, timers: Mapping[str, float]) -> str:
