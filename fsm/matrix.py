@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import attrs
@@ -105,14 +105,31 @@ def _cell(flow: Flow, machine: Machine, trigger: str) -> Cell:
     state = machine.state
     rows = tuple(row for row in flow.rows(state) if row.trigger == trigger)
     if rows:
-        free = any(not _guard(row.transition) for row in rows)
+        total = _total([row.transition for row in rows])
         kind: Kind = "guarded" if any(_guard(row.transition) for row in rows) else "taken"
-        return Cell(state, trigger, kind, rows, free)
+        return Cell(state, trigger, kind, rows, total)
     if machine.ask(trigger):
         return Cell(state, trigger, "noted")
     return Cell(
         state, trigger, "refused" if trigger in flow.states[state].refuses else "undeclared"
     )
+
+
+def _total(rows: Sequence[Transition]) -> bool:
+    """Whether some row holds whatever the facts are, by cases of one fact after the other."""
+    if not rows or not all(map(_guard, rows)):
+        return bool(rows)
+    fact = (*rows[0].conditions, *rows[0].unless)[0]
+    if_true = [_given(row, fact) for row in rows if fact not in row.unless]
+    if_false = [_given(row, fact) for row in rows if fact not in row.conditions]
+    return _total(if_true) and _total(if_false)
+
+
+def _given(row: Transition, fact: str) -> Transition:
+    """What a row still asks for once a fact of its guard holds."""
+    conditions = tuple(f for f in row.conditions if f != fact)
+    unless = tuple(f for f in row.unless if f != fact)
+    return attrs.evolve(row, conditions=conditions, unless=unless)
 
 
 def _line(row: Row) -> str:

@@ -19,7 +19,7 @@ from .verdicts import Taken
 
 __all__ = ["Cover", "PathStep", "Scenario", "cover"]
 
-_APART = 1000.0
+_APART = 20.0
 
 
 @attrs.frozen
@@ -249,5 +249,5 @@ def _seconds(flow: Flow, steps: tuple[PathStep, ...]) -> dict[str, float] | None
         free = [t for t, before in earlier.items() if t not in rank and before <= {*rank}]
         if not free:
             return None
-        rank |= dict.fromkeys(free, max(rank.values(), default=0.001) * _APART)
+        rank |= dict.fromkeys(free, max(rank.values(), default=1.0 / _APART) * _APART)
     return rank

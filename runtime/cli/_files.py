@@ -25,6 +25,9 @@ def write_whole(path: Path, data: bytes) -> None:
         os.umask(mask)
         os.chmod(name, 0o666 & ~mask)
         os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == name:
+            # The reader asked for `path` and knows nothing of the file beside it.
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise

@@ -11,7 +11,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 
 from fsm.flow import Policy, Tools
 
-from ._seams import GovernedActivity, GovernedHandle, running_call
+from ._seams import GovernedActivity, GovernedHandle, activity_of, running_call
 from .policy import policy_of
 
 __all__ = ["Call", "Owed", "ToolDesk"]
@@ -67,7 +67,7 @@ class ToolDesk:
         context = running_call(session, call.call_id)  # type: ignore[arg-type]
         if context is None:
             return None
-        activity = context._activity if isinstance(context._activity, GovernedActivity) else None
+        activity = activity_of(context)
         tool = activity.tool(call.name) if activity is not None else None
         policy = policy_of(call.name, tool, tools)
         entry = Call(call.call_id, call.name, context.speech_handle, activity, policy)

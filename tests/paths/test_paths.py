@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 
-import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from strategies import flows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
@@ -203,10 +204,8 @@ async def test_closing_waits_for_a_hanging_task_only_so_long(
 
     async def deaf(event: Event) -> None:
         while not released.is_set():
-            try:
+            with contextlib.suppress(asyncio.CancelledError):
                 await released.wait()
-            except asyncio.CancelledError:
-                pass
 
     turn = runtime(Host(fetch=deaf))
     turn.machine.restore("talking")

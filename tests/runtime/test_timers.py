@@ -15,7 +15,9 @@ from runtime.testing import VirtualClock, VirtualLoop
 def fired(turn: TurnRuntime) -> list[tuple[float, str, bool]]:
     """The timers that fired: when, which, and whether they were taken."""
     timers = turn.flow.timers
-    return [(round(e.t, 6), e.trigger, bool(e.verdict)) for e in turn.journal if e.trigger in timers]
+    return [
+        (round(e.t, 6), e.trigger, bool(e.verdict)) for e in turn.journal if e.trigger in timers
+    ]
 
 
 def handles() -> int:

@@ -5,7 +5,7 @@ done into a report. `_contract` checks the names at import. An override stays on
 fails without it (tests/livekit/test_ablation.py).
 """
 
-from .activity import GovernedActivity
+from .activity import GovernedActivity, activity_of
 from .governor import Governor
 from .run import GovernedRun
 from .session import GovernedSession
@@ -19,6 +19,7 @@ __all__ = [
     "GovernedSession",
     "Governor",
     "TurnContext",
+    "activity_of",
     "cancel_call",
     "current_speech",
     "running_call",

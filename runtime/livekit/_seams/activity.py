@@ -11,6 +11,7 @@ from typing import Any
 from livekit.agents import AgentTask, llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.audio_recognition import AudioRecognition
+from livekit.agents.voice.events import RunContext
 from livekit.agents.voice.io import AudioOutput
 from livekit.agents.voice.speech_handle import SpeechHandle
 
@@ -19,7 +20,7 @@ from .recognition import GovernedRecognition
 from .speech import GovernedHandle
 from .tools import GovernedExecutor
 
-__all__ = ["GovernedActivity", "adopt"]
+__all__ = ["GovernedActivity", "activity_of", "adopt"]
 
 
 class _GatesPassed(Exception):
@@ -243,6 +244,12 @@ class GovernedActivity(AgentActivity):
         """Call once the agent's `on_enter` has returned."""
         if self._on_enter_task is not None and not self._on_enter_task.done():
             self._on_enter_task.add_done_callback(lambda _: call())
+
+
+def activity_of(context: RunContext[Any]) -> GovernedActivity | None:
+    """The activity whose turn a tool call belongs to."""
+    activity = context._activity
+    return activity if isinstance(activity, GovernedActivity) else None
 
 
 def adopt(activity: AgentActivity, governor: Governor) -> None:

@@ -1,0 +1,126 @@
+"""`turnfsm export`, `turnfsm paths` and `turnfsm matrix`, as they are called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import transitions
+import yaml
+
+from fsm import load_flow, parse_flow
+from fsm.interop import FlowModel
+from fsm.paths import cover
+from runtime.cli import main
+
+
+def run(*words: str) -> int:
+    """Run the command line and return its exit status."""
+    with pytest.raises(SystemExit) as stopped:
+        main(words)
+    return int(stopped.value.code or 0)
+
+
+def test_export_for_transitions(tmp_path: Path) -> None:
+    """The file builds a machine of `transitions` that holds the flow's first state."""
+    file = tmp_path / "turn.json"
+    assert run("export", "turn", "--to", "transitions", "-o", str(file)) == 0
+    model = FlowModel(load_flow("turn"))
+    transitions.Machine(model, **json.loads(file.read_text()))
+    assert model.state == "listening"
+
+
+def test_export_of_the_flow_is_the_flow(capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON is YAML: what is exported loads to an equal flow."""
+    assert run("export", "turn", "--to", "json") == 0
+    assert parse_flow(capsys.readouterr().out)[0] == load_flow("turn")
+
+
+def test_export_for_xstate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a file there is the configuration; a .mjs file is a module with all it needs."""
+    assert run("export", "turn", "--to", "xstate") == 0
+    assert json.loads(capsys.readouterr().out)["initial"] == "listening"
+    file = tmp_path / "turn.mjs"
+    assert run("export", "turn", "--to", "xstate", "--output", str(file)) == 0
+    assert "export const machine = setup(" in file.read_text(encoding="utf-8")
+
+
+def test_export_for_spin(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every property of the flow is a formula of the model."""
+    assert run("export", "turn", "--to", "promela") == 0
+    said = capsys.readouterr().out
+    assert "ltl an_interruption_settles {" in said
+    assert "ltl no_speculation_while_a_tool_runs {" in said
+
+
+def test_export_to_nowhere_and_to_a_strange_tool(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder in the way and an unknown tool are said in a line, with exit status 2."""
+    assert run("export", "turn", "--to", "promela", "-o", str(tmp_path)) == 2
+    assert str(tmp_path) in capsys.readouterr().err
+    assert run("export", "turn", "--to", "prolog") == 2
+    assert "'prolog' is not one of" in capsys.readouterr().err
+
+
+def test_paths_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every path has its number and its steps; the last line sums them up."""
+    assert run("paths", "turn") == 0
+    lines = capsys.readouterr().out.splitlines()
+    found = cover(load_flow("turn"))
+    assert lines[-1].startswith(f"turn: {len(found.scenarios)} paths cover ")
+    assert sum(line.startswith("     ") for line in lines) == sum(
+        len(scenario.steps) for scenario in found.scenarios
+    )
+
+
+def test_paths_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON and YAML hold the same scenarios."""
+    assert run("paths", "turn", "--format", "json") == 0
+    data = json.loads(capsys.readouterr().out)
+    assert run("paths", "turn", "--format", "yaml") == 0
+    assert yaml.safe_load(capsys.readouterr().out) == data
+    assert len(data["scenarios"]) == len(cover(load_flow("turn")).scenarios)
+    assert {"trigger", "verdict", "state", "facts"} <= data["scenarios"][0]["steps"][0].keys()
+
+
+def test_what_no_path_reaches_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An island in a flow is named."""
+    file = tmp_path / "island.yaml"
+    file.write_text("flow: sea\ninitial: a\nstates: {a: {}, b: {}}\n")
+    assert run("paths", str(file)) == 0
+    assert "no path reaches: state b" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", ["80", "200"])
+def test_the_table_fits_a_terminal(
+    width: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table keeps within the terminal and shows guards with their brackets."""
+    monkeypatch.setenv("COLUMNS", width)
+    assert run("matrix", "turn") == 0
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= int(width)
+    assert "undeclared: refused" in said
+    assert "[" in said
+    assert "\\" not in said
+
+
+def test_the_table_for_files(capsys: pytest.CaptureFixture[str]) -> None:
+    """Markdown and CSV go to the standard output as they are."""
+    assert run("matrix", "turn", "--format", "markdown") == 0
+    assert capsys.readouterr().out.startswith("# turn\n")
+    assert run("matrix", "turn", "--format", "csv") == 0
+    assert capsys.readouterr().out.startswith("state,trigger,")
+
+
+@pytest.mark.parametrize(
+    "words", [("export", "trun", "--to", "json"), ("paths", "trun"), ("matrix", "trun")]
+)
+def test_an_unknown_flow_is_named(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A misspelt flow is answered with the near one."""
+    assert run(*words) == 2
+    assert "no flow 'trun'; did you mean 'turn'?" in capsys.readouterr().err
