@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .clock import NothingLeft, VirtualClock, VirtualLoop, VirtualTimeError, VirtualTimeLimit, run
+from .schedules import PermutedLoop
 
 if TYPE_CHECKING:
     from runtime.livekit.testing import (
@@ -42,6 +43,7 @@ __all__ = [
     "Heard",
     "NothingLeft",
     "Outcome",
+    "PermutedLoop",
     "Played",
     "Reply",
     "Request",

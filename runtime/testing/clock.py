@@ -97,13 +97,13 @@ class VirtualClock:
 class _FifoTimer(asyncio.TimerHandle):
     """A timer that, among equal deadlines, fires in the order in which it was set."""
 
-    __slots__ = ("_serial",)
-    _serial: int
+    __slots__ = ("_rank",)
+    _rank: float
 
     def __lt__(self, other: object) -> bool:
         if not isinstance(other, _FifoTimer):
             return NotImplemented
-        return (self.when(), self._serial) < (other.when(), other._serial)
+        return (self.when(), self._rank) < (other.when(), other._rank)
 
 
 class _SerialTask(asyncio.Task[T]):
@@ -185,11 +185,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """As asyncio's, with a timer that orders equal deadlines by age."""
         self._check_closed()  # type: ignore[attr-defined]
         timer = _FifoTimer(when, callback, args, self, context)
-        self._serial += 1
-        timer._serial = self._serial
+        timer._rank = self._rank()
         heapq.heappush(self._scheduled, timer)  # type: ignore[attr-defined]
         timer._scheduled = True  # type: ignore[attr-defined]
         return timer
+
+    def _rank(self) -> float:
+        """The place of a new timer among those with the same deadline."""
+        self._serial += 1
+        return self._serial
 
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., T], *args: Any
@@ -260,14 +264,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return "waiting tasks: " + (", ".join(names) or "none")
 
 
-def run(main: Coroutine[Any, Any, T], *, limit: float = 3600.0) -> T:
+def run(
+    main: Coroutine[Any, Any, T],
+    *,
+    limit: float = 3600.0,
+    make_loop: Callable[..., VirtualLoop] = VirtualLoop,
+) -> T:
     """Run `main` on a `VirtualLoop` with the `time` module patched, and return its result."""
     clock = VirtualClock()
-    loops: list[VirtualLoop] = []
 
     def factory() -> VirtualLoop:
-        loops.append(VirtualLoop(clock, limit=limit))
-        return loops[-1]
+        return make_loop(clock, limit=limit)
 
     with clock.patched(), asyncio.Runner(loop_factory=factory) as runner:
         return runner.run(main)

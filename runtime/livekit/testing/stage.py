@@ -11,7 +11,7 @@ from typing import Any
 
 from livekit.agents import Agent, AgentSession, llm
 
-from runtime.testing.clock import run
+from runtime.testing.clock import VirtualLoop, run
 
 from .ears import ScriptedSTT, ScriptedVAD
 from .model import ScriptedLLM
@@ -95,14 +95,16 @@ class Stage:
         """Seconds since the stage began."""
         return self._recorder.now
 
-    def run(self, seconds: float) -> Outcome:
+    def run(
+        self, seconds: float, *, make_loop: Callable[..., VirtualLoop] = VirtualLoop
+    ) -> Outcome:
         """Play for so many virtual seconds on a loop of its own; for synchronous tests."""
 
         async def main() -> Outcome:
             asyncio.get_running_loop().set_exception_handler(self._unhandled)
             return await self.play(seconds)
 
-        return run(main())
+        return run(main(), make_loop=make_loop)
 
     async def play(self, seconds: float) -> Outcome:
         """Play on the running loop (virtual, or this takes `seconds` for real), then close."""

@@ -1,0 +1,112 @@
+"""Virtual time under other schedules: races that asyncio's one order never shows.
+
+Asyncio runs what is ready in the order in which it became ready. Which task becomes ready first is
+mostly an accident: of how many awaits a library has on its way, of what the network does. A
+`PermutedLoop` draws another order, and the same one again for the same seed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from .clock import VirtualClock, VirtualLoop
+
+__all__ = ["PermutedLoop", "shuffled"]
+
+OVERTAKES = (0.0, 0.3, 0.7)
+"""How likely it is that, in a round, what becomes ready overtakes what is; each seed has one of
+these, because races differ in how many awaits one task must be ahead of another."""
+
+
+class PermutedLoop(VirtualLoop):
+    """A virtual loop that wakes tasks in another order.
+
+    Only the order of what is ready at the same moment changes, and of timers with the same
+    deadline. What code may rely on is kept:
+
+    - callbacks of one future run in the order in which they were added, tasks that wait for it
+      included;
+    - plain callbacks (`call_soon`, done callbacks) run in their order;
+    - tasks start in the order in which they were created;
+    - a task that yields with ``sleep(0)`` goes on after all that was ready before it.
+
+    Args:
+        seed: Draws the schedule.
+    """
+
+    def __init__(self, clock: VirtualClock | None = None, *, seed: int, **options: Any) -> None:
+        self._draws = Random(seed)
+        self._overtakes = self._draws.choice(OVERTAKES)
+        super().__init__(clock, **options)
+
+    def _rank(self) -> float:
+        return self._draws.random()
+
+    def _run_once(self) -> None:
+        ready = self._ready  # type: ignore[attr-defined]
+        late: list[asyncio.Handle] = []
+        if len(ready) > 1:
+            order = shuffled(list(ready), self._draws)
+            if self._draws.random() < self._overtakes:
+                # What is left of an order that keeps every rule can be put off: its rules hold on.
+                cut = self._draws.randrange(1, len(order))
+                order, late = order[:cut], order[cut:]
+            ready.clear()
+            ready.extend(order)
+        super()._run_once()  # type: ignore[misc]
+        ready.extendleft(reversed(late))
+
+
+def shuffled(handles: Sequence[asyncio.Handle], draws: Random) -> list[asyncio.Handle]:
+    """The handles in an order that keeps the rules of `PermutedLoop`."""
+    waits, follows = _rules(handles)
+    free = [index for index, count in enumerate(waits) if not count]
+    order = []
+    while free:
+        pick = draws.randrange(len(free))
+        index, free[pick] = free[pick], free[-1]
+        free.pop()
+        order.append(handles[index])
+        for later in follows[index]:
+            waits[later] -= 1
+            if not waits[later]:
+                free.append(later)
+    return order
+
+
+def _rules(handles: Sequence[asyncio.Handle]) -> tuple[list[int], list[list[int]]]:
+    """For each handle, how many come before it, and which come after it."""
+    follows: list[list[int]] = [[] for _ in handles]
+    waits = [0] * len(handles)
+    last: dict[object, int] = {}
+    for index, handle in enumerate(handles):
+        chains = _chains(handle)
+        before = range(index) if chains is None else {last[c] for c in chains if c in last}
+        for earlier in before:
+            follows[earlier].append(index)
+        waits[index] = len(before)
+        for chain in chains or ():
+            last[chain] = index
+    return waits, follows
+
+
+def _chains(handle: asyncio.Handle) -> tuple[object, ...] | None:
+    """The sequences whose order this handle keeps; None if it comes after all before it."""
+    task = getattr(handle._callback, "__self__", None)  # type: ignore[attr-defined]
+    of_future = tuple(arg for arg in (handle._args or ())[:1] if asyncio.isfuture(arg))
+    if not isinstance(task, asyncio.Task):
+        return ("plain", *of_future)
+    if of_future:
+        return of_future  # a task that this future wakes
+    return ("start",) if _begins(task) else None
+
+
+def _begins(task: asyncio.Task[Any]) -> bool:
+    coroutine = task.get_coro()
+    if not inspect.iscoroutine(coroutine):
+        return False
+    return inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED
