@@ -105,6 +105,7 @@ TOUCHED: tuple[Touched, ...] = (
         """
         interruption_enabled | whether the adaptive detector is on
         interruption_by_audio_activity_enabled | it is off while the agent is heard
+        _no_pending_speech | nothing more is to be said before the agent is left
         """,
     ),
     *_on(
@@ -190,6 +191,11 @@ TOUCHED: tuple[Touched, ...] = (
         """,
     ),
     *_on(_EXECUTOR, "attribute", "_running_tasks | the calls that a handoff waits for"),
+    *_on(
+        "voice.io:AudioOutput",
+        "property",
+        "_pending_playback_count | what an output has taken and not reported as played",
+    ),
     *_on("voice.agent:Agent", "attribute", "_chat_ctx | what was committed during a wait"),
     *_on("voice.events:RunContext", "attribute", "_activity | whose turn a call belongs to"),
     *_on(

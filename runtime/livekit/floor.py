@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -43,6 +44,7 @@ class Floor:
         self._count = 0
         self._output: AudioOutput | None = None
         self._playing: str | None = None
+        self._since = 0.0
 
     def take(self, activity: GovernedActivity, handle: SpeechHandle) -> Step:
         """A step has been given the floor."""
@@ -63,6 +65,11 @@ class Floor:
         """Whether a step of this speech holds the floor."""
         return self.step is not None and self.step.handle is handle
 
+    @property
+    def heard_for(self) -> float:
+        """Seconds since what is being played began to be heard; 0 if nothing is."""
+        return time.time() - self._since if self._playing is not None else 0.0
+
     def close(self) -> None:
         """Stop listening to the output."""
         self._listen_to(None)
@@ -82,7 +89,7 @@ class Floor:
         # LiveKit's events carry no id. Only the step that holds the floor can start to be heard,
         # and what was heard last is what ends: the fence then tells a late end from a new one.
         if self.step is not None:
-            self._playing = self.step.id
+            self._playing, self._since = self.step.id, ev.created_at
             self._started(self.step.id, ev.created_at)
 
     def _on_finished(self, _: Any) -> None:

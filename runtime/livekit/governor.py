@@ -304,6 +304,10 @@ class TurnGovernor:
         if self.tools.ended(call):
             self.post("tool_ended", call=call.id)
 
+    def ended_calls(self) -> list[llm.ChatItem]:
+        """Calls that have ended, with their results, whose step waits for others."""
+        return self.tools.ended_calls()
+
     def call_ended_interrupted(self, call_id: str) -> None:
         self.tools.withdraw(call_id)
 

@@ -152,6 +152,7 @@ class TurnHost:
         if step is None or not isinstance(step.handle, GovernedHandle):
             return
         logger.warning("speech %s did not wind down in time; it is abandoned", step.handle.id)
+        step.activity.end_playout(self._floor.heard_for)
         step.handle.end_step()
 
     def release_tools(self, event: Event) -> None:
@@ -161,7 +162,7 @@ class TurnHost:
                 continue
             if event.trigger in {"turn_committed", "tool_limit"}:
                 self._tools.unblock(handle)
-            if handle.interrupted and not self._session.closing:
+            if handle.interrupted:
                 self._let_go_of(handle)
         if self._session.turn.holds("tools_running") and not self._tools.blocking(
             self._session.activity

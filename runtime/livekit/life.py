@@ -119,6 +119,10 @@ class Life:
         """Cancel what the close would wait for."""
         self._session.cancel_released_calls()
 
+    def cancel_entering(self, event: Event) -> None:
+        """Cancel an `on_enter` that the close would wait for."""
+        self._session.cancel_entering()
+
     def report_unsettled(self, event: Event) -> None:
         """Warn."""
         agent = self._session.current_agent.label

@@ -97,6 +97,15 @@ class ToolDesk:
         self.uncommitted |= self._batches.pop(call.handle)
         return True
 
+    def ended_calls(self) -> list[llm.ChatItem]:
+        """The calls, with their results, that wait for the last of their speech to be committed."""
+        return [
+            item
+            for handle, batch in self._batches.items()
+            for item in handle.chat_items
+            if item.type in ("function_call", "function_call_output") and item.call_id in batch
+        ]
+
     def blocking(self, activity: object) -> bool:
         """Whether the activity's turn waits for a call."""
         return any(c.blocking and c.activity is activity for c in self.running.values())

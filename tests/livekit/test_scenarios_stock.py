@@ -40,7 +40,6 @@ FOUND = {
     "D4": "the call book and its output are split",
     "D6": "`quick` had ended at 3.5 s, and the request at 6.20 s does not show its result",
     "P1": "'What can I do for you?' is never heard",
-    "P2": "the user heard 'Once upon a time there', the conversation holds",
     "R1": "'TaskGroup -> _Clinic', 'assistant: You are booked, goodbye.'",
     "R2": "the session cannot be closed: it waits for `on_enter`",
     "R4": "the run ends as if nothing had been",

@@ -67,9 +67,13 @@ class GovernedActivity(AgentActivity):
 
     async def _pipeline_reply_task(self, **request: Any) -> None:
         known = {item.id for item in self._agent._chat_ctx.items}
+        news = []
         if await self._governor.may_ask(request["speech_handle"]):
             # The wait was for something to be committed; the request's own copy must have it.
             news = [item for item in self._agent._chat_ctx.items if item.id not in known]
+        # LiveKit commits the calls of a step together: what has ended waits for the slowest.
+        news += self._governor.ended_calls()
+        if news:
             request["chat_ctx"] = context = request["chat_ctx"].copy()
             context.insert([item for item in news if context.get_by_id(item.id) is None])
         await super()._pipeline_reply_task(**request)
@@ -208,6 +212,18 @@ class GovernedActivity(AgentActivity):
         if self.interruption_enabled:
             self._disable_vad_interruption_soon()
 
+    def end_playout(self, played: float) -> None:
+        """Report, in the place of an output that does not, that it plays no more.
+
+        Args:
+            played: Seconds that may have been heard.
+        """
+        sink = self.audio_output
+        while sink is not None and sink.next_in_chain is not None:
+            sink = sink.next_in_chain
+        while sink is not None and sink._pending_playback_count:
+            sink.on_playback_finished(playback_position=played, interrupted=True)
+
     def interrupt_model(self) -> None:
         """Interrupt a realtime model's response."""
         if self._rt_session is not None:
@@ -239,6 +255,11 @@ class GovernedActivity(AgentActivity):
         entered = self._on_enter_task is None or self._on_enter_task.done()
         over = isinstance(self._agent, AgentTask) and self._agent.done()
         return self.accepts_turns and entered and not over and not self._inline_task_lock.locked()
+
+    def cancel_entering(self) -> None:
+        """Cancel an `on_enter` that has not returned, unless it still has something said."""
+        if self._no_pending_speech and self._on_enter_task is not None:
+            self._on_enter_task.cancel()
 
     def when_entered(self, call: Callable[[], object]) -> None:
         """Call once the agent's `on_enter` has returned."""

@@ -97,6 +97,11 @@ class GovernedSession(AgentSession[Userdata_T]):
         self._global_run_state = run
         self.generate_reply(**reply)
 
+    def cancel_entering(self) -> None:
+        """Cancel an `on_enter` that a close would wait for."""
+        if self.activity is not None:
+            self.activity.cancel_entering()
+
     @property
     def run_is_active(self) -> bool:
         """A run has not ended."""

@@ -134,7 +134,8 @@ def _unseen(outcome: Outcome, request: Request) -> list[str]:
 
 def _s2(number: int, title: str, asked_at: float, build: Callable[[Any], Stage]) -> Scenario:
     links = (ISSUES + "3702", ISSUES + "5092")
-    return Scenario(f"S2.{number}", title, 30.0, build, _verdict(asked_at), links, "C")
+    failure = "G" if number in (4, 5, 7, 8) else "C"  # the record lacks what was heard, or the call
+    return Scenario(f"S2.{number}", title, 30.0, build, _verdict(asked_at), links, failure)
 
 
 def _control(id: str, title: str, asked_at: float, build: Callable[[Any], Stage]) -> Scenario:

@@ -161,5 +161,5 @@ class ScriptedAudioOutput(io.AudioOutput):
         self.on_playback_finished(
             playback_position=done.played,
             interrupted=interrupted,
-            synchronized_transcript=self._words(done, 0.0, done.played) if interrupted else None,
+            synchronized_transcript=self._words(done, 0.0, done.played),
         )

@@ -1,0 +1,246 @@
+"""Every private name of livekit-agents is touched in one place, listed, and checked at import."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import contract_table
+import pytest
+from livekit.agents.voice import agent_activity, events
+from livekit.agents.voice.agent_activity import AgentActivity
+from livekit.agents.voice.agent_session import AgentSession
+from livekit.agents.voice.run_result import RunResult
+from livekit.agents.voice.speech_handle import SpeechHandle
+from livekit.agents.voice.tool_executor import _ToolExecutor
+
+import runtime.livekit
+from runtime.livekit import SUPPORTED, UnsupportedLiveKit, _contract
+from runtime.livekit._touched import TOUCHED
+
+BINDING = Path(runtime.livekit.__file__).parent
+SEAMS = sorted((BINDING / "_seams").glob("*.py"))
+BASES = (AgentActivity, AgentSession, SpeechHandle, RunResult, _ToolExecutor)
+
+PLUGIN = {
+    *("_event_ch", "_input_ch", "_input_text", "_FlushSentinel"),
+    *("_llm", "_stt", "_tts", "_vad", "_chat_ctx", "_tools"),
+}
+"""What livekit-agents gives to the plugins that implement its models; the scripted ones do."""
+
+
+def test_the_installed_livekit_fits() -> None:
+    """The seams find every name as they expect it, or this suite would mean nothing."""
+    assert _contract.broken() == []
+    _contract.check()
+
+
+def test_the_range_is_the_one_that_is_installed() -> None:
+    """The binding and the package ask for the same livekit-agents."""
+    project = tomllib.loads((BINDING.parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+    assert f"livekit-agents{SUPPORTED}" in project["optional-dependencies"]["livekit"]
+
+
+@pytest.mark.parametrize("version", ["1.8.6", "1.7.1", "1.9.0", "2.0.0b1", "of unknown version"])
+def test_another_version_is_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error names the version that is there, those that fit, and the remedy."""
+    monkeypatch.setattr(_contract, "installed", lambda: version)
+    with pytest.raises(UnsupportedLiveKit) as caught:
+        _contract.check()
+    said = str(caught.value)
+    assert f"livekit-agents {version} is installed, turnfsm supports {SUPPORTED}" in said
+    assert "pip install 'turnfsm[livekit]'" in said
+
+
+@pytest.mark.parametrize("version", ["1.8.7", "1.8.9", "1.8.12", "1.8.10rc1"])
+def test_a_later_one_of_the_series_is_tried(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within the range the names decide, so that a bug-fix release needs none of ours."""
+    monkeypatch.setattr(_contract, "installed", lambda: version)
+    _contract.check()
+
+
+def _no_constructor(self: object) -> None:
+    """Sets nothing."""
+
+
+def _other_order(self: AgentActivity) -> None:
+    if self._pause_enabled() and self._session.options.interruption["min_words"]:  # type: ignore[attr-defined]
+        self._aec_warmup_timer, self._rt_turn_detection_enabled = None, None  # type: ignore[assignment]
+        self._current_speech.allow_interruptions.pause.interrupt()  # type: ignore[union-attr]
+
+
+CHANGES = [
+    (AgentActivity, "_schedule_speech", None, "the method AgentActivity._schedule_speech is"),
+    (
+        AgentActivity,
+        "_schedule_speech",
+        lambda self, speech, when: None,
+        "AgentActivity._schedule_speech takes (self, speech, when), not (self speech priority",
+    ),
+    (
+        AgentActivity,
+        "interruption_enabled",
+        None,
+        "the property AgentActivity.interruption_enabled is missing",
+    ),
+    (
+        SpeechHandle,
+        "__init__",
+        _no_constructor,
+        "the attribute SpeechHandle._interrupt_fut is missing",
+    ),
+    (
+        events.RunContext,
+        "update",
+        _no_constructor,
+        "the key RunContext.update.__livekit_agents_tool_non_blocking is missing",
+    ),
+    (
+        agent_activity,
+        "_SpeechHandleContextVar",
+        None,
+        "the global _SpeechHandleContextVar is missing",
+    ),
+    (
+        agent_activity,
+        "AgentActivity",
+        None,
+        "livekit.agents.voice.agent_activity.AgentActivity is missing",
+    ),
+    (
+        AgentActivity,
+        "_interrupt_by_audio_activity",
+        _other_order,
+        "AgentActivity._interrupt_by_audio_activity goes another way: a barge-in passes",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "new", "said"), CHANGES, ids=[change[3][:50] for change in CHANGES]
+)
+def test_a_change_in_livekit_is_named(
+    owner: object, name: str, new: object, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is renamed, removed, called otherwise or done in another order is said by name."""
+    if new is None:
+        monkeypatch.delattr(owner, name)  # type: ignore[arg-type]
+    else:
+        monkeypatch.setattr(owner, name, new)
+    assert [problem for problem in _contract.broken() if problem.startswith(said)]
+    with pytest.raises(UnsupportedLiveKit, match=re.escape(said)):
+        _contract.check()
+
+
+def test_the_check_is_made_at_import() -> None:
+    """Importing the binding beside another livekit-agents ends with our error, not theirs."""
+    script = (
+        "from livekit.agents.voice.agent_activity import AgentActivity\n"
+        "del AgentActivity._schedule_speech\n"
+        "import runtime.livekit"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "UnsupportedLiveKit: error: livekit-agents" in done.stderr
+    assert "  - the method AgentActivity._schedule_speech is missing" in done.stderr
+
+
+def test_every_touched_name_is_listed() -> None:
+    """What the seams touch is in the list, and nothing is in the list that they do not touch."""
+    touched = {name for path in SEAMS for name in _names(path)}
+    listed = {row.name for row in TOUCHED}
+    private = {name for name in touched if name.startswith("_")}
+    assert private - listed - _ours() == set()
+    assert listed - touched == set()
+
+
+def test_every_override_is_listed() -> None:
+    """An override of something internal is in the list; public methods of a session are not."""
+    listed = {row.name for row in TOUCHED}
+    documented = {"update_agent"}
+    for path in SEAMS:
+        for name in _defined(path):
+            if any(hasattr(base, name) for base in BASES) and not name.startswith("__"):
+                assert name in listed | documented, f"{path.name}: {name}"
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in sorted(BINDING.rglob("*.py")) if p not in SEAMS], ids=lambda p: p.stem
+)
+def test_no_private_name_is_touched_elsewhere(path: Path) -> None:
+    """Outside the seams nothing reaches into an object of LiveKit's, not even by a string."""
+    tree = ast.parse(path.read_text("utf-8"))
+    found = {f"{path.name}:{line}: {what}" for line, what in _reaches(tree, _defined(path))}
+    assert found == set()
+
+
+def test_the_page_lists_them() -> None:
+    """The table in docs/livekit.md is the list."""
+    assert contract_table.written() == contract_table.table(), (
+        "the table is out of date; python tests/livekit/contract_table.py writes it again"
+    )
+
+
+def _names(path: Path) -> Iterator[str]:
+    """The attributes, imported names, definitions and strings of a file."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match node:
+            case ast.Attribute(attr=name) | ast.FunctionDef(name=name):
+                yield name
+            case ast.AsyncFunctionDef(name=name):
+                yield name
+            case ast.Constant(value=str(name)):
+                yield name
+            case ast.ImportFrom(module=str(module), names=names) if "livekit" in module:
+                yield from (alias.name for alias in names)
+
+
+def _defined(path: Path) -> set[str]:
+    """What a file defines in its classes and sets on `self`."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                found.add(name)
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
+                found.add(name)
+    return found
+
+
+def _ours() -> set[str]:
+    """Private names of the seams that LiveKit's classes do not have."""
+    theirs = {name for base in BASES for name in (*dir(base), *_set_by(base))}
+    defined = {name for path in SEAMS for name in _defined(path)}
+    strange = {"_GatesPassed", "_CommitRefused", "__class__", "__dict__", "__all__"}
+    return (defined - theirs) | strange
+
+
+def _set_by(base: type) -> frozenset[str]:
+    return _contract._assigned(_contract._code(base.__init__))  # type: ignore[misc]
+
+
+def _reaches(tree: ast.AST, own: set[str]) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=value, attr=name) if _private(name):
+                mine = isinstance(value, ast.Name) and value.id in ("self", "cls")
+                if not (name in own or (name in PLUGIN and (mine or name == "_FlushSentinel"))):
+                    yield node.lineno, ast.unparse(node)
+            case ast.ImportFrom(module=str(module), names=names) if module.startswith("livekit"):
+                yield from ((node.lineno, a.name) for a in names if _private(a.name))
+            case ast.Call(func=ast.Name(id="getattr" | "setattr"), args=[_, ast.Constant(value=n)]):
+                if _private(str(n)):
+                    yield node.lineno, ast.unparse(node)
+
+
+def _private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
