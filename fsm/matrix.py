@@ -13,7 +13,16 @@ from .flow import Flow, Row, Transition
 from .machine import Machine
 from .program import compile_flow
 
-__all__ = ["Cell", "Kind", "Matrix", "as_csv", "as_markdown", "matrix"]
+__all__ = [
+    "LEGEND",
+    "Cell",
+    "Kind",
+    "Matrix",
+    "as_csv",
+    "as_markdown",
+    "markdown_table",
+    "matrix",
+]
 
 Kind: TypeAlias = Literal["taken", "guarded", "noted", "refused", "undeclared", "unarmed"]
 
@@ -85,8 +94,6 @@ def matrix(flow: Flow) -> Matrix:
     """The total table of a flow."""
     program = compile_flow(flow)
     machine = Machine(program)
-    # A trigger that begins a scope is news, never stale.
-    of = {t: scope for t, scope in program.fences.items() if t not in program.begins}
     cells = {}
     for state in flow.states:
         machine.restore(state)
@@ -96,9 +103,8 @@ def matrix(flow: Flow) -> Matrix:
             armed = timer in machine.timers
             cell = _cell(flow, machine, timer) if armed else Cell(state, timer, "unarmed")
             cells[state, timer] = cell
-    return Matrix(
-        flow.name, tuple(flow.states), tuple(flow.triggers), tuple(flow.timers), of, cells
-    )
+    of, names = program.compared, (tuple(flow.states), tuple(flow.triggers), tuple(flow.timers))
+    return Matrix(flow.name, *names, of, cells)
 
 
 def _cell(flow: Flow, machine: Machine, trigger: str) -> Cell:
@@ -143,13 +149,18 @@ def _guard(transition: Transition) -> str:
 
 
 def as_markdown(table: Matrix) -> str:
-    """A table for GitHub, with its legend."""
+    """A page for GitHub: the table with its legend."""
+    return f"# {_escape(table.flow)}\n\n{LEGEND}\n\n{markdown_table(table)}"
+
+
+def markdown_table(table: Matrix) -> str:
+    """The table alone, for a page that explains it once."""
     head = ["trigger", *table.states]
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     for trigger in (*table.triggers, *table.timers):
         cells = ["<br>".join(map(_escape, cell.lines)) for cell in table.row(trigger)]
         lines.append("| " + " | ".join([_escape(table.label(trigger)), *cells]) + " |")
-    return "\n".join([f"# {_escape(table.flow)}", "", LEGEND, "", *lines]) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def _escape(text: str) -> str:

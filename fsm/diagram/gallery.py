@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fsm.flow import Flow
+from fsm.matrix import LEGEND, as_markdown, markdown_table, matrix
 
 from . import render
 
@@ -14,7 +15,7 @@ INDEX = "README.md"
 
 
 def gallery(flows: Mapping[str, Flow]) -> dict[str, bytes]:
-    """File name to content: SVG, PNG, Mermaid and a page of each flow, and the index.
+    """File name to content: SVG, PNG, Mermaid, a page and a matrix of each flow, and the index.
 
     Raises:
         TurnfsmError: resvg-py is not installed.
@@ -25,6 +26,7 @@ def gallery(flows: Mapping[str, Flow]) -> dict[str, bytes]:
         files[f"{name}.png"] = render(flow, "png")
         files[f"{name}.mmd"] = render(flow, "mmd")
         files[f"{name}.md"] = render(flow, "md")
+        files[f"{name}.matrix.md"] = as_markdown(matrix(flow)).encode()
     files[INDEX] = ("\n".join(_index(flows)) + "\n").encode()
     return files
 
@@ -40,12 +42,15 @@ def _index(flows: Mapping[str, Flow]) -> Iterator[str]:
         yield f"[![{name}]({name}.svg)]({name}.svg)"
         yield ""
         links = (
-            f"[table of all transitions]({name}.md)",
+            f"[all transitions, state by state]({name}.md)",
+            f"[matrix of states and triggers]({name}.matrix.md)",
             f"[PNG]({name}.png)",
             f"[Mermaid]({name}.mmd)",
             f"[YAML](../specs/{name}.yaml)",
         )
         yield " · ".join(links)
+        yield from ("", "<details><summary>What every trigger does in every state</summary>", "")
+        yield from (LEGEND, "", markdown_table(matrix(flow)), "</details>")
 
 
 def _three_lines(flow: Flow) -> Iterator[str]:

@@ -12,7 +12,8 @@ from markdown_it import MarkdownIt
 from strategies import flows
 
 from fsm import Flow, Machine, Verdict, load_flow, shipped_flows
-from fsm.matrix import Cell, as_csv, as_markdown, matrix
+from fsm.diagram.gallery import gallery
+from fsm.matrix import Cell, as_csv, as_markdown, markdown_table, matrix
 
 
 def _verdicts(machine: Machine, cell: Cell) -> list[Verdict]:
@@ -111,3 +112,13 @@ def test_csv_holds_every_row_of_the_flow() -> None:
     fenced = {r["trigger"] for r in records if r["of"] == "step"}
     assert "step_finished" in fenced
     assert "step_started" not in fenced
+
+
+def test_the_gallery_shows_the_table() -> None:
+    """Each flow's folder of pictures has its table as a page; the index links and shows it."""
+    flow = load_flow("session")
+    files = gallery({"session": flow})
+    assert files["session.matrix.md"].decode() == as_markdown(matrix(flow))
+    index = files["README.md"].decode()
+    assert "](session.matrix.md)" in index
+    assert markdown_table(matrix(flow)) in index
