@@ -9,11 +9,12 @@ the queue (run to completion). Pinned by tests/runtime/test_pump.py.
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
+from functools import partial
 from inspect import isawaitable, iscoroutine
 from typing import Any
 
@@ -21,9 +22,11 @@ from fsm import Machine, Refused, TurnfsmError, UnknownTrigger, Verdict
 from fsm.program import ACTS, CARE, ENTERED
 
 from .event import Event
+from .given import answers_of
 from .journal import Journal, Raw
 from .observers import Observer, Observers
 from .tasks import OwnedTasks
+from .threads import from_thread
 from .timers import Plan, StateTimers, plan_of
 
 __all__ = ["Event", "EventPump", "Observer"]
@@ -122,7 +125,7 @@ class EventPump(StateTimers):
 
     def post_threadsafe(
         self, trigger: str, of: Any = None, data: Mapping[str, Any] | None = None
-    ) -> concurrent.futures.Future[Verdict]:
+    ) -> Future[Verdict]:
         """Post from another thread; the future holds the verdict.
 
         It cannot be cancelled: what has happened is decided, whatever becomes of the caller.
@@ -130,23 +133,8 @@ class EventPump(StateTimers):
         Raises:
             TurnfsmError: There is no loop yet.
         """
-        if self._loop is None:
-            message = "the runtime has no loop yet; start() it before other threads post"
-            raise TurnfsmError(message)
-        answer: concurrent.futures.Future[Verdict] = concurrent.futures.Future()
-        answer.set_running_or_notify_cancel()
-
-        def deliver() -> None:
-            try:
-                answer.set_result(self.post(trigger, of, data))
-            except Exception as exc:
-                answer.set_exception(exc)
-
-        try:
-            self._loop.call_soon_threadsafe(deliver)
-        except RuntimeError:  # the loop is closed, so nothing else will ever run there
-            answer.set_result(self._refusal(trigger))
-        return answer
+        post = partial(self.post, trigger, of, data)
+        return from_thread(self._loop, post, partial(self._refusal, trigger))
 
     def note(self, kind: str, **data: Any) -> None:
         """Keep something in the journal that is no trigger."""
@@ -162,13 +150,6 @@ class EventPump(StateTimers):
             self._observers = Observers()
             self._watched = True
         return self._observers.add(observer)
-
-    @property
-    def now(self) -> float:
-        """Seconds since the pump was made: the journal's ``t``."""
-        return self.clock() - self.journal.start
-
-    # -- life
 
     @property
     def closed(self) -> bool:
@@ -199,10 +180,10 @@ class EventPump(StateTimers):
         if self._tasks is not None:
             await self._tasks.wait(patience)
 
-    def fire(self, timer: str) -> None:
+    def fire(self, timer: str) -> Verdict:
         """Post a timer. Its cause is time, whatever task's context it was armed in."""
         _CAUSE.set(None)
-        self.post(timer)
+        return self.post(timer)
 
     def _bind(self, loop: asyncio.AbstractEventLoop) -> float:
         moved = super()._bind(loop)
@@ -235,19 +216,12 @@ class EventPump(StateTimers):
 
     def _ask_host(self, facts: tuple[str, ...]) -> None:
         """Ask the host for given facts. One that raises keeps its value."""
-        answers: dict[str, bool] = {}
-        failed: list[tuple[str, Exception]] = []
         self._barred = "asking"
-        for name in facts:
-            try:
-                answers[name] = bool(getattr(self._host, name)())
-            except Exception as exc:
-                failed.append((name, exc))
+        answers, failed = answers_of(self._host, facts)
         if self._barred == "asking":
             self._barred = None
         self.machine.give(answers)
         for name, error in failed:
-            logger.error("given fact %r raised; it keeps its value", name, exc_info=error)
             self.note("given_failed", fact=name, error=_said(error))
 
     # -- effects

@@ -14,7 +14,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from weakref import WeakKeyDictionary
 
-from fsm import Machine, Program
+from fsm import Machine, Program, Verdict
+from fsm.program import ACTS, ENTERED
 
 __all__ = ["Clock", "Plan", "StateTimers", "clock_of", "plan_of"]
 
@@ -22,6 +23,9 @@ Clock = Callable[[], float]
 
 Plan = Mapping[str, tuple[float, tuple[tuple[str, float], ...]]]
 """State to the seconds of its first timer, and all of its timers in the order of declaration."""
+
+Deadline = tuple[float, str, str | None]
+"""When, which timer, and what it was answered the last time, if that changed nothing."""
 
 _EPSILON = 1e-6  # seconds: a loop may wake a timer this much early
 
@@ -82,7 +86,7 @@ class StateTimers(ABC):
         self.machine = machine
         self._plan = plan
         self._entered: float | None = None  # when the held state was
-        self._deadlines: list[tuple[float, str]] | None = None  # None: all count from _entered
+        self._deadlines: list[Deadline] | None = None  # None: all count from _entered
         self._handle: asyncio.TimerHandle | None = None
         self._wakes = math.inf  # when the handle fires
         self._loop = running_loop()
@@ -94,7 +98,11 @@ class StateTimers(ABC):
         """Nothing is taken any more."""
 
     @abstractmethod
-    def fire(self, timer: str) -> None:
+    def ask(self, trigger: str) -> Verdict:
+        """What a post would be answered now."""
+
+    @abstractmethod
+    def fire(self, timer: str) -> Verdict:
         """Post a timer's trigger."""
 
     def loop(self) -> asyncio.AbstractEventLoop | None:
@@ -114,7 +122,7 @@ class StateTimers(ABC):
         if self._entered is not None:
             self._entered += moved
         if self._deadlines is not None:
-            self._deadlines = [(when + moved, name) for when, name in self._deadlines]
+            self._deadlines = [(when + moved, name, said) for when, name, said in self._deadlines]
         return moved
 
     def _enter(self, state: str, now: float) -> None:
@@ -132,11 +140,11 @@ class StateTimers(ABC):
         elif self._handle is None and (deadlines := self._due()):
             self._wake_at(min(deadlines)[0])
 
-    def _due(self) -> list[tuple[float, str]]:
+    def _due(self) -> list[Deadline]:
         if self._deadlines is None:
             entered = self._entered or 0.0
             _, own = self._plan.get(self.machine.state, (0.0, ()))
-            self._deadlines = [(entered + seconds, name) for name, seconds in own]
+            self._deadlines = [(entered + seconds, name, None) for name, seconds in own]
         return self._deadlines
 
     def _stop_waking(self) -> None:
@@ -157,14 +165,34 @@ class StateTimers(ABC):
         deadlines = self._due()
         seconds = dict(self._plan.get(self.machine.state, (0.0, ()))[1])
         declared = list(seconds)
-        passed = [(when, declared.index(name), name) for when, name in deadlines]
-        for when, _, name in sorted(d for d in passed if d[0] <= now + _EPSILON):
-            deadlines.remove((when, name))
-            self.fire(name)
+        passed = [one for one in deadlines if one[0] <= now + _EPSILON]
+        for one in sorted(passed, key=lambda one: (one[0], declared.index(one[1]))):
+            deadlines.remove(one)
+            _, name, said = one
+            said = self._fire(name, said)
             if self._deadlines is not deadlines or self.closed:
                 return  # a state was entered: these deadlines are of the past
             # The state is still held: the timer starts anew, so that it fires again once the
             # fact that held it back has changed (test_timers, "held back").
-            deadlines.append((now + seconds[name], name))
+            deadlines.append((now + seconds[name], name, said))
         if deadlines:
             self._wake_at(min(deadlines)[0])
+
+    def _fire(self, timer: str, said: str | None) -> str | None:
+        """Post a timer, unless it would be answered once more what changes nothing: what the same
+        fact holds back again and again stands in the journal once. Gives such an answer."""
+        if said is not None:
+            self.ask(timer)  # the given facts, too
+            if self._idle(timer) == said:
+                return said
+        idle = self._idle(timer)
+        return idle if str(self.fire(timer)) == idle else None
+
+    def _idle(self, timer: str) -> str | None:
+        """The machine's answer to a timer, if it changes nothing."""
+        program, held = self.machine.program, self.machine.configuration
+        after, verdict, to_do = held[timer]
+        scoped = timer in program.begins or timer in program.ends
+        if verdict and (after is not held or to_do & (ENTERED | ACTS) or scoped):
+            return None
+        return str(verdict)

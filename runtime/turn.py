@@ -75,7 +75,7 @@ class TurnRuntime:
     @property
     def now(self) -> float:
         """Seconds of the journal's clock."""
-        return self._pump.now
+        return self._pump.clock() - self.journal.start
 
     @property
     def closed(self) -> bool:

@@ -8,7 +8,7 @@ import time
 import pytest
 from calls import Host, flow_of, runtime
 
-from runtime import TurnRuntime
+from runtime import TurnRuntime, replay
 from runtime.testing import VirtualClock, VirtualLoop
 
 
@@ -74,15 +74,102 @@ async def test_a_timer_that_is_held_back_is_armed_again(virtual_time: VirtualClo
     assert fired(turn) == [
         (2.0, "patience", False),
         (3.0, "nag", True),
-        (4.0, "patience", False),
-        (6.0, "patience", False),
         (6.0, "nag", True),
-        (8.0, "patience", False),
         (9.0, "nag", True),
-        (10.0, "patience", False),
         (10.0, "limit", True),
     ]
     assert host.done == ["greet", "thank", "count", "count", "count", "hush"]
+    await turn.aclose()
+
+
+GUARDED = """
+flow: guarded
+initial: waiting
+facts:
+  busy: {set_by: began, cleared_by: ended}
+  ready: {given: host}
+triggers: {began: {}, ended: {}, again: {}}
+timers: {check: 0.25, look: 1.0}
+states:
+  waiting:
+    on:
+      again: {dest: waiting}
+    after:
+      check: {dest: over, conditions: [ready], unless: [busy]}
+      look: {}
+  over: {final: true}
+"""
+
+
+class Ready:
+    """Answers for the given fact, and counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.value, self.asked = False, 0
+
+    def ready(self) -> bool:
+        self.asked += 1
+        return self.value
+
+
+async def test_a_refusal_that_says_the_same_is_kept_once(virtual_time: VirtualClock) -> None:
+    """A timer that is held back by the same facts is asked on and on, and not told of again."""
+    host = Ready()
+    turn = TurnRuntime(flow_of(GUARDED), host)
+    turn.start()
+    told: list[int] = []
+    turn.observe(lambda seq, verdict: told.append(seq))
+    turn.post("began")
+    await asyncio.sleep(1.1)
+    assert fired(turn) == [(0.25, "check", False), (1.0, "look", True)]
+    turn.post("ended")  # another reason: that is news
+    await asyncio.sleep(2)
+    assert fired(turn)[2:] == [(1.25, "check", False)]
+    turn.post("began")
+    await asyncio.sleep(0.2)
+    turn.post("again")  # the state was entered anew: that is news, too
+    await asyncio.sleep(0.3)
+    assert [t for t, trigger, _ in fired(turn)[3:] if trigger == "check"] == [3.25, 3.55]
+    turn.post("ended")
+    host.value = True
+    await asyncio.sleep(0.3)
+    assert (turn.state, fired(turn)[-1]) == ("over", (3.8, "check", True))
+    assert told == [entry.seq for entry in turn.journal]
+    assert replay(turn.journal.records(), turn.flow) is None
+    await turn.aclose()
+
+
+async def test_a_timer_that_ends_a_scope_is_kept_each_time(virtual_time: VirtualClock) -> None:
+    """It has no `dest` and no actions, and yet something ends with it."""
+    text = """
+        flow: spells
+        initial: waiting
+        scopes: {spell: {begins: began, ends: check}}
+        triggers: {began: {of: spell}}
+        timers: {check: 0.5}
+        states: {waiting: {on: {began: {}}, after: {check: {}}}}
+    """
+    turn = TurnRuntime(flow_of(text), object())
+    turn.start()
+    for spell in ("s1", "s2"):
+        turn.post("began", spell)
+        assert turn.machine.tokens == {"spell": spell}
+        await asyncio.sleep(0.6)
+        assert turn.machine.tokens is None
+    assert fired(turn) == [(0.5, "check", True), (1.0, "check", True)]
+    await turn.aclose()
+
+
+async def test_given_facts_are_asked_each_time_a_timer_fires(virtual_time: VirtualClock) -> None:
+    """A timer that nobody hears of still asks the host, so it goes on as soon as it may."""
+    host = Ready()
+    turn = TurnRuntime(flow_of(GUARDED), host)
+    turn.start()
+    await asyncio.sleep(1.6)
+    assert host.asked == 6
+    host.value = True
+    await asyncio.sleep(0.3)
+    assert (turn.state, host.asked) == ("over", 8)
     await turn.aclose()
 
 
