@@ -20,6 +20,7 @@ from .label import Label
 from .life import Life
 from .policy import is_repeatable
 from .tools import Call, ToolDesk
+from .tuning import Tuner
 from .turns import Outcome, Turn, UserTurns
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class TurnGovernor:
         self.host = TurnHost(session, self.floor, self.tools)
         self.turns = UserTurns(self._turn_ended)
         self.label = Label(session)
+        self.tuner = Tuner(session)
         self.life = Life(session, self)
         self._voiced = False
         self._last_barge_in: Verdict | None = None
@@ -60,6 +62,7 @@ class TurnGovernor:
         if not isinstance(verdict, Taken):
             return
         if verdict.entered:
+            self.tuner.enter(self.session.turn.flow.states[verdict.dest].tuning)
             self.label.project()
         for waiter in self._waiting:
             waiter.set()
@@ -80,6 +83,7 @@ class TurnGovernor:
         await self.life.aclose()
         self.floor.close()
         self.label.close()
+        self.tuner.leave()
         await self.session.turn.aclose()
 
     # -- the floor
@@ -171,6 +175,10 @@ class TurnGovernor:
             return
         self._last_barge_in = verdict
         self.post("barge_in")
+
+    def speculation(self) -> dict[str, Any]:
+        """The options of preemptive generation that the held state replaces."""
+        return self.tuner.speculation
 
     def may_speculate(self) -> bool:
         return bool(self.post("preemptive_generation"))

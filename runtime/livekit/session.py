@@ -72,6 +72,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._turn.observe(self._governor.observed)
         self._turn.observe(self._report)
         self._turn.start()
+        self._governor.tuner.enter(self._turn.flow.states[self._turn.state].tuning)
         self._governor.life.runtime.start()
         result = await super().start(agent, **kwargs)
         if self.started and self.activity is None:

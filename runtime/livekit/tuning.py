@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from fsm.flow import Tuning
 
 if TYPE_CHECKING:
@@ -13,14 +11,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Tuner"]
 
-_PLACES = {
-    "min_duration": ("interruption", "min_duration"),
-    "min_words": ("interruption", "min_words"),
-    "preemptive_generation": ("preemptive_generation", "enabled"),
-    "max_retries": ("preemptive_generation", "max_retries"),
-    "max_speech_duration": ("preemptive_generation", "max_speech_duration"),
+_INTERRUPTION = ("min_duration", "min_words")
+_SPECULATION = {
+    "preemptive_generation": "enabled",
+    "max_retries": "max_retries",
+    "max_speech_duration": "max_speech_duration",
 }
-"""Tuning to the option of `AgentSession` that it replaces."""
+"""Tuning to the preemptive generation option of `AgentSession` that it replaces."""
 
 
 class Tuner:
@@ -28,27 +25,41 @@ class Tuner:
 
     def __init__(self, session: TurnSession[Any]) -> None:
         self._session = session
+        self._tuning = Tuning()
         self._own: dict[str, Any] = {}
         self._muted = False
 
-    def enter(self, state: str) -> None:
-        """A state has been entered."""
-        tuning = self._session.turn.flow.states[state].tuning
-        for field in attrs.fields(Tuning):
-            if field.name in _PLACES:
-                self._set(field.name, getattr(tuning, field.name))
+    def enter(self, tuning: Tuning) -> None:
+        """A state with this tuning has been entered."""
+        if tuning == self._tuning:
+            return
+        before, self._tuning = self._tuning, tuning
+        options: dict[str, Any] = self._session.options.interruption  # type: ignore[assignment]
+        for name in _INTERRUPTION:
+            self._put(options, name, getattr(before, name), getattr(tuning, name))
         self._mute(bool(tuning.mute))
 
-    def _set(self, name: str, value: Any) -> None:
-        section, key = _PLACES[name]
-        options: dict[str, Any] = getattr(self._session.options, section)  # a plain dict
-        if value is not None:
-            self._own.setdefault(name, options[key])
-            options[key] = value
-        elif name in self._own:
-            options[key] = self._own.pop(name)
+    def leave(self) -> None:
+        """The session has closed, or starts."""
+        self.enter(Tuning())
+
+    @property
+    def speculation(self) -> dict[str, Any]:
+        """The options of preemptive generation that the held state replaces."""
+        values = {key: getattr(self._tuning, name) for name, key in _SPECULATION.items()}
+        return {key: value for key, value in values.items() if value is not None}
+
+    def _put(self, options: dict[str, Any], name: str, before: Any, value: Any) -> None:
+        # What the application has set meanwhile is its own, and stays when the state is left.
+        if before is None or options[name] != before:
+            self._own[name] = options[name]
+        options[name] = self._own[name] if value is None else value
 
     def _mute(self, mute: bool) -> None:
-        if mute != self._muted:
-            self._muted = mute
-            self._session.input.set_audio_enabled(not mute)
+        audio = self._session.input
+        if mute and not self._muted and audio.audio_enabled:
+            self._muted = True
+            audio.set_audio_enabled(False)
+        elif not mute and self._muted:
+            self._muted = False
+            audio.set_audio_enabled(True)

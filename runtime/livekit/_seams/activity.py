@@ -14,6 +14,7 @@ from livekit.agents.voice.audio_recognition import AudioRecognition
 from livekit.agents.voice.events import RunContext
 from livekit.agents.voice.io import AudioOutput
 from livekit.agents.voice.speech_handle import SpeechHandle
+from livekit.agents.voice.turn import PreemptiveGenerationOptions
 
 from .governor import Governor
 from .recognition import GovernedRecognition
@@ -112,6 +113,12 @@ class GovernedActivity(AgentActivity):
             super().on_preemptive_generation(info)
         else:
             self._cancel_preemptive_generation()
+
+    @property
+    def preemptive_generation_opts(self) -> PreemptiveGenerationOptions:
+        """The agent's, as far as the held state does not replace them."""
+        options = {**super().preemptive_generation_opts, **self._governor.speculation()}
+        return PreemptiveGenerationOptions(**options)  # type: ignore[typeddict-item]
 
     # -- barge-in: LiveKit's gates first (echo warm-up, min_words, server-side turn detection);
     # it asks whether the output can pause once they have let the interruption through

@@ -97,12 +97,26 @@ class ScriptedAudioInput(io.AudioInput):
         self._user = user
         self._origin: float | None = None
         self._count = 0
+        self._attached = True
 
     def start(self, origin: float) -> None:
         """Begin the timeline at this loop time; before that the microphone is silent."""
         self._origin = origin
 
+    def on_attached(self) -> None:
+        self._attached = True
+
+    def on_detached(self) -> None:
+        """Frames are dropped, as those of a room are when a session disables its input."""
+        self._attached = False
+
     async def __anext__(self) -> rtc.AudioFrame:
+        frame = await self._next()
+        while not self._attached:
+            frame = await self._next()
+        return frame
+
+    async def _next(self) -> rtc.AudioFrame:
         loop = asyncio.get_running_loop()
         if self._origin is None:
             self._origin = loop.time()
