@@ -2,7 +2,8 @@
 
 Mappings merge key by key; everything else that is given replaces what the base has. What a trigger
 does in a state is replaced as a whole. A trigger is in `on` or in `refuses` of a state, never in
-both, so giving it in one takes it out of the other. ``null`` removes.
+both, so giving it in one takes it out of the other. ``null`` removes, and the base's properties
+that then say nothing any more go with it.
 """
 
 from __future__ import annotations
@@ -27,25 +28,28 @@ class Merge:
     Attributes:
         findings: What cannot be changed that way.
         removed: What the flow took away, and where it says so.
+        cut: State to the place where the flow took a way to it away.
     """
 
     def __init__(self, base_name: str) -> None:
         self.base_name = base_name
         self.findings: list[Finding] = []
         self.removed: dict[Path, Mark] = {}
+        self.cut: dict[str, Mark] = {}
 
     def merge(self, base: Node, flow: Node) -> Node:
         """The merged root."""
         inherited = _marked(base)
         value = {name: node for name, node in inherited.value.items() if name not in _OWN}
         merged = self._mapping(Node(value, inherited.mark, inherited.key, True), flow, ())
+        self._drop_empty(merged.value.get("properties"))
         merged.value = {n: merged.value[n] for n in (*_OWN, *merged.value) if n in merged.value}
         return merged
 
     def _mapping(self, base: Node, flow: Node, path: Path) -> Node:
         out = dict(base.value)
         if _is_state(path):
-            self._move(out, flow.value)
+            self._move(out, flow.value, path)
         for name, node in flow.value.items():
             here = (*path, name)
             if node.value is None:
@@ -65,11 +69,13 @@ class Merge:
             return _by_name(base, flow)
         if _is_state(path[:-1]) and path[-1] == "refuses":
             return _joined(base, flow)
+        if _is_transition(path):
+            self._cut_off(base, flow.key)
         return flow
 
     def _remove(self, out: dict[str, Node], name: str, node: Node, path: Path) -> None:
-        if out.pop(name, None) is not None:
-            self.removed[path] = node.key
+        if name in out:
+            self._take(out.pop(name), node.key, path)
             return
         meant = closest(name, out)
         remedy = f"did you mean {meant!r}? " if meant else ""
@@ -77,13 +83,26 @@ class Merge:
         message = f"there is no {quoted(name)} to remove in {quoted(self.base_name)}"
         self.findings.append(node.key.finding(message, remedy.strip(), code="nothing-to-remove"))
 
-    def _move(self, state: dict[str, Node], change: dict[str, Node]) -> None:
+    def _take(self, gone: Node, where: Mark, path: Path) -> None:
+        self.removed[path] = where
+        if _is_transition(path):
+            self._cut_off(gone, where)
+
+    def _cut_off(self, transitions: Node, where: Mark) -> None:
+        """Nothing leads from here to where these transitions led."""
+        found = transitions.value if isinstance(transitions.value, list) else [transitions]
+        for dest in filter(None, (_field(node, "dest") for node in found)):
+            self.cut[dest] = where
+
+    def _move(self, state: dict[str, Node], change: dict[str, Node], path: Path) -> None:
         """Take what the change refuses out of `on`, and what it takes out of `refuses`."""
-        refused = {node.value for node in _names(change.get("refuses"))}
-        taken = _keys(change.get("on")) - refused
+        refused = {node.value: node.mark for node in _names(change.get("refuses"))}
+        taken = _keys(change.get("on")) - set(refused)
         if "on" in state and isinstance(state["on"].value, dict):
             on = state["on"]
-            left = {name: node for name, node in on.value.items() if name not in refused}
+            left = dict(on.value)
+            for name in refused.keys() & left.keys():
+                self._take(left.pop(name), refused[name], (*path, "on", name))
             state["on"] = Node(left, on.mark, on.key, on.base)
         if names := _names(state.get("refuses")):
             refuses = state["refuses"]
@@ -93,12 +112,29 @@ class Merge:
     def _waive(self, properties: Node) -> Node:
         """A flow that waives an inherited property no longer claims it."""
         waived = _keys(properties.value.get("waived"))
-        for kind in _LISTS:
-            node = properties.value.get(kind)
-            if node is not None and isinstance(node.value, list):
-                kept = [n for n in node.value if not (n.base and _name(n) in waived)]
-                properties.value[kind] = Node(kept, node.mark, node.key, node.base)
+        for kind, items in _lists(properties):
+            gone = [n for n in items.value if n.base and _field(n, "name") in waived]
+            for name in (_field(node, "name") or "" for node in gone):
+                where = properties.value["waived"].value[name].key
+                self.removed["properties", "waived", name] = where
+            _drop(properties, kind, gone)
         return properties
+
+    def _drop_empty(self, properties: Node | None) -> None:
+        """An inherited property about what is removed cannot be broken: it goes, too."""
+        if properties is not None and isinstance(properties.value, dict):
+            for kind, items in _lists(properties):
+                gone = [n for n in items.value if n.base and self._empty(kind, n)]
+                _drop(properties, kind, gone)
+
+    def _empty(self, kind: str, item: Node) -> bool:
+        about: list[tuple[str, str | None]]
+        about = [("states", _field(item, "from" if kind == "leads_to" else "state"))]
+        if kind == "never":
+            about.append(("actions", _field(item, "action")))
+            when = item.value.get("when") if isinstance(item.value, dict) else None
+            about += [("facts", node.value) for node in _names(when)]
+        return any(path in self.removed for path in about)
 
 
 def _is_state(path: Path) -> bool:
@@ -136,9 +172,22 @@ def _keys(node: Node | None) -> set[str]:
     return {name for name, child in node.value.items() if child.value is not None}
 
 
-def _name(node: Node) -> Any:
-    name = node.value.get("name") if isinstance(node.value, dict) else None
-    return name.value if name is not None else None
+def _field(node: Node, key: str) -> str | None:
+    """The text under a key, if there is one."""
+    child = node.value.get(key) if isinstance(node.value, dict) else None
+    return child.value if child is not None and isinstance(child.value, str) else None
+
+
+def _lists(properties: Node) -> list[tuple[str, Node]]:
+    """The lists of properties, by kind."""
+    found = [(kind, properties.value.get(kind)) for kind in _LISTS]
+    return [(kind, node) for kind, node in found if node and isinstance(node.value, list)]
+
+
+def _drop(properties: Node, kind: str, gone: list[Node]) -> None:
+    items = properties.value[kind]
+    kept = [node for node in items.value if node not in gone]
+    properties.value[kind] = Node(kept, items.mark, items.key, items.base)
 
 
 def _joined(base: Node, flow: Node) -> Node:
@@ -155,7 +204,7 @@ def _by_name(base: Node, flow: Node) -> Node:
     """The base's properties; one of the same name is replaced in its place, others follow."""
     if not isinstance(base.value, list) or not isinstance(flow.value, list):
         return flow
-    new = {_name(node): node for node in flow.value if isinstance(_name(node), str)}
-    kept = [new.pop(_name(node), node) if _name(node) in new else node for node in base.value]
+    new = {_field(node, "name"): node for node in flow.value if _field(node, "name")}
+    kept = [new.pop(_field(node, "name"), node) for node in base.value]
     rest = [n for n in flow.value if n not in kept]
     return Node([*kept, *rest], flow.mark, flow.key)

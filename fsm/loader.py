@@ -113,6 +113,7 @@ def _read_merged(
     merge = Merge(str(extends.value))
     merged = merge.merge(base, root)
     source.removed.update(merge.removed)
+    source.cut.update(merge.cut)
     return merged, findings + merge.findings
 
 

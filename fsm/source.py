@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -92,10 +92,12 @@ class Source:
     Attributes:
         page: The file that was loaded; inherited places are on the pages of its bases.
         removed: What the file removed from the flow that it extends, and where it says so.
+        cut: State to the place where the file took an inherited way to it away.
     """
 
     page: Page
     removed: dict[Path, Mark] = attrs.field(factory=dict, repr=False)
+    cut: dict[str, Mark] = attrs.field(factory=dict, repr=False)
     _keys: dict[Path, Mark] = attrs.field(factory=dict, repr=False)
     _values: dict[Path, Mark] = attrs.field(factory=dict, repr=False)
     _inherited: set[Path] = attrs.field(factory=set, repr=False)
@@ -127,7 +129,19 @@ class Source:
 
     def place(self, path: Path) -> str:
         """``file:line:column`` of a key."""
-        return str(self._nearest(path, self._keys))
+        return str(self.key(path))
+
+    def key(self, path: Path) -> Mark:
+        """The place of a key, or the nearest one around it."""
+        return self._nearest(path, self._keys)
+
+    def written(self, path: Path) -> bool:
+        """Whether the file or a base of it has this key."""
+        return path in self._keys
+
+    def own(self) -> Iterator[Path]:
+        """The keys that the file itself says, or changes something about."""
+        return (path for path in self._keys if path and path not in self._inherited)
 
     def inherited(self, path: Path) -> bool:
         """Whether a key comes, untouched, from the flow that the file extends."""

@@ -11,6 +11,7 @@ from fsm.flow import Flow
 from fsm.machine import Program
 from fsm.source import Page, Path, Source
 
+from .cause import placed
 from .deadlock import deadlocks
 from .explore import Exploration, Violation, explore
 from .leads import judge, waits
@@ -106,7 +107,7 @@ class _Check:
             way.append((violation.node, violation.edge))
         message = f"{violation.rule.property}: {violation.rule.broken}"
         path = self._path(way[-1][1][3].taken, way[-1][1][3].source) if way else ("initial",)
-        finding = self.source.at_key(path, message, code=violation.rule.property)
+        finding = placed(self.source, path, way, message, violation.rule.property)
         self._add(
             finding, (violation.rule.builtin, violation.rule.property), trace(self.model, way)
         )
@@ -124,9 +125,9 @@ class _Check:
                 self.worst[key] = "; ".join(filter(None, (self.worst.get(key), outcome.detail)))
                 continue
             message = f"{wait.property}: {outcome.detail}"
-            path = ("states", self.model.state(outcome.node))
-            finding = self.source.at_key(path, message, code=wait.property)
-            proof = trace(self.model, found.path(outcome.node), outcome.quiet)
+            path, way = ("states", self.model.state(outcome.node)), found.path(outcome.node)
+            finding = placed(self.source, path, way, message, wait.property)
+            proof = trace(self.model, way, outcome.quiet)
             self._add(finding, (wait.builtin, wait.property), proof)
 
     def _deadlocks(self, found: Exploration) -> None:
@@ -148,6 +149,8 @@ class _Check:
     def _waivers(self) -> Iterator[Finding]:
         for name, reason in self.flow.properties.waived.items():
             path: Path = ("properties", "waived", name)
+            if path in self.source.removed:
+                continue  # a property of the base's own
             if self.flow.kind != "turn" or name not in PROPERTIES:
                 message = f"no built-in property {name!r} can be waived"
                 known = PROPERTIES if self.flow.kind == "turn" else ()
@@ -178,6 +181,9 @@ class _Check:
         declared += [leads.name for leads in properties.leads_to]
         for name in declared:
             yield Verdict(name, "declared", *self._result((False, name), complete))
+        for name, reason in properties.waived.items():
+            if ("properties", "waived", name) in self.source.removed:
+                yield Verdict(name, "declared", "waived", reason)
         for name in PROPERTIES if self.flow.kind == "turn" else ():
             if name in properties.waived:
                 yield Verdict(name, "turn", "waived", properties.waived[name])

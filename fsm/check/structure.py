@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fsm.diagnostics import Finding
 from fsm.flow import Always, Flow, Never, Row
-from fsm.source import Source
+from fsm.source import Mark, Source
 
 from .explore import Exploration
 from .model import Model
@@ -24,11 +24,28 @@ def structure_findings(model: Model, found: Exploration, source: Source) -> Iter
         return
     for name in flow.states:
         if name not in reached:
-            message = f"state {name!r} is never reached"
-            remedy = "lead a transition to it, or remove it"
-            yield source.at_key(("states", name), message, remedy, code="unreachable")
+            yield _unreachable(flow, name, source)
     yield from _dead_rows(model, source, reached)
     yield from _dead_facts(model, source)
+
+
+def _unreachable(flow: Flow, name: str, source: Source) -> Finding:
+    message = f"state {name!r} is never reached"
+    cut = _cut(flow, name, source, {name}) if source.inherited(("states", name)) else None
+    if cut is not None:
+        remedy = f"the base led to it from here: remove it, too, by '{name}: null' in 'states'"
+        return cut.finding(message, remedy, code="unreachable")
+    remedy = "lead a transition to it, or remove it"
+    return source.at_key(("states", name), message, remedy, code="unreachable")
+
+
+def _cut(flow: Flow, name: str, source: Source, seen: set[str]) -> Mark | None:
+    """Where a variant took away the way to a state, or to one that leads to it."""
+    if name in source.cut:
+        return source.cut[name]
+    before = {row.source for row in flow.rows() if row.dest == name} - seen
+    found = (_cut(flow, state, source, seen | before) for state in sorted(before))
+    return next(filter(None, found), None)
 
 
 def _total(flow: Flow, source: Source) -> Iterator[Finding]:
@@ -47,10 +64,11 @@ def _total(flow: Flow, source: Source) -> Iterator[Finding]:
 
 
 def _unused(flow: Flow, source: Source) -> Iterator[Finding]:
+    """A variant that no longer uses what its base declares need not remove it."""
     rows = list(flow.rows())
     chosen = {action for row in rows for action in row.transition.actions}
     for name in flow.actions:
-        if name not in chosen:
+        if name not in chosen and not source.inherited(("actions", name)):
             message = f"action {name!r} is never chosen"
             remedy = "add it to a transition, or remove it"
             yield source.at_key(("actions", name), message, remedy, code="unused")
@@ -59,7 +77,7 @@ def _unused(flow: Flow, source: Source) -> Iterator[Finding]:
     heard.update(t for scope in flow.scopes.values() for t in (*scope.begins, *scope.ends))
     heard.update(t for state in flow.states.values() for t in state.refuses)
     for name in flow.triggers:
-        if name not in heard:
+        if name not in heard and not source.inherited(("triggers", name)):
             message = f"trigger {name!r} does nothing in any state"
             remedy = "declare it in a state, or remove it"
             yield source.at_key(("triggers", name), message, remedy, code="unused")

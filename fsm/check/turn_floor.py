@@ -86,6 +86,12 @@ def _lets_go_undecided(move: Move) -> bool:
 
 
 def _barge_in(make: Maker) -> Iterator[Rule]:
+    # A state that refuses the words by name says that they are none of an interruption.
+    deaf = {n for n, state in make.flow.states.items() if "final_transcript" in state.refuses}
+
+    def held(state: str) -> Where:
+        return lambda m: state not in deaf and _stays("final_transcript", state)(m)
+
     yield make.granted(
         "barge_in",
         "pause_output",
@@ -99,7 +105,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
         )
         yield make.move(
             "final_transcript: the user has said words and the speech is held, not interrupted",
-            _stays("final_transcript", "thinking"),
+            held("thinking"),
             [fact],
             before=["~output_held"],
         )
@@ -112,7 +118,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
         )
     yield make.move(
         "final_transcript: the user has said words and the speech is paused, not interrupted",
-        _stays("final_transcript", "paused"),
+        held("paused"),
     )
     yield make.move(
         "final_transcript: late words of an answered turn interrupt its reply",

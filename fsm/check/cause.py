@@ -1,0 +1,65 @@
+"""Which line of a variant caused what its inherited lines now show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fsm.diagnostics import Finding
+from fsm.source import Mark, Path, Source
+
+from .parts import Edge, Move
+
+__all__ = ["placed"]
+
+_MEANINGS = ("facts", "scopes", "triggers")
+
+
+def placed(
+    source: Source, path: Path, way: Sequence[tuple[int, Edge]], message: str, code: str
+) -> Finding:
+    """A finding where a way ends, or at the change of the variant that made the way possible.
+
+    The base is proved by itself; so the cause is on the way: the last step that goes through
+    something that the variant says or took away.
+    """
+    moves = [edge[3] for _node, edge in reversed(way)]
+    taken_away = (_removal(source, moves[0]) if moves else None) or _timer(source, path)
+    if taken_away is not None:
+        return taken_away.finding(message, code=code)
+    if not source.inherited(path):
+        return source.at_key(path, message, code=code)
+    for mark in (*_changes(source, moves), *_meanings(source)):
+        return mark.finding(f"{message}, at {source.place(path)}", code=code)
+    return source.at_key(path, message, code=code)
+
+
+def _timer(source: Source, path: Path) -> Mark | None:
+    """A timer that a state which is held on no longer has: it is on no way."""
+    gone = source.removed.items() if len(path) == 2 else ()
+    return next((mark for where, mark in gone if where[:3] == (*path, "after")), None)
+
+
+def _changes(source: Source, moves: Sequence[Move]) -> Iterator[Mark]:
+    for move in moves:
+        for section in ("on", "after"):
+            row: Path = ("states", move.source, section, move.trigger)
+            if source.written(row) and not source.inherited(row):
+                yield source.key(row)
+        if (removal := _removal(source, move)) is not None:
+            yield removal
+
+
+def _removal(source: Source, move: Move) -> Mark | None:
+    if move.taken is not None:
+        return None
+    removed = source.removed
+    on = removed.get(("states", move.source, "on", move.trigger))
+    return on or removed.get(("states", move.source, "after", move.trigger))
+
+
+def _meanings(source: Source) -> Iterator[Mark]:
+    """What the variant changes about facts, scopes and triggers: it is on every way."""
+    for path in source.own():
+        if path[0] in _MEANINGS and len(path) == 2:
+            yield source.key(path)
+    yield from (mark for gone, mark in source.removed.items() if gone[0] in _MEANINGS)
