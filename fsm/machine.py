@@ -134,8 +134,8 @@ class Machine:
         self.tokens = dict(tokens) if tokens else None
 
     def _stale(self, trigger: str, of: Any) -> Refused | None:
-        scope = self.program.fences.get(trigger)
-        if scope is None or trigger in self.program.begins:
+        scope = self.program.compared.get(trigger)
+        if scope is None:
             return None
         current = None if self.tokens is None else self.tokens.get(scope)
         if current == of:

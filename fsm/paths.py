@@ -159,7 +159,7 @@ class _Search:
                 yield self._move(node, trigger, dict(zip(asked, answers, strict=True)))
 
     def _fence(self, trigger: str) -> str | None:
-        return None if trigger in self.program.begins else self.program.fences.get(trigger)
+        return self.program.compared.get(trigger)
 
     def _restore(self, node: _Node) -> None:
         self.machine.restore(node[0], self.program.names(node[1]))
@@ -202,15 +202,18 @@ class _Search:
 
     def _of(self, move: _Move, current: dict[str, str], begun: dict[str, int]) -> str | None:
         scopes = self.program.begins.get(move.trigger, ())
-        if scopes and move.trigger not in self.flow.timers:
+        fence = self._fence(move.trigger)
+        if scopes and not fence and move.trigger not in self.flow.timers:
             name = scopes[0]
             token = f"{name} {begun.get(name, 0) + 1}"
             if move.verdict == "taken":
                 begun[name] = begun.get(name, 0) + 1
                 current |= dict.fromkeys(scopes, token)
             return token
-        fence = self._fence(move.trigger)
-        return current[fence] if fence else None
+        token = current[fence] if fence else None
+        if token and move.verdict == "taken":
+            current |= dict.fromkeys(scopes, token)
+        return token
 
 
 @attrs.frozen

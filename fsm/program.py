@@ -77,6 +77,7 @@ class Program:
         bits: Fact to its bit, in the order of declaration.
         given_mask: The bits that the host answers for.
         fences: Fenced trigger to the scope that it belongs to.
+        compared: The same without triggers that begin that very scope: they are news, never stale.
         begins: Trigger to the scopes that it begins.
         ends: Trigger to the scopes that it ends.
         rows: State to its compiled rows.
@@ -90,6 +91,11 @@ class Program:
         self.fences = {t: body.of for t, body in flow.triggers.items() if body.of is not None}
         self.begins = _scopes_by(flow, "begins")
         self.ends = _scopes_by(flow, "ends")
+        self.compared = {
+            trigger: scope
+            for trigger, scope in self.fences.items()
+            if scope not in self.begins.get(trigger, ())
+        }
         self.known = frozenset(flow.triggers) | frozenset(flow.timers)
         self.rows = {name: Rows(name) for name in flow.states}
         self._count = 0

@@ -41,6 +41,8 @@ class Model:
         self.relevant = self._relevant(rules)
         self.taken: set[str] = set()
         self.shadows: dict[str, set[str]] = {}
+        # Scopes that may begin under the token of another: an old token can be current again.
+        self._borrowed = {s for t in program.compared for s in program.begins.get(t, ())}
         self._alarms: dict[tuple[str, str, Arrival, int], tuple[Alarm, ...]] = {}
 
     @property
@@ -105,19 +107,24 @@ class Model:
         if scope is None:
             yield "", True
             return
-        fenced = self.program.fences.get(trigger) == scope
+        fence = self.program.compared.get(trigger)
+        fenced = fence == scope
         kept = bool(node & self.bits.scopes[scope])
         begun = self._begun(scope)
         current = bool(node & begun) if begun else kept
         if current:
             yield "fresh", kept or not fenced
         yield "stale", not fenced or (kept and not current)
+        if fence in self._borrowed and kept:
+            yield "stale", True
+        elif fence is not None and not fenced:
+            yield from [("fresh", False)] * current
+            yield "stale", False
 
     def _scope(self, trigger: str) -> str | None:
-        """The scope that an event must be of; one that begins a scope is always news."""
-        if trigger in self.program.begins:
-            return None
-        return self.world.belongs.get(trigger) or self.program.fences.get(trigger)
+        """The scope that an event must be of; one that begins that scope is always news."""
+        scope = self.world.belongs.get(trigger) or self.program.fences.get(trigger)
+        return None if scope in self.program.begins.get(trigger, ()) else scope
 
     def _begun(self, scope: str) -> int:
         ghost = self.world.begun.get(scope)

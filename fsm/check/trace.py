@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from .model import Model
-from .parts import Edge
+from .parts import Edge, Move
 
 __all__ = ["Step", "Trace", "trace"]
 
@@ -25,6 +25,7 @@ class Step:
             flow believes.
         actions: What the host then does.
         refused: The machine refuses it.
+        row: The row that was taken, if one was.
     """
 
     trigger: str
@@ -35,6 +36,7 @@ class Step:
     ghosts: tuple[str, ...]
     actions: tuple[str, ...]
     refused: bool
+    row: str | None = None
 
     def line(self) -> str:
         """The step as one line of text."""
@@ -86,39 +88,68 @@ def trace(model: Model, moves: Iterable[tuple[int, Edge]], quiet: Iterable[str] 
 
     Facts that no guard and no property reads are not followed, so they are not shown.
     """
-    numbers: dict[str, int] = {}
-    steps = [_step(model, node, edge, numbers) for node, edge in moves]
+    names = _Names(model)
+    steps = [_step(model, node, edge, names) for node, edge in moves]
     return Trace(model.flow.initial, tuple(steps), tuple(quiet))
 
 
-def _step(model: Model, node: int, edge: Edge, numbers: dict[str, int]) -> Step:
+def _step(model: Model, node: int, edge: Edge, tokens: _Names) -> Step:
     keep, set_, _alarms, move = edge
     after = node & keep | set_
     names = model.program.names
     return Step(
         trigger=move.trigger,
-        of=_token(model, move.trigger, move.arrives, node, numbers),
+        of=tokens.of(move, node),
         given={name: bool(move.given & model.bits.facts[name]) for name in names(move.read)},
         state=model.state(after),
         facts=names(after & (1 << len(model.bits.facts)) - 1),
         ghosts=tuple(name for name, bit in model.bits.ghosts.items() if after & bit),
         actions=move.actions,
         refused=move.taken is None,
+        row=move.taken.row if move.taken else None,
     )
 
 
-def _token(
-    model: Model, trigger: str, arrives: str, node: int, numbers: dict[str, int]
-) -> str | None:
-    """A token for the event: a new one where it begins a scope, an old one where it is stale."""
-    for scope in model.program.begins.get(trigger, ()):
-        numbers[scope] = numbers.get(scope, 0) + 1
-        return f"{scope} {numbers[scope]}"
-    if not arrives:
-        return None
-    scope = model.world.belongs.get(trigger) or model.program.fences[trigger]
-    number = numbers.get(scope, 0)
-    ghost = model.world.begun.get(scope)
-    over = ghost is not None and not node & model.bits.ghosts[ghost]
-    # A stale event is of the scope that has just ended, or of the one before the current.
-    return f"{scope} {number if arrives == 'fresh' or over else number - 1}"
+class _Names:
+    """What the steps, turns and calls of a way are called, so that a machine answers as it says.
+
+    Attributes:
+        last: Scope to the name under which it began last.
+        before: Scope to the name before that one.
+        held: Scope to the name that a machine knows as current.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.program = model, model.program
+        self.last: dict[str, str] = {}
+        self.before: dict[str, str] = {}
+        self.held: dict[str, str | None] = {}
+
+    def of(self, move: Move, node: int) -> str | None:
+        """The name that the event carries; begins and ends scopes as the event does."""
+        begun = self.program.begins.get(move.trigger, ())
+        name = self._name(move, node, begun)
+        for scope in begun if move.taken else ():
+            self.held[scope] = name
+        for scope in self.program.ends.get(move.trigger, ()) if move.taken else ():
+            self.held[scope] = None
+        for scope in begun if name else ():
+            self.before[scope] = self.last.get(scope, f"{scope} 0")
+            self.last[scope] = name or ""
+        return name
+
+    def _name(self, move: Move, node: int, begun: tuple[str, ...]) -> str | None:
+        fence = self.program.compared.get(move.trigger)
+        if fence is None and begun and move.trigger in self.model.flow.triggers:
+            first = begun[0]
+            return f"{first} {int(self.last.get(first, '0').rpartition(' ')[2]) + 1}"
+        if not move.arrives:
+            return None
+        if fence is not None and move.taken:
+            return self.held.get(fence)
+        scope = fence or self.model.world.belongs[move.trigger]
+        ghost = self.model.world.begun.get(scope)
+        over = ghost is not None and not node & self.model.bits.ghosts[ghost]
+        # A stale event is of the scope that has just ended, or of the one before the current.
+        known = self.last if move.arrives == "fresh" or over else self.before
+        return known.get(scope, f"{scope} 0")

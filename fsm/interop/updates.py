@@ -36,9 +36,10 @@ def update_of(flow: Flow, trigger: str) -> Update:
 
 
 def fence(flow: Flow, trigger: str) -> str | None:
-    """The scope that must be current; a trigger that begins a scope is news, never stale."""
+    """The scope that must be current; one that begins that very scope is news, never stale."""
     body = flow.triggers.get(trigger)
-    return body.of if body and not update_of(flow, trigger).begins else None
+    begins = update_of(flow, trigger).begins
+    return body.of if body and body.of not in begins else None
 
 
 def noted(flow: Flow, state: str) -> Names:

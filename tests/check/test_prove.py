@@ -199,8 +199,8 @@ def _configurations(flow: Flow) -> set[tuple[str, frozenset[str]]]:
     for state, facts, scopes in queue:
         for trigger in (*flow.triggers, *flow.states[state].after):
             fence = flow.triggers[trigger].of if trigger in flow.triggers else None
-            begins = any(trigger in scope.begins for scope in flow.scopes.values())
-            if fence is not None and not begins and fence not in scopes:
+            begins = {n for n, scope in flow.scopes.items() if trigger in scope.begins}
+            if fence is not None and fence not in begins | scopes:
                 continue
             for answer in answers:
                 machine.restore(state, facts, dict.fromkeys(scopes, "now"))

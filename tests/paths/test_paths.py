@@ -114,7 +114,7 @@ def _distances(flow: Flow) -> dict[str, int]:
         for trigger in (*flow.triggers, *flow.states[state].after):
             body = flow.triggers.get(trigger)
             begins = [n for n, s in flow.scopes.items() if trigger in s.begins]
-            if body and body.of and not begins and body.of not in current:
+            if body and body.of and body.of not in (*begins, *current):
                 continue
             for answer in answers:
                 machine.restore(state, facts)
