@@ -11,7 +11,7 @@ from livekit.agents.voice.agent_session import Userdata_T
 from livekit.agents.voice.events import FunctionToolsExecutedEvent
 from livekit.agents.voice.run_result import RunResult
 
-from fsm import Flow, Verdict
+from fsm import Flow, Verdict, load_flow
 from runtime.journal import Sink
 from runtime.ledger import Ledger
 from runtime.turn import TurnRuntime
@@ -20,6 +20,7 @@ from ._seams import GovernedSession, cancel_call
 from .errors import UnsupportedLiveKit
 from .governor import TurnGovernor
 from .policy import check_tool_names
+from .words import check_words
 
 __all__ = ["TurnSession"]
 
@@ -34,7 +35,8 @@ class TurnSession(GovernedSession[Userdata_T]):
 
     Raises:
         FlowError: The flow cannot be used.
-        HostError: The flow asks for an action that this binding does not have.
+        HostError: The flow lacks a word that the binding needs, or asks for an action that it
+            does not have.
     """
 
     def __init__(
@@ -46,9 +48,10 @@ class TurnSession(GovernedSession[Userdata_T]):
         **kwargs: Any,
     ) -> None:
         self._governor: TurnGovernor
-        self._flow = flow
+        self._flow = flow if isinstance(flow, Flow) else load_flow(flow)
+        check_words(self._flow)
         self._sinks = tuple(sinks)
-        self._timers = _resumption(kwargs) | dict(timers or {})
+        self._timers = _resumption(self._flow, kwargs) | dict(timers or {})
         self._governor = TurnGovernor(self)
         self._turn = self._make_turn(self._sinks)
         self.books = Ledger()
@@ -144,8 +147,10 @@ def _tool_names(tools: Iterable[Any]) -> Iterable[str]:
     return llm.ToolContext(list(tools)).function_tools
 
 
-def _resumption(kwargs: Mapping[str, Any]) -> dict[str, float]:
+def _resumption(flow: Flow, kwargs: Mapping[str, Any]) -> dict[str, float]:
     """What the application says about false interruptions is about the machine's timer."""
+    if "false_interruption" not in flow.timers:
+        return {}
     handling = kwargs.get("turn_handling") or {}
     interruption = handling.get("interruption") or {}
     seconds = interruption.get("false_interruption_timeout")

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, cast
 
 from livekit.agents import AgentTask, llm
 from livekit.agents.voice.agent_activity import AgentActivity
@@ -117,8 +117,8 @@ class GovernedActivity(AgentActivity):
     @property
     def preemptive_generation_opts(self) -> PreemptiveGenerationOptions:
         """The agent's, as far as the held state does not replace them."""
-        options = {**super().preemptive_generation_opts, **self._governor.speculation()}
-        return PreemptiveGenerationOptions(**options)  # type: ignore[typeddict-item]
+        options = super().preemptive_generation_opts
+        return cast(PreemptiveGenerationOptions, {**options, **self._governor.speculation()})
 
     # -- barge-in: LiveKit's gates first (echo warm-up, min_words, server-side turn detection);
     # it asks whether the output can pause once they have let the interruption through

@@ -1,0 +1,106 @@
+"""What a session is given in error is told when it is made, in one message with the remedy."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+import runtime.livekit
+from fsm import HostError, TurnfsmError, load_flow
+from runtime.livekit import TurnSession
+from runtime.livekit.testing import Stage
+from runtime.livekit.words import FACTS, TRIGGERS
+
+TURN = load_flow("turn")
+
+
+def _variant(path: Path, text: str) -> Path:
+    file = path / "variant.yaml"
+    file.write_text(f"flow: variant\nkind: turn\nextends: turn\n{text}")
+    return file
+
+
+async def test_a_flow_of_something_else_is_refused() -> None:
+    """With every word that is missing, and how to get them."""
+    with pytest.raises(HostError, match=r"lacks the trigger 'user_started_speaking', .*'turn_com"):
+        TurnSession(flow="session")
+    with pytest.raises(HostError, match="begin it with 'extends: turn', which has them all"):
+        TurnSession(flow="session")
+
+
+async def test_a_flow_that_never_answers_is_refused() -> None:
+    """An action that the binding needs must be used somewhere, not only declared."""
+    states = {
+        name: attrs.evolve(state, on={**state.on, "turn_committed": ()})
+        for name, state in TURN.states.items()
+    }
+    with pytest.raises(HostError, match="lacks the use of the action 'answer_turn'"):
+        TurnSession(flow=attrs.evolve(TURN, states=states))
+
+
+async def test_an_action_that_the_binding_has_not_is_refused(tmp_path: Path) -> None:
+    """It is named, with what to do."""
+    text = "actions: {dance: {}}\nstates: {listening: {on: {final_transcript: {actions: [dance]}}}}"
+    with pytest.raises(HostError, match="needs the action 'dance', which TurnHost has not"):
+        TurnSession(flow=_variant(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"flow": "tunr"}, "no flow 'tunr'; did you mean 'turn'?"),
+        ({"timers": {"setle": 1.0}}, "no timer 'setle'; did you mean 'settle'?"),
+        ({"timers": {"settle": -1.0}}, "timer 'settle' takes -1.0 s; give 0 < seconds < 86400"),
+    ],
+)
+async def test_misspelt_and_impossible_options_are_refused(options: Any, said: str) -> None:
+    """A name is compared with those that there are, a number with what is possible."""
+    with pytest.raises(TurnfsmError, match=re.escape(said)):
+        TurnSession(**options)
+
+
+@pytest.mark.parametrize("text", ["by_name: {book: finnish}", "interrupted: never"])
+def test_an_unknown_policy_is_refused_where_it_stands(text: str, tmp_path: Path) -> None:
+    """The policies are those of the language, and the place is that of the word."""
+    with pytest.raises(TurnfsmError, match=r"variant.yaml:4:\d+(.|\n)*(finish|'detach')"):
+        load_flow(_variant(tmp_path, f"tools: {{{text}}}"))
+
+
+def test_after_the_close_everything_is_refused() -> None:
+    """A post to a closed session changes nothing and says why."""
+    stage = Stage(TurnSession)
+    stage.run(1.0)
+    turn = stage.session.turn  # type: ignore[attr-defined]
+    verdict = turn.post("turn_committed")
+    assert not verdict
+    assert "the runtime is closed; make a new one for a new session" in str(verdict)
+
+
+def test_two_sessions_have_a_runtime_each() -> None:
+    """The flow is shared, being a value; what is held is not."""
+    session: Any = partial(TurnSession, flow=TURN)
+    one, two = Stage(session), Stage(session)
+    one.run(1.0)
+    two.run(1.0)
+    first, second = one.session.turn, two.session.turn  # type: ignore[attr-defined]
+    assert first is not second
+    assert first.machine.program is second.machine.program
+    assert first.journal is not second.journal
+
+
+def test_the_words_are_those_that_the_binding_says() -> None:
+    """Every trigger that is posted and every fact that is looked at is in the table."""
+    home = Path(runtime.livekit.__file__).parent
+    code = "".join(
+        p.read_text(encoding="utf-8")
+        for p in (*home.glob("*.py"), *home.glob("_seams/*.py"))
+        if p.name != "life.py"
+    )
+    posted = set(re.findall(r"post\(\s*\"(\w+)\"", code)) | {"user_stopped_speaking"}
+    assert set(TRIGGERS) == posted == set(TURN.triggers)
+    assert set(FACTS) == set(re.findall(r"holds\(\"(\w+)\"", code))
