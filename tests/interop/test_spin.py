@@ -189,5 +189,8 @@ def test_names_must_stay_apart() -> None:
 def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Spin there is no opinion, and the message says what installs it."""
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(SpinError, match="spin and a C compiler \\(tcc or gcc\\) not found; apt-get install spin gcc"):
+    with pytest.raises(
+        SpinError,
+        match=r"spin and a C compiler \(tcc or gcc\) not found; apt-get install spin gcc",
+    ):
         verify(_box())
