@@ -105,6 +105,7 @@ TOUCHED: tuple[Touched, ...] = (
         """
         interruption_enabled | whether the adaptive detector is on
         interruption_by_audio_activity_enabled | it is off while the agent is heard
+        preemptive_generation_opts | the limits of speculation that hold in a state
         _no_pending_speech | nothing more is to be said before the agent is left
         """,
     ),
