@@ -77,7 +77,7 @@ def test_cells_read_as_text() -> None:
         "else refused",
     )
     assert table.cells["listening", "barge_in"].lines == ("refused",)
-    assert table.cells["listening", "step_finished"].lines == ("·",)
+    assert table.cells["listening", "turn_settled"].lines == ("·",)
     assert table.cells["listening", "false_interruption"].lines == ("-",)
     assert table.label("step_finished") == "step_finished (of step)"
     assert table.label("step_started") == "step_started"
