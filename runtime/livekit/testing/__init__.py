@@ -4,6 +4,7 @@ from .ears import ScriptedSTT, ScriptedVAD
 from .model import Call, Reply, Request, ScriptedLLM
 from .outcome import Event, Outcome, Speech, ToolRun
 from .player import Played, play_script
+from .realtime import ScriptedRealtime
 from .speaker import Heard, ScriptedAudioOutput
 from .stage import Stage
 from .user import ScriptedAudioInput, ScriptedUser, Utterance
@@ -20,6 +21,7 @@ __all__ = [
     "ScriptedAudioInput",
     "ScriptedAudioOutput",
     "ScriptedLLM",
+    "ScriptedRealtime",
     "ScriptedSTT",
     "ScriptedTTS",
     "ScriptedUser",

@@ -16,6 +16,7 @@ from runtime.testing.clock import VirtualLoop, run
 from .ears import ScriptedSTT, ScriptedVAD
 from .model import ScriptedLLM
 from .outcome import Outcome
+from .realtime import ScriptedRealtime
 from .recorder import Recorder, found_by_collector
 from .speaker import Fault, Heard, ScriptedAudioOutput
 from .user import ScriptedAudioInput, ScriptedUser
@@ -40,7 +41,9 @@ class Stage:
     `agent` makes the agent inside the loop; without it, a plain one with `tools`. `options` go
     to the session: its defaults stay, save that echo warm-up and the away timer are off and
     turns end by VAD (`turn_handling` is merged over that). `timers` are those of a flow: a
-    session class that has none does not get them. Everything else is scripted.
+    session class that has none does not get them. Everything else is scripted. A
+    `ScriptedRealtime` does without STT and TTS, and without VAD if it detects turns itself;
+    `user` and `tts` are then those that it hears and speaks with.
     """
 
     def __init__(
@@ -48,7 +51,7 @@ class Stage:
         session_class: type[AgentSession[Any]],
         *,
         user: ScriptedUser | None = None,
-        llm: ScriptedLLM | None = None,
+        llm: ScriptedLLM | ScriptedRealtime | None = None,
         tts: ScriptedTTS | None = None,
         stt: ScriptedSTT | None = None,
         vad: ScriptedVAD | None = None,
@@ -133,20 +136,21 @@ class Stage:
             await self._close(actions)
 
     def _build(self, origin: float) -> None:
-        self.session = self.session_class(
-            stt=self.stt,
-            vad=self.vad,
-            llm=self.llm,
-            tts=self.tts,
-            **self._options,
-        )
+        self.session = self.session_class(**self._models(), **self._options)
         self._recorder.attach(self.session)
-        self.llm.on_request = self._recorder.on_request
+        answers = self.llm.answers if isinstance(self.llm, ScriptedRealtime) else self.llm
+        answers.on_request = self._recorder.on_request
         microphone = ScriptedAudioInput(self.user)
         microphone.start(origin)
         self.session.input.audio = microphone
         self.output = ScriptedAudioOutput(self.tts, can_pause=self._can_pause, faults=self._faults)
         self.session.output.audio = self.output
+
+    def _models(self) -> dict[str, Any]:
+        if not isinstance(self.llm, ScriptedRealtime):
+            return {"stt": self.stt, "vad": self.vad, "llm": self.llm, "tts": self.tts}
+        own = self.llm.capabilities.turn_detection
+        return {"vad": None if own else self.vad, "llm": self.llm}
 
     async def _act(self, at: float, action: Action) -> None:
         await asyncio.sleep(at - self.now)

@@ -51,11 +51,12 @@ class ScriptedTTS(tts.TTS[Any]):
     def synthesize(
         self, text: str, *, conn_options: APIConnectOptions = DEFAULT_API_CONNECT_OPTIONS
     ) -> tts.ChunkedStream:
-        if text not in self._texts:
-            self._texts.append(text)
         return _Speech(tts=self, input_text=text, conn_options=conn_options)
 
     def pcm(self, text: str, seconds: float) -> bytes:
+        """So many seconds of samples that name the sentence."""
+        if text not in self._texts:
+            self._texts.append(text)
         code = self._texts.index(text) + 1
         return code.to_bytes(2, "little") * round(seconds * RATE)
 
