@@ -81,6 +81,7 @@ class TurnGovernor:
     async def aclose(self) -> None:
         """The session has closed."""
         await self.life.aclose()
+        self.turns.close()
         self.floor.close()
         self.label.close()
         self.tuner.leave()
@@ -351,7 +352,9 @@ class TurnGovernor:
         activity = self.session.activity
         if not self._governs or self.session.closing or activity is None:
             return
-        if self.turns.kept and activity.accepts_turns and self.session.turn.ask("turn_committed"):
+        if not activity.accepts_turns:
+            return  # a handoff is under way; it is looked at again when it has ended
+        if self.turns.kept and self.session.turn.ask("turn_committed"):
             info = self.turns.kept[0]
             activity.on_end_of_turn(info)
         elif self.tools.owed and self.session.turn.ask("owed_reply"):

@@ -20,6 +20,7 @@ from ._seams import GovernedSession, cancel_call
 from .errors import UnsupportedLiveKit
 from .governor import TurnGovernor
 from .policy import check_tool_names
+from .turns import OUTCOMES
 from .words import check_words
 
 __all__ = ["TurnSession"]
@@ -61,6 +62,13 @@ class TurnSession(GovernedSession[Userdata_T]):
     def turn(self) -> TurnRuntime:
         """The runtime: `state`, `facts`, `journal`, `ask` and `observe`."""
         return self._turn
+
+    @property
+    def user_turns(self) -> Mapping[str, int]:
+        """How many committed turns of the user were replied, superseded and dropped so far, and
+        how many are queued for the floor."""
+        turns = self._governor.turns
+        return {**dict.fromkeys(OUTCOMES, 0), **turns.outcomes, "queued": len(turns.kept)}
 
     async def start(self, agent: Agent, **kwargs: Any) -> Any:
         """As `AgentSession.start`.
@@ -127,7 +135,7 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._governor.speech_created()
         elif event == "function_tools_executed":
             self._governor.host.results_need_reply = arg.has_tool_reply
-            _keep_together(arg, self.history)
+            _keep_together(arg)
             _say_cancelled(arg, self._governor.tools.cancelled)
             if self._governor.turn_is_over():
                 _refuse_handoff(arg)
@@ -157,12 +165,10 @@ def _resumption(flow: Flow, kwargs: Mapping[str, Any]) -> dict[str, float]:
     return {"false_interruption": float(seconds)} if seconds else {}
 
 
-def _keep_together(event: FunctionToolsExecutedEvent, history: llm.ChatContext) -> None:
+def _keep_together(event: FunctionToolsExecutedEvent) -> None:
     """LiveKit sorts by time: a call stands with its result, not before what was said between."""
-    said = [item.created_at for item in history.items if item.type == "message"]
     for call, output in event.zipped():
-        if any(call.created_at <= at <= output.created_at for at in said):
-            call.created_at = output.created_at
+        call.created_at = output.created_at
 
 
 def _say_cancelled(event: FunctionToolsExecutedEvent, cancelled: set[str]) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import attrs
 
-__all__ = ["Turn", "UserTurns"]
+__all__ = ["OUTCOMES", "Outcome", "Turn", "UserTurns"]
 
 Outcome = Literal["replied", "superseded", "dropped"]
+OUTCOMES = get_args(Outcome)
 
 
 @attrs.define(eq=False)
@@ -67,12 +68,22 @@ class UserTurns:
         """A speech was scheduled by this task; the turn that it answers, if it is one's task."""
         turn = self._tasks.get(task) if task is not None else None
         if turn is not None:
-            turn.replied = True
+            turn.replied = self.is_latest(turn)  # else the next turn's reply takes its place
         return turn
 
     def is_latest(self, turn: Turn) -> bool:
         """No newer turn was committed."""
         return turn is self._latest
+
+    def close(self) -> None:
+        """The session has closed: what is still open is dropped."""
+        for task in tuple(self._tasks):
+            task.remove_done_callback(self._task_ended)
+            self._task_ended(task)
+        for info in tuple(self.kept):
+            turn = self.commit(info)
+            self.outcomes["dropped"] += 1
+            self._ended(turn, "dropped", False)
 
     def _task_ended(self, task: asyncio.Task[Any]) -> None:
         turn = self._tasks.pop(task)

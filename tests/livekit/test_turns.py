@@ -1,0 +1,73 @@
+"""Every committed turn of the user ends replied, superseded or dropped; none is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runtime.livekit import TurnSession
+from runtime.livekit.scenarios import scenario
+from runtime.livekit.testing import Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
+
+NOTICE = "This call is recorded for quality and for training purposes."
+
+
+def _ends(stage: Stage) -> list[tuple[int, str]]:
+    """Number and outcome of each turn, as the journal has them."""
+    session: Any = stage.session
+    records = session.turn.journal.records()
+    notes = [r["data"] for r in records if r.get("note") == "turn"]
+    return [(note["number"], note["outcome"]) for note in notes]
+
+
+@pytest.mark.parametrize(
+    ("id", "replied", "superseded", "dropped"),
+    [
+        ("C1", 1, 0, 0),
+        ("S6", 1, 0, 0),  # kept during an uninterruptible speech
+        ("S7", 2, 0, 0),  # kept during a handoff
+        ("T1", 1, 1, 0),  # a second one while the first is in on_user_turn_completed
+        ("S13", 2, 0, 0),  # committed by hand, then noise
+    ],
+)
+def test_turns_are_counted(id: str, replied: int, superseded: int, dropped: int) -> None:
+    """The session counts what the journal shows, number by number."""
+    case = scenario(id)
+    stage = case.build(TurnSession)
+    stage.run(case.seconds)
+    session: Any = stage.session
+    wanted = {"replied": replied, "superseded": superseded, "dropped": dropped, "queued": 0}
+    assert session.user_turns == wanted
+    ends = _ends(stage)
+    assert sorted(number for number, _ in ends) == list(range(1, len(ends) + 1))
+    assert {o: [e for _, e in ends].count(o) for o in wanted if o != "queued"} == {
+        o: n for o, n in wanted.items() if o != "queued"
+    }
+
+
+def test_a_turn_that_is_kept_when_the_session_closes_is_dropped() -> None:
+    """It waited for an uninterruptible speech that the close cut off; the journal has it."""
+    user = ScriptedUser().says("what about tomorrow", at=2.0)
+    stage = Stage(
+        TurnSession,
+        user=user,
+        tts=ScriptedTTS(durations={NOTICE: 20.0}),
+        turn_handling={"interruption": {"discard_audio_if_uninterruptible": False}},
+    )
+    stage.at(1.0, lambda s: s.session.say(NOTICE, allow_interruptions=False) and None)
+    seen: list[Any] = []
+    stage.at(5.0, lambda s: seen.append(s.session.user_turns["queued"]))  # type: ignore[attr-defined]
+    stage.run(6.0)
+    session: Any = stage.session
+    assert seen == [1]
+    assert _ends(stage) == [(1, "dropped")]
+    assert session.user_turns["dropped"] == 1
+
+
+def test_a_turn_counts_as_replied_once_its_reply_is_scheduled() -> None:
+    """The model has been asked and has not answered yet when the session closes."""
+    user = ScriptedUser().says("hello", at=1.0)
+    stage = Stage(TurnSession, user=user, llm=ScriptedLLM({"hello": Reply("Hi.", ttft=30.0)}))
+    stage.run(5.0)
+    assert _ends(stage) == [(1, "replied")]
