@@ -30,6 +30,8 @@ demo: .venv/.demo
 
 check: .venv/.test .venv/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	@$(BIN)/pip-audit --local --skip-editable --progress-spinner off --output .venv/audit.txt || { cat .venv/audit.txt; exit 1; }
+	@! grep -q 'could not be audited' .venv/audit.txt || echo 'check: this package index knows no advisories; pip-audit skipped what it could not ask for'
 	$(BIN)/turnfsm check specs/*.yaml && $(BIN)/turnfsm schema --check && $(BIN)/turnfsm diagrams --check
 
 diagrams: .venv/.test

@@ -69,7 +69,7 @@ def test_the_wheel_is_typed_and_licensed(names: set[str], metadata: Message) -> 
     """Type checkers and lawyers find their files."""
     assert {"fsm/py.typed", "runtime/py.typed"} <= names
     assert "turnfsm-0.1.0.dist-info/licenses/LICENSE" in names
-    assert metadata.get_all("License-File") == ["LICENSE"]
+    assert metadata.get_all("License-File") == ["LICENSE", "fsm/diagram/fonts/LICENSE.txt"]
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata["Requires-Python"] == ">=3.11"
 
