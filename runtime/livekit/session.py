@@ -27,12 +27,14 @@ __all__ = ["TurnSession"]
 
 
 class TurnSession(GovernedSession[Userdata_T]):
-    """Takes the place of `AgentSession`; takes the same arguments, and three more.
+    """Takes the place of `AgentSession`; takes the same arguments, and four more.
 
     Args:
         flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
         timers: Seconds that replace those of the flow.
         sinks: Each gets every record of the journal, such as a `JsonlSink`.
+        ledger: The tool calls of a session that was cut off, `Ledger.from_records(...)`: what it
+            had completed and not said is answered from it and not executed again.
 
     Raises:
         FlowError: The flow cannot be used.
@@ -46,6 +48,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         flow: Flow | str | Path = "turn",
         timers: Mapping[str, float] | None = None,
         sinks: Iterable[Sink] = (),
+        ledger: Ledger | None = None,
         **kwargs: Any,
     ) -> None:
         self._governor: TurnGovernor
@@ -55,7 +58,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._timers = _resumption(self._flow, kwargs) | dict(timers or {})
         self._governor = TurnGovernor(self)
         self._turn = self._make_turn(self._sinks)
-        self.books = Ledger()
+        self.ledger = Ledger() if ledger is None else ledger
         super().__init__(*args, **kwargs)
 
     @property
@@ -167,8 +170,10 @@ def _resumption(flow: Flow, kwargs: Mapping[str, Any]) -> dict[str, float]:
 
 def _keep_together(event: FunctionToolsExecutedEvent) -> None:
     """LiveKit sorts by time: a call stands with its result, not before what was said between."""
-    for call, output in event.zipped():
-        call.created_at = output.created_at
+    pairs = event.zipped()
+    together = max((output.created_at for _, output in pairs), default=0.0)
+    for call, output in pairs:
+        call.created_at = output.created_at = together
 
 
 def _say_cancelled(event: FunctionToolsExecutedEvent, cancelled: set[str]) -> None:
