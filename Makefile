@@ -9,7 +9,7 @@ JOBS   ?= auto
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo check diagrams bench clean
+.PHONY: help test demo check diagrams bench mutation clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -19,7 +19,8 @@ help:
 	@echo 'make demo      hold the recorded conversation, leave ./demo-out/'
 	@echo 'make check     lint, format, types, proofs of the flows, freshness of what is generated'
 	@echo 'make diagrams  draw all shipped flows again'
-	@echo 'make bench     measure against the peers'
+	@echo 'make bench     measure against the peers (ARGS=docs: all of it, into docs/performance.md)'
+	@echo 'make mutation  change the machine and the pump on purpose; do the tests notice?'
 	@echo 'make clean     remove .venv and all caches'
 
 test: .venv/.test
@@ -37,15 +38,18 @@ check: .venv/.test .venv/.lint
 diagrams: .venv/.test
 	$(BIN)/turnfsm schema && $(BIN)/turnfsm diagrams
 
-bench: .venv/.test
+bench: .venv/.bench
 	$(BIN)/python -m bench $(ARGS)
+
+mutation: .venv/.test .venv/.mutation
+	$(BIN)/python -m bench.mutation
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is touched last, so that an interrupted set-up is taken up again.
-.venv/.test .venv/.lint: .venv/.%: pyproject.toml .venv/.pip
+.venv/.test .venv/.lint .venv/.bench .venv/.mutation: .venv/.%: pyproject.toml .venv/.pip
 	@echo 'setting up .venv: $*'
 	@$(PIP) --editable . --group $*
 	@touch $@

@@ -1,88 +1,95 @@
 """`python -m bench`: a turn cycle on each engine, as time for a trigger and as ratio to the floor.
 
+    python -m bench             the engines
+    python -m bench size        bytes and creation time of an instance, a burst of posts
+    python -m bench scale       10,000 runtimes on one core
+    python -m bench caller      what a caller hears, stock and TurnSession
+    python -m bench docs        all of it, into docs/performance.md
+
 The rounds of the engines are interleaved and a ratio is taken inside each round; the table shows
 medians. CPU time of this thread is counted, so that other processes hardly matter.
 """
 
+from __future__ import annotations
+
 import argparse
-import gc
 import json
-import statistics
-import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-from bench.engines import ENGINES, Engine
+from .engines import OURS
+from .measure import measure
+from .node_xstate import xstate
+from .peers import PEERS
+from .report import TABLES, page, versions
+from .scale import scale
+from .size import burst, sizes
 
-CYCLE = (
-    ("user_started", "listening"),
-    ("turn_committed", "listening"),  # its guard fails
-    ("user_stopped", "listening"),
-    ("turn_committed", "thinking"),
-    ("tool_started", "tool_running"),
-    ("preemptive_generation", "tool_running"),  # its guard fails
-    ("tools_drained", "thinking"),
-    ("playout_started", "speaking"),
-    ("user_paused_output", "paused"),
-    ("output_resumed", "speaking"),
-    ("user_paused_output", "paused"),
-    ("barge_in", "interrupted"),
-    ("settled", "listening"),
-    ("playout_started", "listening"),  # late: not declared there
-)
+DOCS = Path(__file__).parents[1] / "docs" / "performance.md"
 
 
 def main() -> None:
-    """Measure every engine, print the table, write JSON when asked."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--cycles", type=int, default=500, help="cycles of an engine in a round")
-    parser.add_argument("--json", metavar="FILE", help="write the figures to FILE, too")
-    options = parser.parse_args()
-    figures = measure(options.rounds, options.cycles)
-    print(f"{'engine':28} {'ns a trigger':>12} {'x floor':>8}")
-    for name, figure in figures.items():
-        print(f"{name:28} {figure['ns']:12.0f} {figure['ratio']:8.2f}")
+    """Measure, print the tables, write JSON when asked."""
+    options = _parser().parse_args()
+    parts = list(PARTS) if options.part == "docs" else [options.part]
+    figures: dict[str, Any] = {"versions": versions()}
+    for part in parts:
+        figures[part] = PARTS[part](options)
+        print(TABLES[part](figures[part]))
     if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(figures, file, indent=2)
+        Path(options.json).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    if options.part == "docs":
+        DOCS.write_text(page(figures), encoding="utf-8")
 
 
-def measure(rounds: int, cycles: int) -> dict[str, dict[str, float]]:
-    """Time all engines, the floor first; each must reach the same states before it is timed."""
-    engines = {name: make() for name, make in ENGINES.items()}
-    for name, engine in engines.items():
-        agree(name, engine)
-    times: dict[str, list[float]] = {name: [] for name in engines}
-    for _ in range(rounds):
-        for name, engine in engines.items():
-            times[name].append(nanoseconds(engine.fire, cycles))
-    floor = next(iter(times.values()))
+def _parser() -> argparse.ArgumentParser:
+    how = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description=__doc__, formatter_class=how
+    )
+    parser.add_argument("part", nargs="?", default="engines", choices=[*PARTS, "docs"])
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=3.0, help="of a run with many runtimes")
+    parser.add_argument("--runtimes", type=int, default=10_000)
+    parser.add_argument("--real", type=int, default=3, help="rounds of calls in real time")
+    parser.add_argument("--json", metavar="FILE", help="write the figures to FILE, too")
+    return parser
+
+
+def _engines(options: argparse.Namespace) -> dict[str, Any]:
     return {
-        name: {
-            "ns": statistics.median(own),
-            "ratio": statistics.median(a / b for a, b in zip(own, floor, strict=True)),
-        }
-        for name, own in times.items()
+        "engines": measure({**OURS, **PEERS}, options.rounds),
+        "node": xstate(options.rounds),
     }
 
 
-def agree(name: str, engine: Engine) -> None:
-    """Stop when an engine is not where the cycle says after a trigger."""
-    for trigger, state in CYCLE:
-        engine.fire(trigger)
-        if engine.state() != state:
-            raise SystemExit(f"{name}: {trigger} led to {engine.state()}, not to {state}")
+def _size(options: argparse.Namespace) -> dict[str, Any]:
+    return {"size": sizes(rounds=options.rounds), "burst": burst()}
 
 
-def nanoseconds(fire: Callable[[str], object], cycles: int) -> float:
-    """CPU time of one trigger, in nanoseconds, over this many cycles."""
-    triggers = [trigger for trigger, _ in CYCLE]
-    gc.collect()
-    begin = time.thread_time_ns()
-    for _ in range(cycles):
-        for trigger in triggers:
-            fire(trigger)
-    return (time.thread_time_ns() - begin) / (cycles * len(triggers))
+def _scale(options: argparse.Namespace) -> list[dict[str, Any]]:
+    count, seconds = options.runtimes, options.seconds
+    return [
+        scale(count, seconds=seconds),
+        scale(count, seconds=seconds, kind="uvloop"),
+        scale(count, seconds=seconds, collect=True),
+        scale(count // 10, seconds=seconds),
+    ]
+
+
+def _caller(options: argparse.Namespace) -> dict[str, Any]:
+    from .caller import caller, cpu  # imports livekit-agents, which takes a while
+
+    return {"waits": caller(real=options.real), "cpu": cpu(options.rounds)}
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], Any]] = {
+    "engines": _engines,
+    "size": _size,
+    "scale": _scale,
+    "caller": _caller,
+}
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from .errors import UnknownName, UnknownTrigger
 from .flow import Flow, Row
 from .verdicts import Refused, Taken, Verdict
 
-__all__ = ["ACTS", "CARE", "ENTERED", "Configuration", "Program", "Rows", "compile_flow"]
+__all__ = ["ACTS", "ARMS", "CARE", "Configuration", "Program", "Rows", "compile_flow"]
 
 # One alternative: guard mask, guard value, facts kept, facts set, the rows of dest, the answer.
 Alternative: TypeAlias = "tuple[int, int, int, int, Rows, Taken]"
@@ -23,7 +23,7 @@ Alternative: TypeAlias = "tuple[int, int, int, int, Rows, Taken]"
 # Where a trigger leads, what the machine says, and what else there is to do: the bits below.
 Answer: TypeAlias = "tuple[Configuration, Verdict, int]"
 
-ENTERED = 1  # a state was entered: its timers start
+ARMS = 1  # a state with timers was entered: they start
 ACTS = 2  # the host has something to do
 CARE = 4  # the host is asked for a given fact first, or a scope begins or ends
 
@@ -154,7 +154,9 @@ class Program:
         care = CARE if scoped or trigger in rows.asks else 0
         for mask, want, keep, set_, dest, taken in rows.get(trigger, ()):
             if facts & mask == want:
-                to_do = ENTERED * taken.entered | ACTS * bool(taken.actions) | care
+                to_do = ACTS * bool(taken.actions) | care
+                if taken.entered and dest.timers:
+                    to_do |= ARMS
                 return self.configuration(dest, facts & keep | set_), taken, to_do
         return held, self.refusal(rows, trigger, facts), care
 

@@ -19,7 +19,7 @@ from inspect import isawaitable, iscoroutine
 from typing import Any
 
 from fsm import Machine, Refused, TurnfsmError, UnknownTrigger, Verdict
-from fsm.program import ACTS, CARE, ENTERED
+from fsm.program import ACTS, ARMS, CARE
 
 from .event import Event
 from .given import answers_of
@@ -32,6 +32,8 @@ from .timers import Plan, StateTimers, plan_of
 __all__ = ["Event", "EventPump", "Observer"]
 
 logger = logging.getLogger("turnfsm")
+
+_new = tuple.__new__  # half the price of calling the class
 
 # The pump and the entry whose asynchronous effect the running task is.
 _CAUSE: ContextVar[tuple[EventPump, int] | None] = ContextVar("turnfsm_cause", default=None)
@@ -90,13 +92,13 @@ class EventPump(StateTimers):
             if self._barred is not None:
                 return verdict  # a given fact's method has closed the runtime
             after = machine.configuration
-            to_do = ENTERED * verdict.entered | ACTS * bool(verdict.actions)
+            to_do = ARMS * verdict.entered | ACTS * bool(verdict.actions)
         else:
             machine.configuration = after  # Machine.step in place (test_stateful)
         clock = self.clock  # what is in a slot is called faster from a local name
         now = clock()
         cause = self._follow(verdict) if self._watched else self._cause
-        if to_do & ENTERED:
+        if to_do & ARMS:
             # StateTimers._enter in place (test_timers): a call would cost as much as the step
             self._entered = now
             self._deadlines = None
@@ -230,7 +232,7 @@ class EventPump(StateTimers):
         """Carry out what was chosen, then what was chosen meanwhile."""
         self._running = True
         self._cause = raw[0]
-        event, host = Event(raw), self._host
+        event, host = _new(Event, raw), self._host
         todo = iter(actions)
         try:
             for action in todo:

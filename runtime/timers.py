@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from weakref import WeakKeyDictionary
 
 from fsm import Machine, Program, Verdict
-from fsm.program import ACTS, ENTERED
 
 __all__ = ["Clock", "Plan", "StateTimers", "clock_of", "plan_of"]
 
@@ -141,9 +140,11 @@ class StateTimers(ABC):
             self._wake_at(min(deadlines)[0])
 
     def _due(self) -> list[Deadline]:
+        if self.machine.state not in self._plan:
+            return []  # what is remembered is of the state before: one without timers keeps it
         if self._deadlines is None:
             entered = self._entered or 0.0
-            _, own = self._plan.get(self.machine.state, (0.0, ()))
+            _, own = self._plan[self.machine.state]
             self._deadlines = [(entered + seconds, name, None) for name, seconds in own]
         return self._deadlines
 
@@ -163,14 +164,16 @@ class StateTimers(ABC):
         self._handle, self._wakes = None, math.inf
         now = self.clock()
         deadlines = self._due()
-        seconds = dict(self._plan.get(self.machine.state, (0.0, ()))[1])
+        rows = self.machine.configuration.rows
+        seconds = dict(self._plan.get(rows.state, (0.0, ()))[1])
         declared = list(seconds)
         passed = [one for one in deadlines if one[0] <= now + _EPSILON]
         for one in sorted(passed, key=lambda one: (one[0], declared.index(one[1]))):
             deadlines.remove(one)
             _, name, said = one
             said = self._fire(name, said)
-            if self._deadlines is not deadlines or self.closed:
+            left = self.machine.configuration.rows is not rows
+            if left or self._deadlines is not deadlines or self.closed:
                 return  # a state was entered: these deadlines are of the past
             # The state is still held: the timer starts anew, so that it fires again once the
             # fact that held it back has changed (test_timers, "held back").
@@ -191,8 +194,9 @@ class StateTimers(ABC):
     def _idle(self, timer: str) -> str | None:
         """The machine's answer to a timer, if it changes nothing."""
         program, held = self.machine.program, self.machine.configuration
-        after, verdict, to_do = held[timer]
+        after, verdict, _ = held[timer]
         scoped = timer in program.begins or timer in program.ends
-        if verdict and (after is not held or to_do & (ENTERED | ACTS) or scoped):
+        moves = after is not held or verdict.entered or verdict.actions
+        if verdict and (moves or scoped):
             return None
         return str(verdict)

@@ -1,29 +1,139 @@
-"""The benchmark measures engines that do the same thing."""
+"""The benchmark measures engines that do the same thing, and says what was missed."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
 
 import pytest
 
-from bench.__main__ import agree, measure
-from bench.engines import ENGINES, Engine
+from bench.cycle import CYCLE, Engine, Floor
+from bench.engines import OURS
+from bench.goals import goals
+from bench.measure import agree, measure
+from bench.report import TABLES, page
+from bench.scale import scale
+from bench.size import burst, sizes
+
+LOST = Engine(lambda trigger: None, lambda: "listening")
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_every_engine_goes_round_the_same_cycle(name: str) -> None:
+def test_every_engine_of_ours_goes_round_the_same_cycle() -> None:
     """An engine passes the same states twice, so a cycle ends where it begins."""
-    engine = ENGINES[name]()
-    agree(name, engine)
-    agree(name, engine)
+    pytest.importorskip("uvloop")
+    for name, make in OURS.items():
+        engine = make()
+        agree(name, engine)
+        agree(name, engine)
+        engine.close()
+
+
+@pytest.mark.parametrize(
+    ("package", "names"),
+    [
+        ("transitions", ["transitions", "transitions, queued", "transitions, AsyncMachine"]),
+        ("automat", ["automat"]),
+        ("sismic", ["sismic"]),
+        ("statemachine", ["python-statemachine", "python-statemachine, async"]),
+        ("xstate_statemachine", ["xstate-statemachine"]),
+    ],
+)
+def test_the_peers_go_round_the_same_cycle(package: str, names: list[str]) -> None:
+    """Others' engines are set up to do what ours do."""
+    pytest.importorskip(package)
+    from bench.peers import PEERS
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # theirs
+        for name in names:
+            engine = PEERS[name]()
+            agree(name, engine)
+            agree(name, engine)
+            engine.close()
 
 
 def test_an_engine_that_goes_elsewhere_is_not_measured() -> None:
     """A wrong state stops the benchmark and names engine, trigger and both states."""
-    lost = Engine(lambda trigger: None, lambda: "listening")
     with pytest.raises(SystemExit, match="lost: turn_committed led to listening, not to thinking"):
-        agree("lost", lost)
+        agree("lost", LOST)
+
+
+def test_an_engine_that_does_not_act_is_not_measured() -> None:
+    """The right states are not enough: each reply has to be asked for."""
+    floor = Floor()
+    idle = Engine(floor.fire, lambda: floor.state, lambda: 7)
+    with pytest.raises(SystemExit, match="idle: 0 replies in a cycle, not 2"):
+        agree("idle", idle)
 
 
 def test_the_figures_are_relative_to_the_floor() -> None:
     """Every engine has a time and a ratio; the floor's ratio is one."""
-    figures = measure(rounds=1, cycles=1)
-    assert list(figures) == list(ENGINES)
-    assert next(iter(figures.values()))["ratio"] == 1
+    names = ["if/elif, the floor", "Machine.step"]
+    figures = measure({name: OURS[name] for name in names}, rounds=1)
+    assert list(figures) == names
+    assert figures[names[0]]["ratio"] == 1
     assert all(figure["ns"] > 0 for figure in figures.values())
+
+
+def test_an_instance_is_small() -> None:
+    """At most 300 bytes for a machine and 2 kB for a runtime with its pump and journal."""
+    figures = sizes(count=500, rounds=1)
+    assert 0 < figures["Machine"]["bytes"] <= 300
+    assert 0 < figures["TurnRuntime of the shipped turn"]["bytes"] <= 2000
+
+
+def test_a_burst_leaves_the_memory_as_it_was() -> None:
+    """Once the journal is full, posts cost no more memory."""
+    figures = burst(posts=100_000)
+    assert figures["kept"] == 4096
+    assert figures["grown"] < 10_000
+
+
+def test_every_due_event_is_posted_to_every_runtime() -> None:
+    """Each runtime goes round its cycle: two replies in it, as many as there were cycles."""
+    figures = scale(count=20, rate=14.0, seconds=4.0)
+    assert figures["posted"] == 20 * len(CYCLE) * 4
+    assert figures["effects"] >= 20 * 2 * 3
+    assert 0 < figures["p50_ms"] <= figures["p99_ms"] <= figures["max_ms"]
+
+
+def _figures(ratio: float) -> dict[str, Any]:
+    peers = ("transitions", "transitions, AsyncMachine", "python-statemachine")
+    engines = {name: {"ns": 100.0 * ratio, "ratio": ratio} for name in (*OURS, *peers)}
+    one = {"bytes": 100.0, "us": 1.0}
+    sides = {"stock": 0.7, "TurnSession": 0.7}
+    many = {"runtimes": 10, "rate": 50.0, "loop": "asyncio", "gc": False, "us": 1.0, "core": 0.5}
+    return {
+        "versions": {"Python": "3"},
+        "engines": {"engines": engines, "node": "XState was not measured: there is no node"},
+        "size": {
+            "size": {"Machine": one, "TurnRuntime, empty journal": one},
+            "burst": {"posts": 10, "seconds": 1.0, "kept": 10, "grown": 0},
+        },
+        "scale": [{**many, "p50_ms": 1.0, "p99_ms": 9.0, "max_ms": 10.0}],
+        "caller": {
+            "waits": {"end of speech to first audio": {"virtual": sides}},
+            "cpu": {"stock": 0.3, "TurnSession": 0.33, "ratio": 1.1},
+        },
+    }
+
+
+def test_what_was_missed_is_said_with_how_much_and_why() -> None:
+    """A goal that is met has no reason; one that is missed has both."""
+    lines = {line[0]: line for line in goals(_figures(5.0))}
+    assert lines["bytes of a Machine"][3:] == ("met", "")
+    _, limit, measured, said, why = lines["post with journal, x floor"]
+    assert (limit, measured, said) == ("at most 4.5", "5.00", "missed by 0.50")
+    assert "effect" in why
+    assert lines["times faster than transitions"][3] == "missed by 14.00"
+
+
+def test_the_page_holds_every_table() -> None:
+    """The docs are made of the figures alone, which JSON can carry."""
+    figures = json.loads(json.dumps(_figures(3.0)))
+    text = page(figures)
+    for part, make in TABLES.items():
+        assert make(figures[part]) in text
+    assert "XState was not measured: there is no node." in text
+    assert page(figures) == text

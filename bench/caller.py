@@ -1,0 +1,146 @@
+"""What a caller hears, on a stock AgentSession and on a TurnSession in the same run.
+
+The session, the agent and its tool are real; the user, the model and the voice are scripted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+from livekit.agents import AgentSession, function_tool
+
+from runtime.livekit import TurnSession
+from runtime.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
+
+__all__ = ["SESSIONS", "caller", "cpu"]
+
+SESSIONS: dict[str, type[AgentSession[Any]]] = {"stock": AgentSession, "TurnSession": TurnSession}
+
+LONG = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen."
+
+
+@attrs.frozen
+class Wait:
+    """A stretch of time that a caller waits."""
+
+    what: str
+    seconds: float
+    build: Callable[[type[AgentSession[Any]]], Stage]
+    wait: Callable[[Outcome], float | None]
+
+
+def _answer(session: type[AgentSession[Any]]) -> Stage:
+    user = ScriptedUser().says("hello there", at=0.5)
+    return Stage(session, user=user, llm=ScriptedLLM({"hello": "Good morning to you."}))
+
+
+def _interrupted(session: type[AgentSession[Any]]) -> Stage:
+    user = ScriptedUser().says("count please", at=0.5).says("no stop it", at=3.0, duration=1.5)
+    return Stage(session, user=user, llm=ScriptedLLM({"count": LONG, "stop": "As you like."}))
+
+
+def _while_a_tool_runs(session: type[AgentSession[Any]]) -> Stage:
+    @function_tool
+    async def look_up(query: str) -> str:
+        """Look something up."""
+        await asyncio.sleep(12.0)
+        return "found"
+
+    user = ScriptedUser().says("look it up", at=0.5).says("one more thing", at=4.0)
+    model = ScriptedLLM(
+        {
+            "look": Reply("", calls=Call("look_up", {"query": "it"})),
+            "one more": "Yes, what is it?",
+        }
+    )
+    return Stage(session, user=user, llm=model, tools=[look_up])
+
+
+def _first_after(at: float) -> Callable[[Outcome], float | None]:
+    def wait(outcome: Outcome) -> float | None:
+        heard = outcome.heard_after(at)
+        return heard[0].start - at if heard else None
+
+    return wait
+
+
+def _silence(outcome: Outcome) -> float | None:
+    heard = next((h for h in outcome.heard if h.start < 3.0 < h.end), None)
+    return heard.end - 3.0 if heard else None
+
+
+WAITS = (
+    Wait("end of speech to first audio", 3.5, _answer, _first_after(1.1)),
+    Wait("interruption to silence", 6.5, _interrupted, _silence),
+    Wait(
+        "interruption to next reply while a tool runs", 14.0, _while_a_tool_runs, _first_after(4.9)
+    ),
+)
+
+
+def caller(virtual: int = 3, real: int = 5) -> dict[str, dict[str, dict[str, float | None]]]:
+    """Seconds of each wait, medians: in virtual time, and in real time unless `real` is 0."""
+    logging.disable(logging.CRITICAL)
+    try:
+        return {
+            wait.what: {
+                "virtual": _medians(wait, virtual, _play_virtual),
+                **({"real": _medians(wait, real, _play_real)} if real else {}),
+            }
+            for wait in WAITS
+        }
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _medians(
+    wait: Wait, rounds: int, play: Callable[[Stage, float], Outcome]
+) -> dict[str, float | None]:
+    waits: dict[str, list[float | None]] = {name: [] for name in SESSIONS}
+    for _ in range(rounds):
+        for name, session in SESSIONS.items():
+            waits[name].append(wait.wait(play(wait.build(session), wait.seconds)))
+    return {name: None if None in own else statistics.median(own) for name, own in waits.items()}  # type: ignore[type-var]
+
+
+def _play_virtual(stage: Stage, seconds: float) -> Outcome:
+    return stage.run(seconds)
+
+
+def _play_real(stage: Stage, seconds: float) -> Outcome:
+    return asyncio.run(stage.play(seconds))
+
+
+def _minute(session: type[AgentSession[Any]]) -> Stage:
+    user, said = ScriptedUser(), {}
+    for turn in range(10):
+        user.says(f"question {turn}", at=1.0 + 6 * turn)
+        said[f"question {turn}"] = "This is the answer to your question."
+    return Stage(session, user=user, llm=ScriptedLLM(said))
+
+
+def cpu(rounds: int = 9) -> dict[str, float]:
+    """Seconds of CPU time for a minute of conversation of ten turns; medians, and the median of
+    the ratios inside the rounds."""
+    logging.disable(logging.CRITICAL)
+    spent: dict[str, list[float]] = {name: [] for name in SESSIONS}
+    try:
+        for turn in range(rounds + 1):  # the first one warms up
+            for name, session in SESSIONS.items():
+                gc.collect()
+                begin = time.thread_time()
+                _minute(session).run(60.0)
+                if turn:
+                    spent[name].append(time.thread_time() - begin)
+    finally:
+        logging.disable(logging.NOTSET)
+    stock, ours = spent["stock"], spent["TurnSession"]
+    ratio = statistics.median(b / a for a, b in zip(stock, ours, strict=True))
+    return {**{name: statistics.median(own) for name, own in spent.items()}, "ratio": ratio}

@@ -1,0 +1,181 @@
+"""One cycle of a turn, as data for every engine, and the floor that they are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fsm import load_flow
+
+__all__ = ["CYCLE", "FLOW", "REPLIES", "ROWS", "STATES", "Engine", "Floor", "Model", "Row"]
+
+CYCLE = (
+    ("user_started", "listening"),
+    ("turn_committed", "listening"),  # its guard fails
+    ("user_stopped", "listening"),
+    ("turn_committed", "thinking"),
+    ("tool_started", "tool_running"),
+    ("preemptive_generation", "tool_running"),  # its guard fails
+    ("tools_drained", "thinking"),
+    ("playout_started", "speaking"),
+    ("user_paused_output", "paused"),
+    ("output_resumed", "speaking"),
+    ("user_paused_output", "paused"),
+    ("barge_in", "interrupted"),
+    ("settled", "listening"),
+    ("playout_started", "listening"),  # late: not declared there
+)
+"""The triggers of a cycle, and the state after each."""
+
+REPLIES = 2
+"""How often a cycle asks for a reply."""
+
+FLOW = load_flow(Path(__file__).with_name("cycle.yaml"))
+
+STATES = tuple(FLOW.states)
+
+
+class Engine(NamedTuple):
+    """An engine that is ready to run; refused triggers change nothing and raise nothing.
+
+    Attributes:
+        fire: Takes a trigger; gives something to await where the engine is asynchronous.
+        replies: How often it has asked for a reply; None where it names actions only.
+        loop: Where the engine is asynchronous: the loop to run it in.
+        close: Gives back what it holds.
+    """
+
+    fire: Callable[[str], Any]
+    state: Callable[[], str]
+    replies: Callable[[], int] | None = None
+    loop: Any = None
+    close: Callable[[], object] = lambda: None
+
+
+class Row(NamedTuple):
+    """A transition as other engines want it: facts are kept by actions of the model."""
+
+    trigger: str
+    source: str
+    dest: str | None
+    conditions: list[str]
+    unless: list[str]
+    actions: list[str]
+
+
+class Model:
+    """What other engines drive: facts as attributes, kept by methods."""
+
+    def __init__(self) -> None:
+        self.user_speaking = self.tools_running = False
+        self.replies = 0
+
+    def hear(self) -> None:
+        self.user_speaking = True
+
+    def hush(self) -> None:
+        self.user_speaking = False
+
+    def begin_tools(self) -> None:
+        self.tools_running = True
+
+    def end_tools(self) -> None:
+        self.tools_running = False
+
+    def reply(self) -> None:
+        self.replies += 1
+
+
+_KEPT = {
+    "user_started": ["hear"],
+    "user_stopped": ["hush"],
+    "tool_started": ["begin_tools"],
+    "tools_drained": ["end_tools"],
+}
+
+
+def _rows() -> list[Row]:
+    rows = []
+    for name in STATES:
+        for row in FLOW.rows(name):
+            body = row.transition
+            actions = [*_KEPT.get(row.trigger, ()), *body.actions]
+            guard = list(body.conditions), list(body.unless)
+            rows.append(Row(row.trigger, name, body.dest, *guard, actions))
+        for trigger in ("user_started", "user_stopped"):
+            rows.append(Row(trigger, name, None, [], [], _KEPT[trigger]))
+    return rows
+
+
+ROWS = _rows()
+
+
+class Floor:
+    """What no engine can beat in Python: every branch written out, facts as attributes."""
+
+    __slots__ = ("replies", "state", "tools_running", "user_speaking")
+
+    def __init__(self) -> None:
+        self.state = "listening"
+        self.tools_running = self.user_speaking = False
+        self.replies = 0
+
+    def fire(self, trigger: str) -> bool:
+        state = self.state
+        if state == "listening":
+            if trigger == "turn_committed":
+                if self.user_speaking:
+                    return False
+                self.replies += 1
+                self.state = "thinking"
+                return True
+        elif state == "thinking":
+            if trigger == "tool_started":
+                self.tools_running = True
+                self.state = "tool_running"
+                return True
+            if trigger == "playout_started":
+                self.state = "speaking"
+                return True
+            if trigger == "preemptive_generation" and not self.tools_running:
+                self.replies += 1
+                return True
+        elif state == "tool_running":
+            if trigger == "tools_drained":
+                self.tools_running = False
+                self.replies += 1
+                self.state = "thinking"
+                return True
+            if trigger == "preemptive_generation":
+                if self.tools_running:
+                    return False
+                self.replies += 1
+                self.state = "thinking"
+                return True
+        elif state == "speaking":
+            if trigger == "user_paused_output":
+                self.state = "paused"
+                return True
+            if trigger == "playout_finished":
+                self.state = "listening"
+                return True
+        elif state == "paused":
+            if trigger == "output_resumed":
+                if self.user_speaking:
+                    return False
+                self.state = "speaking"
+                return True
+            if trigger == "barge_in":
+                self.state = "interrupted"
+                return True
+        elif state == "interrupted" and trigger == "settled":
+            self.state = "listening"
+            return True
+        if trigger == "user_started":
+            self.user_speaking = True
+            return True
+        if trigger == "user_stopped":
+            self.user_speaking = False
+            return True
+        return False

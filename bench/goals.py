@@ -1,0 +1,76 @@
+"""What was to be reached, and by how much it was missed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["goals"]
+
+Line = tuple[str, str, str, str, str]
+
+_POST = (
+    "clock, a tuple of nine fields, the deque and the call of an effect cost more than the "
+    "decision; each is needed"
+)
+_COLD = "each event comes to another runtime, whose memory the processor has to fetch"
+_OWN = (
+    "models and audio cost nothing here, so the share of the session's own work is at its largest"
+)
+_NOISE = "less than the scatter of real time on this machine"
+
+
+def goals(figures: dict[str, Any]) -> Iterator[Line]:
+    """Goal, limit, measured, met or by how much not, and why not."""
+    engines = figures["engines"]["engines"]
+    post = "EventPump.post, journal"
+    ratio = {name: one["ratio"] for name, one in engines.items()}
+    yield _most("`Machine.step`, x floor", 2.0, ratio["Machine.step"], "")
+    yield _most("post with journal, x floor", 4.5, ratio[post], _POST)
+    yield _most("post with journal and timers, x floor", 6.0, ratio[f"{post}, timers"], _POST)
+    for peer, times in _PEERS.items():
+        yield _least(f"times faster than {peer}", times, ratio[peer] / ratio[post])
+    size = figures["size"]["size"]
+    machine, runtime = size["Machine"], size["TurnRuntime, empty journal"]
+    yield _most("bytes of a Machine", 300, machine["bytes"], "")
+    yield _most("bytes of a TurnRuntime, empty journal", 2000, runtime["bytes"], "")
+    yield _most("us to make a Machine", 2.0, machine["us"], "")
+    yield _most("us to make a TurnRuntime", 10.0, runtime["us"], "")
+    many = figures["scale"][0]
+    yield _most("p99 of post to effect, 10,000 runtimes, ms", 5.0, many["p99_ms"], _COLD)
+    yield from _caller(figures["caller"])
+
+
+_PEERS = {
+    "transitions": 15,
+    "transitions, AsyncMachine": 80,
+    "python-statemachine": 150,
+}
+
+
+def _caller(figures: dict[str, Any]) -> Iterator[Line]:
+    first = figures["waits"]["end of speech to first audio"]
+    for clock, sides in first.items():
+        if None in sides.values():
+            continue
+        more = sides["TurnSession"] - sides["stock"]
+        why = _NOISE if clock == "real" else ""
+        yield _most(f"end of speech to first audio, {clock}, ms more", 1.0, 1000 * more, why)
+        yield _most(f"the same, % more, {clock}", 0.5, 100 * more / sides["stock"], why)
+    yield _most("CPU time of a minute, % more", 2.0, 100 * (figures["cpu"]["ratio"] - 1), _OWN)
+
+
+def _most(what: str, limit: float, measured: float, why: str) -> Line:
+    met = measured <= limit
+    said = "met" if met else f"missed by {_short(measured - limit)}"
+    return what, f"at most {limit:g}", _short(measured), said, "" if met else why
+
+
+def _least(what: str, limit: float, measured: float) -> Line:
+    met = measured >= limit
+    said = "met" if met else f"missed by {_short(limit - measured)}"
+    return what, f"at least {limit:g}", _short(measured), said, ""
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}"

@@ -1,0 +1,172 @@
+"""Figures as tables: on the terminal, and in docs/performance.md."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from .goals import goals
+
+__all__ = ["TABLES", "page", "versions"]
+
+_PACKAGES = (
+    "automat",
+    "livekit-agents",
+    "python-statemachine",
+    "sismic",
+    "transitions",
+    "uvloop",
+    "xstate-statemachine",
+)
+
+
+def versions() -> dict[str, str]:
+    """Python and what was measured; no day and no name of a machine, so that it is stable."""
+    found = {"Python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Markdown whose columns stand under one another, so that a terminal can show it."""
+    lines = [[str(cell) for cell in line] for line in (head, *rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    texts = [
+        " | ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    ]
+    rule = " | ".join(
+        "-" * width if i == 0 else "-" * (width - 1) + ":" for i, width in enumerate(widths)
+    )
+    return "\n".join(f"| {text} |" for text in (texts[0], rule, *texts[1:])) + "\n"
+
+
+def _engines(figures: dict[str, Any]) -> str:
+    rows = [
+        (name, _us(one["ns"] / 1000), f"{one['ratio']:.1f}")
+        for name, one in figures["engines"].items()
+    ]
+    node = figures["node"]
+    if isinstance(node, str):
+        return table(("engine", "us a trigger", "x floor"), rows) + f"\n{node}.\n"
+    ns, what = node
+    rows.append((f"for scale: {what}", _us(ns / 1000), "another language"))
+    return table(("engine", "us a trigger", "x floor"), rows)
+
+
+def _size(figures: dict[str, Any]) -> str:
+    rows = [
+        (name, f"{one['bytes']:.0f}", f"{one['us']:.2f}") for name, one in figures["size"].items()
+    ]
+    poured = figures["burst"]
+    return table(("one of 10,000", "bytes", "us to make"), rows) + (
+        f"\nA burst of {poured['posts']:,} posts takes {poured['seconds']:.2f} s of CPU time; "
+        f"the journal keeps the last {poured['kept']:,} entries, and once it is full the memory "
+        f"grows by {poured['grown']} bytes.\n"
+    )
+
+
+def _scale(figures: list[dict[str, Any]]) -> str:
+    rows = [
+        (
+            f"{one['runtimes']:,} x {one['rate']:g}/s, {one['loop']}" + ", gc on" * one["gc"],
+            f"{one['us']:.2f}",
+            f"{100 * one['core']:.0f} %",
+            f"{one['p50_ms']:.2f}",
+            f"{one['p99_ms']:.2f}",
+            f"{one['max_ms']:.2f}",
+        )
+        for one in figures
+    ]
+    return table(("runtimes", "us an event", "of a core", "p50 ms", "p99 ms", "max ms"), rows)
+
+
+def _caller(figures: dict[str, Any]) -> str:
+    rows = []
+    for what, clocks in figures["waits"].items():
+        for clock, sides in clocks.items():
+            stock, ours = sides["stock"], sides["TurnSession"]
+            more = "" if None in (stock, ours) else f"{1000 * (ours - stock):+.1f}"
+            rows.append((what, clock, _seconds(stock), _seconds(ours), more))
+    cpu = figures["cpu"]
+    ours, stock = cpu["TurnSession"], cpu["stock"]
+    return table(("wait, s", "time", "stock", "TurnSession", "ms more"), rows) + (
+        f"\nA minute of conversation of ten turns takes {1000 * stock:.0f} ms of CPU time on a "
+        f"stock session and {1000 * ours:.0f} ms on a TurnSession: {100 * (cpu['ratio'] - 1):+.1f} "
+        f"% of the session's own work, {(ours - stock) / 60 * 100:.2f} % of a core.\n"
+    )
+
+
+TABLES: dict[str, Callable[[Any], str]] = {
+    "engines": _engines,
+    "size": _size,
+    "scale": _scale,
+    "caller": _caller,
+}
+
+_PAGE = """# Performance
+
+Measured by `python -m bench docs` (`make bench ARGS=docs`), which writes this page; every table
+has a command of its own. {versions}; a small virtual machine that was busy with other work. The
+ratios hardly depend on the machine, the times do.
+
+## Goals
+
+{goals}
+## A trigger
+
+`make bench`: one turn cycle of {length} triggers over the six states, two of them held back by a
+guard and one that is not declared where it comes. Rounds of all engines are interleaved, the ratio
+to an if/elif chain with all branches written out is taken inside each round, and medians are shown.
+CPU time of the thread is counted. Every engine has to pass the same states and ask for the same
+replies first. The journal keeps 4096 entries; with timers, every state has one.
+
+{engines}
+## An instance
+
+`python -m bench size`. What all instances of a flow share is not counted.
+
+{size}
+## Many runtimes
+
+`python -m bench scale`: runtimes with timers and journals of 64 entries, one thread. Events are due
+at fixed moments, and a wait counts from the moment that its event was due to the effect. The clock
+is the thread's CPU time and what it would have slept. Python's cycle collector is off unless the
+line says otherwise: nothing in a runtime is a cycle, but each full collection looks at every entry
+of every journal.
+
+{scale}
+## What a caller hears
+
+`python -m bench caller`: the same conversations on a stock `AgentSession` and on a `TurnSession`,
+with scripted user, model and voice. In virtual time the difference is what the flow decides; in
+real time the cost of the code is in it, and what else the machine does.
+
+{caller}"""
+
+
+def page(figures: dict[str, Any]) -> str:
+    """docs/performance.md."""
+    from .cycle import CYCLE
+
+    said = [f"{name} {number}" for name, number in figures["versions"].items()]
+    texts = {part: TABLES[part](figures[part]) for part in TABLES}
+    met = table(("goal", "wanted", "measured", "", "why"), goals(figures))
+    return _PAGE.format(versions=", ".join(said), goals=met, length=len(CYCLE), **texts)
+
+
+def _us(value: float) -> str:
+    return f"{value:.3f}" if value < 10 else f"{value:.1f}"
+
+
+def _seconds(value: float | None) -> str:
+    return "never" if value is None else f"{value:.3f}"
