@@ -25,6 +25,8 @@ class LedgerCall:
         turn: The speech that it was made for.
         end: How it ended for its turn; None while it runs.
         output: What it gave, as text; of a released call, once it has come.
+        value: What it gave; after a restart, its text.
+        unsaid: The session was cut off before the user heard of it.
     """
 
     id: str
@@ -34,6 +36,7 @@ class LedgerCall:
     end: End | None = None
     output: str | None = None
     value: Any = None
+    unsaid: bool = False
 
 
 class Ledger:
@@ -83,11 +86,16 @@ class Ledger:
             self._calls[call_id].value = value
 
     def answer(self, name: str, arguments: str, turn: str) -> LedgerCall | None:
-        """The call of the same turn that has the result of an identical one, if any."""
+        """The identical call that this one is answered from, if any: of the same turn, or one
+        that a session which was cut off left unsaid, which answers one turn only."""
         wanted = canonical(arguments)
         for call in reversed(self._calls.values()):
-            if (call.name, call.arguments, call.turn) == (name, wanted, turn):
-                return call if call.end == "result" else None
+            if (call.name, call.arguments) != (name, wanted) or call.end is None:
+                continue
+            if call.unsaid:
+                call.turn, call.unsaid = turn, False
+            if call.turn == turn:
+                return call if call.end == "result" or call.value is not None else None
         return None
 
     @property
@@ -102,16 +110,40 @@ class Ledger:
 
     @classmethod
     def from_records(cls, records: Iterable[Mapping[str, Any]]) -> Ledger:
-        """The books as a journal has them, as after a crash: see `runtime.read_journal`."""
+        """The ledger as a journal has it, as after a crash: see `runtime.read_journal`.
+
+        Raises:
+            TurnfsmError: The journal leaves out what calls were made with.
+        """
         ledger = cls()
         for record in records:
             data = record.get("data") or {}
-            if record.get("note") == "tool_started":
-                ledger.start(data["call"], data["name"], data["arguments"], data["turn"])
-            elif record.get("note") == "tool_ended":
-                ledger.end(data["call"], data["how"], data.get("output"))
-                ledger.keep(data["call"], data.get("output"))
+            match record.get("note"):
+                case "tool_started":
+                    if "arguments" not in data:
+                        raise TurnfsmError(_REDACTED)
+                    ledger.start(data["call"], data["name"], data["arguments"], data["turn"])
+                case "tool_ended":
+                    ledger._ended(data["call"], data["how"], data.get("output"))
+                case "message" if data.get("role") == "assistant":
+                    ledger._said()
         return ledger
+
+    def _ended(self, call_id: str, how: End, output: str | None) -> None:
+        self.end(call_id, how, output)
+        if output is not None and how in ("result", "error"):
+            self.keep(call_id, output)
+            self._calls[call_id].unsaid = True
+
+    def _said(self) -> None:
+        for call in self._calls.values():
+            call.unsaid = False
+
+
+_REDACTED = (
+    "the journal leaves out the arguments of tool calls, so nothing can be answered from it; "
+    "write it with JsonlSink(path, redact=None)"
+)
 
 
 def canonical(arguments: str) -> str:

@@ -255,7 +255,7 @@ class TurnGovernor:
         if call is None:
             return
         speech, arguments = call.handle.id, function_call.arguments
-        self.session.books.start(call.id, call.name, arguments, speech)
+        self.session.ledger.start(call.id, call.name, arguments, speech)
         entry = {"call": call.id, "name": call.name, "turn": speech, "policy": call.policy}
         self.session.turn.note("tool_started", arguments=arguments, **entry)
         if not call.handle.interrupted and self.tools.hold(call):
@@ -268,7 +268,7 @@ class TurnGovernor:
     def _tool_ended(self, call_id: str, status: str, message: str | None) -> None:
         call = self.tools.end(call_id)
         how: End = {"done": "result", "error": "error"}.get(status, "cancelled")  # type: ignore[assignment]
-        self.session.books.end(call_id, how, message)
+        self.session.ledger.end(call_id, how, message)
         name = call.name if call is not None else call_id
         self.session.turn.note("tool_ended", call=call_id, name=name, how=how, output=message)
         if call is not None:
@@ -284,14 +284,14 @@ class TurnGovernor:
         tool = activity.tool(call.name) if activity is not None else None
         if is_repeatable(call.name, tool, self.session.turn.flow.tools):
             return None
-        known = self.session.books.answer(call.name, call.arguments, speech)
+        known = self.session.ledger.answer(call.name, call.arguments, speech)
         if known is not None:
             self.session.turn.note("tool_answered", call=call.call_id, name=call.name, by=known.id)
         return known
 
     def call_gave(self, call_id: str, value: object) -> None:
         """The value itself, as an identical call will be answered with it."""
-        self.session.books.keep(call_id, value)
+        self.session.ledger.keep(call_id, value)
 
     def drain_limit(self, calls: Iterable[str]) -> float | None:
         """Seconds that a handoff waits for these calls; None where a turn waits for one."""

@@ -185,7 +185,7 @@ class TurnHost:
         for call in self._tools.detach(handle):
             cancel_call(self._session, call.id)
         for call in self._tools.of(handle):
-            if call.policy != "cancel" and self._session.books.end(call.id, "released"):
+            if call.policy != "cancel" and self._session.ledger.end(call.id, "released"):
                 self._session.turn.note("tool_ended", call=call.id, name=call.name, how="released")
         # Not before its step has given the floor back: the next speech would start while the old
         # one's audio is still being cleared.

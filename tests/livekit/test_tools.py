@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from livekit.agents import function_tool
+from livekit.agents import Agent, function_tool
 
 from fsm import TurnfsmError
+from runtime import JsonlSink, read_journal
 from runtime.ledger import Ledger
 from runtime.livekit import TurnContext, TurnSession, on_interruption, repeatable
 from runtime.livekit.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
@@ -58,8 +59,8 @@ def test_a_detached_tool_goes_on_and_its_result_is_spoken() -> None:
     assert booked is not None
     assert joke.start < 7.8 < booked.start < 12.0
     assert _outputs(stage) == ["booked"]
-    assert [call.end for call in stage.session.books] == ["released"]  # type: ignore[attr-defined]
-    assert [call.output for call in stage.session.books] == ["booked"]  # type: ignore[attr-defined]
+    assert [call.end for call in stage.session.ledger] == ["released"]  # type: ignore[attr-defined]
+    assert [call.output for call in stage.session.ledger] == ["booked"]  # type: ignore[attr-defined]
 
 
 def test_a_cancelled_tool_ends_at_once_and_says_so() -> None:
@@ -99,7 +100,7 @@ def test_a_held_tool_is_not_interrupted(decorated_above: bool) -> None:
     joke = _outcome(stage).heard_saying("Here is a joke.")
     assert joke is not None
     assert joke.start > 9.8
-    assert [call.end for call in stage.session.books] == ["result"]  # type: ignore[attr-defined]
+    assert [call.end for call in stage.session.ledger] == ["result"]  # type: ignore[attr-defined]
 
 
 def test_an_interruption_waits_for_a_tool_to_finish_but_not_for_ever() -> None:
@@ -118,7 +119,7 @@ def test_the_flow_names_policies(tmp_path: Path) -> None:
     flow = tmp_path / "mine.yaml"
     flow.write_text("flow: mine\nextends: turn\ntools: {by_name: {book: cancel}}\n")
     stage = _play(on_interruption("hold")(_slow()), session=partial(TurnSession, flow=flow))
-    assert [call.end for call in stage.session.books] == ["cancelled"]  # type: ignore[attr-defined]
+    assert [call.end for call in stage.session.ledger] == ["cancelled"]  # type: ignore[attr-defined]
 
 
 def test_a_misspelt_tool_name_is_an_error(tmp_path: Path) -> None:
@@ -207,15 +208,115 @@ def test_an_ill_behaved_tool_leaves_the_session_in_order(misdeed: str, said: str
     stage = _play(book, seconds=20.0)
     outcome = _outcome(stage)
     assert outcome.heard_saying("Here is a joke.") is not None
-    assert [call.end for call in stage.session.books] == [said]  # type: ignore[attr-defined]
+    assert [call.end for call in stage.session.ledger] == [said]  # type: ignore[attr-defined]
     assert outcome.orphans == ()
     assert outcome.closed_in < 6.5
 
 
-def test_the_books_are_restored_from_a_journal() -> None:
-    """The journal's notes rebuild the ledger: what was completed is known to be."""
+def test_the_ledger_is_restored_from_a_journal() -> None:
+    """The journal's notes rebuild it: what was completed is known to be."""
     stage = _play(_slow(2.0))
-    books: Ledger = stage.session.books  # type: ignore[attr-defined]
+    ledger: Ledger = stage.session.ledger  # type: ignore[attr-defined]
     restored = Ledger.from_records(stage.session.turn.journal.records())  # type: ignore[attr-defined]
-    assert [(c.id, c.end, c.output) for c in restored] == [(c.id, c.end, c.output) for c in books]
+    entries = [(c.id, c.end, c.output) for c in ledger]
+    assert [(c.id, c.end, c.output) for c in restored] == entries
     assert restored.completed[0].output == "booked"
+
+
+def test_a_session_that_was_cut_off_does_not_book_twice(tmp_path: Path) -> None:
+    """Killed after the booking and before the user heard of it: the next session, asked again,
+    answers from the ledger; asked once more, it books."""
+    ran: list[int] = []
+    file = tmp_path / "journal.jsonl"
+    first = _cut_off(file, ran)
+    assert ran == [1]
+    assert first.heard == []
+    for asked, times in ((1, 1), (2, 2)):
+        ledger = Ledger.from_records(read_journal(file)[0])
+        ran[:] = [1]
+        model = ScriptedLLM({"book": Reply(calls=Call("book"))}, {"book": "It is booked."})
+        user = ScriptedUser()
+        for number in range(asked):
+            user.says(BOOK, at=1.0 + 8.0 * number)
+        session: Any = partial(TurnSession, ledger=ledger)
+        outcome = Stage(session, user=user, llm=model, tools=[_counted(ran)]).run(20.0)
+        assert len(ran) == times
+        assert outcome.heard_saying("It is booked.") is not None
+
+
+def _cut_off(file: Path, ran: list[int]) -> Outcome:
+    """A session whose journal ends, as by kill -9, while the model thinks about the result."""
+    sink = JsonlSink(file, redact=None)
+    model = ScriptedLLM(
+        {"book": Reply(calls=Call("book"))}, {"book": Reply("It is booked.", ttft=30.0)}
+    )
+    session: Any = partial(TurnSession, sinks=[sink])
+    user = ScriptedUser().says(BOOK, at=1.0)
+    return Stage(session, user=user, llm=model, tools=[_counted(ran)]).run(8.0)
+
+
+def test_a_redacted_journal_restores_no_ledger(tmp_path: Path) -> None:
+    """By default a journal on the disk leaves out what was said, and a restart needs it."""
+    file = tmp_path / "journal.jsonl"
+    session: Any = partial(TurnSession, sinks=[JsonlSink(file)])
+    _play(_slow(2.0), session=session)
+    with pytest.raises(TurnfsmError, match=r"write it with JsonlSink\(path, redact=None\)"):
+        Ledger.from_records(read_journal(file)[0])
+
+
+@pytest.mark.parametrize("by", ["close", "handoff"])
+def test_neither_close_nor_handoff_waits_long_for_a_detached_tool(by: str) -> None:
+    """drain_limit (5 s) cancels what no turn waits for any more."""
+    ended: list[tuple[float, str]] = []
+
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        try:
+            await asyncio.sleep(300.0)
+        except asyncio.CancelledError:
+            ended.append((stage.now, "cancelled"))
+            raise
+        return "booked"
+
+    user = ScriptedUser().says(BOOK, at=1.0).says(JOKE, at=5.0)
+    model = ScriptedLLM({"book": Reply(calls=Call("book")), "joke": "Here is a joke."})
+    stage = Stage(TurnSession, user=user, llm=model, tools=[book])
+    if by == "handoff":
+        stage.at(9.0, lambda s: s.session.update_agent(_Next()))
+    else:
+        stage.at(9.0, lambda s: s.session.aclose())
+    outcome = stage.run(30.0)
+    assert ended == [(pytest.approx(14.0, abs=0.1), "cancelled")]
+    assert outcome.orphans == ()
+    if by == "handoff":
+        entered = outcome.heard_saying("I am the next one.")
+        assert entered is not None
+        assert entered.start < 14.5
+
+
+class _Next(Agent):
+    def __init__(self) -> None:
+        super().__init__(instructions="Go on.")
+
+    async def on_enter(self) -> None:
+        self.session.say("I am the next one.")
+
+
+def test_a_tool_that_ends_after_the_close_ends_once() -> None:
+    """It swallows its cancellation and takes its time: the ledger has one end, nothing is left."""
+
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        try:
+            await asyncio.sleep(300.0)
+        except asyncio.CancelledError:
+            await asyncio.sleep(3.0)
+        return "booked late"
+
+    stage = _play(book, seconds=12.0)
+    (call,) = stage.session.ledger  # type: ignore[attr-defined]
+    assert call.end == "released"
+    assert _outcome(stage).orphans == ()
+    assert _outcome(stage).closed_in < 10.0
