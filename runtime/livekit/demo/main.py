@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import json
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 from rich.console import Console
 
 from fsm import Flow, TurnfsmError, load_flow
-from fsm.diagram import Journal, parse_journal, timeline
+from fsm.diagram import parse_journal, timeline
 from runtime.journal import JsonlSink, read_journal
+from runtime.testing.clock import VirtualTimeError
 from runtime.testing.clock import run as run_in_virtual_time
 
+from .clock import run as run_in_patient_time
 from .evidence import judge
 from .folder import OutFolder
 from .pace import Pace
@@ -84,8 +86,9 @@ def _look_for_names(flow: Flow) -> None:
 def _model(name: str) -> llm.LLM[Any] | None:
     if not name:
         return None
-    from .model import make_model
+    from .model import make_model, probe_model
 
+    probe_model(name)
     return make_model(name)
 
 
@@ -102,24 +105,20 @@ class _Run:
         self._pace = Pace(settings.speed)
         console = settings.console
         # virtual time is over before the eye has seen a picture
-        still = settings.text and model is None
-        self._view: View = Screen(console) if console.is_terminal and not still else Lines(console)
-        recorder = Recorder(self._pace, self._journal(folder.partial))
+        seen = console.is_terminal and not settings.text
+        self._view: View = Screen(console) if seen else Lines(console)
+        recorder = Recorder(self._pace, JsonlSink(folder.partial / OutFolder.JOURNAL))
         recorder.listeners.append(self._view.show)
         self._take = Take(recorder, scripted=model is None)
-        self._virtual = still
-
-    @staticmethod
-    def _journal(folder: Path) -> JsonlSink:
-        # the words stay in: the user is a recording, and the pictures show them
-        return JsonlSink(folder / OutFolder.JOURNAL, redact=None)
 
     def play(self) -> int:
         with _log_kept(self._take.log):
             try:
-                run_in_virtual_time(self._main()) if self._virtual else asyncio.run(self._main())
+                (run_in_virtual_time if self._settings.text else run_in_patient_time)(self._main())
             except KeyboardInterrupt:
                 return self._interrupted()
+            except VirtualTimeError as error:  # a model of the user's own that never answers
+                self._take.stopped = str(error)
             finally:
                 self._take.recorder.close()
         files = self._write()
@@ -152,6 +151,8 @@ class _Run:
                 self._take.transcribed = await stack.transcribe_back()
         finally:
             await stack.aclose()
+            if self._model is not None:
+                await self._model.aclose()
 
     async def _load(self) -> Stack:
         stack: Stack
@@ -175,17 +176,12 @@ class _Run:
         partial = self._folder.partial
         records = self._take.records
         (partial / OutFolder.TRANSCRIPT).write_text(transcript(records), encoding="utf-8")
-        journal = (partial / OutFolder.JOURNAL).read_text(encoding="utf-8")
         if len(records) > 1:
-            svg = timeline(self._without_idle_timers(parse_journal(journal)), self._flow)
+            # not from the file, which keeps what was said to itself
+            told = "\n".join(json.dumps(record, default=str) for record in records)
+            svg = timeline(parse_journal(told), self._flow)
             (partial / OutFolder.TIMELINE).write_text(svg, encoding="utf-8")
         return self._folder.publish()
-
-    def _without_idle_timers(self, journal: Journal) -> Journal:
-        """A timer that found its guard closed waits on: no refusal that a reader looks for."""
-        timers = self._flow.timers
-        events = tuple(e for e in journal.events if e.taken or e.trigger not in timers)
-        return evolve(journal, events=events)
 
     def _list(self, files: Sequence[Path]) -> None:
         self._say("")

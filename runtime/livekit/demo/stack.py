@@ -6,6 +6,8 @@ from typing import Any, Self
 
 from livekit.agents import AgentSession, inference, llm
 
+from runtime.livekit.testing.wallclock import bind_wall_clock
+
 from .audio import WavInput, WavOutput
 from .llm import RuleLLM
 from .pace import Pace
@@ -44,6 +46,7 @@ class AudioStack:
     @classmethod
     async def load(cls, pace: Pace) -> Self:
         """Loads both models, in a second or two; raises DemoUnavailable where one is missing."""
+        bind_wall_clock()
         transcriber = await asyncio.to_thread(Transcriber.load)
         voice = await asyncio.to_thread(PiperVoice.load)
         return cls(pace, transcriber, voice)
