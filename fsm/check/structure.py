@@ -110,7 +110,7 @@ def _guard(facts: list[str]) -> str:
 def _dead_facts(model: Model, source: Source) -> Iterator[Finding]:
     flow = model.flow
     for name, bit in model.bits.facts.items():
-        if not _is_read(model, name, bit):
+        if not _is_read(model, name, bit) and not source.inherited(("facts", name)):
             message = f"fact {name!r} is read by no guard and no property"
             remedy = "use it in a guard, or remove it"
             yield source.at_key(("facts", name), message, remedy, code="unread")

@@ -74,6 +74,9 @@ TOUCHED: tuple[Touched, ...] = (
         on_start_of_speech(self ev speech_start_time) | the user starts to speak
         on_end_of_speech(self ev) | the user stops
         on_vad_inference_done(self ev) | silence inside an utterance
+        _on_input_speech_started(self _) | a realtime model hears the user
+        _on_input_speech_stopped(self ev) | a realtime model hears the user no more
+        _on_generation_created(self ev) | a realtime model has begun its reply
         on_final_transcript(self ev speaking) | the recogniser has heard words
         on_preemptive_generation(self info) | a speculation is asked for
         on_end_of_turn(self info) | a turn is committed
@@ -86,6 +89,8 @@ TOUCHED: tuple[Touched, ...] = (
         _current_speech | who holds the floor
         _audio_recognition | the recogniser of the activity
         _user_silence_event | whether voice is heard in this frame
+        _turn_detection | whether voice or the application ends a turn
+        _rt_turn_detection_enabled | whether a realtime model ends a turn
         _user_turn_completed_atask | the task that answers a turn
         _scheduling_paused | a handoff is in progress
         _new_turns_blocked | a handoff is in progress
@@ -104,6 +109,7 @@ TOUCHED: tuple[Touched, ...] = (
         "property",
         """
         interruption_enabled | whether the adaptive detector is on
+        using_default_vad | whether a realtime model's hearing counts
         interruption_by_audio_activity_enabled | it is off while the agent is heard
         preemptive_generation_opts | the limits of speculation that hold in a state
         _no_pending_speech | nothing more is to be said before the agent is left

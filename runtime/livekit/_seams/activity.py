@@ -24,6 +24,10 @@ from .tools import GovernedExecutor
 __all__ = ["GovernedActivity", "activity_of", "adopt"]
 
 
+DECISION = 2.0
+"""Seconds after the user's speech in which a reply of a model that detects turns is waited for."""
+
+
 class _GatesPassed(Exception):
     """LiveKit's gates before a barge-in let it through; the machine decides from here."""
 
@@ -38,6 +42,8 @@ class GovernedActivity(AgentActivity):
     _governor: Governor
     _probing = False
     _deciding: Any = None
+    _decision: asyncio.Task[None] | None = None
+    _decided: asyncio.Event
 
     # -- the floor
 
@@ -93,6 +99,8 @@ class GovernedActivity(AgentActivity):
 
     def on_start_of_speech(self, ev: Any, speech_start_time: float) -> None:
         super().on_start_of_speech(ev, speech_start_time)
+        if self._turn_detection == "manual":
+            self._user_silence_event.set()  # voice is no turn: the flow says what waits for it
         self._governor.user_started()
 
     def on_end_of_speech(self, ev: Any) -> None:
@@ -101,7 +109,8 @@ class GovernedActivity(AgentActivity):
 
     def on_vad_inference_done(self, ev: Any) -> None:
         super().on_vad_inference_done(ev)
-        self._governor.user_voice(not self._user_silence_event.is_set())
+        if self._turn_detection != "manual":
+            self._governor.user_voice(not self._user_silence_event.is_set())
 
     def on_final_transcript(self, ev: Any, *, speaking: bool | None = None) -> None:
         super().on_final_transcript(ev, speaking=speaking)
@@ -119,6 +128,29 @@ class GovernedActivity(AgentActivity):
         """The agent's, as far as the held state does not replace them."""
         options = super().preemptive_generation_opts
         return cast(PreemptiveGenerationOptions, {**options, **self._governor.speculation()})
+
+    # -- a realtime model that detects turns: it tells when the user speaks, if no VAD does, and
+    # has decided on the end of a turn when it creates a generation
+
+    def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
+        super()._on_input_speech_started(ev)
+        if self._decision is not None:
+            self._decision.cancel()
+        if self.vad is None or self.using_default_vad:
+            self._governor.user_started()
+
+    def _on_input_speech_stopped(self, ev: llm.InputSpeechStoppedEvent) -> None:
+        super()._on_input_speech_stopped(ev)
+        if self._rt_turn_detection_enabled:
+            self._decided = asyncio.Event()
+            self._decision = asyncio.create_task(_until(self._decided))
+        if self.vad is None or self.using_default_vad:
+            self._governor.user_stopped()
+
+    def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
+        super()._on_generation_created(ev)
+        if not ev.user_initiated and self._decision is not None:
+            self._decided.set()
 
     # -- barge-in: LiveKit's gates first (echo warm-up, min_words, server-side turn detection);
     # it asks whether the output can pause once they have let the interruption through
@@ -185,6 +217,7 @@ class GovernedActivity(AgentActivity):
         """The task that decides on the end of the user's turn, while it is open."""
         recognition = self._audio_recognition
         task = recognition._end_of_turn_task if recognition is not None else None
+        task = task if self._decision is None else self._decision
         return task if task is not None and not task.done() else None
 
     @property
@@ -272,6 +305,12 @@ class GovernedActivity(AgentActivity):
         """Call once the agent's `on_enter` has returned."""
         if self._on_enter_task is not None and not self._on_enter_task.done():
             self._on_enter_task.add_done_callback(lambda _: call())
+
+
+async def _until(decided: asyncio.Event) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DECISION):
+            await decided.wait()
 
 
 def activity_of(context: RunContext[Any]) -> GovernedActivity | None:
