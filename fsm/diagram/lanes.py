@@ -67,7 +67,6 @@ def read_lanes(journal: Journal, flow: Flow | None = None) -> Lanes:
     events = journal.events
     states = tuple(_states(journal, end))
     agent = tuple(_agent(journal, end))
-    refusals = [Mark(e.t, e.trigger, e.why or e.reason or "", e.state, e.reason) for e in events]
     return Lanes(
         end=end,
         order=_order(flow, states),
@@ -78,9 +77,18 @@ def read_lanes(journal: Journal, flow: Flow | None = None) -> Lanes:
         tools=tuple(_tools(journal, end)),
         states=states,
         timers=tuple(_timers(flow, journal, states)) if flow else (),
-        refusals=tuple(m for m, e in zip(refusals, events, strict=True) if not e.taken),
+        refusals=tuple(_refusals(events, flow)),
         taken=sum(event.taken for event in events),
     )
+
+
+def _refusals(events: Iterable[Record], flow: Flow | None) -> Iterator[Mark]:
+    """What came in vain; a timer that finds its guard closed waits on, and is none."""
+    timers = flow.timers if flow else ()
+    for event in events:
+        if not (event.taken or event.trigger in timers):
+            why = event.why or event.reason or ""
+            yield Mark(event.t, event.trigger, why, event.state, event.reason)
 
 
 def _order(flow: Flow | None, states: Iterable[Span]) -> tuple[str, ...]:
