@@ -31,7 +31,7 @@ GOVERNED = (
 
 PLUGIN = {
     *("_event_ch", "_input_ch", "_input_text", "_FlushSentinel"),
-    *("_llm", "_stt", "_tts", "_vad", "_chat_ctx", "_tools"),
+    *("_llm", "_stt", "_tts", "_vad", "_chat_ctx", "_tools", "_conn_options"),
 }
 """What livekit-agents gives to the plugins that implement its models; the scripted ones do."""
 
