@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import attrs
+
 from fsm.flow import Row
 
 from .mermaid import chart_mermaid
@@ -29,6 +31,10 @@ def _lines(chart: Chart) -> Iterator[str]:
             yield "| --- | --- | --- | --- |"
             yield from (_row(chart, row) for row in rows)
             yield ""
+        tuned = {k: v for k, v in attrs.asdict(state.tuning).items() if v is not None}
+        if tuned:
+            settings = ", ".join(f"`{name}` {str(value).lower()}" for name, value in tuned.items())
+            yield from (f"While held: {settings}.", "")
         if state.refuses:
             refused = ", ".join(f"~~`{_safe(trigger)}`~~" for trigger in state.refuses)
             yield from (f"Refuses {refused}.", "")

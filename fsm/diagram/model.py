@@ -114,7 +114,12 @@ class _Builder:
         )
 
     def _card(self, name: str) -> Card:
-        items = [*self._rows(name), *self._notes(name), *self._refusals(name)]
+        items = [
+            *self._tuning(name),
+            *self._rows(name),
+            *self._notes(name),
+            *self._refusals(name),
+        ]
         visits = None if self.marks.taken is None else self.marks.visits.get(name, 0)
         sentence = self.flow.states[name].is_
         return Card(name, sentence, tuple(items), self.colors[name], visits)
@@ -137,6 +142,17 @@ class _Builder:
         rows = [row for row in self._own(name) if _is_note(row) and row.dest not in self.finals]
         if rows:
             yield (_word("takes note of"), *_listed([self._part(row) for row in rows]))
+
+    def _tuning(self, name: str) -> Iterator[Item]:
+        """Settings of the session that hold while the state is held."""
+        tuning = self.flow.states[name].tuning
+        parts = [
+            Part((f"tuning-{name}.{field}",), (Token(f"{field} {_shown(value)}", "guard"),))
+            for field, value in attrs.asdict(tuning).items()
+            if value is not None
+        ]
+        if parts:
+            yield (_word("while held"), *_listed(parts))
 
     def _refusals(self, name: str) -> Iterator[Item]:
         hidden = self.shared.refusals
@@ -209,6 +225,10 @@ class _Builder:
         if refused:
             parts = [self._refused_in(entry.states, entry.trigger) for entry in refused]
             yield (_word("refuses"), *_listed(parts))
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
 
 
 def _is_note(row: Row) -> bool:

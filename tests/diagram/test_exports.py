@@ -115,3 +115,12 @@ def test_clipped_text_fits() -> None:
         words = clip("Your parcel is on its way", face, width)
         assert not words or text_width(words, face) <= width
         assert not words or words.endswith("…") or words == "Your parcel is on its way"
+
+
+@pytest.mark.parametrize("kind", ["svg", "md"])
+def test_settings_of_a_state_are_shown(kind: str) -> None:
+    """A reader sees what else changes while a state is held."""
+    text = render(load_flow("half_duplex"), kind).decode()
+    assert (
+        "While held: `mute` true." in text if kind == "md" else 'id="tuning-speaking.mute"' in text
+    )
