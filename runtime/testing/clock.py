@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import logging
 import selectors
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -22,6 +23,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+logger = logging.getLogger("turnfsm")
 
 EPOCH = 1_700_000_000.0
 """What `time.time()` reads at virtual second 0: a fixed day, so that traces are reproducible."""
@@ -190,6 +193,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         timer._scheduled = True  # type: ignore[attr-defined]
         return timer
 
+    @property
+    def timers(self) -> tuple[asyncio.TimerHandle, ...]:
+        """The timers that are set and not cancelled."""
+        scheduled: list[asyncio.TimerHandle] = self._scheduled  # type: ignore[attr-defined]
+        return tuple(timer for timer in scheduled if not timer.cancelled())
+
     def _rank(self) -> float:
         """The place of a new timer among those with the same deadline."""
         self._serial += 1
@@ -276,5 +285,20 @@ def run(
     def factory() -> VirtualLoop:
         return make_loop(clock, limit=limit)
 
-    with clock.patched(), asyncio.Runner(loop_factory=factory) as runner:
-        return runner.run(main)
+    with clock.patched():
+        runner = asyncio.Runner(loop_factory=factory)
+        try:
+            return runner.run(main)
+        finally:
+            _close(runner)
+
+
+def _close(runner: asyncio.Runner) -> None:
+    """As `Runner.close`; it cannot cancel tasks that wait for each other in a circle."""
+    loop = runner.get_loop()
+    try:
+        runner.close()
+    except RecursionError:
+        names = ", ".join(sorted(task.get_name() for task in asyncio.all_tasks(loop)))
+        logger.warning("tasks wait for each other in a circle and are left: %s", names)
+        loop.close()

@@ -277,3 +277,23 @@ async def test_an_action_that_raises_fails_the_stage() -> None:
 
     with pytest.raises(LookupError, match="the script is wrong"):
         await Stage(AgentSession).at(1.0, wrong).play(3)
+
+
+async def test_a_recogniser_can_end_turns() -> None:
+    """With turn detection by STT the user's turn is answered, without waiting for the VAD."""
+    user = ScriptedUser().says("hello", at=1.0)
+    outcome = await Stage(AgentSession, user=user, turn_handling={"turn_detection": "stt"}).play(8)
+    answer = outcome.heard_saying("I see.")
+    assert answer is not None
+    assert outcome.timers == ()
+
+
+async def test_the_stage_names_timers_that_are_left() -> None:
+    """A timer that outlives the session is in the outcome, with what it calls."""
+
+    def forget(stage: Stage) -> None:
+        asyncio.get_running_loop().call_later(100, forget, stage)
+
+    outcome = await Stage(AgentSession).at(1.0, forget).play(3)
+    (left,) = outcome.timers
+    assert "forget" in left

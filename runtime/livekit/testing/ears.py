@@ -109,12 +109,19 @@ class ScriptedSTT(stt.STT[Any]):
     """Streaming recognition of a `ScriptedUser`: the words whose frames arrived, after a delay.
 
     A text in `failures` breaks the stream off after so many seconds of its sound, once; livekit
-    then opens another.
+    then opens another. With `ends_turns` it says after each final transcript that the user has
+    ended, as ``turn_detection="stt"`` needs it.
     """
 
-    def __init__(self, user: ScriptedUser, *, failures: dict[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        user: ScriptedUser,
+        *,
+        failures: dict[str, float] | None = None,
+        ends_turns: bool = False,
+    ) -> None:
         super().__init__(capabilities=stt.STTCapabilities(streaming=True, interim_results=True))
-        self.user = user
+        self.user, self.ends_turns = user, ends_turns
         self.failures = dict(failures or {})
 
     def check(self, code: int, offset: float) -> None:
@@ -188,6 +195,9 @@ class _STTStream(stt.RecognizeStream):
         text = utterance.words_between(self._from, self._upto)
         if utterance.stt_delay is not None and text:
             self._later(utterance.stt_delay - FRAME, _transcript(text, final=True))
+            if self._owner.ends_turns:
+                end = stt.SpeechEvent(type=stt.SpeechEventType.END_OF_SPEECH)
+                self._later(utterance.stt_delay, end)
 
     def _later(self, delay: float, event: stt.SpeechEvent) -> None:
         loop = asyncio.get_running_loop()

@@ -75,6 +75,8 @@ class Outcome:
     """Seconds that closing the session took; infinite if it did not end."""
     orphans: tuple[str, ...] = ()
     """Tasks that outlived the closed session."""
+    timers: tuple[str, ...] = ()
+    """What the timers call that outlived it; known in virtual time only."""
 
     @property
     def context(self) -> tuple[str, ...]:

@@ -67,13 +67,15 @@ class Stage:
         self.user = user or ScriptedUser()
         self.llm = llm or ScriptedLLM()
         self.tts = tts or ScriptedTTS()
-        self.stt = stt or ScriptedSTT(self.user)
+        handling = TURN_HANDLING | (turn_handling or {})
+        by_stt = handling["turn_detection"] == "stt"
+        self.stt = stt or ScriptedSTT(self.user, ends_turns=by_stt)
         self.vad = vad or ScriptedVAD()
         self.tools = list(tools)
         self._make_agent = agent or (lambda: Agent(instructions="Help.", tools=self.tools))
         self._can_pause, self._faults = can_pause, tuple(faults)
         self._options = {
-            "turn_handling": TURN_HANDLING | (turn_handling or {}),
+            "turn_handling": handling,
             "aec_warmup_duration": None,
             "user_away_timeout": None,
         } | options
@@ -113,7 +115,7 @@ class Stage:
         """Play on the running loop (virtual, or this takes `seconds` for real), then close."""
         bind_wall_clock()
         self._recorder = recorder = Recorder()
-        before = asyncio.all_tasks()
+        before = asyncio.all_tasks() | _timers()
         logger = logging.getLogger()
         logger.addHandler(recorder)
         try:
@@ -187,9 +189,10 @@ class Stage:
         if not found_by_collector(context["message"]) and not loop.is_closed():
             self._recorder.unhandled(f"{context['message']} {context.get('exception') or ''}")
 
-    def _collect(self, outcome: Outcome, before: set[asyncio.Task[Any]]) -> Outcome:
+    def _collect(self, outcome: Outcome, before: set[Any]) -> Outcome:
         left = asyncio.all_tasks() - before - {asyncio.current_task()}
         outcome.orphans = tuple(sorted(_name(task) for task in left))
+        outcome.timers = tuple(sorted(str(timer) for timer in _timers() - before))
         origin = self._recorder._origin
         outcome.heard = [
             Heard(round(h.start - origin, 6), round(h.end - origin, 6), h.text)
@@ -198,6 +201,12 @@ class Stage:
         for heard in outcome.heard:
             self._recorder.add("heard", f"{heard.text!r} until {heard.end:.3f}", heard.start)
         return outcome
+
+
+def _timers() -> set[Any]:
+    """The timers that are set, where the loop tells."""
+    loop = asyncio.get_running_loop()
+    return set(loop.timers) if isinstance(loop, VirtualLoop) else set()
 
 
 def _name(task: asyncio.Task[Any]) -> str:

@@ -1,0 +1,125 @@
+"""The properties of a flow, held against what has happened: a journal instead of a model.
+
+The rules are those that the checker proves. Here they judge the one way that a conversation took,
+with the facts of the world drawn from what was posted and carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from fsm import Flow
+from fsm.check.model import Model
+from fsm.check.parts import Arrival, Bits, Move, Rule, Test
+from fsm.check.properties import declared_rules
+from fsm.check.turn import turn_world
+from fsm.check.turn_rules import turn_rules
+from fsm.machine import Program, Taken
+
+__all__ = ["broken_properties"]
+
+_LATE = 1e-3  # seconds
+
+
+def broken_properties(
+    records: Iterable[Mapping[str, Any]], flow: Flow, timers: Mapping[str, float] | None = None
+) -> list[str]:
+    """What a journal shows that the properties of its flow forbid, one sentence each.
+
+    Args:
+        records: A whole journal, from its first entry on.
+        timers: Seconds that replaced those of the flow.
+    """
+    judge = _Judge(flow, {**flow.timers, **(timers or {})})
+    found = [line for r in records if "trigger" in r for line in judge.entry(r)]
+    return list(dict.fromkeys(found))
+
+
+class _Judge:
+    """Follows one conversation."""
+
+    def __init__(self, flow: Flow, timers: Mapping[str, float]) -> None:
+        self.program, world = Program(flow), turn_world(flow)
+        self.bits = Bits(self.program, world)
+        self.rules = [*declared_rules(flow, self.bits), *turn_rules(flow, self.bits)]
+        self.model = Model(self.program, world, self.bits, self.rules)
+        self.bounds = {state: _bound(flow, state, timers) for state in flow.states}
+        self.node = self.model.initial
+        self.tokens: dict[str, Any] = {}
+        self.entered = 0.0
+
+    def entry(self, record: Mapping[str, Any]) -> Iterator[str]:
+        """What is wrong with one entry, and the configuration after it."""
+        move, before = self._move(record), self.node
+        place = f"at {record['t']:.3f} s, {record['trigger']} in {record['state']}: "
+        yield from self._overstayed(record)
+        self.node = self.model.after(move, before)
+        self._begun(record, move)
+        for rule in self._broken(move, before):
+            yield f"{place}{rule.property}: {rule.broken}"
+
+    def _move(self, record: Mapping[str, Any]) -> Move:
+        state, trigger = record["state"], record["trigger"]
+        given = self.bits.mask(f for f in record["facts"] if f in self.model.flow.given)
+        asked = self.bits.mask(self.program.rows[state].asks.get(trigger, ()))
+        return Move(state, trigger, self._arrives(record), self._taken(record), given, asked)
+
+    def _taken(self, record: Mapping[str, Any]) -> Taken | None:
+        """The very answer of the program, which the model knows by identity."""
+        if record["verdict"] != "taken":
+            return None
+        rows = self.program.rows[record["state"]][record["trigger"]]
+        return next(row[5] for row in rows if row[5].row == record["row"])
+
+    def _arrives(self, record: Mapping[str, Any]) -> Arrival:
+        world, trigger = self.model.world, record["trigger"]
+        scope = world.belongs.get(trigger) or self.program.fences.get(trigger)
+        if scope is None or scope in self.program.begins.get(trigger, ()):
+            return ""
+        begun = world.begun.get(scope)
+        runs = begun is None or bool(self.node & self.bits.ghosts[begun])
+        return "fresh" if runs and record["of"] == self.tokens.get(scope) else "stale"
+
+    def _begun(self, record: Mapping[str, Any], move: Move) -> None:
+        if move.taken is None:
+            return
+        for scope in self.program.begins.get(move.trigger, ()):
+            self.tokens[scope] = record["of"]
+        if record["entered"]:
+            self.entered = record["t"]
+
+    def _broken(self, move: Move, before: int) -> Iterator[Rule]:
+        unknown = self.bits.given & ~move.read
+
+        def holds(test: Test, node: int) -> bool:
+            known = node & ~self.bits.given | move.given
+            return not test.mask & unknown and known & test.mask == test.want
+
+        state = self.model.state(self.node)
+        for rule in self.rules:
+            if rule.judge is None:
+                wrong = rule.state in (None, state) and holds(rule.test, self.node)
+            else:
+                tests = rule.judge(move)
+                wrong = tests is not None and holds(tests[0], before) and holds(tests[1], self.node)
+            if wrong:
+                yield rule
+
+    def _overstayed(self, record: Mapping[str, Any]) -> Iterator[str]:
+        state, held = record["state"], record["t"] - self.entered
+        if held > self.bounds[state] + _LATE:
+            yield (
+                f"at {record['t']:.3f} s: {state} was held for {held:.3f} s, though its timers "
+                f"leave it within {self.bounds[state]:g} s"
+            )
+
+
+def _bound(flow: Flow, state: str, timers: Mapping[str, float]) -> float:
+    """Seconds after which a state is left whatever the facts; infinite if nothing does that."""
+    bounds = [float("inf")]
+    for row in flow.rows(state):
+        guarded = row.transition.conditions or row.transition.unless
+        if row.timer and row.dest != state and not guarded:
+            bounds.append(timers[row.trigger])
+    return min(bounds)
