@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["LOADER_CODES"]
+__all__ = ["LOADER_CODES", "PROOF_CODES"]
 
 LOADER_CODES: Mapping[str, str] = MappingProxyType(
     {
@@ -46,7 +46,7 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "range": "Seconds that no timer can have, or a setting that no session can have.",
         "unused": "A timer that no state has.",
         # a flow that extends another
-        "unknown-flow": "The flow that is extended does not exist or cannot be read.",
+        "unknown-flow": "The flow, or one that it extends, does not exist or cannot be read.",
         "extends-cycle": "A flow extends itself, or its chain of bases is too long.",
         "nothing-to-remove": "null removes what the base has, and the base does not have it.",
         "removed": "Something is removed that the base still uses.",
@@ -55,3 +55,19 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Code to one sentence; `docs/diagnostics.md` has an example of each."""
+
+PROOF_CODES: Mapping[str, str] = MappingProxyType(
+    {
+        "deadlock": "A configuration that nothing leaves.",
+        "unreachable": "A state that is never reached.",
+        "dead": "A transition that is never taken, or a timer that can never fire.",
+        "not-total": "A state that says nothing about a request.",
+        "unused": "An action that is never chosen, or a trigger that does nothing.",
+        "unread": "A fact that no guard and no property reads.",
+        "never-cleared": "A fact that stays true for ever once it is.",
+        "vocabulary": "A built-in property that the flow has no words for.",
+        "waived": "A waiver of what cannot be waived, or without a reason.",
+        "not-proved": "The flow is too large; what was not visited is not claimed.",
+    }
+)
+"""What only a proof finds besides broken properties, which go by their own names."""

@@ -185,7 +185,9 @@ def _locate(name: str) -> Path:
         return shipped[name]
     if _there(path, Path.exists):
         return path
-    raise FlowError(f"no flow {quoted(name)}; {_shipped_near(name)}")
+    message, remedy = f"no flow {quoted(name)}", _shipped_near(name)
+    finding = Mark(Page(name, "")).finding(message, remedy, code="unknown-flow")
+    raise FlowError(f"{message}; {remedy}", [finding])
 
 
 def _shipped_near(name: str) -> str:

@@ -7,8 +7,9 @@ comes, of the step or turn that is current, or one timer of the held state fires
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import product
+from typing import Protocol
 
 import attrs
 
@@ -17,9 +18,48 @@ from .machine import Machine
 from .program import Program, compile_flow
 from .verdicts import Taken
 
-__all__ = ["Cover", "PathStep", "Scenario", "cover"]
+__all__ = ["Cover", "Move", "PathStep", "Scenario", "World", "cover"]
 
 _APART = 20.0
+
+
+@attrs.frozen
+class Move:
+    """One step that the flow allows, for a `World` to judge.
+
+    Attributes:
+        source, state: The state before and after.
+        before: The facts that were true before; given facts left out.
+        given: The host's answers that decide on it.
+        verdict: ``taken``, or the reason of the refusal.
+    """
+
+    source: str
+    before: frozenset[str]
+    trigger: str
+    given: Mapping[str, bool]
+    verdict: str
+    row: str | None
+    state: str
+    actions: tuple[str, ...]
+
+
+class World(Protocol):
+    """What surrounds a flow: which moves can come, after what has come before."""
+
+    @property
+    def start(self) -> Hashable:
+        """What it remembers at the start."""
+
+    def after(self, memory: Hashable, move: Move) -> Hashable | None:
+        """What it remembers after a move; None if the move cannot come."""
+
+
+class _Anything:
+    start = ()
+
+    def after(self, memory: Hashable, move: Move) -> Hashable | None:
+        return memory
 
 
 @attrs.frozen
@@ -79,9 +119,14 @@ class Cover:
     unreachable: tuple[str, ...]
 
 
-def cover(flow: Flow) -> Cover:
-    """The shortest path to each goal, without those that a longer one covers on its way."""
-    search = _Search(flow)
+def cover(flow: Flow, world: World | None = None, longest: int | None = None) -> Cover:
+    """The shortest path to each goal, without those that a longer one covers on its way.
+
+    Args:
+        world: What can come after what; without it, anything at any moment.
+        longest: The most steps that a path may have; without it, as many as it takes.
+    """
+    search = _Search(flow, world or _Anything(), longest)
     found = search.run()
     ways = sorted(found.items(), key=lambda item: -len(item[1]))  # stable: goals keep their order
     covered: set[str] = set()
@@ -96,19 +141,21 @@ def cover(flow: Flow) -> Cover:
     return Cover(flow.name, tuple(scenarios), missed)
 
 
-_Node = tuple[str, int, tuple[str, ...]]  # state, facts that no host gives, scopes that are current
+# State, facts that no host gives, scopes that are current, what the world remembers.
+_Node = tuple[str, int, tuple[str, ...], Hashable]
 
 
 class _Search:
     """Breadth first over the machine's own steps: the first way to a goal is the shortest."""
 
-    def __init__(self, flow: Flow) -> None:
-        self.flow = flow
+    def __init__(self, flow: Flow, world: World, longest: int | None) -> None:
+        self.flow, self.world, self.longest = flow, world, longest
         self.program: Program = compile_flow(flow)
         self.machine = Machine(self.program)
         self.goals = tuple(self._goals())
         self.fenced = {*self.program.fences.values()}
         self.links: dict[_Node, tuple[_Node, _Move] | None] = {}
+        self.depth: dict[_Node, int] = {}
 
     def _goals(self) -> Iterator[str]:
         yield from (f"state {name}" for name in self.flow.states)
@@ -122,8 +169,8 @@ class _Search:
 
     def run(self) -> dict[str, list[PathStep]]:
         """Goal to the shortest path that meets it."""
-        start: _Node = (self.flow.initial, 0, ())
-        self.links[start] = None
+        start: _Node = (self.flow.initial, 0, (), self.world.start)
+        self.links[start], self.depth[start] = None, 0
         ends: dict[str, tuple[_Node, _Move | None]] = {f"state {start[0]}": (start, None)}
         wanted = {*self.goals} - {*ends}
         queue = deque([start])
@@ -133,10 +180,16 @@ class _Search:
                 for goal in move.meets & wanted:
                     ends[goal] = (node, move)
                 wanted -= move.meets
-                if move.node not in self.links:
-                    self.links[move.node] = (node, move)
-                    queue.append(move.node)
+                self._follow(node, move, queue)
         return {goal: self._path(*ends[goal]) for goal in self.goals if goal in ends}
+
+    def _follow(self, node: _Node, move: _Move, queue: deque[_Node]) -> None:
+        if move.node in self.links:
+            return
+        self.links[move.node], depth = (node, move), self.depth[node] + 1
+        self.depth[move.node] = depth
+        if self.longest is None or depth < self.longest:
+            queue.append(move.node)
 
     def along(self, way: Iterable[PathStep]) -> Iterator[str]:
         """Every goal that a path meets, in its order."""
@@ -147,8 +200,8 @@ class _Search:
             state = step.state
 
     def _moves(self, node: _Node) -> Iterator[_Move]:
-        state, _facts, scopes = node
-        timers = self.flow.states[state].after
+        state, _facts, scopes, _memory = node
+        timers, before = self.flow.states[state].after, self._facts(node)
         for trigger in (*self.flow.triggers, *timers):
             scope = self._fence(trigger)
             if scope is not None and scope not in scopes:
@@ -156,15 +209,23 @@ class _Search:
             self._restore(node)
             asked = self.machine.asks(trigger)
             for answers in product((False, True), repeat=len(asked)):
-                yield self._move(node, trigger, dict(zip(asked, answers, strict=True)))
+                given = dict(zip(asked, answers, strict=True))
+                move = self._move(node, before, trigger, given)
+                if move is not None:
+                    yield move
 
     def _fence(self, trigger: str) -> str | None:
         return self.program.compared.get(trigger)
 
     def _restore(self, node: _Node) -> None:
-        self.machine.restore(node[0], self.program.names(node[1]))
+        self.machine.restore(node[0], self._facts(node))
 
-    def _move(self, node: _Node, trigger: str, given: dict[str, bool]) -> _Move:
+    def _facts(self, node: _Node) -> frozenset[str]:
+        return frozenset(self.program.names(node[1]))
+
+    def _move(
+        self, node: _Node, before: frozenset[str], trigger: str, given: dict[str, bool]
+    ) -> _Move | None:
         self._restore(node)
         self.machine.give(given)
         answer = self.machine.step(trigger)
@@ -176,7 +237,11 @@ class _Search:
         verdict = "taken" if isinstance(answer, Taken) else answer.reason
         row = answer.row if isinstance(answer, Taken) else None
         actions = answer.actions if isinstance(answer, Taken) else ()
-        after: _Node = (self.machine.state, facts, tuple(sorted(scopes)))
+        held = self.machine.state
+        move = Move(node[0], before, trigger, given, verdict, row, held, actions)
+        if (memory := self.world.after(node[3], move)) is None:
+            return None
+        after: _Node = (held, facts, tuple(sorted(scopes)), memory)
         meets = frozenset(_meets(node[0], trigger, verdict, row, after[0]))
         return _Move(trigger, given, verdict, row, actions, after, meets)
 
@@ -210,10 +275,11 @@ class _Search:
                 begun[name] = begun.get(name, 0) + 1
                 current |= dict.fromkeys(scopes, token)
             return token
-        token = current[fence] if fence else None
-        if token and move.verdict == "taken":
-            current |= dict.fromkeys(scopes, token)
-        return token
+        if fence is None:
+            return None
+        if move.verdict == "taken":
+            current |= dict.fromkeys(scopes, current[fence])
+        return current[fence]
 
 
 @attrs.frozen

@@ -1,7 +1,8 @@
 """A flow is proved before it runs: every reachable configuration is visited."""
 
-from .check import check_flow
-from .report import Report, Verdict, as_github, as_json, as_sarif, as_text
+from .check import check_file, check_flow
+from .report import Report, Verdict, as_github, as_json, as_text
+from .sarif import as_sarif
 from .trace import Step, Trace
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     "as_json",
     "as_sarif",
     "as_text",
+    "check_file",
     "check_flow",
 ]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from time import perf_counter
 
 from fsm.diagnostics import Finding
-from fsm.errors import near
+from fsm.errors import FlowError, near
 from fsm.flow import Flow
+from fsm.loader import load_flow
 from fsm.machine import Program
-from fsm.source import Page, Path, Source
+from fsm.source import Page, Source
+from fsm.source import Path as Place
 
 from .cause import placed
 from .deadlock import deadlocks
 from .explore import Exploration, Violation, explore
 from .leads import judge, waits
+from .liveness import Quiet
 from .model import Model
 from .parts import Bits
 from .properties import declared_rules
@@ -24,9 +28,11 @@ from .trace import Trace, trace
 from .turn import PROPERTIES, missing, turn_world
 from .turn_rules import turn_rules
 
-__all__ = ["LIMIT", "check_flow", "first_error"]
+__all__ = ["LIMIT", "check_file", "check_flow", "first_error"]
 
 LIMIT = 500_000
+MOST_GIVEN = 12
+"""Given facts that one decision, or the timers together, may read: every answer is followed."""
 
 
 def check_flow(flow: Flow, limit: int = LIMIT) -> Report:
@@ -36,6 +42,14 @@ def check_flow(flow: Flow, limit: int = LIMIT) -> Report:
         limit: Configurations after which the proof is given up and nothing is claimed.
     """
     return _Check(flow, limit).report()
+
+
+def check_file(name: str | Path, limit: int = LIMIT) -> Report:
+    """Prove a shipped flow or a file; of one that cannot be loaded, report why."""
+    try:
+        return check_flow(load_flow(name), limit)
+    except FlowError as exc:
+        return Report(str(name), "", exc.findings, (), 0, 0, 0.0, complete=False, loaded=False)
 
 
 def first_error(flow: Flow) -> str | None:
@@ -61,7 +75,13 @@ class _Check:
 
     def report(self) -> Report:
         """Explore, judge and collect."""
-        return self._concluded(explore(self.model, self.limit))
+        return self._concluded(self._explored())
+
+    def _explored(self, first: bool = False) -> Exploration:
+        self.findings += self._too_many_given()
+        if self.findings:
+            return Exploration({self.model.initial: None}, complete=False)
+        return explore(self.model, self.limit, first)
 
     def _concluded(self, found: Exploration) -> Report:
         for violation in found.violations.values():
@@ -69,7 +89,7 @@ class _Check:
         if found.complete:
             self._liveness(found)
             self._deadlocks(found)
-        else:
+        elif found.transitions:
             self._gave_up(found)
         self.findings += structure_findings(self.model, found, self.source)
         self.findings += self._waivers()
@@ -86,11 +106,12 @@ class _Check:
             complete=found.complete,
             facts=self.model.relevant.bit_count() + len(self.bits.ghosts),
             traces=self.traces,
+            notes=tuple(self._notes()),
         )
 
     def first(self) -> str | None:
         """The code of one error."""
-        found = explore(self.model, self.limit, first=True)
+        found = self._explored(first=True)
         if found.violations:
             return next(iter(found.violations)).property
         report = self._concluded(found)
@@ -112,7 +133,7 @@ class _Check:
             finding, (violation.rule.builtin, violation.rule.property), trace(self.model, way)
         )
 
-    def _path(self, taken: object, state: str) -> Path:
+    def _path(self, taken: object, state: str) -> Place:
         row_id = getattr(taken, "row", None)
         row = next((row for row in self.flow.rows(state) if row.id == row_id), None)
         return row.path if row else ("states", state)
@@ -134,9 +155,23 @@ class _Check:
         for state, node in deadlocks(self.model, found):
             message = f"deadlock: once this is so, nothing that can happen leaves state {state!r}"
             remedy = "add a transition or a timer, or say 'final: true'"
-            path: Path = ("states", state)
+            path: Place = ("states", state)
             finding = self.source.at_key(path, message, remedy, code="deadlock")
             self._add(finding, (True, "deadlock"), trace(self.model, found.path(node)))
+
+    def _too_many_given(self) -> Iterator[Finding]:
+        remedy = f"let guards read at most {MOST_GIVEN} given facts there"
+        for state, body in self.flow.states.items():
+            for trigger in (*body.on, *body.after):
+                asked = self.model.asked_at_once(state, trigger)
+                if asked > MOST_GIVEN:
+                    message = f"not proved: {trigger} in {state} depends on {asked} given facts"
+                    path: Place = ("states", state)
+                    yield self.source.at_key(path, message, remedy, code="not-proved")
+        late = (Quiet(self.model, lambda state, actions: False).reads & self.bits.given).bit_count()
+        if late > MOST_GIVEN:
+            message = f"not proved: the timers together depend on {late} given facts"
+            yield self.source.at_key(("timers",), message, remedy, code="not-proved")
 
     def _gave_up(self, found: Exploration) -> None:
         message = (
@@ -146,9 +181,16 @@ class _Check:
         remedy = "raise --limit, or let guards read fewer facts"
         self.findings.append(self.source.at_key(("flow",), message, remedy, code="not-proved"))
 
+    def _notes(self) -> Iterator[Finding]:
+        for name, reason in self.flow.properties.waived.items():
+            path: Place = ("properties", "waived", name)
+            message = f"{name} is waived: {reason}"
+            if self.flow.kind == "turn" and name in PROPERTIES:
+                yield self.source.at_key(path, message, code=name, severity="note")
+
     def _waivers(self) -> Iterator[Finding]:
         for name, reason in self.flow.properties.waived.items():
-            path: Path = ("properties", "waived", name)
+            path: Place = ("properties", "waived", name)
             if path in self.source.removed:
                 continue  # a property of the base's own
             if self.flow.kind != "turn" or name not in PROPERTIES:

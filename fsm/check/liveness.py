@@ -53,6 +53,7 @@ class Quiet:
         self.flow, self.program = model.flow, model.program
         self.effects = frozenset(n for n, a in self.flow.actions.items() if a.done or a.failed)
         self._runs: dict[tuple[_Spot, int], Run] = {}
+        self._nexts: dict[tuple[_Spot, int], list[_Next]] = {}
         self.reads = self._reads()
 
     def _reads(self) -> int:
@@ -80,39 +81,59 @@ class Quiet:
     def worst(self, node: int) -> tuple[Run, int]:
         """The worst run from a configuration, and what the host then answers."""
         spot = (self.model.state(node), node & self.reads & ~self.model.bits.given, self.effects)
-        runs = ((self._run(spot, given, ()), given) for given in subsets(self.reads & self._given))
+        runs = ((self._run(spot, given), given) for given in subsets(self.reads & self._given))
         return max(runs, key=lambda pair: (not pair[0].reached, pair[0].seconds))
 
     @property
     def _given(self) -> int:
         return self.model.bits.given
 
-    def _run(self, spot: _Spot, given: int, trail: tuple[_Spot, ...]) -> Run:
-        state = spot[0]
-        if self.goal(state, ()):
-            return Run(True, 0.0, ())
-        if spot in trail:
-            circle = " -> ".join([s[0] for s in trail[trail.index(spot) :]] + [state])
-            return Run(False, float("inf"), (), f"timers go round for ever: {circle}")
-        key = (spot, given)
-        if key not in self._runs:
-            self._runs[key] = self._expand(spot, given, (*trail, spot))
-        return self._runs[key]
+    def _run(self, start: _Spot, given: int) -> Run:
+        """Depth first without recursion: a flow may chain more timers than Python has frames."""
+        trail = dict.fromkeys([start])  # each spot leads to the next; none has its run yet
+        while trail:
+            spot = next(reversed(trail))
+            moves = self._moves(spot, given)
+            on = [after for after in moves if not self._hits(after)]
+            waiting = [after[1] for after in on if (after[1], given) not in self._runs]
+            back = next((after for after in on if after[1] in trail), None)
+            if waiting and back is None:
+                trail[waiting[0]] = None
+                continue
+            run = _circle([*trail], back) if back else self._joined(spot, moves, given)
+            self._runs[spot, given] = run
+            del trail[spot]
+        return self._runs[start, given]
 
-    def _expand(self, spot: _Spot, given: int, trail: tuple[_Spot, ...]) -> Run:
+    def _joined(self, spot: _Spot, moves: list[_Next], given: int) -> Run:
+        """The worst of what can happen next; every other spot that is led to has its run."""
+        if self.goal(spot[0], ()):
+            return Run(True, 0.0, ())
+        if not moves:
+            return Run(False, float("inf"), (), f"no timer leaves {spot[0]}")
+        timers = {after[0] for after in moves if after[0] in self.flow.timers}
+        timer = min(timers, key=self.flow.timers.__getitem__)
+        runs = [self._join(timer, after, given) for after in moves]
+        return max(runs, key=lambda run: (not run.reached, run.seconds))
+
+    def _moves(self, spot: _Spot, given: int) -> list[_Next]:
+        """The timers that can fire, then the ends of what is under way; none from the goal."""
+        key = (spot, given)
+        if key not in self._nexts:
+            self._nexts[key] = [] if self.goal(spot[0], ()) else self._expand(spot, given)
+        return self._nexts[key]
+
+    def _expand(self, spot: _Spot, given: int) -> list[_Next]:
         fired = self._fired(spot, given)
         moves = [after for after in fired if after[1] != spot or after[3] or self._hits(after)]
         if not moves:
-            return Run(False, float("inf"), (), f"no timer leaves {spot[0]}")
-        timer = min((after[0] for after in moves), key=self.flow.timers.__getitem__)
-        moves += [
+            return []
+        return moves + [
             self._after(spot, trigger, answer, over=name)
             for name in sorted(spot[2])
             for trigger in self._ends(frozenset((name,)))
             if (answer := self._take(spot, trigger, given))
         ]
-        runs = [self._join(timer, after, given, trail) for after in moves]
-        return max(runs, key=lambda run: (not run.reached, run.seconds))
 
     def _hits(self, after: _Next) -> bool:
         return self.goal(after[1][0], after[2])
@@ -126,9 +147,9 @@ class Quiet:
             if (answer := self._take(spot, timer, given))
         ]
 
-    def _join(self, timer: str, after: _Next, given: int, trail: tuple[_Spot, ...]) -> Run:
+    def _join(self, timer: str, after: _Next, given: int) -> Run:
         name, spot = after[:2]
-        run = Run(True, 0.0, ()) if self._hits(after) else self._run(spot, given, trail)
+        run = Run(True, 0.0, ()) if self._hits(after) else self._runs[spot, given]
         here = name if not run.reached else timer
         timers = (here, *run.timers)
         return attrs.evolve(run, seconds=run.seconds + self.flow.timers[timer], timers=timers)
@@ -149,3 +170,10 @@ class Quiet:
         facts = (spot[1] & keep | set_) & self.reads & ~self._given
         there = (answer.dest, facts, spot[2] - {over} | started)
         return trigger, there, answer.actions, answer.entered
+
+
+def _circle(trail: list[_Spot], back: _Next) -> Run:
+    name, spot = back[:2]
+    states = [*(there[0] for there in trail[trail.index(spot) :]), spot[0]]
+    shown = states if len(states) <= 8 else [*states[:4], "...", *states[-3:]]
+    return Run(False, float("inf"), (name,), f"timers go round for ever: {' -> '.join(shown)}")

@@ -118,7 +118,8 @@ class Model:
         if fence in self._borrowed and kept:
             yield "stale", True
         elif fence is not None and not fenced:
-            yield from [("fresh", False)] * current
+            if current:
+                yield "fresh", False
             yield "stale", False
 
     def _scope(self, trigger: str) -> str | None:
@@ -179,6 +180,14 @@ class Model:
         for alternative in self.program.rows[state].get(trigger, ()):
             read |= alternative[0]
         return read & self.bits.given
+
+    def asked_at_once(self, state: str, trigger: str) -> int:
+        """How many given facts the guards and the rules read where a trigger arrives in a state."""
+        read = self.given(state, trigger)
+        for taken in (*(row[5] for row in self.program.rows[state].get(trigger, ())), None):
+            for alarm in self._alarms_of(Move(state, trigger, "", taken)):
+                read |= (alarm[0] | alarm[2]) & self.bits.given
+        return read.bit_count()
 
     def answer(self, state: str, trigger: str, accepted: bool, facts: int) -> Taken | None:
         """What a machine answers in a state with these facts."""

@@ -12,7 +12,7 @@ from fsm.diagnostics import Finding
 
 from .trace import Trace
 
-__all__ = ["Report", "Result", "Verdict", "as_github", "as_json", "as_sarif", "as_text"]
+__all__ = ["Report", "Result", "Verdict", "as_github", "as_json", "as_text", "said"]
 
 Result: TypeAlias = Literal["holds", "fails", "waived", "open"]
 
@@ -43,6 +43,8 @@ class Report:
         configurations, transitions: How many were visited and followed.
         complete: Everything reachable was visited; if not, nothing is claimed.
         facts: How many facts and ghosts were followed.
+        notes: The properties that are waived, with their reasons, where the flow says so.
+        loaded: It is a flow; if not, the findings say why and nothing else is known.
     """
 
     file: str
@@ -55,6 +57,8 @@ class Report:
     complete: bool = True
     facts: int = 0
     traces: Mapping[Finding, Trace] = attrs.field(factory=dict)
+    notes: tuple[Finding, ...] = ()
+    loaded: bool = True
 
     @property
     def ok(self) -> bool:
@@ -82,11 +86,13 @@ def _text(report: Report) -> list[str]:
 
 
 def _summary(report: Report) -> str:
-    verdict = "proved" if report.ok else "not proved"
+    verdict = "proved" if report.ok else "not proved" if report.loaded else "not a flow"
     errors = sum(f.severity == "error" for f in report.findings)
     found = f"{errors} error{'s' * (errors != 1)}"
     if warnings := len(report.findings) - errors:
         found += f", {warnings} warning{'s' * (warnings != 1)}"
+    if not report.loaded:
+        return f"{report.file}: {verdict}: {found}"
     size = f"{report.configurations} configurations, {report.transitions} transitions"
     return f"{report.file}: {verdict}: {found}; {size}, {report.seconds:.3f} s"
 
@@ -99,7 +105,8 @@ def as_json(reports: Iterable[Report]) -> str:
 def _report(report: Report) -> dict[str, Any]:
     return {
         "file": report.file,
-        "flow": report.flow,
+        "flow": report.flow or None,
+        "loaded": report.loaded,
         "proved": report.ok,
         "complete": report.complete,
         "configurations": report.configurations,
@@ -117,7 +124,7 @@ def _finding(finding: Finding, trace: Trace | None) -> dict[str, Any]:
     if trace is not None:
         body["counterexample"] = {
             "initial": trace.initial,
-            "steps": trace.journal(),
+            "steps": trace.entries(),
             "quiet": list(trace.quiet),
         }
     return body
@@ -127,11 +134,13 @@ def as_github(reports: Iterable[Report]) -> str:
     """Workflow commands: GitHub shows them at the line."""
     lines: list[str] = []
     for report in reports:
-        for f in report.findings:
+        for f in (*report.findings, *report.notes):
             place = f"file={_escape(f.file, ',:')},line={f.line},col={f.column}"
+            place += f",endColumn={f.column + f.width}"
             title = _escape(f"turnfsm: {f.code}", ",:")
-            message = _escape(_message(f, report.traces.get(f)))
-            lines.append(f"::{f.severity} {place},title={title}::{message}")
+            message = _escape(said(f, report.traces.get(f)))
+            level = "notice" if f.severity == "note" else f.severity
+            lines.append(f"::{level} {place},title={title}::{message}")
         lines.append(_summary(report))
     return "\n".join(lines)
 
@@ -142,38 +151,7 @@ def _escape(text: str, also: str = "") -> str:
     return text
 
 
-def _message(finding: Finding, trace: Trace | None) -> str:
+def said(finding: Finding, trace: Trace | None) -> str:
+    """A finding and its counterexample as one text, without the place."""
     text = finding.message + (f"; {finding.remedy}" if finding.remedy else "")
     return text + (f"\n{trace.text()}" if trace else "")
-
-
-def as_sarif(reports: Iterable[Report]) -> str:
-    """SARIF 2.1.0, for code scanning."""
-    found = [(f, report.traces.get(f)) for report in reports for f in report.findings]
-    rules = [{"id": code} for code in sorted({f.code for f, _ in found})]
-    driver = {
-        "name": "turnfsm",
-        "rules": rules,
-    }
-    run = {
-        "tool": {"driver": driver},
-        "columnKind": "unicodeCodePoints",
-        "results": [_result(f, trace) for f, trace in found],
-    }
-    schema = "https://json.schemastore.org/sarif-2.1.0.json"
-    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2)
-
-
-def _result(finding: Finding, trace: Trace | None) -> dict[str, Any]:
-    region = {
-        "startLine": finding.line,
-        "startColumn": finding.column,
-        "endColumn": finding.column + finding.width,
-    }
-    location = {"physicalLocation": {"artifactLocation": {"uri": finding.file}, "region": region}}
-    return {
-        "ruleId": finding.code,
-        "level": finding.severity,
-        "message": {"text": _message(finding, trace)},
-        "locations": [location],
-    }

@@ -7,6 +7,8 @@ from typing import Any
 
 import attrs
 
+from fsm.flow import Flow
+
 from .model import Model
 from .parts import Edge, Move
 
@@ -55,11 +57,13 @@ class Trace:
     Attributes:
         steps: What happens, in order.
         quiet: What timers do from there when nothing more happens, as sentences.
+        flow: What a machine needs to go the same way.
     """
 
     initial: str
     steps: tuple[Step, ...]
     quiet: tuple[str, ...] = ()
+    flow: Flow | None = attrs.field(default=None, repr=False, eq=False)
 
     def text(self) -> str:
         """Numbered lines."""
@@ -67,8 +71,8 @@ class Trace:
         lines += [f"{i:>4}. {step.line()}" for i, step in enumerate(self.steps, 1)]
         return "\n".join([*lines, *(f"   …  {line}" for line in self.quiet)])
 
-    def journal(self) -> list[dict[str, Any]]:
-        """The steps as entries that `Machine.step` takes, with what it answers to each."""
+    def entries(self) -> list[dict[str, Any]]:
+        """The steps as plain data: what `Machine.give` and `step` take, and what they answer."""
         return [
             {
                 "trigger": step.trigger,
@@ -90,7 +94,7 @@ def trace(model: Model, moves: Iterable[tuple[int, Edge]], quiet: Iterable[str] 
     """
     names = _Names(model)
     steps = [_step(model, node, edge, names) for node, edge in moves]
-    return Trace(model.flow.initial, tuple(steps), tuple(quiet))
+    return Trace(model.flow.initial, tuple(steps), tuple(quiet), model.flow)
 
 
 def _step(model: Model, node: int, edge: Edge, tokens: _Names) -> Step:

@@ -1,16 +1,17 @@
 """`turnfsm check`: flows are proved, with counterexamples where a proof fails."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fsm.check import Report, as_github, as_json, as_sarif, as_text, check_flow
+from fsm import Machine
+from fsm.check import Report, Trace, as_github, as_json, as_sarif, as_text, check_file
 from fsm.check.check import LIMIT
-from fsm.loader import load_flow
 
 __all__ = ["check"]
 
@@ -38,21 +39,48 @@ def check(
     limit: Annotated[
         int, typer.Option(min=1, help="Give up after so many configurations.")
     ] = LIMIT,
-    counterexample: Annotated[
+    counterexamples: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the first counterexample as a journal (JSONL)."),
+        typer.Option(metavar="DIR", help="Write each counterexample as a journal into DIR."),
     ] = None,
 ) -> None:
     """Prove flows. Exit status 0: proved, 1: findings, 2: bad input."""
-    reports = [check_flow(flow, limit) for flow in [load_flow(name) for name in flows]]
-    if counterexample is not None:
-        _write(reports, counterexample)
+    reports = [check_file(name, limit) for name in flows]
+    if counterexamples is not None:
+        for report in reports:
+            _write(report, counterexamples)
     typer.echo(_WRITERS[format](reports))
-    raise typer.Exit(not all(report.ok for report in reports))
+    loaded = all(report.loaded for report in reports)
+    raise typer.Exit(2 if not loaded else not all(report.ok for report in reports))
 
 
-def _write(reports: list[Report], file: Path) -> None:
-    first = next((r.traces[f] for r in reports for f in r.findings if f in r.traces), None)
-    if first is not None:
-        lines = [json.dumps(entry) for entry in first.journal()]
-        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+def _write(report: Report, folder: Path) -> None:
+    """One journal for each finding: FILE.CODE.jsonl, numbered where a code has several."""
+    folder.mkdir(parents=True, exist_ok=True)
+    many = Counter(finding.code for finding in report.traces)
+    count: Counter[str] = Counter()
+    for finding in report.findings:
+        if (proof := report.traces.get(finding)) is None:
+            continue
+        count[finding.code] += 1
+        number = f".{count[finding.code]}" if many[finding.code] > 1 else ""
+        lines = "".join(json.dumps(record) + "\n" for record in _records(proof))
+        file = folder / f"{Path(report.file).stem}.{finding.code}{number}.jsonl"
+        file.write_text(lines, encoding="utf-8")
+
+
+def _records(proof: Trace) -> Iterator[dict[str, Any]]:
+    """The journal of a machine that goes the counterexample's way; a timer takes its time."""
+    from runtime.journal import Journal  # only a flow with a fault pays for the import
+
+    assert proof.flow is not None
+    machine = Machine(proof.flow)
+    journal = Journal(machine.program, maxlen=len(proof.steps) + 1)
+    journal.started_at = now = 0.0
+    for seq, step in enumerate(proof.steps, 1):
+        machine.give(step.given)
+        verdict = machine.step(step.trigger, step.of)
+        now += proof.flow.timers.get(step.trigger, 0.0)
+        after = machine.configuration, machine.tokens
+        journal.append((seq, now, step.trigger, step.of, *after, verdict, None, None))
+    return journal.records()

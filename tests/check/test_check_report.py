@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 from proved import TURN
 
-from fsm import Machine, load_flow
+from fsm import load_flow
 from runtime.cli import main
+from runtime.journal import read_journal, replay
 
 
 def check(*words: str) -> int:
@@ -52,7 +54,27 @@ def test_bad_input_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     file = tmp_path / "bad.yaml"
     file.write_text("flow: x\n", encoding="utf-8")
     assert check(str(file)) == 2
-    assert "missing key 'initial'" in capsys.readouterr().err
+    out = capsys.readouterr().out
+    assert f"{file}:1:1: error: missing key 'initial'" in out
+    assert out.endswith(f"{file}: not a flow: 2 errors\n")
+
+
+@pytest.mark.parametrize("format", ["text", "json", "sarif", "github"])
+def test_a_bad_file_does_not_hide_the_others(
+    format: str, broken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files that do not load, that are not there and that are not proved are all reported."""
+    file = tmp_path / "bad.yaml"
+    file.write_text("flow: x\nstates: {a: {}}\nx: 1\n", encoding="utf-8")
+    assert check(str(file), "nosuch", str(broken), "session", "--format", format) == 2
+    out = capsys.readouterr().out
+    for said in ("missing key 'initial'", "unknown key 'x'", "no flow 'nosuch'"):
+        assert said in out
+    assert "no_speculation_while_a_tool_runs: start_preemptive_generation is chosen" in out
+    if format == "json":
+        reports = json.loads(out)
+        assert [r["loaded"] for r in reports] == [False, False, True, True]
+        assert [r["proved"] for r in reports] == [False, False, False, True]
 
 
 def test_json_has_the_counterexample(broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,22 +88,148 @@ def test_json_has_the_counterexample(broken: Path, capsys: pytest.CaptureFixture
     assert all(finding["counterexample"]["steps"] for finding in report["findings"])
 
 
-def test_sarif_has_rules_places_and_levels(
-    broken: Path, capsys: pytest.CaptureFixture[str]
+TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
+PLACE = {
+    "type": "object",
+    "properties": {
+        "message": TEXT,
+        "physicalLocation": {
+            "type": "object",
+            "required": ["artifactLocation"],
+            "properties": {
+                "artifactLocation": {"properties": {"uri": {"type": "string", "format": "uri"}}},
+                "region": {
+                    "required": ["startLine"],
+                    "additionalProperties": False,
+                    "properties": {
+                        key: {"type": "integer", "minimum": 1}
+                        for key in ("startLine", "startColumn", "endColumn")
+                    },
+                },
+            },
+        },
+    },
+    "additionalProperties": False,
+}
+FLOW_OF_CODE = {
+    "type": "object",
+    "required": ["threadFlows"],
+    "properties": {
+        "threadFlows": {
+            "minItems": 1,
+            "items": {
+                "required": ["locations"],
+                "properties": {
+                    "locations": {"minItems": 1, "items": {"properties": {"location": PLACE}}}
+                },
+            },
+        }
+    },
+}
+RESULT = {
+    "type": "object",
+    "required": ["message"],
+    "additionalProperties": False,
+    "properties": {
+        "ruleId": {"type": "string"},
+        "ruleIndex": {"type": "integer", "minimum": 0},
+        "level": {"enum": ["none", "note", "warning", "error"]},
+        "message": TEXT,
+        "locations": {"type": "array", "items": PLACE},
+        "codeFlows": {"type": "array", "items": FLOW_OF_CODE},
+    },
+}
+DRIVER = {
+    "required": ["name"],
+    "properties": {
+        "rules": {
+            "uniqueItems": True,
+            "items": {"required": ["id"], "properties": {"shortDescription": TEXT}},
+        }
+    },
+}
+SARIF = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "properties": {
+        "version": {"enum": ["2.1.0"]},
+        "runs": {
+            "items": {
+                "required": ["tool", "results"],
+                "properties": {
+                    "tool": {"required": ["driver"], "properties": {"driver": DRIVER}},
+                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+                    "results": {"type": "array", "items": RESULT},
+                },
+            }
+        },
+    },
+}
+"""What the SARIF 2.1.0 standard asks of what we write."""
+
+
+def test_sarif_has_what_the_standard_asks_for(
+    broken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each result names a declared rule, the file and a region that begins at the finding."""
-    assert check(str(broken), "--format", "sarif") == 1
+    """The log fits the standard; each result names its rule, its file and a region."""
+    bad = tmp_path / "bad one.yaml"
+    bad.write_text("flow: x\n", encoding="utf-8")
+    assert check(str(broken), str(bad), "--format", "sarif") == 2
     log = json.loads(capsys.readouterr().out)
+    jsonschema.Draft7Validator(SARIF).validate(log)
     (run,) = log["runs"]
-    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
-    assert log["version"] == "2.1.0"
-    assert run["results"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert {result["level"] for result in run["results"]} == {"error"}
     for result in run["results"]:
         place = result["locations"][0]["physicalLocation"]
-        assert result["ruleId"] in rules
-        assert result["level"] == "error"
-        assert place["artifactLocation"]["uri"] == str(broken)
+        assert rules[result["ruleIndex"]] == result["ruleId"]
+        assert place["artifactLocation"]["uri"] in {broken.as_uri(), bad.as_uri()}
         assert place["region"]["endColumn"] > place["region"]["startColumn"]
+
+
+def test_sarif_has_the_counterexample_at_its_lines(
+    broken: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each step stands in the code flow, at the line of the row that was taken."""
+    check(str(broken), "--format", "sarif")
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    (flow,) = run["results"][0]["codeFlows"]
+    noted, taken = (step["location"] for step in flow["threadFlows"][0]["locations"])
+    assert noted["message"]["text"] == "tool_ended -> listening  {result_uncommitted}"
+    assert "physicalLocation" not in noted, "no line says that a fact is noted there"
+    line = taken["physicalLocation"]["region"]["startLine"]
+    assert "preemptive_generation: {unless: []" in broken.read_text("utf-8").splitlines()[line - 1]
+
+
+def test_a_relative_file_stays_relative_in_sarif(
+    broken: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A code scanner finds the file in its own checkout."""
+    monkeypatch.chdir(broken.parent)
+    check(broken.name, "--format", "sarif")
+    assert '"uri": "broken.yaml"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("format", "shown"),
+    [
+        ("text", "waived  no_dead_floor                     A kiosk never stops."),
+        ("json", '"detail": "A kiosk never stops."'),
+        ("sarif", '"text": "no_dead_floor is waived: A kiosk never stops."'),
+        ("github", "::notice file="),
+    ],
+)
+def test_the_reason_of_a_waiver_is_repeated(
+    format: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever reads a report sees what was not proved, and why."""
+    file = tmp_path / "kiosk.yaml"
+    waived = "properties:\n  waived: {no_dead_floor: A kiosk never stops.}\n"
+    file.write_text(TURN.replace("properties:\n", waived), encoding="utf-8")
+    assert check(str(file), "--format", format) == 0
+    out = capsys.readouterr().out
+    assert shown in out
+    assert "A kiosk never stops." in out
 
 
 def test_github_gets_one_command_for_a_finding(
@@ -95,17 +243,21 @@ def test_github_gets_one_command_for_a_finding(
     assert all("%0A" in x for x in commands)
 
 
-def test_the_counterexample_file_replays(broken: Path, tmp_path: Path) -> None:
-    """A Machine that is fed the journal's lines answers as they say."""
-    file = tmp_path / "way.jsonl"
-    assert check(str(broken), "--counterexample", str(file)) == 1
-    machine = Machine(load_flow(broken))
-    entries = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    assert entries
-    for entry in entries:
-        machine.give(entry["given"])
-        assert bool(machine.step(entry["trigger"], entry["of"])) == entry["taken"]
-        assert machine.state == entry["state"]
+def test_counterexamples_are_journals_that_replay(broken: Path, tmp_path: Path) -> None:
+    """Each is a whole journal, replays on the flow that it is of, and not on the one mended."""
+    folder = tmp_path / "ways"
+    assert check(str(broken), "--counterexamples", str(folder)) == 1
+    files = sorted(folder.iterdir())
+    assert [file.name for file in files] == [
+        "broken.no_request_before_the_results.jsonl",
+        "broken.no_speculation_while_a_tool_runs.1.jsonl",
+        "broken.no_speculation_while_a_tool_runs.2.jsonl",
+    ]
+    for file in files:
+        records, lost = read_journal(file)
+        assert lost is None
+        assert replay(records, load_flow(broken)) is None
+        assert "preemptive_generation" in str(replay(records, load_flow("turn")))
 
 
 def test_a_limit_is_said(capsys: pytest.CaptureFixture[str]) -> None:

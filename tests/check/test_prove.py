@@ -236,7 +236,71 @@ def test_any_flow_gets_a_report_whose_traces_replay(flow: Flow) -> None:
     report = check_flow(flow, limit=20_000)
     for trace in report.traces.values():
         machine = Machine(flow)
-        for entry in trace.journal():
+        for entry in trace.entries():
             machine.give(entry["given"])
             machine.step(entry["trigger"], entry["of"])
             assert machine.state == entry["state"]
+
+
+def _asking(count: int, where: str) -> str:
+    facts = [f"g{i}" for i in range(count)]
+    declared = ", ".join(f"{name}: {{given: host}}" for name in facts)
+    guard = f"{{dest: b, conditions: [{', '.join(facts)}]}}"
+    return (
+        f"flow: asks\ninitial: a\ntriggers: {{go: {{}}}}\nfacts: {{{declared}}}\n"
+        + ("timers: {late: 1}\n" if where == "after: {late" else "")
+        + f"states:\n  a: {{{where}: {guard}}}}}\n  b: {{on: {{go: {{dest: a}}}}}}\n"
+        + "properties:\n  never:\n    - {name: nothing, state: b, when: [g0]}\n"
+    )
+
+
+@pytest.mark.parametrize("where", ["on: {go", "after: {late"])
+def test_a_decision_on_too_many_given_facts_is_not_claimed(where: str) -> None:
+    """Every answer of the host is followed, up to a stated number of facts, and no further."""
+    report = check_flow(flow_of(_asking(30, where)))
+    assert "not-proved" in codes(report)
+    assert "30 given facts" in report.findings[-1].message
+    assert not report.complete
+    assert [v.result for v in report.properties] == ["open"]
+    assert check_flow(flow_of(_asking(12, where))).complete
+
+
+def test_a_long_chain_of_timers_needs_no_stack() -> None:
+    """2,000 states that timers lead through one after the other: 2,000 s at most."""
+    states = "".join(f"  s{i}: {{after: {{t: {{dest: s{i + 1}}}}}}}\n" for i in range(2000))
+    text = (
+        f"flow: chain\ninitial: s0\ntimers: {{t: 1}}\nstates:\n{states}  s2000: {{final: true}}\n"
+        "properties: {leads_to: [{name: ends, from: s0, to: s2000}]}\n"
+    )
+    (verdict,) = check_flow(flow_of(text)).properties
+    assert verdict.result == "holds"
+    assert verdict.detail.startswith("at most 2000 s")
+
+
+FENCED = """
+flow: nested
+initial: idle
+scopes:
+  turn: {begins: turn_begins}
+  step: {begins: step_begins}
+facts: {ready: {scope: step, set_by: heard}}
+triggers:
+  turn_begins: {}
+  step_begins: {of: turn}
+  heard: {of: step}
+actions: {answer: {}}
+states:
+  idle: {on: {turn_begins: {}, heard: [{conditions: [ready], actions: [answer]}, {}]}}
+properties:
+  never: [{name: never_answered, action: answer}]
+"""
+
+
+def test_a_scope_that_begins_under_the_name_of_another() -> None:
+    """Its counterexample names turns and steps so that a machine answers as it says."""
+    flow = flow_of(FENCED)
+    (proof,) = check_flow(flow).traces.values()
+    machine = Machine(flow)
+    for entry in proof.entries():
+        assert bool(machine.step(entry["trigger"], entry["of"])) == entry["taken"]
+    assert [entry["of"] for entry in proof.entries()] == ["turn 1"] * 4

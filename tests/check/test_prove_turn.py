@@ -92,7 +92,7 @@ def test_counterexamples_are_what_the_machine_does() -> None:
         relevant = set(flow.facts) - set(flow.given)
         for trace in check_flow(flow).traces.values():
             machine = Machine(flow)
-            for entry in trace.journal():
+            for entry in trace.entries():
                 machine.give(entry["given"])
                 verdict = machine.step(entry["trigger"], entry["of"])
                 assert bool(verdict) == entry["taken"], entry
