@@ -104,7 +104,7 @@ class EventPump(StateTimers):
             self._deadlines = None
             timers = self._plan.get(after.state)
             if timers is not None and now + timers[0] < self._wakes:
-                self._wake_at(now + timers[0])
+                now += self._wake_at(now + timers[0])
         # Committed. From here on foreign code may run, and post.
         journal = self.journal
         append = journal.append
@@ -191,8 +191,6 @@ class EventPump(StateTimers):
         moved = super()._bind(loop)
         self.journal.shift(moved)
         return moved
-
-    # -- what is refused without the machine
 
     def _refuse(self, trigger: str) -> Refused:
         if self._barred == "asking":

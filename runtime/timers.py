@@ -153,12 +153,16 @@ class StateTimers(ABC):
             self._handle.cancel()
         self._handle, self._wakes = None, math.inf
 
-    def _wake_at(self, when: float) -> None:
+    def _wake_at(self, when: float) -> float:
+        """Set the loop's timer. Gives how much more the clock reads, if this found the loop."""
         self._stop_waking()
-        loop = self.loop()
-        if loop is not None and not loop.is_closed():
-            self._handle = loop.call_at(when, self._wake)
-            self._wakes = when
+        moved = 0.0
+        if self._loop is None and (running := running_loop()) is not None:
+            moved = self._bind(running)
+        if self._loop is not None and not self._loop.is_closed():
+            self._wakes = when + moved
+            self._handle = self._loop.call_at(self._wakes, self._wake)
+        return moved
 
     def _wake(self) -> None:
         self._handle, self._wakes = None, math.inf

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from calls import Host, flow_of, runtime
 
-from fsm import HostError, TurnfsmError, UnknownName, UnknownTrigger, compile_flow
+from fsm import HostError, Machine, TurnfsmError, UnknownName, UnknownTrigger, compile_flow
 from runtime import Event, TurnRuntime
+from runtime.journal import Journal
+from runtime.pump import EventPump
 
 
 def test_the_verdict_is_immediate_and_needs_no_loop() -> None:
@@ -109,6 +111,8 @@ def test_a_refusal_says_why(state: str, trigger: str, of: Any, reason: str, why:
     turn.machine.restore(state, ["user_speaking"])
     verdict = turn.post(trigger, of)
     assert (verdict.reason, verdict.why) == (reason, why)  # type: ignore[union-attr]
+    assert (verdict.trigger, verdict.source) == (trigger, state)
+    assert turn.ask(trigger, of).reason == reason  # type: ignore[union-attr]
 
 
 def test_asking_changes_nothing_and_keeps_no_entry() -> None:
@@ -126,7 +130,7 @@ def test_an_unknown_trigger_is_an_error_before_and_after_the_end() -> None:
     with pytest.raises(UnknownTrigger, match="did you mean 'ring'"):
         turn.post("rings")
     turn.close()
-    with pytest.raises(UnknownTrigger, match="did you mean 'ring'"):
+    with pytest.raises(UnknownTrigger, match="'call' has no trigger 'rings'; did you mean 'ring'"):
         turn.post("rings")
     assert len(turn.journal) == 0
 
@@ -185,7 +189,7 @@ def test_a_given_fact_may_not_post(caplog: pytest.LogCaptureFixture) -> None:
     turn = runtime(host)
     host.answers["allowed"] = lambda: bool(turn.post("tick"))
     assert not turn.post("ring")
-    assert "it may only answer" in caplog.text
+    assert "it may only answer, because the machine is deciding\n" in caplog.text
     assert [entry.trigger for entry in turn.journal] == ["ring"]
     assert turn.post("tick")
 
@@ -331,6 +335,8 @@ def test_a_closed_runtime_refuses_and_says_so() -> None:
     turn.close()
     for verdict in (turn.post("ring"), turn.ask("ring")):
         assert (verdict.reason, verdict.source) == ("closed", "idle")  # type: ignore[union-attr]
+        why = "the runtime is closed; make a new one for a new session"
+        assert str(verdict) == f"ring refused in idle: {why}"
     turn.note("late")
     assert len(turn.journal) == 0
 
@@ -409,3 +415,75 @@ def test_a_failing_effect_is_logged_with_its_traceback(caplog: pytest.LogCapture
     [record] = caplog.records
     assert (record.levelno, record.name) == (logging.ERROR, "turnfsm")
     assert record.exc_info is not None
+    assert record.getMessage() == "action 'greet' raised after ring"
+
+
+def test_effects_wait_for_one_another_when_somebody_observes() -> None:
+    """Run to completion does not depend on who looks on: the same order, the same events."""
+    log: list[str] = []
+
+    def greet(event: Event) -> None:
+        turn.post("tick")
+        log.append(f"{event.trigger} greeted")
+
+    def thank(event: Event) -> None:
+        log.append(f"{event.trigger} thanked")
+
+    def count(event: Event) -> None:
+        log.append(f"{event.trigger} counted")
+
+    turn = runtime(Host(greet=greet, thank=thank, count=count))
+    turn.observe(lambda seq, verdict: None)
+    turn.post("ring")
+    assert log == ["ring greeted", "ring thanked", "tick counted"]
+
+
+def test_an_effect_that_raises_is_noted_when_somebody_observes() -> None:
+    """The way of the queue keeps the same books."""
+    host = Host(greet=lambda event: 1 // 0)
+    turn = runtime(host)
+    turn.observe(lambda seq, verdict: None)
+    turn.post("ring")
+    [note] = turn.journal.notes("effect_failed")
+    assert (note.data["action"], note.data["cause"]) == ("greet", 1)
+    assert note.data["error"].startswith("ZeroDivisionError: ")
+    assert host.done == ["greet", "thank"]
+
+
+def test_what_an_effect_fails_for_is_told_with_its_trigger() -> None:
+    """`failed` belongs to the same step, turn or call as what chose the effect."""
+    turn = runtime(Host(fetch=lambda event: 1 // 0))
+    turn.machine.restore("talking")
+    turn.post("tick", "call 7")
+    assert [entry.of for entry in turn.journal] == ["call 7", "call 7"]
+
+
+def test_every_alternative_says_what_blocks_it() -> None:
+    """Where several guards fail, the reason names each."""
+    text = """
+        flow: two
+        initial: a
+        facts: {x: {set_by: up}, y: {set_by: up}}
+        triggers: {up: {}, go: {}}
+        states:
+          a: {on: {go: [{dest: b, conditions: [x]}, {dest: b, conditions: [y]}]}}
+          b: {final: true}
+    """
+    turn = TurnRuntime(flow_of(text), object())
+    assert turn.post("go").why == "not x; or not y"  # type: ignore[union-attr]
+    assert str(turn.post("up")) == "up: stays a"
+
+
+def test_a_pump_has_the_timers_of_its_flow() -> None:
+    """Without a plan of its own, it takes the seconds that the flow declares."""
+
+    async def main() -> str:
+        machine = Machine(flow_of())
+        pump = EventPump(machine, Host(), Journal(machine.program))
+        pump.post("ring")
+        [handle] = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
+        assert handle.when() == pytest.approx(asyncio.get_running_loop().time() + 2.0, abs=0.5)
+        pump.close()
+        return machine.state
+
+    assert asyncio.run(main()) == "busy"

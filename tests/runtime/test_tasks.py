@@ -43,7 +43,7 @@ def talking(seconds: float = 100.0) -> tuple[TurnRuntime, Sleeper]:
     names = ("fetch", "watch", "record")
     turn = sleeper.turn = runtime(Host(**{name: sleeper(name) for name in names}))
     turn.post("step_started", "s1")
-    turn.post("tick")
+    turn.post("tick", "call 7")
     return turn, sleeper
 
 
@@ -112,6 +112,7 @@ async def test_the_end_of_a_task_is_a_trigger(virtual_time: VirtualClock) -> Non
     await asyncio.sleep(3)
     entry = next(entry for entry in turn.journal if entry.trigger == "fetched")
     assert (entry.t, entry.cause, entry.data) == (2.0, 2, {"action": "fetch"})
+    assert entry.of == "call 7"
     assert turn.state == "busy"
     await turn.aclose()
 
@@ -154,7 +155,7 @@ async def test_a_task_that_somebody_else_cancels_has_failed(
 
 
 async def test_what_a_task_does_after_its_owner_ended_is_not_heard_of(
-    virtual_time: VirtualClock,
+    virtual_time: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A task that swallows its cancellation and goes on posts no `done`."""
 
@@ -171,7 +172,10 @@ async def test_what_a_task_does_after_its_owner_ended_is_not_heard_of(
     turn.post("barge_in")
     await asyncio.sleep(1.9)
     assert [entry.trigger for entry in turn.journal] == ["tick", "barge_in"]
+    assert caplog.text == ""
     await turn.aclose()
+    assert turn._pump._tasks is not None
+    assert not turn._pump._tasks._over
 
 
 async def test_a_task_that_raises_while_it_is_cancelled_is_logged(
@@ -375,12 +379,14 @@ async def test_a_post_from_a_thread_cannot_be_withdrawn() -> None:
     """What has happened is decided, also when the one who waits for the verdict is cancelled."""
     turn = runtime()
     turn.start()
-    future = turn.post_threadsafe("ring")
+    future = turn.post_threadsafe("ring", "call 7", who="me")
     assert not future.cancel()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(asyncio.wrap_future(future), 0)
     await asyncio.sleep(0.01)
     assert turn.state == "busy"
+    [entry] = turn.journal
+    assert (entry.of, entry.data) == ("call 7", {"who": "me"})
     unknown = turn.post_threadsafe("rang")
     await asyncio.sleep(0.01)
     with pytest.raises(LookupError, match="no trigger 'rang'"):
@@ -394,7 +400,9 @@ async def test_a_post_from_a_thread_cannot_be_withdrawn() -> None:
 def test_threads_need_a_started_runtime() -> None:
     """Before there is a loop it is an error; after the loop's end the answer is "closed"."""
     turn = runtime()
-    with pytest.raises(TurnfsmError, match="start\\(\\) it before other threads post"):
+    with pytest.raises(
+        TurnfsmError, match=r"^the runtime has no loop yet; start\(\) it before other threads post$"
+    ):
         turn.post_threadsafe("ring")
 
     async def main() -> None:

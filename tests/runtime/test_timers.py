@@ -10,6 +10,7 @@ from calls import Host, flow_of, runtime
 
 from runtime import TurnRuntime, replay
 from runtime.testing import VirtualClock, VirtualLoop
+from runtime.timers import clock_of, plan_of
 
 
 def fired(turn: TurnRuntime) -> list[tuple[float, str, bool]]:
@@ -177,11 +178,15 @@ async def test_the_first_of_equal_deadlines_is_the_one_that_is_declared_first(
     virtual_time: VirtualClock,
 ) -> None:
     """`limit` comes before `nag` in the state, whatever their names."""
-    turn = runtime(timers={"patience": 50.0, "limit": 4.0, "nag": 4.0})
-    turn.post("ring")
-    await asyncio.sleep(10)
-    assert fired(turn) == [(4.0, "limit", True)]
-    await turn.aclose()
+    for first, timers in {
+        "limit": {"patience": 50.0, "limit": 4.0, "nag": 4.0},
+        "patience": {"patience": 4.0, "limit": 4.0, "nag": 50.0},
+    }.items():
+        turn = runtime(timers=timers)
+        turn.post("ring")
+        await asyncio.sleep(10)
+        assert [trigger for _, trigger, _ in fired(turn)] == [first]
+        await turn.aclose()
 
 
 async def test_deadlines_move_on_one_timer_of_the_loop(virtual_time: VirtualClock) -> None:
@@ -193,6 +198,7 @@ async def test_deadlines_move_on_one_timer_of_the_loop(virtual_time: VirtualCloc
     for _ in range(1000):
         turn.post("again")
     assert handles() == 1
+    assert loop._scheduled[-1].when() == 2.0  # type: ignore[attr-defined]
     assert len(loop._scheduled) - before == 1  # type: ignore[attr-defined]
     await asyncio.sleep(1.9)
     turn.post("again")
@@ -263,9 +269,12 @@ def test_the_first_state_has_its_timers_from_the_start() -> None:
     """
 
     async def main() -> str:
+        await asyncio.sleep(100)
         turn = TurnRuntime(flow_of(text), object())
         turn.start()
-        await asyncio.sleep(1)
+        await asyncio.sleep(0.4)
+        assert turn.state == "waiting"
+        await asyncio.sleep(0.2)
         return turn.state
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
@@ -352,3 +361,82 @@ async def test_the_cause_of_a_timer_is_time(virtual_time: VirtualClock) -> None:
     causes = {entry.trigger: entry.cause for entry in turn.journal}
     assert causes == {"tick": None, "barge_in": 1, "patience": None}
     await turn.aclose()
+
+
+def test_a_runtime_without_a_loop_takes_the_first_that_runs() -> None:
+    """It need not be started where its first timer is armed in a loop."""
+    turn = runtime()
+
+    async def main() -> str:
+        turn.post("ring")
+        await asyncio.sleep(2.5)
+        return turn.state
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        assert runner.run(main()) == "idle"
+    ring, patience = turn.journal
+    assert patience.t - ring.t == pytest.approx(2.0)
+
+
+def test_deadlines_that_have_moved_on_keep_their_distance_in_another_loop() -> None:
+    """Those of a state that has been held for a while, too: what was waited counts."""
+    turn = runtime()
+
+    async def first() -> None:
+        turn.start()
+        await asyncio.sleep(50)
+        turn.post("ring")
+        turn.post("user_started")
+        await asyncio.sleep(9)
+
+    async def then() -> None:
+        turn.start()
+        await asyncio.sleep(0.9)
+        assert turn.state == "busy"
+        await asyncio.sleep(0.2)
+
+    for part in (first(), then()):
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            runner.run(part)
+    assert turn.state == "idle"
+    assert fired(turn)[-1][1:] == ("limit", True)
+
+
+async def test_a_state_without_timers_forgets_those_of_the_one_before(
+    virtual_time: VirtualClock,
+) -> None:
+    """Also when they have been looked at, and when the loop's timer is still to come."""
+    turn = runtime()
+    turn.post("ring")
+    turn.post("user_started")
+    await asyncio.sleep(3.5)
+    turn.post("user_stopped")
+    assert turn.state == "idle"
+    await asyncio.sleep(20)
+    assert [trigger for _, trigger, _ in fired(turn)] == ["patience", "nag"]
+    turn.post("ring")
+    await asyncio.sleep(2.5)
+    assert fired(turn)[-1] == (25.5, "patience", True)
+    await turn.aclose()
+
+
+async def test_a_timer_that_leaves_for_a_state_without_timers_is_the_last(
+    virtual_time: VirtualClock,
+) -> None:
+    """Others of the same moment belong to the state that was left."""
+    turn = runtime(timers={"patience": 4.0, "limit": 4.0, "nag": 4.0})
+    turn.post("ring")
+    await asyncio.sleep(10)
+    assert fired(turn) == [(4.0, "patience", True)]
+    assert handles() == 0
+    await turn.aclose()
+
+
+def test_what_all_runtimes_share_is_made_once() -> None:
+    """The plan of a flow's timers is one object; asyncio's clock is read without its wrapper."""
+    program = runtime().machine.program
+    assert plan_of(program, {}) is plan_of(program, {})
+    assert plan_of(program, {"nag": 1.0})["busy"][0] == 1.0
+    loop = asyncio.new_event_loop()
+    assert clock_of(loop) is time.monotonic
+    loop.close()
