@@ -47,6 +47,7 @@ class GovernedExecutor(_ToolExecutor):
     async def drain(self) -> None:
         # A handoff waits for the calls of the turn, as LiveKit has it, but not for ever for calls
         # that no turn waits for any more.
+        self._spare_own_call()
         limit = self._governor.drain_limit(self._running_tasks)
         try:
             async with asyncio.timeout(limit):
@@ -55,6 +56,13 @@ class GovernedExecutor(_ToolExecutor):
             for task in self._running_tasks.values():
                 task.exe_task.cancel()
             await super().drain()
+
+    def _spare_own_call(self) -> None:
+        # A tool that awaits a task of its agent closes the agent itself, if that was replaced in
+        # the meantime; it must not wait for its own end.
+        for call, task in tuple(self._running_tasks.items()):
+            if task.exe_task is asyncio.current_task():
+                del self._running_tasks[call]
 
 
 def running_call(session: AgentSession[Any], call_id: str) -> TurnContext | None:
