@@ -93,7 +93,8 @@ def _label(marks: Sequence[Mark], strip: Strip) -> _Label:
     room = min(320.0, strip.width - 8 - x - width)
     why = "" if strip.dense else clip(first.why, TEXT, room)
     width += text_width(why, TEXT)
-    left = min(x, strip.width - 8 - width)
+    # where the words end after the strip they stand before the tick, not across it
+    left = x if x + width <= strip.width - 8 else x - width - 4
     return _Label(first, name, why, left, left + width)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import logging
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -43,7 +45,8 @@ def compare(
     """
     from runtime.livekit.scenarios import compare as play
 
-    rows = list(play(_chosen(ids or [])))
+    with _quiet():
+        rows = list(play(_chosen(ids or [])))
     text = _written(rows, format)
     if output is not None:
         write_whole(output, text.encode())
@@ -52,6 +55,17 @@ def compare(
     if format is not Format.table or output is not None:
         _say_summary(rows)
     raise typer.Exit(not all(row.ours.right for row in rows))
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """What is logged in a scenario that provokes an error is no message to the reader."""
+    deaf = logging.NullHandler()
+    logging.getLogger().addHandler(deaf)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(deaf)
 
 
 def _chosen(ids: Sequence[str]) -> list[Scenario]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,13 @@ def test_an_id_stands_for_its_kin(capsys: pytest.CaptureFixture[str]) -> None:
     assert "TurnSession: 8 of 8 right" in printed
 
 
+def test_errors_that_a_scenario_provokes_are_not_printed() -> None:
+    """LiveKit logs a traceback where a tool raises; the reader of a table sees none."""
+    command = [sys.executable, "-m", "runtime.cli", "compare", "D2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_an_unknown_id_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     """A typing error is told with what was probably meant."""
     assert exit_status("S1x") == 2
@@ -70,6 +79,15 @@ def test_every_failure_has_a_class() -> None:
     letters = {failure.letter for failure in CLASSES}
     assert {s.failure for s in SCENARIOS} == letters
     assert all(not s.failure for s in CONTROLS)
+
+
+def test_every_failure_says_where_it_is_reported() -> None:
+    """A row has its reports, or says that none is known; a control is no failure."""
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if "**" in line]
+    controls = {s.id for s in CONTROLS}
+    for row in rows:
+        reported = "](https://github.com/" in row or "no report known" in row
+        assert reported != (row.split("**")[1] in controls), row
 
 
 def test_links_name_an_issue_or_a_pull_request() -> None:

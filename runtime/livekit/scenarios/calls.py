@@ -18,7 +18,7 @@ from runtime.livekit.testing import (
 )
 
 from .checks import late, not_adjacent
-from .scenario import ISSUES, Scenario
+from .scenario import ISSUES, JS_ISSUES, Scenario
 
 __all__ = ["CALLS", "CONTROL_CALLS"]
 
@@ -179,7 +179,15 @@ def _verdict_parallel(outcome: Outcome) -> list[str]:
     return problems + late(outcome, "There is pasta.", 7.5, 5.9, "the user's words end")
 
 
-D1 = Scenario("D1", "a tool never ends", 30.0, _hangs, _verdict_hangs, failure="D")
+D1 = Scenario(
+    "D1",
+    "a tool never ends",
+    30.0,
+    _hangs,
+    _verdict_hangs,
+    (ISSUES + "5497", JS_ISSUES + "1731"),
+    failure="D",
+)
 D2 = Scenario(
     "D2", "a tool raises", 10.0, lambda s: _stage(s, _raise), _verdict_ended, control=True
 )
@@ -197,6 +205,7 @@ D4 = Scenario(
     25.0,
     _cancelled_before,
     _verdict_cancelled_before,
+    (ISSUES + "5092",),
     failure="C",
 )
 D5 = Scenario(

@@ -10,7 +10,7 @@ from runtime.livekit.testing import Outcome, Reply, ScriptedLLM, ScriptedTTS, Sc
 
 from .checks import late
 from .labels import wrong_labels
-from .scenario import ISSUES, Scenario
+from .scenario import ISSUES, JS_ISSUES, Scenario
 
 __all__ = ["CONTROL_PLAYOUT", "PLAYOUT"]
 
@@ -129,7 +129,7 @@ P1 = Scenario(
     40.0,
     _no_end,
     _verdict_no_end,
-    ("https://github.com/livekit/agents-js/issues/2065", ISSUES + "3418"),
+    (JS_ISSUES + "2065", ISSUES + "3418"),
     failure="E",
 )
 P2 = Scenario(

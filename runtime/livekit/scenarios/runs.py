@@ -11,7 +11,7 @@ from livekit.agents.beta.workflows import TaskGroup
 from runtime.livekit.testing import Call, Outcome, Reply, ScriptedLLM, Stage
 
 from .handoffs import RUN_LINKS, held, say
-from .scenario import Scenario
+from .scenario import ISSUES, PULLS, Scenario
 
 __all__ = ["CONTROL_RUNS", "RUNS"]
 
@@ -199,7 +199,15 @@ R1 = Scenario(
     RUN_LINKS,
     "E",
 )
-R2 = Scenario("R2", "an `on_enter` that never ends", 30.0, _endless, _verdict_endless, failure="E")
+R2 = Scenario(
+    "R2",
+    "an `on_enter` that never ends",
+    30.0,
+    _endless,
+    _verdict_endless,
+    (ISSUES + "6332", PULLS + "6071"),
+    failure="E",
+)
 R3 = Scenario("R3", "a run inside a run", 15.0, _nested, _verdict_nested, control=True)
 R4 = Scenario("R4", "the session closes during a run", 20.0, _closed, _verdict_closed, failure="E")
 

@@ -10,10 +10,11 @@ from livekit.agents import AgentSession
 
 from runtime.livekit.testing import Outcome, Stage
 
-__all__ = ["ISSUES", "PULLS", "Scenario"]
+__all__ = ["ISSUES", "JS_ISSUES", "PULLS", "Scenario"]
 
 ISSUES = "https://github.com/livekit/agents/issues/"
 PULLS = "https://github.com/livekit/agents/pull/"
+JS_ISSUES = "https://github.com/livekit/agents-js/issues/"
 
 
 @attrs.frozen

@@ -10,7 +10,7 @@ from livekit.agents import AgentSession, function_tool, llm
 from runtime.livekit.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 from .checks import not_adjacent
-from .scenario import ISSUES, Scenario
+from .scenario import ISSUES, JS_ISSUES, Scenario
 
 __all__ = ["SPECULATION"]
 
@@ -120,7 +120,13 @@ def _s12(outcome: Outcome) -> list[str]:
 
 
 S12 = Scenario(
-    "S12", "the user says 'mm' for 0.3 s while a tool runs", 20.0, _backchannel, _s12, failure="D"
+    "S12",
+    "the user says 'mm' for 0.3 s while a tool runs",
+    20.0,
+    _backchannel,
+    _s12,
+    (JS_ISSUES + "2249",),
+    failure="D",
 )
 
 SPECULATION = (S1, S1B, S12)

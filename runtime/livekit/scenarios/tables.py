@@ -12,6 +12,7 @@ from runtime.livekit.testing import Heard
 
 from .classes import CLASSES, FailureClass
 from .comparison import Row, Side
+from .scenario import Scenario
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -95,11 +96,18 @@ def _section(failure: FailureClass, rows: Iterable[Row]) -> str:
 def _markdown_table(rows: Iterable[Row]) -> str:
     lines = ["| scenario | `AgentSession` | `TurnSession` |", "| --- | --- | --- |"]
     for row in rows:
-        links = ", ".join(f"[{_short(link)}]({link})" for link in row.scenario.links)
-        head = f"**{row.scenario.id}** {row.scenario.title}" + (f"<br>{links}" if links else "")
+        head = f"**{row.scenario.id}** {row.scenario.title}{_reports(row.scenario)}"
         cells = ["<br>".join(_evidence(side)) for side in (row.stock, row.ours)]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in (head, *cells)) + " |")
     return "\n".join(lines)
+
+
+def _reports(scenario: Scenario) -> str:
+    """Where a failure is discussed; a control is none."""
+    if scenario.control:
+        return ""
+    links = ", ".join(f"[{_short(link)}]({link})" for link in scenario.links)
+    return f"<br>{links or 'no report known'}"
 
 
 def _short(link: str) -> str:

@@ -110,6 +110,7 @@ S6 = Scenario(
     15.0,
     _s6,
     _verdict_s6,
+    (ISSUES + "1613", ISSUES + "2368"),
     failure="F",
 )
 S7 = Scenario(
