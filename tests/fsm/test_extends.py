@@ -154,3 +154,29 @@ def test_the_base_is_not_changed() -> None:
     before = load_flow("base.yaml")
     variant("states: {talking: {refuses: [barge_in, stop], after: {limit: null}}}\n")
     assert load_flow("base.yaml") == before
+
+
+def test_properties_that_say_nothing_any_more_go_with_what_is_removed() -> None:
+    """A property about a state, a fact or an action that is gone cannot be broken."""
+    changes = (
+        "states: {talking: null, idle: {on: {go: {}}}}\nfacts: {open: null}\nactions: {speak: null}"
+    )
+    flow = variant(changes + "\nproperties: {never: [{name: mine, state: idle}]}\n", "told.yaml")
+    assert [p.name for p in flow.properties.never] == ["stays", "mine"]
+    assert (flow.properties.always, flow.properties.leads_to) == ((), ())
+
+
+def test_what_a_property_only_mentions_does_not_go_silently() -> None:
+    """A promise that a state is reached is broken without the state: that is said."""
+    text = "flow: x\nextends: told.yaml\ninitial: talking\nstates: {idle: null, talking: "
+    _, findings = parse_flow(text + "{on: {stop: null, barge_in: null}, after: null}}", "case.yaml")
+    assert {f.code for f in findings} == {"removed"}
+
+
+def test_the_ways_that_a_variant_takes_away_are_known() -> None:
+    """Refused, replaced or removed: the line is kept for each state that was led to from there."""
+    for change in ("refuses: [barge_in]", "on: {barge_in: {}}", "on: {barge_in: null}"):
+        source = variant(f"states:\n  talking:\n    {change}\n").source
+        assert source is not None
+        assert str(source.cut["idle"]).startswith("case.yaml:5:")
+        assert "talking" not in source.cut

@@ -181,32 +181,33 @@ def test_a_turn_gives_the_announcement_up(asked_at: float) -> None:
 # -- push_to_talk
 
 
-def with_a_radio_on(flow: str) -> Played:
-    """The user asks and lets the button go; then, while the model thinks, the news are read."""
+def with_a_radio_on(flow: str, at: float) -> Played:
+    """The user asks until 2.5 s and lets the button go; the news are read meanwhile."""
 
     def release(stage: Stage) -> None:
         stage.session.commit_user_turn()
 
     user = ScriptedUser().says(QUESTION, at=1.0)
-    user.says("and now the news", at=3.3, duration=0.9)
-    user.says("it is raining in the north", at=4.3, duration=3.0)
+    user.says("and now the news", at=at, duration=0.9)
+    user.says("it is raining in the north", at=at + 1.0, duration=3.0)
     model = ScriptedLLM({"hours": Reply(HOURS, ttft=1.0)})
     manual = {"turn_detection": "manual"}
     stage = Stage(session(flow), user=user, llm=model, turn_handling=manual)
     return play(stage.at(2.55, release))
 
 
-def test_push_to_talk_answers_into_other_voices() -> None:
+@pytest.mark.parametrize("at", [2.7, 3.3], ids=["all-the-time", "while-the-model-thinks"])
+def test_push_to_talk_answers_into_other_voices(at: float) -> None:
     """The reply is heard as soon as the model has it, whatever is heard meanwhile."""
-    played = with_a_radio_on("push_to_talk")
+    played = with_a_radio_on("push_to_talk", at)
     assert played.heard == [HOURS], played.outcome.timeline()
-    assert played.outcome.heard[0].start < 4.3
+    assert played.outcome.heard[0].start < 4.6
     assert played.states == ["thinking", "speaking", "thinking", "listening"]
 
 
 def test_a_turn_is_lost_to_other_voices() -> None:
     """The same under `turn`: the voice holds the reply back, and its words make it go."""
-    played = with_a_radio_on("turn")
+    played = with_a_radio_on("turn", 3.3)
     assert played.heard == []
     assert "interrupted" in played.states
 
@@ -305,13 +306,13 @@ def test_speech_to_speech_waits_for_the_tool_and_the_reply() -> None:
 
 @pytest.mark.parametrize("auto", [True, False], ids=["auto", "asked"])
 def test_nothing_is_said_while_the_model_hears_the_user(auto: bool) -> None:
-    """The model, not a VAD, tells that the user speaks, and is about to answer when it ends."""
+    """The model, not a VAD, tells that the user speaks, and has its say when that ends."""
     user = ScriptedUser().says("book a table", at=1.0)
     user.says("hm and one more thing for you to remember", at=3.5)  # the result is there at 5.4 s
     played = realtime("speech_to_speech", user, 3.0, auto=auto)
     ends = 3.5 + 9 * 0.3
     assert played.heard == ([BOOKED, "Yes?"] if auto else ["Yes?"]), played.outcome.timeline()
-    assert all(heard.start >= ends for heard in played.outcome.heard)
+    assert ends <= played.outcome.heard[0].start < ends + 1.5
 
 
 # -- all of them
