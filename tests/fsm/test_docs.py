@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from cases import prepare
 
-from fsm import FlowError, load_flow, parse_flow
+from fsm import FlowError, load_flow, parse_flow, shipped_flows
+from fsm.check import check_flow
 from fsm.codes import LOADER_CODES
 from fsm.diagnostics import render_findings
 
@@ -102,3 +103,28 @@ def test_the_examples_of_the_reference_load(
     for example in examples:
         flow, findings = parse_flow(example)
         assert flow is not None, render_findings(findings)
+        assert check_flow(flow).findings == ()
+
+
+def test_a_variant_is_ten_lines_and_its_mistake_is_shown() -> None:
+    """The variant of docs/flows.md is proved; without its last line it gives what stands there."""
+    section = (DOCS / "flows.md").read_text(encoding="utf-8").partition("## Extending a flow")[2]
+    text, shown = block(section, "yaml"), block(section, "text")
+    assert text is not None
+    lines = text.splitlines(keepends=True)
+    assert len(lines) <= 10
+    flow, _ = parse_flow("".join(lines[:-1]), "patient.yaml")
+    assert flow is not None
+    assert render_findings(check_flow(flow).findings) + "\n" == shown
+
+
+def test_every_shipped_flow_is_explained() -> None:
+    """By its name in docs/flows.md, and in three lines or a little more at the head of its file."""
+    section = (DOCS / "flows.md").read_text(encoding="utf-8").partition("## The shipped flows")[2]
+    for name, path in shipped_flows().items():
+        assert f"`{name}`" in section
+        if load_flow(path).extends:
+            lines = path.read_text(encoding="utf-8").splitlines()
+            head = next(i for i, line in enumerate(lines) if not line.startswith("#"))
+            assert 4 <= head <= 6
+            assert len(lines) <= 30
