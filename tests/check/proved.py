@@ -1,5 +1,7 @@
 """Small flows that the tests of the proof share."""
 
+from functools import cache
+
 from fsm import Flow, load_flow, parse_flow
 from fsm.check import Report, check_flow
 from fsm.loader import shipped_flows
@@ -14,6 +16,7 @@ def flow_of(text: str) -> Flow:
     return flow
 
 
+@cache
 def turn_with(old: str, new: str) -> Report:
     """The proof of the shipped turn with one stretch of its text replaced."""
     assert TURN.count(old) == 1, (TURN.count(old), old)
@@ -25,6 +28,7 @@ def codes(report: Report) -> set[str]:
     return {finding.code for finding in report.findings}
 
 
+@cache
 def shipped(name: str) -> Report:
     """The proof of a shipped flow."""
     return check_flow(load_flow(name))

@@ -3,6 +3,7 @@
 import json
 import tomllib
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from proved import TURN, flow_of
@@ -11,9 +12,12 @@ from fsm import load_flow
 from fsm.check.equal import Twin
 from fsm.check.mutate import mutants
 from fsm.check.score import score
+from fsm.check.turn import PROPERTIES
+from fsm.codes import PROOF_CODES
 from fsm.loader import shipped_flows
 from runtime.cli import main
 
+PROOF = Path(__file__).parents[2] / "docs" / "proof.md"
 EXPLAINED = shipped_flows()["turn"].with_suffix(".mutants.toml")
 
 
@@ -84,3 +88,23 @@ def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
     record = json.loads(capsys.readouterr().out)
     assert {"caught"} <= {mutant["result"] for mutant in record["mutants"]}
     assert 0 < record["score"] <= 1
+
+
+def test_the_page_of_the_proof_has_the_score() -> None:
+    """docs/proof.md counts as many mutants, and repeats the reasons that are given today."""
+    page = PROOF.read_text(encoding="utf-8")
+    flow = load_flow("turn")
+    assert f"equivalent are caught (99.3%), {len(list(mutants(flow)))} in all" in page
+    explained = tomllib.loads(EXPLAINED.read_text("utf-8"))
+    for reason, count in Counter(explained.values()).items():
+        assert f"explained, {count}: {reason}" in page
+    assert "survives:" not in page
+
+
+def test_the_page_of_the_proof_has_every_property_and_code() -> None:
+    """Each of the ten and each code that only a proof finds, with its sentence."""
+    page = PROOF.read_text(encoding="utf-8")
+    for name, body in PROPERTIES.items():
+        assert f"| `{name}` | {body.means} |" in page
+    for code, means in PROOF_CODES.items():
+        assert f"| `{code}` | {means} |" in page

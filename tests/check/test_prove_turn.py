@@ -88,10 +88,10 @@ def test_counterexamples_are_what_the_machine_does() -> None:
     """Every trace of every fault, replayed on a Machine, is taken, refused and acted on alike."""
     traces = 0
     for old, new in FAULTS.values():
-        flow = flow_of(TURN.replace(old, new))
-        relevant = set(flow.facts) - set(flow.given)
-        for trace in check_flow(flow).traces.values():
-            machine = Machine(flow)
+        for trace in turn_with(old, new).traces.values():
+            assert trace.flow is not None
+            relevant = set(trace.flow.facts) - set(trace.flow.given)
+            machine = Machine(trace.flow)
             for entry in trace.entries():
                 machine.give(entry["given"])
                 verdict = machine.step(entry["trigger"], entry["of"])
@@ -154,9 +154,15 @@ def test_the_worst_case_is_a_sum_of_timers() -> None:
     assert details["an_interruption_settles"] == "at most 0.5 s (settle 0.5)"
 
 
-def test_the_shipped_flows_are_proved_at_once() -> None:
-    """All of them take less than a second of this processor, whatever else it does."""
-    flows = [load_flow(name) for name in shipped_flows()]
-    started = time.process_time()
-    assert all(check_flow(flow).ok for flow in flows)
-    assert time.process_time() - started < 1.0
+@pytest.mark.parametrize("name", sorted(shipped_flows()))
+def test_a_shipped_flow_is_proved_at_once(name: str) -> None:
+    """Within 0.2 s of this processor; the best of three, as others use the machine, too."""
+    flow = load_flow(name)
+    seconds = []
+    for _ in range(3):
+        started = time.process_time()
+        assert check_flow(flow).ok
+        seconds.append(time.process_time() - started)
+        if seconds[-1] < 0.2:
+            return
+    assert min(seconds) < 0.2

@@ -11,7 +11,7 @@ from fsm.codes import LOADER_CODES
 from fsm.diagnostics import render_findings
 
 FUZZ = settings(
-    max_examples=150,
+    max_examples=100,
     deadline=None,
     derandomize=True,
     database=None,
@@ -111,14 +111,14 @@ def test_any_tree(tree: Any) -> None:
     answers(as_yaml(tree))
 
 
-@settings(FUZZ, max_examples=80)
+@settings(FUZZ, max_examples=60)
 @given(mutated_trees(TURN_TREE))
 def test_the_shipped_flow_with_one_change(tree: Any) -> None:
     """One value of the shipped flow replaced, removed or put under another key."""
     answers(as_yaml(tree))
 
 
-@settings(FUZZ, max_examples=80)
+@settings(FUZZ, max_examples=60)
 @given(mutated_trees({"flow": "x", "extends": "turn", "states": TURN_TREE["states"]}))
 def test_any_variant(tree: Any) -> None:
     """A flow that extends the shipped one, with anything in the place of its changes."""

@@ -18,7 +18,7 @@ from fsm.yaml12 import read_nodes, unfold
 from runtime.cli import main
 
 MANY = settings(
-    max_examples=150,
+    max_examples=80,
     deadline=None,
     derandomize=True,
     database=None,
@@ -81,7 +81,7 @@ def test_the_corpus(case: Case) -> None:
         assert not VALIDATOR.is_valid(tree_of(case.text))
 
 
-@settings(MANY, max_examples=40)
+@settings(MANY, max_examples=25)
 @given(flows())
 def test_valid_flows(flow: Flow) -> None:
     """What the loader takes, the schema takes."""

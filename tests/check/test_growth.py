@@ -1,0 +1,41 @@
+"""The command that measures how proofs and pictures grow."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from bench.growth import DOCS, FAMILIES, made, measured
+from bench.growth_chart import Line, chart
+from fsm.loader import shipped_flows
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_a_dimension_grows_and_the_others_stay(kind: str) -> None:
+    """The sizes of a family's flows are those that its table names."""
+    make, sizes = FAMILIES[kind]
+    small, larger = (measured(make(n), rounds=1) for n in sizes[:2])
+    counts = {"facts": (small.facts, larger.facts), "states": (small.states, larger.states)}
+    assert counts.get(kind, (small.rows, larger.rows)) == sizes[:2]
+    assert larger.configurations > small.configurations
+
+
+def test_made_flows_are_the_worst_case() -> None:
+    """Every combination of facts is reached in every state."""
+    assert measured(made(6, 8, 36), rounds=1).configurations == 6 * 2**8
+
+
+def test_the_chart_is_xml_with_every_point() -> None:
+    """One circle for each measurement, higher for a longer time."""
+    root = ElementTree.fromstring(chart({"facts": [Line("check", [(2, 1.0), (4, 30.0)])]}))
+    circles = [e for e in root.iter() if e.tag.endswith("circle")]
+    low, high = (float(circle.attrib["cy"]) for circle in circles)
+    assert low > high
+
+
+def test_the_page_has_the_table_of_every_shipped_flow() -> None:
+    """docs/proof.md was written by the command since the last flow was added."""
+    page = Path(DOCS / "proof.md").read_text(encoding="utf-8")
+    for name in shipped_flows():
+        assert f"\n| {name}" in page
+    assert (DOCS / "growth.svg").exists()
