@@ -1,5 +1,6 @@
 """`turnfsm demo`: a recorded conversation, governed by a flow, with its evidence."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -35,7 +36,19 @@ def demo(
     """
     if text and speed != 1.0:
         raise typer.BadParameter("--text takes no time; leave --speed out")
-    from runtime.livekit.demo.main import Settings
-    from runtime.livekit.demo.main import demo as run
+    raise typer.Exit(_load(text)(out=out, flow=flow, speed=speed, text=text, llm=llm))
 
-    raise typer.Exit(run(Settings(out=out, flow=flow, speed=speed, text=text, llm=llm)))
+
+def _load(text: bool) -> Callable[..., int]:
+    from fsm.errors import TurnfsmError
+
+    try:
+        from runtime.livekit.demo.main import Settings, demo
+    except ModuleNotFoundError as error:
+        if text or (error.name or "").partition(".")[0] != "livekit":
+            raise
+        raise TurnfsmError(  # the typed one is told by the command to take the smaller extra
+            f"error: {error.name} is not installed, the spoken conversation needs it and models\n"
+            "  = help: pip install 'turnfsm[demo]'"
+        ) from None
+    return lambda **settings: demo(Settings(**settings))

