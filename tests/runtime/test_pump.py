@@ -316,16 +316,16 @@ def test_a_program_lives_as_long_as_somebody_holds_it() -> None:
     assert compile_flow(two) is not program
 
 
-def test_a_million_posts_in_a_burst() -> None:
-    """Memory stays bounded and no post is lost or slow."""
+def test_a_burst_of_posts() -> None:
+    """The journal stays bounded and no post is lost. `python -m bench size` posts a million."""
     turn = runtime(maxlen=1000)
     post = turn.post
-    for _ in range(500_000):
+    for _ in range(50_000):
         post("user_started")
         post("user_stopped")
-    assert turn.journal.seq == 1_000_000
+    assert turn.journal.seq == 100_000
     assert len(turn.journal) == 1000
-    assert next(iter(turn.journal)).seq == 999_001
+    assert next(iter(turn.journal)).seq == 99_001
 
 
 def test_a_closed_runtime_refuses_and_says_so() -> None:
