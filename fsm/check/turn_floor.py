@@ -234,6 +234,10 @@ def label_is_true(make: Maker) -> Iterator[Rule]:
         ["~paused"],
     )
     yield make.move(
+        "step_started is refused: events of the step that has begun are taken for those of another",
+        lambda m: m.trigger == "step_started" and m.taken is None,
+    )
+    yield make.move(
         "a step begins while the output stands still",
         lambda m: m.trigger == "step_started",
         ["~paused"],

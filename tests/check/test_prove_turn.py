@@ -166,3 +166,13 @@ def test_a_shipped_flow_is_proved_at_once(name: str) -> None:
         if seconds[-1] < 0.2:
             return
     assert min(seconds) < 0.2
+
+
+def test_a_step_that_begins_unnoticed_is_found() -> None:
+    """A machine that refuses it would take the events of the new step for those of the old."""
+    report = turn_with(
+        "step_started: {dest: thinking, actions: [release_tools, release_output]}",
+        "step_started: {dest: thinking, conditions: [user_speaking], actions: [release_tools]}",
+    )
+    messages = [f.message for f in report.findings if f.code == "the_label_is_true"]
+    assert any("step_started is refused" in message for message in messages)
