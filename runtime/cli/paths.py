@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from fsm.flow import Flow
     from fsm.paths import Cover, PathStep
 
 __all__ = ["paths"]
@@ -22,15 +23,33 @@ class Format(StrEnum):
     yaml = "yaml"
 
 
+class Where(StrEnum):
+    """What runs the paths."""
+
+    pump = "pump"
+    session = "session"
+
+
 def paths(
     flow: Annotated[str, typer.Argument(help="A shipped flow or a .yaml file.")],
     format: Annotated[Format, typer.Option(help="How the paths are written.")] = Format.text,
+    run: Annotated[
+        Where | None,
+        typer.Option(
+            help="Run them, in virtual time. pump: each trigger is posted. session: a TurnSession "
+            "with scripted user, model, voice and loudspeaker, for flows like turn."
+        ),
+    ] = None,
 ) -> None:
     """List the shortest paths that cover every state, transition and guard outcome."""
     from fsm.loader import load_flow
     from fsm.paths import cover
 
-    found = cover(load_flow(flow))
+    loaded = load_flow(flow)
+    if run is not None:
+        _run(loaded, run)
+        return
+    found = cover(loaded)
     if format is Format.text:
         typer.echo(_text(found))
     elif format is Format.json:
@@ -39,6 +58,38 @@ def paths(
         import yaml
 
         typer.echo(yaml.safe_dump(_plain(found), sort_keys=False, allow_unicode=True), nl=False)
+
+
+def _run(flow: Flow, where: Where) -> None:
+    """Run every path; exit 1 if the runtime did otherwise than the model."""
+    ran, problems = (_on_pump if where is Where.pump else _on_session)(flow)
+    typer.echo(ran)
+    for problem in problems:
+        typer.echo(problem, err=True)
+    if problems:
+        raise typer.Exit(1)
+
+
+def _on_pump(flow: Flow) -> tuple[str, list[str]]:
+    from fsm.paths import cover
+    from runtime.testing import play_path
+
+    paths = [path for path in cover(flow).scenarios if path.timers is not None]
+    said = [f"{path.name}: {problem}" for path in paths for problem in play_path(path, flow)]
+    return f"{flow.name}: {len(paths)} paths run on the event pump, {len(said)} problems", said
+
+
+def _on_session(flow: Flow) -> tuple[str, list[str]]:
+    from runtime.testing import session_paths, walk_path
+
+    paths = [path for path in session_paths(flow).scenarios if path.timers is not None]
+    walks = [walk_path(path, flow) for path in paths]
+    said = [f"{walk.path.name}: {problem}" for walk in walks for problem in walk.problems]
+    rows, taken = [row.id for row in flow.rows()], {row for walk in walks for row in walk.rows}
+    share = f"{len(taken)} of {len(rows)} transitions ({len(taken) / len(rows):.0%})"
+    head = f"{flow.name}: {len(paths)} paths walked by a TurnSession take {share}"
+    left = [f"not taken: {row}" for row in rows if row not in taken]
+    return "\n".join([f"{head}, {len(said)} problems", *left]), said
 
 
 def _text(found: Cover) -> str:

@@ -10,9 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .clock import NothingLeft, VirtualClock, VirtualLoop, VirtualTimeError, VirtualTimeLimit, run
+from .paths import play_path
+from .properties import broken_properties
 from .schedules import PermutedLoop
 
 if TYPE_CHECKING:
+    from runtime.livekit.paths import session_paths, walk_path
     from runtime.livekit.testing import (
         Call,
         Event,
@@ -64,17 +67,23 @@ __all__ = [
     "VirtualLoop",
     "VirtualTimeError",
     "VirtualTimeLimit",
+    "broken_properties",
     "load_script",
+    "play_path",
     "play_script",
     "run",
+    "session_paths",
+    "walk_path",
 ]
 
 
-_SCRIPT = {"Script", "ScriptError", "load_script"}
+_HOMES = {
+    **dict.fromkeys(("Script", "ScriptError", "load_script"), "runtime.testing.script"),
+    **dict.fromkeys(("session_paths", "walk_path"), "runtime.livekit.paths"),
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "runtime.testing.script" if name in _SCRIPT else "runtime.livekit.testing"
-    return getattr(import_module(home), name)
+    return getattr(import_module(_HOMES.get(name, "runtime.livekit.testing")), name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import attrs
 import pytest
 import transitions
 import yaml
@@ -91,6 +92,29 @@ def test_what_no_path_reaches_is_listed(tmp_path: Path, capsys: pytest.CaptureFi
     file.write_text("flow: sea\ninitial: a\nstates: {a: {}, b: {}}\n")
     assert run("paths", str(file)) == 0
     assert "no path reaches: state b" in capsys.readouterr().out
+
+
+def test_paths_are_run_on_the_pump(capsys: pytest.CaptureFixture[str]) -> None:
+    """The number of paths is said, and that the runtime did as foretold."""
+    assert run("paths", "push_to_talk", "--run", "pump") == 0
+    many = len(cover(load_flow("push_to_talk")).scenarios)
+    assert capsys.readouterr().out == (
+        f"push_to_talk: {many} paths run on the event pump, 0 problems\n"
+    )
+
+
+def test_paths_that_a_session_does_not_walk_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A path that goes another way is said, and the exit status is 1."""
+    found = cover(load_flow("turn"))
+    wrong = next(p for p in found.scenarios if "row paused.step_started.0" in p.covers)
+    only = attrs.evolve(found, scenarios=(wrong,))
+    monkeypatch.setattr("runtime.livekit.paths.session_paths", lambda flow: only)
+    assert run("paths", "turn", "--run", "session") == 1
+    said = capsys.readouterr()
+    assert said.out.startswith("turn: 1 paths walked by a TurnSession take ")
+    assert said.err.startswith(f"{wrong.name}: ")
 
 
 @pytest.mark.parametrize("width", ["80", "200"])

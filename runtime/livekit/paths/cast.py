@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any
 
 from livekit import rtc
-from livekit.agents import Agent, ModelSettings, RunContext, function_tool, llm
+from livekit.agents import Agent, FlushSentinel, ModelSettings, RunContext, function_tool, llm
 
 from runtime.livekit.policy import on_interruption
 from runtime.livekit.testing import Call, Reply, Request, ScriptedLLM
@@ -73,7 +73,7 @@ class _Agent(Agent):
 
     async def llm_node(
         self, chat_ctx: llm.ChatContext, tools: list[llm.Tool], model_settings: ModelSettings
-    ) -> AsyncIterator[llm.ChatChunk | str]:
+    ) -> AsyncIterator[llm.ChatChunk | str | FlushSentinel]:
         await self._actor.thought.wait()
         async for chunk in Agent.default.llm_node(self, chat_ctx, tools, model_settings):
             yield chunk

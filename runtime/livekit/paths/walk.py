@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import attrs
 
@@ -71,6 +70,7 @@ class Walk(Stage):
         self.seen: list[Seen] = []
         self.matched: list[str] = []
         self.actor = Actor(self.plan)
+        self.ended, self.upto = 0.0, 0  # when the path was walked, and what was seen by then
         self._cursor = 0
         self._news = asyncio.Event()
         super().__init__(
@@ -96,7 +96,7 @@ class Walk(Stage):
     def spans(self) -> Iterator[Span]:
         """The states that were held until the path's end, in their order."""
         start, state = 0.0, self.flow.initial
-        for seen in self.seen:
+        for seen in self.seen[: self.upto]:
             verdict = seen.verdict
             if isinstance(verdict, Taken) and verdict.dest != state:
                 yield Span(start, seen.at, state)
@@ -111,7 +111,7 @@ class Walk(Stage):
             await self.session.start(self.actor.agent())
             self.session.output.set_audio_enabled(not self.plan.text_only)
             await self._walk()
-            self.ended = self.now
+            self.ended, self.upto = self.now, len(self.seen)
         finally:
             self.actor.end()
             await self._close([])

@@ -49,7 +49,7 @@ class Memory:
 
 
 class LiveKitWorld:
-    """A `World` for `fsm.paths.cover`; what it holds impossible is listed in `cues.UNSCRIPTED`."""
+    """A `World` for `fsm.paths.cover`; tests/paths lists what it holds impossible, and why."""
 
     start = Memory()
 
@@ -90,11 +90,11 @@ def _too_late(m: Memory, move: Move) -> bool:
 
 
 def _answered(m: Memory, move: Move) -> Memory:
-    known = {k: v for k, v in move.given.items() if k in ("pausable", "interruptible")}
-    if "step_running" not in move.before:
-        known.pop("interruptible", None)
     watched = m.watched or bool(move.given.get("turn_pending"))
-    return attrs.evolve(m, watched=watched, **known)
+    m = attrs.evolve(m, watched=watched, pausable=move.given.get("pausable", m.pausable))
+    if "step_running" not in move.before:
+        return m
+    return attrs.evolve(m, interruptible=move.given.get("interruptible", m.interruptible))
 
 
 def _changed(m: Memory, move: Move) -> Memory:

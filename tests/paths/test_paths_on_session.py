@@ -1,0 +1,142 @@
+"""The paths of the turn on a real session: what LiveKit's own parts do agrees with the model.
+
+The model alone lets anything come at any moment. `LiveKitWorld` holds what real components can do;
+through that world every path is walked on a `TurnSession` with a scripted user, model, voice and
+loudspeaker. Nothing but those is scripted: triggers are posted by LiveKit's activity, never here.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import attrs
+import pytest
+
+from fsm import Taken, load_flow
+from fsm.paths import Scenario
+from runtime.livekit.paths import Walk
+from runtime.testing import session_paths, walk_path
+
+TURN = load_flow("turn")
+FOUND = session_paths(TURN)
+WALKS: dict[str, Walk] = {}
+
+ONE_STEP = "LiveKit gives the floor to one step after the other: the first has finished by then"
+NO_SEGMENTS = "a step of the scripted model is one segment, which asks for its playout once"
+GATED = "LiveKit does not ask where the speech forbids interruptions"
+SILENT = "asked with every frame of the voice; an answer that changes nothing is not journalled"
+WINDOW = "results are committed some turns of the loop later, before anything can ask"
+CALLS = "a call begins in a step that holds the floor"
+ENDS_ONCE = "the loudspeaker reports the end of what it plays, once, while it is heard"
+UNSCRIPTED = {
+    "row listening.tool_started.0": CALLS,
+    "row thinking.handover.0": CALLS,
+    "row listening.speech_interrupted.0": "the session is given no turn that frees a call here",
+    "row thinking.turn_settled.0": "asked at the end of voice, before the decision has begun",
+    "row thinking.turn_settled.1": "nobody has asked whether the end of the turn is decided",
+    "row paused.turn_settled.1": "a decision is given up when voice is heard",
+    "row thinking.barge_in.0": SILENT,
+    "row paused.barge_in.0": SILENT,
+    "row thinking.final_transcript.0": "the output is let go of when the voice has ended",
+    "row thinking.playout_finished.0": ENDS_ONCE,
+    "row paused.playout_finished.0": ENDS_ONCE,
+    "row interrupted.playout_finished.0": ENDS_ONCE,
+    "row thinking.start_playout.1": "a speech that begins over the user waits for silence first",
+    "row thinking.thinking_limit.1": CALLS,
+    "row thinking.thinking_limit.2": "handover comes first, save for a realtime model",
+    "row speaking.final_transcript.0": "a transcript over a speech is a barge-in first",
+    "row speaking.start_playout.0": NO_SEGMENTS,
+    "row speaking.step_started.0": ONE_STEP,
+    "row paused.step_started.0": ONE_STEP,
+    "row interrupted.step_started.0": ONE_STEP,
+    "row paused.step_finished.0": "audio that is paused has not ended, so neither has its step",
+    "row paused.step_finished.1": "audio that is paused has not ended, so neither has its step",
+    "row paused.step_finished.2": "audio that is paused has not ended, so neither has its step",
+    "row interrupted.speech_interrupted.0": "would take a call of another speech, within 10 steps",
+    "refused listening.preemptive_generation": WINDOW,
+    "refused listening.reply": WINDOW,
+    "refused tool_running.reply": WINDOW,
+    "refused listening.owed_reply": "asked quietly before, so that only a yes is journalled",
+    "refused thinking.barge_in": GATED,
+    "refused speaking.barge_in": GATED,
+}
+"""What no script of components brings about, and why."""
+
+
+def _walk(path: Scenario) -> Walk:
+    if path.name not in WALKS:
+        WALKS[path.name] = walk_path(path, TURN)
+    return WALKS[path.name]
+
+
+def _states(walk: Walk) -> list[str]:
+    """The states that the session's journal shows until the path's end."""
+    journal = walk.session.turn.journal  # type: ignore[attr-defined]
+    done = [entry for entry in journal if entry.t <= walk.ended + 1e-9]
+    held = [e.verdict.dest for e in done if isinstance(e.verdict, Taken)]
+    return [state for state, _ in groupby([TURN.initial, *held])]
+
+
+@pytest.mark.parametrize("path", FOUND.scenarios, ids=lambda path: path.name.replace(" ", "-"))
+def test_the_session_walks_the_path(path: Scenario) -> None:
+    """Each trigger comes from LiveKit, is decided as the path says, and leads where it says."""
+    walk = _walk(path)
+    assert walk.problems == [], walk.outcome.timeline()
+    foretold = [state for state, _ in groupby([TURN.initial, *(s.state for s in path.steps)])]
+    assert _states(walk)[: len(foretold)] == foretold
+
+
+@pytest.mark.parametrize("path", FOUND.scenarios, ids=lambda path: path.name.replace(" ", "-"))
+def test_the_state_is_what_is_heard(path: Scenario) -> None:
+    """The loudspeaker sounds while the state is speaking, and is still in every other."""
+    walk = _walk(path)
+    if walk.plan.text_only:
+        assert not walk.outcome.heard
+        return
+    for span in walk.spans:
+        sound = sum(
+            max(0.0, min(span.end, heard.end) - max(span.start, heard.start))
+            for heard in walk.outcome.heard
+        )
+        expected = span.end - span.start if span.state == "speaking" else 0.0
+        assert sound == pytest.approx(expected, abs=1e-3), (span, walk.outcome.heard_lines)
+
+
+def test_a_tool_runs_while_the_turn_waits_for_one() -> None:
+    """In tool_running a call of LiveKit's is running from the first to the last moment."""
+    spans = [
+        (walk, span)
+        for walk in map(_walk, FOUND.scenarios)
+        for span in walk.spans
+        if span.state == "tool_running"
+    ]
+    assert len(spans) > 5
+    for walk, span in spans:
+        (call,) = walk.outcome.tools
+        assert call.start <= span.start
+        assert call.end is None or call.end >= span.end
+
+
+def test_what_has_no_script_is_listed() -> None:
+    """The list of what cannot be walked is exact."""
+    assert {*FOUND.unreachable} == {*UNSCRIPTED}
+
+
+def test_most_of_the_turn_is_walked() -> None:
+    """The sessions take three of four transitions, hold every state and hear every trigger."""
+    walks = [_walk(path) for path in FOUND.scenarios]
+    rows = {row for walk in walks for row in walk.rows}
+    assert len(rows) >= 0.75 * len([*TURN.rows()])
+    assert {state for walk in walks for state in _states(walk)} == {*TURN.states}
+    seen = {seen.verdict.trigger for walk in walks for seen in walk.seen}
+    assert {*TURN.triggers} - seen == set()
+
+
+def test_a_wrong_turn_is_noticed() -> None:
+    """A path that the session does not take is said, with what came instead."""
+    path = next(p for p in FOUND.scenarios if "row thinking.step_finished.2" in p.covers)
+    other = attrs.evolve(path.steps[-1], row="thinking.step_finished.1", state="thinking")
+    wrong = attrs.evolve(path, steps=(*path.steps[:-1], other))
+    assert walk_path(wrong, TURN).problems == [
+        "before step_finished: step_finished leads from thinking to listening"
+    ]
