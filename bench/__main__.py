@@ -5,6 +5,7 @@
     python -m bench scale       10,000 runtimes on one core
     python -m bench caller      what a caller hears, stock and TurnSession
     python -m bench docs        all of it, into docs/performance.md
+    python -m bench.growth      proofs and pictures as flows grow (--docs: into docs/proof.md)
 
 The rounds of the engines are interleaved and a ratio is taken inside each round; the table shows
 medians. CPU time of this thread is counted, so that other processes hardly matter.
