@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import attrs
 from hypothesis import HealthCheck, given, settings
 from strategies import flow_to_yaml, flows
 
@@ -30,6 +31,9 @@ def test_shipped_flows_survive_yaml() -> None:
     """A hand-written flow loads to an equal one from the YAML that was made of it."""
     for name in shipped_flows():
         flow = load_flow(name)
+        # A variant may keep timers of its base that it has no use for; a flow of its own may not.
+        used = {row.trigger for row in flow.rows() if row.timer}
+        flow = attrs.evolve(flow, timers={t: s for t, s in flow.timers.items() if t in used})
         assert parse_flow(flow_to_yaml(flow))[0] == flow
 
 
