@@ -115,13 +115,17 @@ TABLES: dict[str, Callable[[Any], str]] = {
 
 _PAGE = """# Performance
 
-Measured by `python -m bench docs` (`make bench ARGS=docs`), which writes this page; every table
-has a command of its own. {versions}; a small virtual machine that was busy with other work. The
-ratios hardly depend on the machine, the times do.
+Measured by `make bench ARGS=docs`, which writes this page; every table has a command of its own.
+The machine was a virtual one with two cores that were busy with other work. The ratios hardly
+depend on the machine, the times do.
+
+{versions}
 
 ## Goals
 
 {goals}
+{missed}
+
 ## A trigger
 
 `make bench`: one turn cycle of {length} triggers over the six states, two of them held back by a
@@ -158,10 +162,18 @@ def page(figures: dict[str, Any]) -> str:
     """docs/performance.md."""
     from .cycle import CYCLE
 
-    said = [f"{name} {number}" for name, number in figures["versions"].items()]
     texts = {part: TABLES[part](figures[part]) for part in TABLES}
-    met = table(("goal", "wanted", "measured", "", "why"), goals(figures))
-    return _PAGE.format(versions=", ".join(said), goals=met, length=len(CYCLE), **texts)
+    what = ((f"{name} {number}",) for name, number in figures["versions"].items())
+    texts["versions"] = "\n".join(f"- {line}" for (line,) in what)
+    lines = list(goals(figures))
+    texts["goals"] = table(("goal", "wanted", "measured", ""), (line[:4] for line in lines))
+    missed: dict[str, list[str]] = {}
+    for name, _, _, _, why in lines:
+        if why:
+            missed.setdefault(why, []).append(name)
+    whys = [f"- {'; '.join(names)}: {why}." for why, names in missed.items()]
+    texts["missed"] = "\n".join(["Why what was missed was missed:", "", *whys]) if whys else ""
+    return _PAGE.format(length=len(CYCLE), **texts)
 
 
 def _us(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -47,14 +48,26 @@ def parse_flow(text: str, file: str = "<flow>") -> tuple[Flow | None, list[Findi
 
 
 def load_flow(name_or_path: str | Path) -> Flow:
-    """A shipped flow by its name, or a file by its path.
+    """A shipped flow by its name, which is read once, or a file by its path.
 
     Raises:
         FlowError: The file cannot be read, or is not a flow; the message holds every finding.
     """
     path = _locate(str(name_or_path))
+    if path == Path(name_or_path):
+        return _load(path, str(path))
     # A shipped flow is called by its name: where it lies says nothing to the reader.
-    page, problem = _read(path, str(path) if path == Path(name_or_path) else path.name)
+    return _load_shipped(path)
+
+
+@cache
+def _load_shipped(path: Path) -> Flow:
+    # Sessions begin often, and what they share of a flow is compiled for each object anew.
+    return _load(path, path.name)
+
+
+def _load(path: Path, called: str) -> Flow:
+    page, problem = _read(path, called)
     flow, findings = (None, [problem]) if problem else _parse(page, path)
     findings = _in_order(findings)
     if flow is None:
