@@ -77,13 +77,6 @@ class GovernedSession(AgentSession[Userdata_T]):
         finally:
             self._governor.chain_moved()
 
-    def update_agent(self, agent: Agent) -> None:
-        """As `AgentSession.update_agent`."""
-        super().update_agent(agent)
-        task = self._update_activity_atask
-        if task is not None:
-            task.add_done_callback(lambda _: self._governor.chain_moved())
-
     @property
     def chain_at_rest(self) -> bool:
         """No handoff is under way and the agent in charge has entered."""

@@ -109,8 +109,8 @@ class ScriptedSTT(stt.STT[Any]):
     """Streaming recognition of a `ScriptedUser`: the words whose frames arrived, after a delay.
 
     A text in `failures` breaks the stream off after so many seconds of its sound, once; livekit
-    then opens another. With `ends_turns` it says after each final transcript that the user has
-    ended, as ``turn_detection="stt"`` needs it.
+    then opens another. With `ends_turns` it says when the user starts to speak, and after each
+    final transcript that the user has ended, as ``turn_detection="stt"`` needs it.
     """
 
     def __init__(
@@ -181,6 +181,8 @@ class _STTStream(stt.RecognizeStream):
         if code != self._code and self._code:
             self._end_of(self._owner.user.utterance(self._code))
         if code and code != self._code:
+            if self._owner.ends_turns:
+                self._send(stt.SpeechEvent(type=stt.SpeechEventType.START_OF_SPEECH))
             self._from = offset_of(frame)
             self._expect_interims(self._owner.user.utterance(code))
         self._code = code

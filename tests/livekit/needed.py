@@ -1,0 +1,230 @@
+"""Conversations for overrides that no acceptance scenario needs: each says what went wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from livekit.agents import Agent, AgentTask, RunContext, function_tool
+from needed_realtime import REALTIME
+
+from fsm import parse_flow
+from runtime.livekit import TurnSession
+from runtime.livekit.testing import (
+    Call,
+    Reply,
+    ScriptedLLM,
+    ScriptedRealtime,
+    ScriptedSTT,
+    ScriptedTTS,
+    ScriptedUser,
+    ScriptedVAD,
+    Stage,
+)
+
+__all__ = ["NEEDED"]
+
+STORY = "Once upon a time there was a king who had three daughters and no sons."
+
+
+def _tuned() -> Any:
+    text = "flow: tuned\nkind: turn\nextends: turn\nstates:\n"
+    flow, findings = parse_flow(text + "  listening: {tuning: {preemptive_generation: false}}\n")
+    assert flow is not None, findings
+    return flow
+
+
+def no_speculation_by_tuning() -> list[str]:
+    """A state whose tuning forbids speculation: the model is asked when the turn is committed."""
+    session: Any = partial(TurnSession, flow=_tuned())
+    handling = {"preemptive_generation": {"enabled": True}}
+    agent = partial(Agent, instructions="Help.", turn_handling=handling)  # type: ignore[arg-type]
+    user = ScriptedUser().says("hello", at=1.0, stt_delay=0.05)
+    at = Stage(session, user=user, agent=agent).run(5).requests[0].at
+    return [] if at > 1.7 else [f"the model is asked at {at} s, before the turn is committed"]
+
+
+def a_turn_is_counted() -> list[str]:
+    """A user's turn that is answered ends as replied."""
+    stage = Stage(TurnSession, user=ScriptedUser().says("hello", at=1.0))
+    stage.run(5)
+    records = stage.session.turn.journal.records()  # type: ignore[attr-defined]
+    ends = [r["data"]["outcome"] for r in records if r.get("note") == "turn"]
+    return [] if ends == ["replied"] else [f"the turn ends {ends}"]
+
+
+def speech_goes_on_when_it_must() -> list[str]:
+    """A call that disallows interruptions while its speech is paused: the speech goes on."""
+
+    @function_tool
+    async def book(ctx: RunContext) -> str:
+        """Book."""
+        await asyncio.sleep(2.0)
+        ctx.disallow_interruptions()
+        return "booked"
+
+    user = ScriptedUser().says("tell me a story", at=1.0).makes_noise(at=3.4, duration=2.5)
+    model = ScriptedLLM({"story": Reply(STORY, calls=Call("book"))}, {"book": "It is booked."})
+    tts = ScriptedTTS(durations={STORY: 6.0})
+    outcome = Stage(TurnSession, user=user, llm=model, tts=tts, tools=[book]).run(15)
+    again = [h.start for h in outcome.heard if h.start > 3.5]
+    return [] if again[0] < 5.0 else [f"the speech goes on at {again[0]} s, not when it must"]
+
+
+def an_utterance_has_silences() -> list[str]:
+    """A silence inside an utterance, too short to end it, is silence to the machine as well."""
+    user = ScriptedUser().says("one", at=1.0, duration=1.0).says("two", at=2.45, duration=1.0)
+    stage = Stage(TurnSession, user=user, vad=ScriptedVAD(min_silence=0.6))
+    return _speaking_at(stage, {1.5: True, 2.4: False, 2.6: True})
+
+
+def speech_starts_by_stt() -> list[str]:
+    """Without a VAD the STT says when the user starts to speak."""
+    return _speaking_at(_by_stt(), {0.9: False, 1.2: True})
+
+
+def speech_ends_by_stt() -> list[str]:
+    """Without a VAD the STT says when the user has stopped."""
+    return _speaking_at(_by_stt(), {1.2: True, 3.0: False})
+
+
+def _by_stt() -> Stage:
+    user = ScriptedUser().says("hello", at=1.0, duration=1.0)
+    ears = ScriptedSTT(user, ends_turns=True)
+    stage = Stage(TurnSession, user=user, stt=ears, turn_handling={"turn_detection": "stt"})
+    stage.vad = None  # type: ignore[assignment]
+    return stage
+
+
+def speech_starts_by_the_model() -> list[str]:
+    """Without a VAD a realtime model says when the user starts to speak."""
+    return _speaking_at(_by_model(), {0.9: False, 1.2: True})
+
+
+def speech_ends_by_the_model() -> list[str]:
+    """Without a VAD a realtime model says when the user has stopped."""
+    return _speaking_at(_by_model(), {1.2: True, 3.0: False})
+
+
+def the_model_has_decided() -> list[str]:
+    """A realtime model that begins its reply has decided that the user's turn has ended."""
+    open_turns = []
+
+    def look(stage: Stage) -> None:
+        open_turns.append(stage.session.activity.turn_decision is not None)  # type: ignore[attr-defined]
+
+    _by_model().at(2.6, look).at(2.8, look).run(5)
+    return [] if open_turns == [True, False] else [f"the turn is open: {open_turns}"]
+
+
+def _by_model() -> Stage:
+    user = ScriptedUser().says("hello", at=1.0, duration=1.0)
+    voice = ScriptedTTS()
+    model = ScriptedRealtime(user, ScriptedLLM(), voice)
+    turns = {"turn_detection": "realtime_llm"}
+    return Stage(TurnSession, user=user, llm=model, tts=voice, turn_handling=turns)
+
+
+def _speaking_at(stage: Stage, wanted: dict[float, bool]) -> list[str]:
+    found = []
+
+    def look(at: float, stage: Stage) -> None:
+        holds = stage.session.turn.holds("user_speaking")  # type: ignore[attr-defined]
+        if holds is not wanted[at]:
+            found.append(f"user_speaking is {holds} at {at} s")
+
+    for at in wanted:
+        stage.at(at, partial(look, at))
+    stage.run(5)
+    return found
+
+
+def a_repeated_call_is_executed_once() -> list[str]:
+    """The same call in one turn is answered from the books."""
+    ran = []
+
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        ran.append(1)
+        return "booked"
+
+    again = [Reply(calls=Call("book")), Reply("It is booked.")]
+    model = ScriptedLLM({"book": Reply(calls=Call("book"))}, {"book": lambda _: again.pop(0)})
+    Stage(TurnSession, user=ScriptedUser().says("book", at=1.0), llm=model, tools=[book]).run(6)
+    return [] if len(ran) == 1 else [f"book is executed {len(ran)} times"]
+
+
+class _Billing(Agent):
+    def __init__(self) -> None:
+        super().__init__(instructions="Bill.")
+
+    async def on_enter(self) -> None:
+        self.session.say("Billing here.")
+
+
+def a_handoff_does_not_wait_for_ever() -> list[str]:
+    """A call that its turn has let go of does not hold a handoff up."""
+
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(200.0)
+        return "booked"
+
+    user = ScriptedUser().says("book", at=1.0).says("stop", at=4.0)
+    model = ScriptedLLM({"book": Reply(calls=Call("book"))})
+    stage = Stage(TurnSession, user=user, llm=model, tools=[book])
+    outcome = stage.at(8.0, lambda stage: stage.session.update_agent(_Billing())).run(30)
+    heard = outcome.heard_saying("Billing here.")
+    return [] if heard is not None else ["the handoff waits for the tool"]
+
+
+async def _run(stage: Stage) -> None:
+    await stage.session.run(user_input="hello")
+    stage.note("the run ends")
+
+
+def _ends_by(stage: Stage, seconds: float) -> list[str]:
+    ended = stage.run(30).marks.get("the run ends", 99.0)
+    return [] if ended <= seconds else [f"the run ends at {ended} s, not by {seconds} s"]
+
+
+def a_run_begins_after_an_inline_task() -> list[str]:
+    """A run that is requested while a task of the agent ends begins when the agent is back."""
+
+    class Confirm(AgentTask[str]):
+        def __init__(self) -> None:
+            super().__init__(instructions="Confirm.")
+
+        async def on_enter(self) -> None:
+            await asyncio.sleep(3.0)
+            self.complete("yes")
+
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        return await Confirm()
+
+    model = ScriptedLLM({"book": Reply(calls=Call("book"))}, {"book": "It is booked."})
+    user = ScriptedUser().says("book", at=1.0)
+    return _ends_by(Stage(TurnSession, user=user, llm=model, tools=[book]).at(3.0, _run), 9.0)
+
+
+NEEDED: dict[str, Callable[[], list[str]]] = {
+    "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
+    "GovernedActivity._schedule_speech": a_turn_is_counted,
+    "GovernedActivity._on_input_speech_started": speech_starts_by_the_model,
+    "GovernedActivity._on_input_speech_stopped": speech_ends_by_the_model,
+    "GovernedActivity._on_generation_created": the_model_has_decided,
+    "GovernedActivity._disallow_interruptions": speech_goes_on_when_it_must,
+    "GovernedActivity.on_start_of_speech": speech_starts_by_stt,
+    "GovernedActivity.on_end_of_speech": speech_ends_by_stt,
+    "GovernedActivity.on_vad_inference_done": an_utterance_has_silences,
+    "GovernedActivity._inline_task_slot": a_run_begins_after_an_inline_task,
+    **REALTIME,
+    "GovernedExecutor.execute": a_repeated_call_is_executed_once,
+    "GovernedExecutor.drain": a_handoff_does_not_wait_for_ever,
+}
