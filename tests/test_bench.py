@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from bench.cycle import CYCLE, Engine, Floor
 from bench.engines import OURS
 from bench.goals import goals
 from bench.measure import agree, measure
+from bench.mutation import score
 from bench.report import TABLES, page
 from bench.scale import scale
 from bench.size import burst, sizes
@@ -137,3 +139,26 @@ def test_the_page_holds_every_table() -> None:
         assert make(figures[part]) in text
     assert "XState was not measured: there is no node." in text
     assert page(figures) == text
+
+
+def test_the_score_of_mutants_is_read_from_what_mutmut_keeps(tmp_path: Path) -> None:
+    """Killed of tried, a mutant that no test reaches as survivor, one not tried apart."""
+    (tmp_path / "fsm").mkdir()
+    codes = {
+        "fsm.machine.xǁMachineǁstep__mutmut_1": 1,
+        "fsm.machine.xǁMachineǁstep__mutmut_2": 0,
+        "fsm.machine.xǁMachineǁstep__mutmut_3": 33,
+        "fsm.machine.x_helper__mutmut_1": 24,
+        "fsm.machine.x_helper__mutmut_2": None,
+    }
+    text = json.dumps({"exit_code_by_key": codes})
+    (tmp_path / "fsm" / "machine.py.meta").write_text(text, encoding="utf-8")
+    lines = score(tmp_path).splitlines()
+    said = " ".join(lines[0].split())
+    assert said == "fsm/machine.py 2 of 4 killed, 50.0 %, 1 not tried"
+    assert lines[1].startswith("in all ")
+    assert lines[3:] == [
+        "survivors:",
+        "  fsm.machine.Machine.step #2",
+        "  fsm.machine.Machine.step #3",
+    ]
