@@ -1,6 +1,6 @@
 # Every target sets up what it needs in .venv; a second run skips that.
 #   make test PYTHON=python3.12        another interpreter, for the first set-up
-#   make test ARGS='-k pump -x'        more words for pytest; the same for demo and bench
+#   make test ARGS='-k pump -x'        more words for pytest; the same for demo, bench and soak
 #   make demo SPEED=4                  four times real time
 
 PYTHON ?= python3
@@ -21,6 +21,7 @@ help:
 	@echo 'make diagrams  draw all shipped flows again'
 	@echo 'make bench     measure against the peers (ARGS=docs: all of it, into docs/performance.md)'
 	@echo 'make mutation  change the machine and the pump on purpose; do the tests notice?'
+	@echo 'make soak      random conversations, five minutes; goes on where it stopped (docs/soak.md)'
 	@echo 'make clean     remove .venv and all caches'
 
 test: .venv/.test
@@ -43,6 +44,9 @@ bench: .venv/.bench
 
 mutation: .venv/.test .venv/.mutation
 	$(BIN)/python -m bench.mutation
+
+soak: .venv/.test
+	$(BIN)/python tests/soak $(ARGS)
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right, insort
 
 import attrs
 from livekit import rtc
@@ -50,6 +51,7 @@ class ScriptedUser:
 
     def __init__(self) -> None:
         self.utterances: list[Utterance] = []
+        self._starts: list[tuple[float, int]] = []  # when each begins, and its code
 
     def says(
         self,
@@ -76,14 +78,16 @@ class ScriptedUser:
                     f"{new.text!r} from {new.at:g} s; move one of them"
                 )
         self.utterances.append(new)
+        insort(self._starts, (new.at, len(self.utterances)))
         return self
 
     def code_at(self, t: float) -> int:
         """What is heard at `t`: 0 for silence, else 1 + the index of the utterance."""
-        for index, utterance in enumerate(self.utterances):
-            if utterance.at <= t < utterance.end:
-                return index + 1
-        return 0
+        place = bisect_right(self._starts, (t, len(self.utterances) + 1)) - 1
+        if place < 0:
+            return 0
+        code = self._starts[place][1]
+        return code if t < self.utterance(code).end else 0
 
     def utterance(self, code: int) -> Utterance:
         return self.utterances[code - 1]

@@ -1,0 +1,240 @@
+"""What must hold of every conversation, whatever happened in it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from livekit.agents import llm
+from talk import Played
+
+from runtime.journal import replay
+from runtime.ledger import LedgerCall
+from runtime.livekit.scenarios.checks import apart
+from runtime.testing.properties import broken_properties
+
+CLOSE_LIMIT = 12.0
+"""Seconds that closing may take: tools that nobody waits for have five, a speech may end."""
+
+GAP = 0.021
+"""Seconds in which a label may follow what is heard."""
+
+EXPECTED = {
+    "llm_fails": r"the model fails",
+    "tts_fails": r"the scripted TTS breaks off",
+    "stt_fails": r"the scripted STT breaks off",
+    "vad_fails": r"the scripted VAD fails",
+    "hooks": r"on_(enter|exit|user_turn_completed) fails",
+}
+"""The errors that a fault may log, and those that random tools may always."""
+
+ALWAYS = (
+    r"LookupError\('d\d+'\)",
+    r"SpeechInterrupted",
+    r"returned an invalid output",
+    r"tool_choice set to 'none'",  # the model calls on when LiveKit has forbidden it
+    r"executing tool \[RuntimeError\('cannot schedule new speech",  # it speaks during a handoff
+    r"no activity context found",  # a reply is generated while its agent is handed over
+    r"the speech that awaited the inline task is interrupted",
+)
+UNSURE_OF_WORDS = {"hooks", "vad_fails", "stt_fails"}
+"""Faults under which LiveKit may lose words."""
+
+
+def judge(played: Played) -> list[str]:
+    """Everything that is wrong, one sentence each."""
+    return [f"{oracle.__name__}: {line}" for oracle in ORACLES for line in oracle(played)]
+
+
+def properties(played: Played) -> Iterator[str]:
+    """The properties of the flow hold in what happened."""
+    yield from broken_properties(played.records, played.flow, played.talk.timers)
+
+
+def journal(played: Played) -> Iterator[str]:
+    """The journal reproduces every state and fact."""
+    if divergence := replay(played.records, played.flow):
+        yield str(divergence)
+
+
+def errors(played: Played) -> Iterator[str]:
+    """Nothing is logged as an error but what the script caused."""
+    expected = [*ALWAYS, *(EXPECTED[f] for f in played.talk.faults if f in EXPECTED)]
+    for at, text in played.outcome.errors:
+        if not re.search("|".join(expected), text):
+            yield f"at {at:.2f} s: {text}"
+
+
+def leftovers(played: Played) -> Iterator[str]:
+    """No task and no timer outlives the session, and it closes in time."""
+    outcome = played.outcome
+    yield from (f"the task {name} is left" for name in outcome.orphans)
+    yield from (f"a timer is left: {name}" for name in outcome.timers)
+    if outcome.closed_in > CLOSE_LIMIT:
+        yield f"closing takes {outcome.closed_in:g} s"
+
+
+def rest(played: Played) -> Iterator[str]:
+    """When nothing more happens, the turn is listening and owes nothing."""
+    if played.talk.closes_at is not None:
+        return
+    last = _last_record(played)
+    if last and (last["dest"] != "listening" or "turn_open" in last["facts"]):
+        facts = ", ".join(last["facts"])
+        yield f"at the end the turn is {last['dest']} with {{{facts}}}, since {last['t']:.2f} s"
+
+
+def turns(played: Played) -> Iterator[str]:
+    """Every committed turn has one outcome."""
+    committed = sum("answer_turn" in r.get("actions", ()) for r in played.records)
+    ended = Counter(r["data"]["number"] for r in played.records if r.get("note") == "turn")
+    for number in range(1, committed + 1):
+        if ended[number] != 1:
+            yield f"turn {number} has {ended[number]} outcomes"
+
+
+def words(played: Played) -> Iterator[str]:
+    """What was recognised is in the conversation once."""
+    users = [
+        item.text_content or ""
+        for item in played.outcome.history.items
+        if item.type == "message" and item.role == "user"
+    ]
+    interims = {text for u in played.talk.user.utterances for _, text in u.interims}
+    sure = not UNSURE_OF_WORDS & played.talk.faults and _nothing_cleared(played)
+    for at, text in _finals(played):
+        count = sum(len(re.findall(rf"\b{text}\b", line)) for line in users)
+        if count > 1 and text not in interims:  # those can be committed before the rest comes
+            yield f"{text!r} is {count} times in the conversation"
+        if not count and sure and at < _end(played) - 15.0:
+            yield f"{text!r}, heard at {at:.2f} s, is not in the conversation"
+
+
+def calls(played: Played) -> Iterator[str]:
+    """Every tool call is executed once and ends once, and its result is in the conversation."""
+    for call in played.session.ledger:
+        if call.end is None:
+            yield f"{call.id} ({call.name}) has no end in the ledger"
+    yield from _ends(played)
+    yield from _executions(played)
+    yield from _results(played)
+
+
+def contexts(played: Played) -> Iterator[str]:
+    """A call stands with its output wherever the model sees it."""
+    cut = _cut_batches(played)
+    for request in played.outcome.requests:
+        # while a call of its turn still runs, LiveKit shows the model where each stands
+        if not _running(played, request.at):
+            items = [i for i in request.chat_ctx.items if getattr(i, "call_id", "") not in cut]
+            for problem in apart(llm.ChatContext(items)):
+                yield f"in the request at {request.at:.2f} s {problem}"
+    yield from apart(played.outcome.history)
+
+
+def labels(played: Played) -> Iterator[str]:
+    """The published state is speaking if and only if audio is heard."""
+    if "no_start" in played.talk.faults:
+        return
+    for start, end, label in played.outcome.wrong_labels(GAP):
+        if start < _end(played):
+            yield f"from {start:.2f} s to {end:.2f} s the label is {label}"
+
+
+def floor(played: Played) -> Iterator[str]:
+    """Nothing that can be interrupted begins to be heard over the user."""
+    if not played.talk.settings["can_pause"] or "vad_fails" in played.talk.faults:
+        return
+    if {"say_on", "disallow"} & {move.what for move in played.talk.moves} or _held(played):
+        return
+    for heard in played.outcome.heard:
+        for said in played.talk.user.utterances:
+            if said.at + 0.1 < heard.start < said.end - 1e-6:
+                yield f"{heard.text!r} begins at {heard.start:.2f} s over {said.text!r}"
+
+
+ORACLES: tuple[Callable[[Played], Iterator[str]], ...] = (
+    properties, journal, errors, leftovers, rest, turns, words, calls, contexts, labels, floor,
+)  # fmt: skip
+
+
+def _end(played: Played) -> float:
+    """When the session was closed."""
+    closes_at = played.talk.closes_at
+    return played.talk.seconds if closes_at is None else closes_at
+
+
+def _last_record(played: Played) -> dict | None:
+    entries = [r for r in played.records if "trigger" in r and r["t"] < _end(played) - 0.1]
+    return entries[-1] if entries else None
+
+
+def _nothing_cleared(played: Played) -> bool:
+    cleared = any(move.what == "clear" for move in played.talk.moves)
+    return not cleared and not played.talk.settings["min_words"]
+
+
+def _finals(played: Played) -> Iterator[tuple[float, str]]:
+    for event in played.outcome.events:
+        if event.lane == "stt" and event.what.startswith("final: "):
+            yield event.at, event.what.removeprefix("final: ")
+
+
+def _cut_batches(played: Played) -> set[str]:
+    """Parallel calls that an interruption met after the first had ended: the request that it leads
+    to is made before LiveKit commits what they gave."""
+    batches: dict[str, list[LedgerCall]] = {}
+    for call in played.session.ledger:
+        batches.setdefault(call.turn, []).append(call)
+    cut = [b for b in batches.values() if any(c.end in ("cancelled", "released") for c in b)]
+    return {call.id for batch in cut if len(batch) > 1 for call in batch}
+
+
+def _running(played: Played, at: float) -> bool:
+    return any(
+        tool.start <= at and (tool.end is None or tool.end >= at) for tool in played.outcome.tools
+    )
+
+
+def _held(played: Played) -> bool:
+    started = [r["data"] for r in played.records if r.get("note") == "tool_started"]
+    return any(data["policy"] in ("hold", "finish") for data in started)
+
+
+def _ends(played: Played) -> Iterator[str]:
+    ends: dict[str, list[str]] = {}
+    for record in played.records:
+        if record.get("note") == "tool_ended":
+            ends.setdefault(record["data"]["call"], []).append(record["data"]["how"])
+    for call, hows in ends.items():
+        if len(hows) > 1 and (hows[0] != "released" or len(hows) > 2 or "released" in hows[1:]):
+            yield f"{call} ends as {', '.join(hows)}"
+
+
+def _executions(played: Played) -> Iterator[str]:
+    books = {call.id: call for call in played.session.ledger}
+    done: dict[tuple[str, str, str], float] = {}
+    seen = Counter(run.call_id for run in played.cast.runs)
+    yield from (f"{call} is executed {n} times" for call, n in seen.items() if n > 1)
+    for run in played.cast.runs:
+        call = books.get(run.call_id)
+        if call is None:
+            yield f"{run.call_id} ({run.name}) is executed and not in the ledger"
+            continue
+        key = (call.turn, call.name, call.arguments)
+        if run.name != "again" and done.get(key, float("inf")) < run.start:
+            yield f"{run.call_id} ({run.name}) is executed although its turn has the result"
+        if run.how == "result" and call.end == "result":
+            done[key] = min(run.end, done.get(key, float("inf")))
+
+
+def _results(played: Played) -> Iterator[str]:
+    outputs = Counter(
+        item.call_id for item in played.outcome.history.items if item.type == "function_call_output"
+    )
+    for run in played.cast.runs:
+        ended = run.how and run.end < _end(played) - 1.0
+        if ended and outputs[run.call_id] != 1:
+            what = f"{run.call_id} ({run.name}), ended at {run.end:.2f} s as {run.how},"
+            yield f"{what} has {outputs[run.call_id]} outputs in the conversation"

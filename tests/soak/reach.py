@@ -1,0 +1,63 @@
+"""How much of a flow the conversations have been through."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fsm import Flow
+
+
+class Coverage:
+    """Rows that were taken and pairs of state and trigger that were refused, with how often."""
+
+    def __init__(self, flow: Flow, taken: Mapping[str, int], refused: Mapping[str, int]) -> None:
+        self.flow = flow
+        self.taken, self.refused = Counter(dict(taken)), Counter(dict(refused))
+
+    def add(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Count one conversation."""
+        for record in records:
+            if "trigger" not in record:
+                continue
+            if record["verdict"] == "taken":
+                self.taken[record["row"] or "(facts only)"] += 1
+            else:
+                self.refused[f"{record['state']} {record['trigger']}"] += 1
+
+    @property
+    def rows(self) -> list[str]:
+        """Every transition of the flow."""
+        return [row.id for row in self.flow.rows()]
+
+    @property
+    def pairs(self) -> list[str]:
+        """Every pair that the flow refuses whatever the facts: said aloud, or not declared."""
+        silent = {t for t in self.flow.triggers if self._noted(t)}
+        return [
+            f"{name} {trigger}"
+            for name, state in self.flow.states.items()
+            for trigger in self.flow.triggers
+            if trigger in state.refuses or (trigger not in state.on and trigger not in silent)
+        ]
+
+    def _noted(self, trigger: str) -> bool:
+        """A trigger that changes facts is taken where a state does not declare it."""
+        facts = self.flow.facts.values()
+        return any(trigger in (*fact.set_by, *fact.cleared_by) for fact in facts)
+
+    def text(self) -> str:
+        """Both shares, and what is missing."""
+        return "\n".join(
+            (
+                _share("transitions taken", self.rows, self.taken),
+                _share("pairs refused", self.pairs, self.refused),
+            )
+        )
+
+
+def _share(what: str, wanted: list[str], counts: Mapping[str, int]) -> str:
+    missing = [name for name in wanted if not counts.get(name)]
+    share = f"{what}: {len(wanted) - len(missing)} of {len(wanted)}"
+    return f"{share}; never: {', '.join(missing)}" if missing else share

@@ -1,0 +1,183 @@
+"""Random conversations under all oracles; and each oracle finds what it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import pytest
+import soak
+from cast import Odds
+from livekit.agents import llm
+from oracles import judge
+from reach import Coverage
+from talk import Played, Shape, draw_talk, play
+
+from fsm import load_flow, shipped_flows
+from runtime.testing import broken_properties
+
+TWO_HUNDRED = Shape(
+    turns=200, clear=True, moves=50, faults=False, closes=False, odds=Odds(calls=0.5, handoffs=0.25)
+)
+
+
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_a_random_conversation(seed: int) -> None:
+    """Whatever happens, the oracles have nothing to say; every other one in another order."""
+    schedule = seed if seed % 2 else 0
+    assert judge(play(draw_talk(seed), schedule)) == []
+
+
+def test_two_hundred_turns() -> None:
+    """A long conversation with random barge-ins, tools and handoffs: all is accounted for."""
+    played = play(draw_talk(1, TWO_HUNDRED), shape=TWO_HUNDRED)
+    assert judge(played) == []
+    outcomes = [r["data"]["outcome"] for r in played.records if r.get("note") == "turn"]
+    assert len(played.talk.user.utterances) == 200
+    assert len(outcomes) > 150
+    assert len(played.session.ledger) > 100
+    assert all(call.end is not None for call in played.session.ledger)
+
+
+def test_a_seed_is_a_conversation() -> None:
+    """Seed and schedule give the same course again, so that a finding can be looked at."""
+    course = [_course(play(draw_talk(3), 3)) for _ in range(2)]
+    assert course[0] == course[1]
+    assert course[0] != _course(play(draw_talk(3), 4))
+
+
+def _course(played: Played) -> list[tuple[float, str, str]]:
+    return [(r["t"], r["trigger"], r["dest"]) for r in played.records if "trigger" in r]
+
+
+PLANTED = {
+    "speculates while a tool runs": (
+        0.7,
+        [
+            (
+                "refuses: [preemptive_generation, barge_in, owed_reply",
+                "refuses: [barge_in, owed_reply",
+            ),
+            (
+                "      tools_released: {dest: listening}\n",
+                "      tools_released: {dest: listening}\n"
+                "      preemptive_generation: {actions: [start_preemptive_generation]}\n",
+            ),
+        ],
+    ),
+    "does not let tools go": (
+        0.7,
+        [("speech_interrupted: {actions: [release_tools]}", "speech_interrupted: {}")],
+    ),
+    "starts over the user": (
+        0.0,
+        [
+            (
+                "        - {conditions: [user_speaking, interruptible, pausable], "
+                "actions: [hold_output]}\n",
+                "",
+            ),
+            (
+                "        - {conditions: [step_running, interruptible, pausable], "
+                "unless: [output_held], actions: [hold_output]}\n",
+                "",
+            ),
+        ],
+    ),
+}
+"""How many replies call tools, and what is taken out of the shipped flow."""
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_mistake_is_found(name: str, tmp_path: Path) -> None:
+    """A guard less in the flow is found within five conversations."""
+    text = shipped_flows()["turn"].read_text(encoding="utf-8")
+    calls, edits = PLANTED[name]
+    for old, new in edits:
+        assert old in text, f"the shipped flow has no {old!r} any more"
+        text = text.replace(old, new)
+    path = tmp_path / "planted.yaml"
+    path.write_text(text, encoding="utf-8")
+    odds = Odds(calls=calls, handoffs=0.0)
+    shape = Shape(turns=12, clear=True, moves=0, faults=False, closes=False, odds=odds)
+    talks = (draw_talk(seed, shape) for seed in range(1, 6))
+    assert any(judge(play(talk, shape=shape, flow=path)) for talk in talks)
+
+
+@pytest.fixture(scope="module")
+def played() -> Played:
+    """A conversation with tool calls and nothing wrong."""
+    shape = Shape(clear=True, moves=0, faults=False, closes=False, odds=Odds(calls=0.7))
+    return play(draw_talk(1, shape), shape=shape)
+
+
+def _told(played: Played) -> set[str]:
+    return {line.partition(":")[0] for line in judge(played)}
+
+
+def _without(played: Played, wrong: Callable[[dict], bool]) -> Played:
+    return attrs.evolve(played, records=[r for r in played.records if not wrong(r)])
+
+
+def test_a_lost_outcome_is_told(played: Played) -> None:
+    """A turn without an outcome."""
+    assert "turns" in _told(_without(played, lambda r: r.get("note") == "turn"))
+
+
+def test_a_journal_with_a_hole_is_told(played: Played) -> None:
+    """An entry that is missing: the rest does not follow from what is there."""
+    told = _told(_without(played, lambda r: r.get("trigger") == "step_started"))
+    assert "journal" in told
+
+
+def test_what_is_left_is_told(played: Played) -> None:
+    """Tasks, timers, errors and a close that does not end."""
+    outcome = attrs.evolve(
+        played.outcome,
+        orphans=("a task",),
+        timers=("a timer",),
+        closed_in=60.0,
+        errors=[(1.0, "x")],
+    )
+    wrong = judge(attrs.evolve(played, outcome=outcome))
+    assert [line.partition(":")[0] for line in wrong] == ["errors", *["leftovers"] * 3]
+
+
+def test_words_and_results_that_are_lost_are_told(played: Played) -> None:
+    """A conversation whose history was emptied."""
+    outcome = attrs.evolve(played.outcome, history=llm.ChatContext.empty())
+    assert _told(attrs.evolve(played, outcome=outcome)) == {"words", "calls"}
+
+
+def test_a_state_that_is_held_too_long_is_told() -> None:
+    """The bounds of the timers hold at run time too."""
+    flow = load_flow("turn")
+    taken = {"trigger": "step_started", "of": "s1", "state": "listening", "dest": "thinking"}
+    taken |= {"verdict": "taken", "row": "listening.step_started.0", "entered": True}
+    begun = {"seq": 1, "t": 0.0, "facts": ["step_running"], **taken}
+    late = {"seq": 2, "t": 99.0, "trigger": "barge_in", "of": None, "state": "thinking"}
+    late |= {"dest": "thinking", "verdict": "refused", "facts": ["step_running"]}
+    (line,) = broken_properties([begun, late], flow)
+    assert "thinking was held for 99.000 s" in line
+
+
+def test_coverage_counts_what_there_is(played: Played) -> None:
+    """Everything is missing at first; what was taken and refused is not any more."""
+    reach = Coverage(load_flow("turn"), {}, {})
+    assert f"0 of {len(reach.rows)}" in reach.text()
+    reach.add(played.records)
+    assert 15 < len(set(reach.rows) & set(reach.taken)) < len(reach.rows)
+    assert set(reach.pairs) & set(reach.refused)
+
+
+def test_the_command_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two soaks of one conversation each have played seeds 1 and 2, each in two orders."""
+    state = tmp_path / "progress.json"
+    monkeypatch.setattr("sys.argv", ["soak", "--count", "1", "--state", str(state)])
+    for conversations in (2, 4):
+        assert soak.main() == 0
+        assert capsys.readouterr().out.startswith(f"{conversations} conversations")
+    assert '"next_seed": 3' in state.read_text(encoding="utf-8")
