@@ -11,6 +11,7 @@ import pytest
 from fsm import Flow, FlowError, LeadsTo, Never, Properties, load_flow, parse_flow, shipped_flows
 from fsm.check import check_flow
 from fsm.check.mutate import Mutant, mutants
+from fsm.check.report import Verdict
 from fsm.interop import to_promela
 from fsm.interop.spin import SpinError, missing_tools, verify
 
@@ -67,7 +68,11 @@ def _untimed(flow: Flow) -> Flow:
 def _ours(flow: Flow) -> dict[str, bool]:
     report = check_flow(flow)
     assert report.complete
-    return {v.name: v.result == "holds" for v in report.properties if v.origin == "declared"}
+    return {v.name: v.result == "holds" for v in report.properties if _judged(v)}
+
+
+def _judged(verdict: Verdict) -> bool:
+    return verdict.origin == "declared" and verdict.result != "waived"
 
 
 def _theirs(flow: Flow) -> dict[str, bool]:

@@ -20,7 +20,7 @@ from fsm import Flow, FlowError, Machine, load_flow, parse_flow, shipped_flows
 from fsm.interop import FlowModel, from_transitions, to_transitions, transitions_config
 
 MANY = settings(
-    max_examples=60,
+    max_examples=15,
     deadline=None,
     derandomize=True,
     database=None,

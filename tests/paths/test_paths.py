@@ -13,7 +13,7 @@ from fsm.paths import Cover, Scenario, cover
 
 FLOWS = {name: load_flow(name) for name in shipped_flows()}
 MANY = settings(
-    max_examples=60,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     database=None,
@@ -86,6 +86,32 @@ def test_the_machine_follows_every_path(name: str) -> None:
     found = cover(FLOWS[name])
     assert found.unreachable == ()
     _check(FLOWS[name], found)
+
+
+def _outcomes(flow: Flow, scenario: Scenario) -> set[tuple[str, bool]]:
+    """Each guard that a path meets, and whether it held, by the facts alone."""
+    met: set[tuple[str, bool]] = set()
+    true, state = set[str](), flow.initial
+    for step in scenario.steps:
+        true = {fact for fact in true if fact not in flow.given}
+        true |= {fact for fact, answer in step.given.items() if answer}
+        for row in (row for row in flow.rows(state) if row.trigger == step.trigger):
+            holds = true.issuperset(row.transition.conditions)
+            holds = holds and true.isdisjoint(row.transition.unless)
+            met.add((row.id, holds))
+            if holds:
+                break
+        true, state = {*step.facts}, step.state
+    return met
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_every_guard_is_met_both_ways(name: str) -> None:
+    """Each guard of a shipped flow holds on some path and fails on some path."""
+    flow = FLOWS[name]
+    met = {outcome for path in cover(flow).scenarios for outcome in _outcomes(flow, path)}
+    guarded = [r.id for r in flow.rows() if r.transition.conditions or r.transition.unless]
+    assert [row for row in guarded if not {(row, True), (row, False)} <= met] == []
 
 
 @pytest.mark.parametrize("name", FLOWS)
