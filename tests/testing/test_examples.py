@@ -1,0 +1,82 @@
+"""The examples and the code of docs/testing.md do what the page says."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BOOKING = ROOT / "examples" / "booking"
+PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+WRONG = """\
+name: what nobody says
+user:
+  - {at: 1.0, says: hello}
+expect:
+  - {speaking: Good evening, within: 1.0, after: hello}
+"""
+
+
+def blocks(language: str) -> list[str]:
+    """The code of the page in that language."""
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def run_pytest(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest in a process of its own, as a reader does."""
+    # an installed turnfsm brings the plugin along; naming it once more changes nothing
+    plugin = ("-p", "runtime.testing.scenarios", "-p", "no:cacheprovider")
+    command = [sys.executable, "-m", "pytest", *plugin, *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_examples_run_as_documented() -> None:
+    """The command of the page plays the tests and the scenarios, all of them."""
+    (console,) = blocks("console")
+    assert console.startswith("$ pytest ")
+    words = console.removeprefix("$ pytest ").split()
+    done = run_pytest(ROOT, *words, "-o", "addopts=")
+    scenarios = list((BOOKING / "scenarios").glob("*.yaml"))
+    tests = (BOOKING / "test_waiter.py").read_text().count("\ndef test_")
+    assert done.returncode == 0, done.stdout
+    assert f"{len(scenarios) + tests} passed" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """A reader's folder with all code of the page in it, and a scenario that must fail."""
+    folder = tmp_path_factory.mktemp("reader")
+    shutil.copy(BOOKING / "waiter.py", folder)
+    for number, code in enumerate(blocks("python")):
+        (folder / f"test_block{number}.py").write_text(code)
+    (folder / "conftest.py").write_text('pytest_plugins = ["runtime.testing.plugin"]\n')
+    (folder / "pytest.ini").write_text(
+        "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\npythonpath = .\n"
+    )
+    scenarios = folder / "scenarios"
+    scenarios.mkdir()
+    for number, code in enumerate(blocks("yaml")):
+        (scenarios / f"block{number}.yaml").write_text(code)
+    (scenarios / "wrong.yaml").write_text(WRONG)
+    return run_pytest(folder, ".", "--turnfsm-scenarios", "scenarios")
+
+
+def test_code_of_the_page_runs(reader: subprocess.CompletedProcess[str]) -> None:
+    """Each block in Python is a test that passes, each in YAML a scenario that does."""
+    assert (len(blocks("python")), len(blocks("yaml"))) == (2, 1)
+    assert "3 passed" in reader.stdout, reader.stdout
+    assert "1 failed" in reader.stdout
+
+
+def test_failing_scenario_shows_its_line_and_the_timeline(
+    reader: subprocess.CompletedProcess[str],
+) -> None:
+    """What was expected, where that stands, and all that happened instead; no traceback."""
+    assert "wrong.yaml:5" in reader.stdout
+    assert "Good evening" in reader.stdout
+    assert re.search(r"turn +thinking -> speaking \(playout_started\)", reader.stdout)
+    assert re.search(r"heard +.I see\.. until", reader.stdout)
+    assert "Traceback" not in reader.stdout
