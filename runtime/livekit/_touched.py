@@ -70,6 +70,7 @@ TOUCHED: tuple[Touched, ...] = (
         _on_end_of_agent_speech(self ended_at) | the recogniser hears that audio was cut
         _disable_vad_interruption_soon(self) | the adaptive detector goes on after a resume
         _pause_scheduling_task(self blocked_tasks) | a handoff does not wait for released calls
+        _close_session(self) | words in no committed turn go over to the next agent
         _inline_task_slot(self speech_handle blocked_tasks) | an inline task has ended
         on_start_of_speech(self ev speech_start_time) | the user starts to speak
         on_end_of_speech(self ev) | the user stops
@@ -171,7 +172,12 @@ TOUCHED: tuple[Touched, ...] = (
     *_on(
         _RECOGNITION,
         "attribute",
-        "_end_of_turn_task | the end of a turn is being decided; a commit is not cancelled",
+        """
+        _end_of_turn_task | the end of a turn is being decided; a commit is not cancelled
+        _audio_transcript | words in no committed turn go over to the next agent
+        _final_transcript_confidence | and how sure the recogniser was of them
+        _turn_detection_mode | words wait for the application's commit where that is manual
+        """,
     ),
     *_on(
         _RUN,
@@ -213,6 +219,8 @@ TOUCHED: tuple[Touched, ...] = (
     *_on("voice.tool_executor", "global", "_RunningTasks | the context of a running call"),
     *_on("voice.tool_executor", "global", "_ToolExecutor | the executor of an activity"),
     *_on("voice.agent_activity", "global", "_SpeechHandleContextVar | on whose behalf a task runs"),
+    *_on("voice.audio_recognition", "global", "_EndOfTurnInfo | a turn that goes over to an agent"),
+    *_on("voice.audio_recognition", "global", "_EndOfTurnMetrics | what is measured of it"),
     *_on("voice.agent", "global", "_get_activity_task_info | which call a task runs"),
 )
 

@@ -47,6 +47,7 @@ class TurnGovernor:
         self._voiced = False
         self._last_barge_in: Verdict | None = None
         self._debts_due = False
+        self._carried = ""
         self._waiting: list[asyncio.Event] = []
 
     @property
@@ -221,6 +222,23 @@ class TurnGovernor:
             return False
         self.turns.keep(info)
         return True
+
+    @property
+    def closing(self) -> bool:
+        """The session closes."""
+        return self.session.closing
+
+    def turn_left_open(self, info: Any, commits_by_itself: bool) -> None:
+        """An agent goes while a turn is open: the next one gets it, answered or to be committed."""
+        if commits_by_itself:
+            self.turns.keep(info)
+        else:
+            self._carried = info.new_transcript
+
+    def words_carried(self) -> str:
+        """What the recogniser of the agent before has heard, once."""
+        words, self._carried = self._carried, ""
+        return words
 
     def turn_begun(self, task: asyncio.Task[None]) -> None:
         self.turns.follow(task)

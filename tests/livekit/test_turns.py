@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from livekit.agents import Agent
 
 from runtime.livekit import TurnSession
 from runtime.livekit.scenarios import scenario
@@ -71,3 +72,28 @@ def test_a_turn_counts_as_replied_once_its_reply_is_scheduled() -> None:
     stage = Stage(TurnSession, user=user, llm=ScriptedLLM({"hello": Reply("Hi.", ttft=30.0)}))
     stage.run(5.0)
     assert _ends(stage) == [(1, "replied")]
+
+
+class _Next(Agent):
+    def __init__(self) -> None:
+        super().__init__(instructions="Go on.")
+
+
+@pytest.mark.parametrize("mode", ["vad", "manual"])
+def test_words_that_are_heard_while_an_agent_goes_reach_the_next_one(mode: str) -> None:
+    """The words are recognised and no turn is committed when the recogniser of the agent that
+    goes is closed: they are a turn of the next one, or part of the one that is then committed."""
+    user = ScriptedUser().says("is it open on sunday", at=2.0)  # recognised at 3.55 s
+    handling = {"turn_detection": mode, "endpointing": {"min_delay": 1.0, "max_delay": 3.0}}
+    model = ScriptedLLM({"sunday": "On Sunday we are closed."})
+    stage = Stage(TurnSession, user=user, llm=model, turn_handling=handling)
+    stage.at(3.7, lambda s: s.session.update_agent(_Next()))
+    if mode == "manual":
+        stage.at(6.0, lambda s: s.session.commit_user_turn() and None)
+    outcome = stage.run(12.0)
+    assert [line for line in outcome.context if line.startswith("user")] == [
+        "user: is it open on sunday"
+    ]
+    answer = outcome.heard_saying("On Sunday we are closed.")
+    assert answer is not None, outcome.timeline()
+    assert answer.start < (5.0 if mode == "vad" else 9.0)

@@ -93,7 +93,18 @@ class GovernedActivity(AgentActivity):
     def _audio_recognition(self, recognition: AudioRecognition | None) -> None:
         if recognition is not None:
             recognition.__class__ = GovernedRecognition
+            recognition.go_on_with(self._governor.words_carried())  # type: ignore[attr-defined]
         self.__dict__["_audio_recognition"] = recognition
+
+    async def _close_session(self) -> None:
+        # An agent goes, or pauses: what its recogniser has heard and not committed would be lost.
+        # (When the session closes LiveKit itself puts it into the history.)
+        recognition = self._audio_recognition
+        if isinstance(recognition, GovernedRecognition) and not self._governor.closing:
+            by_itself, turn = recognition.commits_by_itself, recognition.take_open_turn()
+            if turn is not None:
+                self._governor.turn_left_open(turn, by_itself)
+        await super()._close_session()
 
     # -- the user
 

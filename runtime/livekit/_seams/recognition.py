@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from livekit.agents.voice.audio_recognition import AudioRecognition
+from livekit.agents.voice.audio_recognition import (
+    AudioRecognition,
+    _EndOfTurnInfo,
+    _EndOfTurnMetrics,
+)
 
 __all__ = ["GovernedRecognition"]
 
@@ -23,6 +27,28 @@ class GovernedRecognition(AudioRecognition):
             super()._run_eou_detection(*args, **kwargs)
         finally:
             self._committing = False
+
+    def take_open_turn(self) -> _EndOfTurnInfo | None:
+        """The words that were recognised and are in no committed turn, as a turn."""
+        words, self._audio_transcript = self._audio_transcript, ""
+        if not words:
+            return None
+        sure = self._final_transcript_confidence
+        return _EndOfTurnInfo(
+            skip_reply=False,
+            new_transcript=words,
+            transcript_confidence=sum(sure) / len(sure) if sure else 0.0,
+            metrics=_EndOfTurnMetrics(None, None, None, None),
+        )
+
+    def go_on_with(self, words: str) -> None:
+        """Begin with words that another recogniser has heard, for a commit that is yet to come."""
+        self._audio_transcript = words
+
+    @property
+    def commits_by_itself(self) -> bool:
+        """Turns are not left to the application to commit."""
+        return bool(self._turn_detection_mode != "manual")
 
     @property
     def _end_of_turn_task(self) -> Any:
