@@ -11,6 +11,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BOOKING = ROOT / "examples" / "booking"
 PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+INI = """\
+[pytest]
+asyncio_mode = auto
+asyncio_default_fixture_loop_scope = function
+pythonpath = .
+"""
 WRONG = """\
 name: what nobody says
 user:
@@ -53,9 +59,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProc
     for number, code in enumerate(blocks("python")):
         (folder / f"test_block{number}.py").write_text(code)
     (folder / "conftest.py").write_text('pytest_plugins = ["runtime.testing.plugin"]\n')
-    (folder / "pytest.ini").write_text(
-        "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\npythonpath = .\n"
-    )
+    (folder / "pytest.ini").write_text(INI)
     scenarios = folder / "scenarios"
     scenarios.mkdir()
     for number, code in enumerate(blocks("yaml")):
