@@ -96,11 +96,9 @@ def test_what_no_path_reaches_is_listed(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_paths_are_run_on_the_pump(capsys: pytest.CaptureFixture[str]) -> None:
     """The number of paths is said, and that the runtime did as foretold."""
-    assert run("paths", "push_to_talk", "--run", "pump") == 0
-    many = len(cover(load_flow("push_to_talk")).scenarios)
-    assert capsys.readouterr().out == (
-        f"push_to_talk: {many} paths run on the event pump, 0 problems\n"
-    )
+    assert run("paths", "session", "--run", "pump") == 0
+    many = len(cover(load_flow("session")).scenarios)
+    assert capsys.readouterr().out == (f"session: {many} paths run on the event pump, 0 problems\n")
 
 
 def test_paths_that_a_session_does_not_walk_are_named(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 
 import pytest
+from covers import COVERS, FLOWS
 from hypothesis import HealthCheck, given, settings
 from strategies import flows
 
-from fsm import Flow, Machine, load_flow, parse_flow, shipped_flows
+from fsm import Flow, Machine, parse_flow
 from fsm.paths import Cover, Scenario, cover
 
-FLOWS = {name: load_flow(name) for name in shipped_flows()}
 MANY = settings(
     max_examples=20,
     deadline=None,
@@ -83,7 +83,7 @@ def _check(flow: Flow, found: Cover) -> None:
 @pytest.mark.parametrize("name", FLOWS)
 def test_the_machine_follows_every_path(name: str) -> None:
     """A shipped flow is covered whole, and the machine does at each step what the path says."""
-    found = cover(FLOWS[name])
+    found = COVERS[name]
     assert found.unreachable == ()
     _check(FLOWS[name], found)
 
@@ -109,7 +109,7 @@ def _outcomes(flow: Flow, scenario: Scenario) -> set[tuple[str, bool]]:
 def test_every_guard_is_met_both_ways(name: str) -> None:
     """Each guard of a shipped flow holds on some path and fails on some path."""
     flow = FLOWS[name]
-    met = {outcome for path in cover(flow).scenarios for outcome in _outcomes(flow, path)}
+    met = {outcome for path in COVERS[name].scenarios for outcome in _outcomes(flow, path)}
     guarded = [r.id for r in flow.rows() if r.transition.conditions or r.transition.unless]
     assert [row for row in guarded if not {(row, True), (row, False)} <= met] == []
 
@@ -117,7 +117,7 @@ def test_every_guard_is_met_both_ways(name: str) -> None:
 @pytest.mark.parametrize("name", FLOWS)
 def test_timers_can_fire_in_the_order_of_a_path(name: str) -> None:
     """There are seconds under which each path of a shipped flow happens in time."""
-    assert all(scenario.timers is not None for scenario in cover(FLOWS[name]).scenarios)
+    assert all(scenario.timers is not None for scenario in COVERS[name].scenarios)
 
 
 @MANY

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import attrs
 import pytest
+from covers import COVERS, FLOWS
 
-from fsm import Flow, load_flow, shipped_flows
-from fsm.paths import Scenario, cover
+from fsm import Flow
+from fsm.paths import Scenario
 from runtime.testing import play_path
 
-FLOWS = {name: load_flow(name) for name in shipped_flows()}
 CASES = [
     pytest.param(flow, scenario, id=f"{name}-{scenario.name.replace(' ', '-')}")
     for name, flow in FLOWS.items()
-    for scenario in cover(flow).scenarios
+    for scenario in COVERS[name].scenarios
 ]
 
 
@@ -26,8 +26,8 @@ def test_the_runtime_follows_the_path(flow: Flow, scenario: Scenario) -> None:
 
 def test_another_flow_does_not_follow() -> None:
     """A path is no path of a flow that does otherwise: each difference is said."""
-    turn = load_flow("turn")
-    by_goal = {goal: path for path in cover(turn).scenarios for goal in path.covers}
+    turn = FLOWS["turn"]
+    by_goal = {goal: path for path in COVERS["turn"].scenarios for goal in path.covers}
     path = by_goal["row paused.pause_limit.0"]
     paused = attrs.evolve(turn.states["paused"], after={})
     changed = attrs.evolve(turn, states={**turn.states, "paused": paused})
