@@ -206,7 +206,7 @@ class _Search:
             scope = self._fence(trigger)
             if scope is not None and scope not in scopes:
                 continue  # nothing is current that it could belong to
-            self._restore(node)
+            self.machine.restore(state, before)
             asked = self.machine.asks(trigger)
             for answers in product((False, True), repeat=len(asked)):
                 given = dict(zip(asked, answers, strict=True))
@@ -217,16 +217,13 @@ class _Search:
     def _fence(self, trigger: str) -> str | None:
         return self.program.compared.get(trigger)
 
-    def _restore(self, node: _Node) -> None:
-        self.machine.restore(node[0], self._facts(node))
-
     def _facts(self, node: _Node) -> frozenset[str]:
         return frozenset(self.program.names(node[1]))
 
     def _move(
         self, node: _Node, before: frozenset[str], trigger: str, given: dict[str, bool]
     ) -> _Move | None:
-        self._restore(node)
+        self.machine.restore(node[0], before)
         self.machine.give(given)
         answer = self.machine.step(trigger)
         scopes = {*node[2]}
