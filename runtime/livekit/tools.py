@@ -99,12 +99,16 @@ class ToolDesk:
 
     def ended_calls(self) -> list[llm.ChatItem]:
         """The calls, with their results, that wait for the last of their speech to be committed."""
-        return [
-            item
-            for handle, batch in self._batches.items()
-            for item in handle.chat_items
-            if item.type in ("function_call", "function_call_output") and item.call_id in batch
-        ]
+        ended: list[llm.ChatItem] = []
+        for handle, batch in self._batches.items():
+            calls = {i.call_id: i for i in handle.chat_items if i.type == "function_call"}
+            for output in handle.chat_items:
+                if output.type != "function_call_output" or output.call_id not in batch:
+                    continue
+                # Contexts are sorted by time: a call stands with its result.
+                together = {"created_at": output.created_at}
+                ended += [calls[output.call_id].model_copy(update=together), output]
+        return ended
 
     def blocking(self, activity: object) -> bool:
         """Whether the activity's turn waits for a call."""

@@ -24,7 +24,8 @@ __all__ = ["Span", "Walk", "session_paths", "walk_path"]
 PATIENCE = 60.0
 """Seconds of virtual time in which a cue must have brought its trigger about."""
 
-LONGEST = 10
+LONGEST = 9
+"""Steps; longer paths meet nothing more of the turn."""
 
 
 def session_paths(flow: Flow | str = "turn") -> Cover:

@@ -1,0 +1,128 @@
+"""The tool calls of a session, reported to the machine: started, updated, ended, committed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from livekit.agents import llm
+from livekit.agents.voice.events import ToolExecutionUpdatedEvent
+from livekit.agents.voice.speech_handle import SpeechHandle
+
+from fsm import Verdict
+from runtime.ledger import End, LedgerCall
+
+from .life import Life
+from .policy import is_repeatable
+from .tools import Call, ToolDesk
+
+if TYPE_CHECKING:
+    from .session import TurnSession
+
+__all__ = ["ToolGovernor"]
+
+
+class ToolGovernor:
+    """The sensors for tool calls; `TurnGovernor` has the others."""
+
+    session: TurnSession[Any]
+    tools: ToolDesk
+    life: Life
+
+    def post(self, trigger: str, of: str | None = None, /, **data: Any) -> Verdict:
+        """Post to the session's runtime."""
+        raise NotImplementedError
+
+    def disallowed(self, handle: SpeechHandle) -> None:
+        """A speech may not be interrupted any more."""
+        raise NotImplementedError
+
+    def _look_at_debts(self) -> None:
+        raise NotImplementedError
+
+    def tool_updated(self, event: ToolExecutionUpdatedEvent) -> None:
+        """The life of a call: started, first update, ended."""
+        update = event.update
+        if update.type == "tool_call_started":
+            self._tool_started(update.function_call)
+        elif update.type == "tool_call_updated":
+            self.tools.report(update.call_id)
+            self._count_tools()
+        elif update.type == "tool_call_ended":
+            self._tool_ended(update.call_id, update.status, update.message)
+
+    def _tool_started(self, function_call: llm.FunctionCall) -> None:
+        call = self.tools.start(self.session, function_call, self.session.turn.flow.tools)
+        if call is None:
+            return
+        speech, arguments = call.handle.id, function_call.arguments
+        self.session.ledger.start(call.id, call.name, arguments, speech)
+        entry = {"call": call.id, "name": call.name, "turn": speech, "policy": call.policy}
+        self.session.turn.note("tool_started", arguments=arguments, **entry)
+        if not call.handle.interrupted and self.tools.hold(call):
+            self.disallowed(call.handle)
+        if call.handle.interrupted:
+            self.post("speech_interrupted", speech=call.handle.id)
+        else:
+            self._count_tools()
+
+    def _tool_ended(self, call_id: str, status: str, message: str | None) -> None:
+        call = self.tools.end(call_id)
+        how: End = {"done": "result", "error": "error"}.get(status, "cancelled")  # type: ignore[assignment]
+        self.session.ledger.end(call_id, how, message)
+        name = call.name if call is not None else call_id
+        self.session.turn.note("tool_ended", call=call_id, name=name, how=how, output=message)
+        if call is not None:
+            self.tools.let_go(call)
+            if how != "cancelled" or call_id in self.tools.cancelled:
+                self._result_due(call)
+        self._count_tools()
+        self._look_at_debts()
+
+    def known_result(self, call: llm.FunctionCall, speech: str) -> LedgerCall | None:
+        """The result of an identical call of the same turn; a tool may opt out."""
+        activity = self.session.activity
+        tool = activity.tool(call.name) if activity is not None else None
+        if is_repeatable(call.name, tool, self.session.turn.flow.tools):
+            return None
+        known = self.session.ledger.answer(call.name, call.arguments, speech)
+        if known is not None:
+            self.session.turn.note("tool_answered", call=call.call_id, name=call.name, by=known.id)
+        return known
+
+    def call_gave(self, call_id: str, value: object) -> None:
+        """The value itself, as an identical call will be answered with it."""
+        self.session.ledger.keep(call_id, value)
+
+    def drain_limit(self, calls: Iterable[str]) -> float | None:
+        """Seconds that a handoff waits for these calls; None where a turn waits for one."""
+        running = [self.tools.running[call] for call in calls if call in self.tools.running]
+        if any(call.blocking for call in running):
+            return None
+        return self.life.runtime.flow.timers["drain_limit"]
+
+    def _count_tools(self) -> None:
+        """Tell the machine when the first call blocks the turn, and when the last one ends."""
+        blocking = self.tools.blocking(self.session.activity)
+        if blocking and not self.session.turn.holds("tools_running"):
+            self.post("tool_started")
+        elif not blocking and self.session.turn.holds("tools_running"):
+            self.post("tools_drained")
+
+    def _result_due(self, call: Call) -> None:
+        """LiveKit commits the results of a step together, when its last call has ended."""
+        if self.tools.ended(call):
+            self.post("tool_ended", call=call.id)
+
+    def ended_calls(self) -> list[llm.ChatItem]:
+        """Calls that have ended, with their results, whose step waits for others."""
+        return self.tools.ended_calls()
+
+    def call_ended_interrupted(self, call_id: str) -> None:
+        self.tools.withdraw(call_id)
+
+    def results_committed(self, items: Iterable[llm.ChatItem]) -> None:
+        if self.tools.committed(items):
+            self._look_at_debts()
+        if not self.tools.uncommitted and self.session.turn.holds("result_uncommitted"):
+            self.post("results_committed")
