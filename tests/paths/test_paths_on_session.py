@@ -32,7 +32,7 @@ ENDS_ONCE = "the loudspeaker reports the end of what it plays, once, while it is
 UNSCRIPTED = {
     "row listening.tool_started.0": CALLS,
     "row thinking.handover.0": CALLS,
-    "row listening.speech_interrupted.0": "the session is given no turn that frees a call here",
+    "row listening.speech_interrupted.0": "not sought: it follows by itself where a turn frees a call",
     "row thinking.turn_settled.0": "asked at the end of voice, before the decision has begun",
     "row thinking.turn_settled.1": "nobody has asked whether the end of the turn is decided",
     "row paused.turn_settled.1": "a decision is given up when voice is heard",
@@ -53,7 +53,7 @@ UNSCRIPTED = {
     "row paused.step_finished.0": "audio that is paused has not ended, so neither has its step",
     "row paused.step_finished.1": "audio that is paused has not ended, so neither has its step",
     "row paused.step_finished.2": "audio that is paused has not ended, so neither has its step",
-    "row interrupted.speech_interrupted.0": "would take a call of another speech, within 10 steps",
+    "row interrupted.speech_interrupted.0": "the interruption before it has let go of the calls",
     "refused listening.preemptive_generation": WINDOW,
     "refused listening.reply": WINDOW,
     "refused tool_running.reply": WINDOW,
