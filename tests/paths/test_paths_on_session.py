@@ -32,7 +32,7 @@ ENDS_ONCE = "the loudspeaker reports the end of what it plays, once, while it is
 UNSCRIPTED = {
     "row listening.tool_started.0": CALLS,
     "row thinking.handover.0": CALLS,
-    "row listening.speech_interrupted.0": "not sought: it comes by itself after a turn frees a call",
+    "row listening.speech_interrupted.0": "not sought: it follows where a turn frees a call",
     "row thinking.turn_settled.0": "asked at the end of voice, before the decision has begun",
     "row thinking.turn_settled.1": "nobody has asked whether the end of the turn is decided",
     "row paused.turn_settled.1": "a decision is given up when voice is heard",
