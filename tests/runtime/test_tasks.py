@@ -195,7 +195,10 @@ async def test_a_task_that_raises_while_it_is_cancelled_is_logged(
     await asyncio.sleep(1)
     turn.post("barge_in")
     await asyncio.sleep(0.1)
-    assert "a task raised while it was cancelled" in caplog.text
+    [record] = caplog.records
+    assert record.getMessage().startswith("a task raised while it was cancelled: <")
+    assert record.exc_info is not None
+    assert str(record.exc_info[1]) == "while cleaning up"
     assert [entry.trigger for entry in turn.journal] == ["tick", "barge_in"]
     await turn.aclose()
 
@@ -217,7 +220,9 @@ async def test_closing_waits_for_a_hanging_task_only_so_long(
     await asyncio.sleep(1)
     await turn.aclose(patience=2.0)
     assert virtual_time.now == 3.0
-    assert "did not end within 2 s of its cancellation" in caplog.text
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 1
+    assert said[0].startswith("a task did not end within 2 s of its cancellation: <")
     released.set()
     await asyncio.sleep(0)
 
