@@ -81,19 +81,21 @@ class _Next(Agent):
 
 @pytest.mark.parametrize("mode", ["vad", "manual"])
 def test_words_that_are_heard_while_an_agent_goes_reach_the_next_one(mode: str) -> None:
-    """The words are recognised and no turn is committed when the recogniser of the agent that
-    goes is closed: they are a turn of the next one, or part of the one that is then committed."""
-    user = ScriptedUser().says("is it open on sunday", at=2.0)  # recognised at 3.55 s
-    handling = {"turn_detection": mode, "endpointing": {"min_delay": 1.0, "max_delay": 3.0}}
+    """The agent goes once its speech ends, which the words themselves interrupt: they are
+    recognised, no turn is committed, and its recogniser closes. They are a turn of the next
+    agent, or part of the one that is then committed."""
+    user = ScriptedUser().says("is it open on sunday", at=3.0, stt_delay=0.05)
     model = ScriptedLLM({"sunday": "On Sunday we are closed."})
-    stage = Stage(TurnSession, user=user, llm=model, turn_handling=handling)
-    stage.at(3.7, lambda s: s.session.update_agent(_Next()))
+    voice = ScriptedTTS(durations={NOTICE: 9.0})
+    handling = {"turn_detection": mode}
+    stage = Stage(TurnSession, user=user, llm=model, tts=voice, turn_handling=handling)
+    stage.at(1.0, lambda s: s.session.say(NOTICE) and None)
+    stage.at(2.0, lambda s: s.session.update_agent(_Next()))
     if mode == "manual":
-        stage.at(6.0, lambda s: s.session.commit_user_turn() and None)
-    outcome = stage.run(12.0)
-    assert [line for line in outcome.context if line.startswith("user")] == [
-        "user: is it open on sunday"
-    ]
+        stage.at(12.0, lambda s: s.session.commit_user_turn() and None)
+    outcome = stage.run(18.0)
+    users = [line for line in outcome.context if line.startswith("user")]
+    assert users == ["user: is it open on sunday"]
     answer = outcome.heard_saying("On Sunday we are closed.")
     assert answer is not None, outcome.timeline()
-    assert answer.start < (5.0 if mode == "vad" else 9.0)
+    assert answer.start < (6.0 if mode == "vad" else 16.0)

@@ -78,6 +78,8 @@ class GovernedActivity(AgentActivity):
         if await self._governor.may_ask(request["speech_handle"]):
             # The wait was for something to be committed; the request's own copy must have it.
             news = [item for item in self._agent._chat_ctx.items if item.id not in known]
+        if (handle := request["speech_handle"]).interrupted and not handle.scheduled:
+            return  # nobody will hear it; LiveKit would ask the LLM first and look then
         # LiveKit commits the calls of a step together: what has ended waits for the slowest.
         news += self._governor.ended_calls()
         if news:

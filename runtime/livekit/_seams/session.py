@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakSet
 
 from livekit.agents import Agent, AgentSession, llm
 from livekit.agents.voice.agent_activity import AgentActivity
@@ -14,11 +17,15 @@ from .run import GovernedRun
 
 __all__ = ["GovernedSession"]
 
+CLOSE_LIMIT = 5.0
+"""Seconds that a close waits for an agent which LiveKit has not closed."""
+
 
 class GovernedSession(AgentSession[Userdata_T]):
     """An `AgentSession` whose private parts report to a governor."""
 
     _governor: Any
+    _adopted: WeakSet[GovernedActivity]
 
     @property
     def _next_activity(self) -> AgentActivity | None:
@@ -29,6 +36,7 @@ class GovernedSession(AgentSession[Userdata_T]):
         # Set at one place, right after LiveKit has built the activity and before it is used.
         if activity is not None and not isinstance(activity, GovernedActivity):
             adopt(activity, self._governor)
+            self.__dict__.setdefault("_adopted", WeakSet()).add(activity)
         self.__dict__["_next_activity"] = activity
 
     @property
@@ -57,7 +65,15 @@ class GovernedSession(AgentSession[Userdata_T]):
         try:
             await super()._aclose_locked(**how)
         finally:
+            await self._close_the_rest()
             await self._governor.aclose()
+
+    async def _close_the_rest(self) -> None:
+        # A close in mid-handoff can leave an agent behind that listens on.
+        for activity in tuple(self.__dict__.pop("_adopted", ())):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_LIMIT):
+                    await activity.aclose()
 
     @property
     def closing(self) -> bool:
