@@ -17,6 +17,9 @@ from runtime.testing.properties import broken_properties
 CLOSE_LIMIT = 12.0
 """Seconds that closing may take: tools that nobody waits for have five, a speech may end."""
 
+LIMITS = 10.5
+"""Seconds after which every timer has fired that gives the floor back."""
+
 GAP = 0.021
 """Seconds in which a label may follow what is heard."""
 
@@ -25,7 +28,7 @@ EXPECTED = {
     "tts_fails": r"the scripted TTS breaks off",
     "stt_fails": r"the scripted STT breaks off",
     "vad_fails": r"the scripted VAD fails",
-    "hooks": r"on_(enter|exit|user_turn_completed) fails",
+    "hooks": r"on_(enter|exit|user_turn_completed) fails|finished before Errand was completed",
 }
 """The errors that a fault may log, and those that random tools may always."""
 
@@ -80,7 +83,11 @@ def rest(played: Played) -> Iterator[str]:
     if played.talk.closes_at is not None:
         return
     last = _last_record(played)
-    if last and (last["dest"] != "listening" or "turn_open" in last["facts"]):
+    if (
+        last
+        and _entered(played) < _end(played) - LIMITS
+        and (last["dest"] != "listening" or "turn_open" in last["facts"])
+    ):
         facts = ", ".join(last["facts"])
         yield f"at the end the turn is {last['dest']} with {{{facts}}}, since {last['t']:.2f} s"
 
@@ -168,6 +175,13 @@ def _end(played: Played) -> float:
 def _last_record(played: Played) -> dict | None:
     entries = [r for r in played.records if "trigger" in r and r["t"] < _end(played) - 0.1]
     return entries[-1] if entries else None
+
+
+def _entered(played: Played) -> float:
+    """When the last state was entered that was not left any more."""
+    return max(
+        (r["t"] for r in played.records if r.get("entered") and r["t"] < _end(played)), default=0.0
+    )
 
 
 def _nothing_cleared(played: Played) -> bool:

@@ -29,6 +29,12 @@ def test_a_random_conversation(seed: int) -> None:
     assert judge(play(draw_talk(seed), schedule)) == []
 
 
+@pytest.mark.parametrize("seed", [7, 57, 105, 127])
+def test_what_was_found_stays_right(seed: int) -> None:
+    """Calls split by words, a task's agent left open, words lost in a handoff, a deadlock."""
+    assert judge(play(draw_talk(seed))) == []
+
+
 def test_two_hundred_turns() -> None:
     """A long conversation with random barge-ins, tools and handoffs: all is accounted for."""
     played = play(draw_talk(1, TWO_HUNDRED), shape=TWO_HUNDRED)
