@@ -213,6 +213,16 @@ def a_run_begins_after_an_inline_task() -> list[str]:
     return _ends_by(Stage(TurnSession, user=user, llm=model, tools=[book]).at(3.0, _run), 9.0)
 
 
+def words_go_over_to_the_next_agent() -> list[str]:
+    """Words that are recognised as the agent goes are a turn of the next one."""
+    user = ScriptedUser().says("hello", at=3.0, duration=1.5, stt_delay=0.05)
+    stage = Stage(TurnSession, user=user, tts=ScriptedTTS(durations={STORY: 9.0}))
+    stage.at(1.0, lambda s: s.session.say(STORY) and None)
+    stage.at(2.0, lambda s: s.session.update_agent(Agent(instructions="Go on.")))
+    context = stage.run(18.0).context
+    return [] if "user: hello" in context else [f"the conversation is {context}"]
+
+
 NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
     "GovernedActivity._schedule_speech": a_turn_is_counted,
@@ -223,6 +233,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.on_start_of_speech": speech_starts_by_stt,
     "GovernedActivity.on_end_of_speech": speech_ends_by_stt,
     "GovernedActivity.on_vad_inference_done": an_utterance_has_silences,
+    "GovernedActivity._close_session": words_go_over_to_the_next_agent,
     "GovernedActivity._inline_task_slot": a_run_begins_after_an_inline_task,
     **REALTIME,
     "GovernedExecutor.execute": a_repeated_call_is_executed_once,

@@ -44,7 +44,6 @@ SCENARIOS = {
 """Each override, and an acceptance scenario that needs it."""
 
 UNSHOWN = {
-    "GovernedActivity._close_session": "a recogniser that LiveKit does not hand over loses words",
     "GovernedActivity._reconcile_playout_pause": "LiveKit's own lets a held output go",
 }
 """Overrides whose need is seen in LiveKit's code and in no conversation yet, and why they stay."""

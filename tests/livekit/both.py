@@ -1,0 +1,60 @@
+"""What the tests that are played on both sessions share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from livekit.agents import (
+    AgentSession,
+    function_tool,
+)
+
+from runtime.livekit.testing import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedUser,
+    Stage,
+)
+
+__all__ = ["Session", "asked_for_weather", "lines", "listening", "look_up"]
+
+Session = type[AgentSession[Any]]
+
+
+@function_tool
+async def look_up() -> str:
+    """Look the weather up."""
+    await asyncio.sleep(1.0)
+    return "rain"
+
+
+def asked_for_weather(session_class: Any, **parts: Any) -> Stage:
+    """The user asks at 1 s, a tool looks it up, the agent says that it rains."""
+    model = ScriptedLLM(
+        {"weather": Reply("let me see", calls=Call("look_up")), "thanks": "You are welcome."},
+        {"look_up": "It rains."},
+    )
+    parts = {"user": ScriptedUser().says("weather please", at=1.0), "tools": [look_up]} | parts
+    return Stage(session_class, llm=model, **parts)
+
+
+def listening(session_class: Session, *names: str) -> tuple[Callable[..., Any], list[Any]]:
+    """A maker of sessions, and the events of these names that they emit."""
+    heard: list[Any] = []
+
+    def make(**options: Any) -> AgentSession[Any]:
+        session = session_class(**options)
+        for name in names:
+            session.on(name, heard.append)  # type: ignore[arg-type]
+        return session
+
+    return make, heard
+
+
+def lines(outcome: Outcome) -> list[str]:
+    """What was said, called and returned, in the order of the conversation."""
+    return [line for line in outcome.context if not line.startswith("system")]
