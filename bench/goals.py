@@ -10,12 +10,16 @@ __all__ = ["goals"]
 Line = tuple[str, str, str, str, str]
 
 _POST = (
-    "clock, a tuple of nine fields, the deque and the call of an effect cost more than the "
-    "decision; each is needed"
+    "the clock, a tuple of nine fields, the deque and the call of the effect cost four floors, the "
+    "decision one; other work on the machine's caches makes it more"
 )
-_COLD = "each event comes to another runtime, whose memory the processor has to fetch"
+_COLD = (
+    "an event costs several times what it costs in the next table, because it comes to another "
+    "runtime each time, whose memory is fetched anew, and that is more than one core has; a tenth "
+    "of the runtimes is far below the limit"
+)
 _OWN = (
-    "models and audio cost nothing here, so the share of the session's own work is at its largest"
+    "the scripted models and audio cost next to nothing, so the session's own work is all there is"
 )
 _NOISE = "less than the scatter of real time on this machine"
 

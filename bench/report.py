@@ -153,7 +153,8 @@ of every journal.
 
 `python -m bench caller`: the same conversations on a stock `AgentSession` and on a `TurnSession`,
 with scripted user, model and voice. In virtual time the difference is what the flow decides; in
-real time the cost of the code is in it, and what else the machine does.
+real time the cost of the code is in it, and what else the machine does: on a busy machine waits
+scatter by tens of milliseconds, so a few rounds in real time show no difference below that.
 
 {caller}"""
 
