@@ -1,0 +1,137 @@
+"""Tools and waits of realtime models: what holds of a pipeline holds of speech to speech."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from livekit.agents import RunContext, function_tool
+
+from runtime.livekit import SpeechInterrupted, TurnSession
+from runtime.livekit.testing import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedRealtime,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
+
+BOTH = pytest.mark.parametrize("detects", [True, False], ids=["server", "client"])
+AUTO = pytest.mark.parametrize("auto", [True, False], ids=["auto", "asked"])
+
+
+def _stage(user: ScriptedUser, tool: Any, *, detects: bool, auto: bool, text: str = "") -> Stage:
+    answers = ScriptedLLM(
+        {
+            "reserve": Reply(text, calls=Call("book")),
+            "result of": "Your table is booked.",
+            "joke": "Here is a joke.",
+            "else": "What else can I do?",
+        },
+        {"book": "Your table is booked."},
+    )
+    voice = ScriptedTTS()
+    model = ScriptedRealtime(user, answers, voice, turn_detection=detects, auto_tool_reply=auto)
+    turns = {"turn_detection": "realtime_llm" if detects else "vad"}
+    return Stage(TurnSession, user=user, llm=model, tts=voice, tools=[tool], turn_handling=turns)
+
+
+def _calls(stage: Stage, outcome: Outcome) -> tuple[list[str], list[str]]:
+    """How the ledger says that calls ended, and the outputs in the history."""
+    ledger: Any = stage.session.ledger  # type: ignore[attr-defined]
+    items = outcome.history.items
+    outputs = [item.output for item in items if item.type == "function_call_output"]
+    return [call.end for call in ledger], outputs
+
+
+@BOTH
+@AUTO
+@pytest.mark.parametrize("preamble", ["", "I am booking a table for you tonight at eight."])
+def test_a_call_whose_turn_is_interrupted_is_made_once(
+    detects: bool, auto: bool, preamble: str
+) -> None:
+    """The user speaks over the preamble or while a silent tool runs: it goes on, its result is
+    committed once, and the user hears of it."""
+    ran: list[float] = []
+
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(6.0)
+        ran.append(stage.now)
+        return "booked"
+
+    user = ScriptedUser().says("reserve a table", at=1.0).says("no tell me a joke", at=3.5)
+    stage = _stage(user, book, detects=detects, auto=auto, text=preamble)
+    outcome = stage.run(25.0)
+    assert len(ran) == 1
+    assert _calls(stage, outcome) == (["released"], ["booked"])
+    joke, booked = outcome.heard_saying("Here is a joke."), outcome.heard_saying("table is booked")
+    assert joke is not None, outcome.timeline()
+    assert booked is not None, outcome.timeline()
+    assert joke.start < 7.0
+    assert outcome.errors == []
+    assert outcome.orphans == ()
+
+
+@BOTH
+def test_a_wait_for_the_preamble_ends_with_the_interruption(detects: bool) -> None:
+    """wait_for_playout raises at once, the tool ends as interrupted, the next request is heard."""
+    waits: list[tuple[float, str]] = []
+
+    @function_tool
+    async def book(ctx: RunContext[Any]) -> str:
+        """Book."""
+        try:
+            await ctx.wait_for_playout()
+        except SpeechInterrupted as error:
+            waits.append((stage.now, error.speech_id))
+            raise
+        return "booked"
+
+    user = ScriptedUser().says("reserve a table", at=1.0)
+    preamble = "I am booking a table for you tonight at eight o'clock."
+    stage = _stage(user, book, detects=detects, auto=False, text=preamble)
+
+    def interrupt(stage: Stage) -> None:
+        stage.session.interrupt()
+        stage.session.generate_reply(user_input="something else")
+
+    outcome = stage.at(4.0, interrupt).run(15.0)
+    ((at, said),) = waits
+    assert at == pytest.approx(4.0, abs=0.05)
+    assert said.startswith("speech_")
+    answer = outcome.heard_saying("What else can I do?")
+    assert answer is not None, outcome.timeline()
+    assert answer.start < 5.5
+    assert outcome.errors == []
+
+
+@BOTH
+def test_input_by_code_after_a_slow_tool_is_answered_at_once(detects: bool) -> None:
+    """interrupt() while a silent tool runs, then a request: no five seconds of deafness."""
+
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(10.0)
+        return "booked"
+
+    stage = _stage(
+        ScriptedUser().says("reserve a table", at=1.0), book, detects=detects, auto=False
+    )
+
+    def interrupt(stage: Stage) -> None:
+        stage.session.interrupt()
+        stage.session.generate_reply(user_input="something else")
+
+    outcome = stage.at(4.0, interrupt).run(25.0)
+    answer = outcome.heard_saying("What else can I do?")
+    assert answer is not None, outcome.timeline()
+    assert answer.start < 5.5
+    assert outcome.errors == []
+    assert _calls(stage, outcome) == (["released"], ["booked"])
