@@ -38,6 +38,7 @@ ALWAYS = (
     r"returned an invalid output",
     r"tool_choice set to 'none'",  # the model calls on when LiveKit has forbidden it
     r"executing tool \[RuntimeError\('cannot schedule new speech",  # it speaks during a handoff
+    r"executing tool \[RuntimeError\('AgentSession is closing",  # it speaks during a close
     r"no activity context found",  # a reply is generated while its agent is handed over
     r"the speech that awaited the inline task is interrupted",
 )
