@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from .maker import Maker, Where
 from .parts import Move, Rule
@@ -178,13 +179,18 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
     timed = {name for name, state in make.flow.states.items() if state.after}
     yield make.move(
         "what says nothing about the state starts its timers anew: it may be held for ever",
-        lambda m: _again(m) and m.dest in timed and m.trigger != "turn_kept",
+        lambda m: _again(m) and m.dest in timed and m.trigger not in _FIRST,
     )
-    yield make.move(
-        "turn_kept: another turn that waits starts the timers anew: it may be held for ever",
-        lambda m: _again(m) and m.dest in timed and m.trigger == "turn_kept",
-        before=["~turn_waiting"],
-    )
+    for first, waits in _FIRST.items():
+        yield make.move(
+            f"{first}: another turn that waits starts the timers anew: it may be held for ever",
+            partial(_anew, first, timed),
+            before=[waits],
+        )
+
+
+_FIRST = {"turn_kept": "~turn_waiting", "turn_committed": "~turn_open"}
+"""What may start a state's timers anew, once: with the first turn that waits."""
 
 
 def _limits(make: Maker) -> Iterator[Rule]:
@@ -203,6 +209,10 @@ def _limits(make: Maker) -> Iterator[Rule]:
         lambda m: (m.source, m.dest, m.trigger) == ("thinking", "thinking", "handover"),
         unless=["~step_running", *make.given("model_replies")],
     )
+
+
+def _anew(trigger: str, timed: set[str], move: Move) -> bool:
+    return move.trigger == trigger and move.dest in timed and _again(move)
 
 
 def _again(move: Move) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -99,3 +100,21 @@ def test_words_that_are_heard_while_an_agent_goes_reach_the_next_one(mode: str) 
     answer = outcome.heard_saying("On Sunday we are closed.")
     assert answer is not None, outcome.timeline()
     assert answer.start < (6.0 if mode == "vad" else 16.0)
+
+
+class _Thoughtful(Agent):
+    def __init__(self) -> None:
+        super().__init__(instructions="Think.")
+
+    async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+        await asyncio.sleep(4.0)
+
+
+def test_the_time_of_a_turn_runs_from_its_commit() -> None:
+    """turn_overdue gives up a turn that has had no reply for so long, not one that comes after
+    so long a silence."""
+    user = ScriptedUser().says("hello", at=6.0)
+    stage = Stage(TurnSession, user=user, agent=_Thoughtful, timers={"turn_overdue": 8.0})
+    outcome = stage.run(15.0)
+    assert _ends(stage) == [(1, "replied")]
+    assert [text for _, text in outcome.warnings if "dropped" in text] == []
