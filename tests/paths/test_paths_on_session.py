@@ -32,6 +32,7 @@ ENDS_ONCE = "the loudspeaker reports the end of what it plays, once, while it is
 UNSCRIPTED = {
     "row listening.tool_started.0": CALLS,
     "row thinking.handover.0": CALLS,
+    "row listening.turn_committed.0": "the scripted agent's hook takes no time",
     "row listening.speech_interrupted.0": "not sought: it follows where a turn frees a call",
     "row thinking.turn_settled.0": "asked at the end of voice, before the decision has begun",
     "row thinking.turn_settled.1": "nobody has asked whether the end of the turn is decided",

@@ -173,6 +173,9 @@ def _may_interrupt_other(m: Memory, move: Move) -> bool:
 
 
 def _may_commit(m: Memory, move: Move) -> bool:
+    """The scripted agent answers a turn before there can be another."""
+    if move.source == "listening" and _has(move, "turn_open"):
+        return False
     return m.words and (move.source != "interrupted" or _has(move, "playout_started"))
 
 
