@@ -65,7 +65,6 @@ TOUCHED: tuple[Touched, ...] = (
         _interrupt_by_audio_activity(self) | a barge-in that LiveKit's gates let through
         _pause_enabled(self) | the place behind those gates; the flow owns the pause
         _reconcile_playout_pause(self speech_handle) | the first frame of a step
-        _disallow_interruptions(self speech_handle) | a speech becomes uninterruptible
         _cancel_false_interruption_timer(self) | the place behind the gates of a commit
         _on_end_of_agent_speech(self ended_at) | the recogniser hears that audio was cut
         _disable_vad_interruption_soon(self) | the adaptive detector goes on after a resume
@@ -152,10 +151,12 @@ TOUCHED: tuple[Touched, ...] = (
         _release_interruptions(self) | such a call has ended
         """,
     ),
+    *_on(_SPEECH, "property", "allow_interruptions | a speech becomes uninterruptible"),
     *_on(
         _SPEECH,
         "attribute",
         """
+        _allow_interruptions | whether it is
         _interrupt_fut | a wait races the interruption
         _agent_turn_context | the span of the turn, for the label's spans
         _tasks | what still runs for a released speech

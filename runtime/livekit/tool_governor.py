@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from livekit.agents import llm
 from livekit.agents.voice.events import ToolExecutionUpdatedEvent
-from livekit.agents.voice.speech_handle import SpeechHandle
 
 from fsm import Verdict
 from runtime.ledger import End, LedgerCall
@@ -33,10 +32,6 @@ class ToolGovernor:
         """Post to the session's runtime."""
         raise NotImplementedError
 
-    def disallowed(self, handle: SpeechHandle) -> None:
-        """A speech may not be interrupted any more."""
-        raise NotImplementedError
-
     def _look_at_debts(self) -> None:
         raise NotImplementedError
 
@@ -59,8 +54,8 @@ class ToolGovernor:
         self.session.ledger.start(call.id, call.name, arguments, speech)
         entry = {"call": call.id, "name": call.name, "turn": speech, "policy": call.policy}
         self.session.turn.note("tool_started", arguments=arguments, **entry)
-        if not call.handle.interrupted and self.tools.hold(call):
-            self.disallowed(call.handle)
+        if not call.handle.interrupted:
+            self.tools.hold(call)
         if call.handle.interrupted:
             self.post("speech_interrupted", speech=call.handle.id)
         else:

@@ -229,7 +229,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity._on_input_speech_started": speech_starts_by_the_model,
     "GovernedActivity._on_input_speech_stopped": speech_ends_by_the_model,
     "GovernedActivity._on_generation_created": the_model_has_decided,
-    "GovernedActivity._disallow_interruptions": speech_goes_on_when_it_must,
+    "GovernedHandle.allow_interruptions": speech_goes_on_when_it_must,
     "GovernedActivity.on_start_of_speech": speech_starts_by_stt,
     "GovernedActivity.on_end_of_speech": speech_ends_by_stt,
     "GovernedActivity.on_vad_inference_done": an_utterance_has_silences,

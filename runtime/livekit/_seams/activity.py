@@ -190,10 +190,6 @@ class GovernedActivity(AgentActivity):
     def _reconcile_playout_pause(self, speech_handle: SpeechHandle) -> None:
         self._governor.start_playout(speech_handle)
 
-    def _disallow_interruptions(self, speech_handle: SpeechHandle) -> None:
-        super()._disallow_interruptions(speech_handle)
-        self._governor.disallowed(speech_handle)
-
     # -- the end of a turn: LiveKit's gates first (too few words, a backchannel); it cancels the
     # timer of a false interruption once they have let the commit through
 

@@ -23,6 +23,18 @@ class GovernedHandle(SpeechHandle):
 
     _governor: Governor
 
+    @property
+    def allow_interruptions(self) -> bool:
+        """As `SpeechHandle.allow_interruptions`."""
+        return self._allow_interruptions
+
+    @allow_interruptions.setter
+    def allow_interruptions(self, value: bool) -> None:
+        before = self._allow_interruptions
+        SpeechHandle.allow_interruptions.fset(self, value)  # type: ignore[attr-defined]
+        if before and not value:
+            self._governor.disallowed(self)
+
     def _cancel(self) -> SpeechHandle:
         first = not self.done() and not self.interrupted
         super()._cancel()
