@@ -9,13 +9,14 @@ JOBS   ?= auto
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo check diagrams bench mutation clean
+.PHONY: help test demo coverage check diagrams bench mutation clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 help:
 	@echo 'make test      run the tests (JOBS=1: in one process)'
+	@echo 'make coverage  how much of the code the tests run, branches included'
 	@echo 'make demo      hold the recorded conversation, leave ./demo-out/'
 	@echo 'make check     lint, format, types, proofs of the flows, freshness of what is generated'
 	@echo 'make diagrams  draw all shipped flows again'
@@ -29,6 +30,11 @@ test: .venv/.test
 
 demo: .venv/.demo
 	$(BIN)/turnfsm demo --speed $(SPEED) $(ARGS)
+
+coverage: .venv/.test
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n $(JOBS) $(ARGS)
+	$(BIN)/coverage combine --quiet && $(BIN)/coverage report
 
 check: .venv/.test .venv/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

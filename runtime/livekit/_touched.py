@@ -69,6 +69,7 @@ TOUCHED: tuple[Touched, ...] = (
         _on_end_of_agent_speech(self ended_at) | the recogniser hears that audio was cut
         _disable_vad_interruption_soon(self) | the adaptive detector goes on after a resume
         _pause_scheduling_task(self blocked_tasks) | a handoff does not wait for released calls
+        _init_metrics_from_end_of_turn(self info) | whether a turn's hook has ended
         _close_session(self) | words in no committed turn go over to the next agent
         _inline_task_slot(self speech_handle blocked_tasks) | an inline task has ended
         on_start_of_speech(self ev speech_start_time) | the user starts to speak

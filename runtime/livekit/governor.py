@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from livekit.agents.voice.speech_handle import SpeechHandle
@@ -237,8 +237,11 @@ class TurnGovernor(ToolGovernor):
         words, self._carried = self._carried, ""
         return words
 
-    def turn_begun(self, task: asyncio.Task[None]) -> None:
-        self.turns.follow(task)
+    def turn_begun(self, activity: GovernedActivity, task: asyncio.Task[None]) -> None:
+        self.turns.follow(task, lambda: not (activity.accepts_turns or self.closing))
+
+    def turn_measured(self, task: asyncio.Task[Any] | None, measured: Mapping[str, Any]) -> None:
+        self.turns.measure(task, measured)
 
     def speech_scheduled(self, task: asyncio.Task[Any] | None, handle: SpeechHandle) -> None:
         turn = self.turns.reply(task)
@@ -249,8 +252,9 @@ class TurnGovernor(ToolGovernor):
         if not self._governs:
             return
         self.session.turn.note("turn", number=turn.number, outcome=outcome, kept=turn.kept)
-        if outcome == "dropped" and current:
-            self.post("turn_dropped", turn=turn.number, reason="no reply was generated")
+        if outcome != "replied" and current:
+            why = "the next agent answers it" if turn.unanswered else "no reply was generated"
+            self.post("turn_dropped", turn=turn.number, reason=why)
 
     # -- tools: see ToolGovernor
 

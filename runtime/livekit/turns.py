@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 import attrs
@@ -14,6 +14,9 @@ __all__ = ["OUTCOMES", "Outcome", "Turn", "UserTurns"]
 Outcome = Literal["replied", "superseded", "dropped"]
 OUTCOMES = get_args(Outcome)
 
+HOOK_ENDED = "on_user_turn_completed_delay"
+"""LiveKit measures this when the hook has returned, and not if it has raised."""
+
 
 @attrs.define(eq=False)
 class Turn:
@@ -21,13 +24,25 @@ class Turn:
 
     Attributes:
         number: Its place in the conversation, from 1.
+        info: The turn as LiveKit describes it.
         kept: It had to wait for the floor, or for another agent.
+        measured: What LiveKit has measured of it so far.
+        too_late: Its agent had gone when its turn came: LiveKit does not call the hook.
     """
 
     number: int
-    text: str
+    info: Any
     kept: bool = False
     replied: bool = False
+    measured: Mapping[str, Any] = attrs.Factory(dict)
+    agent_went: Callable[[], bool] = lambda: False
+    too_late: bool = False
+
+    @property
+    def unanswered(self) -> bool:
+        """Its agent could not answer any more: before its `on_user_turn_completed`, or after."""
+        heard = HOOK_ENDED in self.measured or self.too_late
+        return not self.replied and heard and self.agent_went()
 
 
 class UserTurns:
@@ -48,7 +63,7 @@ class UserTurns:
     def commit(self, info: Any) -> Turn:
         """A turn is committed."""
         self._count += 1
-        self._latest = Turn(self._count, info.new_transcript, kept=info in self.kept)
+        self._latest = Turn(self._count, info, kept=info in self.kept)
         if info in self.kept:
             self.kept.remove(info)
         return self._latest
@@ -58,11 +73,18 @@ class UserTurns:
         if info not in self.kept:
             self.kept.append(info)
 
-    def follow(self, task: asyncio.Task[Any]) -> None:
-        """LiveKit answers the latest turn in this task."""
+    def follow(self, task: asyncio.Task[Any], agent_went: Callable[[], bool]) -> None:
+        """LiveKit answers the latest turn in this task, unless its agent has gone by then."""
         if self._latest is not None:
+            self._latest.agent_went = agent_went
             self._tasks[task] = self._latest
             task.add_done_callback(self._task_ended)
+
+    def measure(self, task: asyncio.Task[Any] | None, measured: Mapping[str, Any]) -> None:
+        """LiveKit will fill in what it measures of the turn that this task answers."""
+        turn = self._tasks.get(task) if task is not None else None
+        if turn is not None:
+            turn.measured, turn.too_late = measured, turn.agent_went()
 
     def reply(self, task: asyncio.Task[Any] | None) -> Turn | None:
         """A speech was scheduled by this task; the turn that it answers, if it is one's task."""
@@ -89,5 +111,8 @@ class UserTurns:
         turn = self._tasks.pop(task)
         current = turn is self._latest
         outcome: Outcome = "replied" if turn.replied else ("dropped" if current else "superseded")
+        if turn.unanswered:
+            outcome = "superseded"  # by itself: the next agent answers it
+            self.keep(turn.info)
         self.outcomes[outcome] += 1
         self._ended(turn, outcome, current)

@@ -1,7 +1,5 @@
 """The shipped turn is proved; each of the ten properties is lost with the line that makes it."""
 
-import time
-
 import pytest
 from proved import TURN, codes, flow_of, shipped, turn_with
 
@@ -155,17 +153,12 @@ def test_the_worst_case_is_a_sum_of_timers() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(shipped_flows()))
-def test_a_shipped_flow_is_proved_at_once(name: str) -> None:
-    """Within 0.2 s of this processor; the best of three, as others use the machine, too."""
-    flow = load_flow(name)
-    seconds = []
-    for _ in range(3):
-        started = time.process_time()
-        assert check_flow(flow).ok
-        seconds.append(time.process_time() - started)
-        if seconds[-1] < 0.2:
-            return
-    assert min(seconds) < 0.2
+def test_a_shipped_flow_is_proved(name: str) -> None:
+    """Whole, and every property of its kind is named with its verdict."""
+    report = check_flow(load_flow(name))
+    assert report.ok
+    assert report.complete
+    assert {v.result for v in report.properties} <= {"holds", "waived"}
 
 
 def test_a_step_that_begins_unnoticed_is_found() -> None:

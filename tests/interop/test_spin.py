@@ -17,7 +17,7 @@ from fsm.interop.spin import SpinError, missing_tools, verify
 
 spin = pytest.mark.skipif(bool(missing_tools()), reason=missing_tools() or "installed")
 
-SAMPLE = int(os.environ.get("TURNFSM_SPIN_MUTANTS", "12"))
+SAMPLE = int(os.environ.get("TURNFSM_SPIN_MUTANTS", "6"))
 """Mutants of each shipped flow that both judge: TURNFSM_SPIN_MUTANTS=200 pytest ... for more."""
 
 LIKELY = re.compile(r"lead to (paused|speaking|interrupted)|.*(interrupted\.settle|resume_output)")

@@ -49,8 +49,8 @@ class Played:
     @property
     def states(self) -> list[str]:
         """The states in their order, each as long as it was held."""
-        entered = [e.verdict.dest for e in self.turn.journal if e.verdict.entered]
-        return [s for i, s in enumerate(entered) if i == 0 or s != entered[i - 1]]
+        moves = [e.verdict for e in self.turn.journal if e.verdict.entered]
+        return [move.dest for move in moves if move.dest != move.source]
 
     def refused(self, trigger: str) -> list[str]:
         """The states that refused a trigger by name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,18 +23,17 @@ WATCHDOG = "speech not done in time after interruption"
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
 def test_goes_right_with_turn_session(case: Scenario) -> None:
-    """The scenario has no problem, leaves no task and does not need LiveKit's watchdog."""
-    outcome = case.play(TurnSession)
+    """The scenario has no problem, leaves no task, does not need LiveKit's watchdog, replays."""
+    stage = case.build(TurnSession)
+    outcome = stage.run(case.seconds)
     assert case.verdict(outcome) == [], outcome.timeline()
     assert outcome.orphans == ()
     assert not any(WATCHDOG in message for _, message in outcome.errors)
+    _assert_replays(stage)
 
 
-@pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
-def test_journal_reproduces_the_conversation(case: Scenario) -> None:
-    """Replaying the journal through the flow gives every verdict, state and fact again."""
-    stage = case.build(TurnSession)
-    stage.run(case.seconds)
+def _assert_replays(stage: Any) -> None:
+    """The journal, replayed through the flow, gives every verdict, state and fact again."""
     turn = stage.session.turn
     assert replay(turn.journal.records(), turn.flow) is None
     assert turn.closed

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import Agent
+from livekit.agents import Agent, StopResponse
 
 from runtime.livekit import TurnSession
 from runtime.livekit.scenarios import scenario
@@ -118,3 +118,24 @@ def test_the_time_of_a_turn_runs_from_its_commit() -> None:
     outcome = stage.run(15.0)
     assert _ends(stage) == [(1, "replied")]
     assert [text for _, text in outcome.warnings if "dropped" in text] == []
+
+
+@pytest.mark.parametrize("stops", [False, True], ids=["answers", "stops"])
+def test_a_turn_whose_agent_goes_while_its_hook_runs_is_answered_by_the_next(stops: bool) -> None:
+    """on_user_turn_completed is slow and hands over: LiveKit skips the reply, the words are the
+    next agent's. A hook that stops the response has its way."""
+
+    class Front(Agent):
+        async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+            self.session.update_agent(_Next())
+            await asyncio.sleep(2.0)
+            if stops:
+                raise StopResponse
+
+    model = ScriptedLLM({"hello": "Good morning."})
+    front: Any = lambda: Front(instructions="Hand over.")  # noqa: E731
+    stage = Stage(TurnSession, user=ScriptedUser().says("hello", at=1.0), llm=model, agent=front)
+    outcome = stage.run(10.0)
+    assert (outcome.heard_saying("Good morning.") is None) is stops, outcome.timeline()
+    ends = [(1, "dropped")] if stops else [(1, "superseded"), (2, "replied")]
+    assert _ends(stage) == ends

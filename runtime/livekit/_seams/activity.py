@@ -212,8 +212,13 @@ class GovernedActivity(AgentActivity):
             self._deciding = None
         task = self._user_turn_completed_atask
         if task is not None and task is not before:
-            self._governor.turn_begun(task)
+            self._governor.turn_begun(self, task)
         return committed
+
+    def _init_metrics_from_end_of_turn(self, info: Any) -> Any:
+        measured = super()._init_metrics_from_end_of_turn(info)
+        self._governor.turn_measured(asyncio.current_task(), measured)
+        return measured
 
     def _cancel_false_interruption_timer(self) -> None:
         super()._cancel_false_interruption_timer()
