@@ -6,11 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from livekit.agents import llm
 from talk import Played
 
 from runtime.journal import replay
-from runtime.ledger import LedgerCall
 from runtime.livekit.scenarios.checks import apart
 from runtime.testing.properties import broken_properties
 
@@ -131,12 +129,10 @@ def calls(played: Played) -> Iterator[str]:
 
 def contexts(played: Played) -> Iterator[str]:
     """A call stands with its output wherever the model sees it."""
-    cut = _cut_batches(played)
     for request in played.outcome.requests:
         # while a call of its turn still runs, LiveKit shows the model where each stands
         if not _running(played, request.at):
-            items = [i for i in request.chat_ctx.items if getattr(i, "call_id", "") not in cut]
-            for problem in apart(llm.ChatContext(items)):
+            for problem in apart(request.chat_ctx):
                 yield f"in the request at {request.at:.2f} s {problem}"
     yield from apart(played.outcome.history)
 
@@ -194,16 +190,6 @@ def _finals(played: Played) -> Iterator[tuple[float, str]]:
     for event in played.outcome.events:
         if event.lane == "stt" and event.what.startswith("final: "):
             yield event.at, event.what.removeprefix("final: ")
-
-
-def _cut_batches(played: Played) -> set[str]:
-    """Parallel calls that an interruption met after the first had ended: the request that it leads
-    to is made before LiveKit commits what they gave."""
-    batches: dict[str, list[LedgerCall]] = {}
-    for call in played.session.ledger:
-        batches.setdefault(call.turn, []).append(call)
-    cut = [b for b in batches.values() if any(c.end in ("cancelled", "released") for c in b)]
-    return {call.id for batch in cut if len(batch) > 1 for call in batch}
 
 
 def _running(played: Played, at: float) -> bool:
