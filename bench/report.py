@@ -116,8 +116,7 @@ TABLES: dict[str, Callable[[Any], str]] = {
 _PAGE = """# Performance
 
 Measured by `make bench ARGS=docs`, which writes this page; every table has a command of its own.
-The machine was a virtual one with two cores that were busy with other work. The ratios hardly
-depend on the machine, the times do.
+The machine was a virtual one with two cores. The ratios hardly depend on the machine, the times do.
 
 {versions}
 
