@@ -26,6 +26,7 @@ class Turn:
         number: Its place in the conversation, from 1.
         info: The turn as LiveKit describes it.
         kept: It had to wait for the floor, or for another agent.
+        scheduled: A reply is, so that its words stand in the conversation.
         measured: What LiveKit has measured of it so far.
         too_late: Its agent had gone when its turn came: LiveKit does not call the hook.
     """
@@ -33,6 +34,7 @@ class Turn:
     number: int
     info: Any
     kept: bool = False
+    scheduled: bool = False
     replied: bool = False
     measured: Mapping[str, Any] = attrs.Factory(dict)
     agent_went: Callable[[], bool] = lambda: False
@@ -42,7 +44,7 @@ class Turn:
     def unanswered(self) -> bool:
         """Its agent could not answer any more: before its `on_user_turn_completed`, or after."""
         heard = HOOK_ENDED in self.measured or self.too_late
-        return not self.replied and heard and self.agent_went()
+        return not self.scheduled and heard and self.agent_went()
 
 
 class UserTurns:
@@ -90,6 +92,7 @@ class UserTurns:
         """A speech was scheduled by this task; the turn that it answers, if it is one's task."""
         turn = self._tasks.get(task) if task is not None else None
         if turn is not None:
+            turn.scheduled = True
             turn.replied = self.is_latest(turn)  # else the next turn's reply takes its place
         return turn
 
