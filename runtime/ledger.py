@@ -1,4 +1,4 @@
-"""The books of a session's tool calls: each ends exactly once, and no result is lost."""
+"""The ledger of a session's tool calls: each ends exactly once, and no result is lost."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class LedgerCall:
         output: What it gave, as text; of a released call, once it has come.
         value: What it gave; after a restart, its text.
         unsaid: The session was cut off before the user heard of it.
+        cut_off: It is of a session that was.
     """
 
     id: str
@@ -37,6 +38,13 @@ class LedgerCall:
     output: str | None = None
     value: Any = None
     unsaid: bool = False
+    cut_off: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Nothing more comes of it."""
+        ended = self.end is not None and (self.end != "released" or self.output is not None)
+        return ended or self.cut_off
 
 
 class Ledger:
@@ -55,13 +63,17 @@ class Ledger:
         return self._calls[call_id]
 
     def start(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall:
-        """Enter a call.
+        """Enter a call. An id may come again once its call is over: some models number anew.
 
         Raises:
-            TurnfsmError: The id was entered before.
+            TurnfsmError: The call of this id still runs.
         """
-        if call_id in self._calls:
-            raise TurnfsmError(f"call {call_id!r} was entered before; each call needs an id")
+        known = self._calls.get(call_id)
+        if known is not None and not known.over:
+            raise TurnfsmError(f"call {call_id!r} still runs; each call needs an id of its own")
+        if known is not None:
+            aside = f"{call_id} before {len(self._calls)}"
+            self._calls = {aside if k == call_id else k: c for k, c in self._calls.items()}
         call = self._calls[call_id] = LedgerCall(call_id, name, canonical(arguments), turn)
         return call
 
@@ -127,11 +139,13 @@ class Ledger:
                     ledger._ended(data["call"], data["how"], data.get("output"))
                 case "message" if data.get("role") == "assistant":
                     ledger._said()
+        for call in ledger:
+            call.cut_off = True
         return ledger
 
     def _ended(self, call_id: str, how: End, output: str | None) -> None:
         self.end(call_id, how, output)
-        if output is not None and how in ("result", "error"):
+        if output is not None and how == "result":  # what failed may be tried again
             self.keep(call_id, output)
             self._calls[call_id].unsaid = True
 

@@ -102,7 +102,7 @@ TOUCHED: tuple[Touched, ...] = (
         _speech_tasks | what a handoff waits for
         _on_enter_task | whether the agent has entered
         _inline_task_lock | whether a task of the agent is under way
-        _tool_executor | repeated calls are answered from the books
+        _tool_executor | repeated calls are answered from the ledger
         """,
     ),
     *_on(
@@ -201,7 +201,7 @@ TOUCHED: tuple[Touched, ...] = (
         _EXECUTOR,
         "method",
         """
-        execute(self tool run_ctx raw_arguments ...) | a repeated call is answered from the books
+        execute(self tool run_ctx raw_arguments ...) | a repeated call is answered from the ledger
         drain(self) | a handoff does not wait for ever for released calls
         """,
     ),

@@ -51,7 +51,7 @@ class Owed:
 
 
 class ToolDesk:
-    """Keeps the books; decides nothing."""
+    """Keeps account; decides nothing."""
 
     def __init__(self) -> None:
         self.running: dict[str, Call] = {}

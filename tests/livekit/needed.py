@@ -142,7 +142,7 @@ def _speaking_at(stage: Stage, wanted: dict[float, bool]) -> list[str]:
 
 
 def a_repeated_call_is_executed_once() -> list[str]:
-    """The same call in one turn is answered from the books."""
+    """The same call in one turn is answered from the ledger."""
     ran = []
 
     @function_tool

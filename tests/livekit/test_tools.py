@@ -255,6 +255,35 @@ def _cut_off(file: Path, ran: list[int]) -> Outcome:
     return Stage(session, user=user, llm=model, tools=[_counted(ran)]).run(8.0)
 
 
+def _records(how: str, arguments: str = "{}") -> list[dict[str, Any]]:
+    """The notes of one call that a session made before it was cut off."""
+    made = {"call": "call_1", "name": "book", "arguments": arguments, "turn": "speech_1"}
+    ended = {"call": "call_1", "name": "book", "how": how, "output": "booked"}
+    return [{"note": "tool_started", "data": made}, {"note": "tool_ended", "data": ended}]
+
+
+@pytest.mark.parametrize(
+    ("records", "runs"),
+    [
+        (_records("result"), 0),
+        (_records("error"), 1),  # what failed is tried again
+        (_records("result", '{"seats": 2}'), 1),  # another call, though the model's id is the same
+        (_records("result")[:1], 1),  # nobody knows what became of it
+    ],
+    ids=["done", "failed", "another", "unknown"],
+)
+def test_only_what_was_done_is_answered_after_a_restart(records: Any, runs: int) -> None:
+    """A model that numbers its calls anew in each session is no error."""
+    ran: list[int] = []
+    session: Any = partial(TurnSession, ledger=Ledger.from_records(records))
+    model = ScriptedLLM({"book": Reply(calls=Call("book"))}, {"book": "It is booked."})
+    user = ScriptedUser().says(BOOK, at=1.0)
+    outcome = Stage(session, user=user, llm=model, tools=[_counted(ran)]).run(10.0)
+    assert len(ran) == runs
+    assert outcome.errors == []
+    assert outcome.heard_saying("It is booked.") is not None
+
+
 def test_a_redacted_journal_restores_no_ledger(tmp_path: Path) -> None:
     """By default a journal on the disk leaves out what was said, and a restart needs it."""
     file = tmp_path / "journal.jsonl"
