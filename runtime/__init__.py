@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         replay,
         write_journal,
     )
+    from .ledger import Ledger, LedgerCall
     from .pump import EventPump
     from .turn import TurnRuntime
 
@@ -25,6 +26,8 @@ __all__ = [
     "Journal",
     "JournalError",
     "JsonlSink",
+    "Ledger",
+    "LedgerCall",
     "Note",
     "TurnRuntime",
     "read_journal",
@@ -34,6 +37,7 @@ __all__ = [
 
 _HOMES = dict.fromkeys(__all__, "journal")
 _HOMES |= {"Event": "event", "EventPump": "pump", "TurnRuntime": "turn"}
+_HOMES |= dict.fromkeys(("Ledger", "LedgerCall"), "ledger")
 
 
 def __getattr__(name: str) -> Any:
