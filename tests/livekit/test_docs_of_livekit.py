@@ -27,7 +27,9 @@ def test_what_is_new_runs(tmp_path: Path) -> None:
     assert stage.session.user_turns["replied"] == 1
 
     async def again() -> Any:
-        return page["session"](str(tmp_path / "b"), str(tmp_path / "a"))
+        session = page["session"](str(tmp_path / "b"), str(tmp_path / "a"))
+        session.turn.close()
+        return session.ledger
 
-    calls = [(call.name, call.output) for call in run(again()).ledger]
+    calls = [(call.name, call.output) for call in run(again())]
     assert calls == [("book_table", "booked for 8")]
