@@ -61,6 +61,7 @@ TOUCHED: tuple[Touched, ...] = (
         _create_speech_task(self coro speech_handle name) | every speech becomes a governed one
         _schedule_speech(self speech priority force) | which turn a reply answers
         _pipeline_reply_task(self speech_handle chat_ctx ...) | the LLM is asked if the flow agrees
+        _realtime_reply_task(self speech_handle user_input ...) | a realtime model is asked likewise
         _cancel_preemptive_generation(self) | a speculation that is refused
         _interrupt_by_audio_activity(self) | a barge-in that LiveKit's gates let through
         _pause_enabled(self) | the place behind those gates; the flow owns the pause
@@ -98,7 +99,7 @@ TOUCHED: tuple[Touched, ...] = (
         _closed | the activity is gone
         _session | the output of the session
         _agent | the agent and its conversation
-        _rt_session | the realtime model, to interrupt it
+        _rt_session | the realtime model, to interrupt it and to tell it results
         _speech_tasks | what a handoff waits for
         _on_enter_task | whether the agent has entered
         _inline_task_lock | whether a task of the agent is under way
@@ -202,6 +203,7 @@ TOUCHED: tuple[Touched, ...] = (
         "method",
         """
         execute(self tool run_ctx raw_arguments ...) | a repeated call is answered from the ledger
+        _enqueue_reply(self ctx items ...) | what a call gives whose turn is over is owed
         drain(self) | a handoff does not wait for ever for released calls
         """,
     ),
@@ -211,7 +213,8 @@ TOUCHED: tuple[Touched, ...] = (
         "property",
         "_pending_playback_count | what an output has taken and not reported as played",
     ),
-    *_on("voice.agent:Agent", "attribute", "_chat_ctx | what was committed during a wait"),
+    *_on("voice.agent:Agent", "attribute", "_chat_ctx | the conversation, results next to calls"),
+    *_on("voice.agent_session:AgentSession", "attribute", "_chat_ctx | the history, likewise"),
     *_on("voice.events:RunContext", "attribute", "_activity | whose turn a call belongs to"),
     *_on(
         "voice.events:RunContext.update",

@@ -184,9 +184,13 @@ class TurnHost:
     def _let_go_of(self, handle: GovernedHandle) -> None:
         for call in self._tools.detach(handle):
             cancel_call(self._session, call.id)
-        for call in self._tools.of(handle):
-            if call.policy != "cancel" and self._session.ledger.end(call.id, "released"):
+        released = [call for call in self._tools.of(handle) if call.policy != "cancel"]
+        for call in released:
+            if self._session.ledger.end(call.id, "released"):
                 self._session.turn.note("tool_ended", call=call.id, name=call.name, how="released")
+        unanswered = [call.id for call in released if not call.reported]
+        if unanswered and (activity := released[0].activity) is not None:
+            activity.answer_open_calls(unanswered)
         # Not before its step has given the floor back: the next speech would start while the old
         # one's audio is still being cleared.
         if self._floor.holds(handle):

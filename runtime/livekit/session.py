@@ -138,7 +138,7 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._governor.speech_created()
         elif event == "function_tools_executed":
             self._governor.host.results_need_reply = arg.has_tool_reply
-            _keep_together(arg)
+            _keep_together(arg, self.history)
             _say_cancelled(arg, self._governor.tools.cancelled)
             if self._governor.turn_is_over():
                 _refuse_handoff(arg)
@@ -168,9 +168,12 @@ def _resumption(flow: Flow, kwargs: Mapping[str, Any]) -> dict[str, float]:
     return {"false_interruption": float(seconds)} if seconds else {}
 
 
-def _keep_together(event: FunctionToolsExecutedEvent) -> None:
-    """LiveKit sorts by time: a call stands with its result, not before what was said between."""
-    pairs = event.zipped()
+def _keep_together(event: FunctionToolsExecutedEvent, history: llm.ChatContext) -> None:
+    """LiveKit sorts by time: a call stands with its result, not before what was said between.
+
+    A realtime model's call stands in the conversation already; its result goes to it.
+    """
+    pairs = [pair for pair in event.zipped() if history.get_by_id(pair[0].id) is None]
     together = max((output.created_at for _, output in pairs), default=0.0)
     for call, output in pairs:
         call.created_at = output.created_at = together

@@ -116,6 +116,18 @@ class ToolGovernor:
     def call_ended_interrupted(self, call_id: str) -> None:
         self.tools.withdraw(call_id)
 
+    def call_let_go(self, call_id: str) -> None:
+        self.tools.let_go_of.add(call_id)
+
+    def was_let_go(self, call_id: str) -> bool:
+        """The call was answered when its turn was over; what it gives now is owed."""
+        return call_id in self.tools.let_go_of
+
+    def late_results(self, call_id: str, outputs: Iterable[llm.FunctionCallOutput]) -> None:
+        """What such a call gives stands in the conversation."""
+        self.tools.owe(call_id, outputs)
+        self._look_at_debts()
+
     def results_committed(self, items: Iterable[llm.ChatItem]) -> None:
         if self.tools.committed(items):
             self._look_at_debts()

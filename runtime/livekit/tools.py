@@ -56,6 +56,8 @@ class ToolDesk:
     def __init__(self) -> None:
         self.running: dict[str, Call] = {}
         self.cancelled: set[str] = set()
+        self.withdrawn: set[str] = set()
+        self.let_go_of: set[str] = set()  # answered with "still running", as their turn was over
         self.awaited: dict[str, Call] = {}  # detached calls whose result is not committed yet
         self.owed: list[Owed] = []
         self.uncommitted: set[str] = set()  # ended; LiveKit is about to commit their results
@@ -64,6 +66,8 @@ class ToolDesk:
 
     def start(self, session: object, call: llm.FunctionCall, tools: Tools) -> Call | None:
         """Enter a call; None if it is unknown to LiveKit's executors."""
+        self.withdrawn.discard(call.call_id)
+        self.let_go_of.discard(call.call_id)
         context = running_call(session, call.call_id)  # type: ignore[arg-type]
         if context is None:
             return None
@@ -80,6 +84,7 @@ class ToolDesk:
         if call is not None:
             call.blocking = False
             call.reported = True
+            self.awaited.pop(call_id, None)
         return call
 
     def end(self, call_id: str) -> Call | None:
@@ -154,6 +159,12 @@ class ToolDesk:
     def withdraw(self, call_id: str) -> None:
         """A call that ended by the interruption itself owes nothing."""
         self.awaited.pop(call_id, None)
+        self.withdrawn.add(call_id)
+
+    def owe(self, call_id: str, outputs: Iterable[llm.FunctionCallOutput]) -> None:
+        """Results of a call that was let go of stand in the conversation."""
+        if call_id not in self.withdrawn:
+            self.owed += [Owed(output.call_id, output.name) for output in outputs]
 
     def committed(self, items: Iterable[llm.ChatItem]) -> bool:
         """Results now stand in the conversation; True if one of them is owed."""

@@ -16,7 +16,6 @@ from runtime.livekit.testing import (
     Call,
     Reply,
     ScriptedLLM,
-    ScriptedRealtime,
     ScriptedSTT,
     ScriptedTTS,
     ScriptedUser,
@@ -96,35 +95,6 @@ def _by_stt() -> Stage:
     stage = Stage(TurnSession, user=user, stt=ears, turn_handling={"turn_detection": "stt"})
     stage.vad = None  # type: ignore[assignment]
     return stage
-
-
-def speech_starts_by_the_model() -> list[str]:
-    """Without a VAD a realtime model says when the user starts to speak."""
-    return _speaking_at(_by_model(), {0.9: False, 1.2: True})
-
-
-def speech_ends_by_the_model() -> list[str]:
-    """Without a VAD a realtime model says when the user has stopped."""
-    return _speaking_at(_by_model(), {1.2: True, 3.0: False})
-
-
-def the_model_has_decided() -> list[str]:
-    """A realtime model that begins its reply has decided that the user's turn has ended."""
-    open_turns = []
-
-    def look(stage: Stage) -> None:
-        open_turns.append(stage.session.activity.turn_decision is not None)  # type: ignore[attr-defined]
-
-    _by_model().at(2.6, look).at(2.8, look).run(5)
-    return [] if open_turns == [True, False] else [f"the turn is open: {open_turns}"]
-
-
-def _by_model() -> Stage:
-    user = ScriptedUser().says("hello", at=1.0, duration=1.0)
-    voice = ScriptedTTS()
-    model = ScriptedRealtime(user, ScriptedLLM(), voice)
-    turns = {"turn_detection": "realtime_llm"}
-    return Stage(TurnSession, user=user, llm=model, tts=voice, turn_handling=turns)
 
 
 def _speaking_at(stage: Stage, wanted: dict[float, bool]) -> list[str]:
@@ -237,12 +207,31 @@ def a_turn_outlives_its_agent() -> list[str]:
     return [] if "user: hello" in context else [f"the conversation is {context}"]
 
 
+def a_wait_ends_with_the_words() -> list[str]:
+    """A tool that waits for what is heard is told when words are, not when their turn is over."""
+    told: list[float] = []
+
+    @function_tool
+    async def book(ctx: RunContext) -> None:
+        """Book."""
+        try:
+            await ctx.wait_for_playout()
+        finally:
+            told.append(stage.now)
+
+    user = ScriptedUser().says("tell me a story", at=1.0).says("wait", at=6.0, duration=1.0)
+    model = ScriptedLLM({"story": Reply(STORY, calls=Call("book"))})
+    patient = {"endpointing": {"min_delay": 3.0, "max_delay": 3.0}}
+    stage = Stage(TurnSession, user=user, llm=model, tools=[book], turn_handling=patient)
+    stage.tts = ScriptedTTS(durations={STORY: 6.0})
+    stage.run(15)
+    return [] if told and told[0] < 7.5 else [f"the tool is told at {told}"]
+
+
 NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
+    "GovernedActivity.on_final_transcript": a_wait_ends_with_the_words,
     "GovernedActivity._schedule_speech": a_turn_is_counted,
-    "GovernedActivity._on_input_speech_started": speech_starts_by_the_model,
-    "GovernedActivity._on_input_speech_stopped": speech_ends_by_the_model,
-    "GovernedActivity._on_generation_created": the_model_has_decided,
     "GovernedHandle.allow_interruptions": speech_goes_on_when_it_must,
     "GovernedActivity.on_start_of_speech": speech_starts_by_stt,
     "GovernedActivity.on_end_of_speech": speech_ends_by_stt,

@@ -9,11 +9,12 @@ import needed
 import pytest
 
 from runtime.livekit import TurnSession, _contract
-from runtime.livekit._seams import activity, recognition, run, session, speech, tools
+from runtime.livekit._seams import activity, realtime, recognition, run, session, speech, tools
 from runtime.livekit.scenarios import scenario
 
 GOVERNED = (
-    *(activity.GovernedActivity, recognition.GovernedRecognition, run.GovernedRun),
+    *(activity.GovernedActivity, realtime.RealtimeActivity),
+    *(recognition.GovernedRecognition, run.GovernedRun),
     *(session.GovernedSession, speech.GovernedHandle, tools.GovernedExecutor),
 )
 
@@ -21,8 +22,9 @@ SCENARIOS = {
     "GovernedActivity._current_speech": "S6b",
     "GovernedActivity._create_speech_task": "S5-wait",
     "GovernedActivity._pipeline_reply_task": "S2.7",
+    "RealtimeActivity._rt_session": "S2r.2",
+    "RealtimeActivity._realtime_reply_task": "S2s.6",
     "GovernedActivity._audio_recognition": "S13",
-    "GovernedActivity.on_final_transcript": "S2.3",
     "GovernedActivity.on_preemptive_generation": "S1",
     "GovernedActivity._interrupt_by_audio_activity": "S3",
     "GovernedActivity._pause_enabled": "S3",
@@ -81,7 +83,8 @@ def _remove(override: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def _overrides() -> Iterator[str]:
     """What the governed classes define that LiveKit's have too, or set when they are built."""
     for cls in GOVERNED:
-        theirs = {name for base in cls.__mro__[1:-1] for name in (*vars(base), *_set_by(base))}
+        bases = [base for base in cls.__mro__[1:-1] if base not in GOVERNED]
+        theirs = {name for base in bases for name in (*vars(base), *_set_by(base))}
         for name, value in vars(cls).items():
             ours = inspect.isroutine(value) or isinstance(value, property)
             if name in theirs and ours and not name.startswith("__"):

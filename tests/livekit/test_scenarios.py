@@ -11,6 +11,7 @@ import pytest
 from fsm import shipped_flows
 from runtime import replay
 from runtime.livekit import TurnSession
+from runtime.livekit._contract import installed
 from runtime.livekit.scenarios import CONTROLS, SCENARIOS, Scenario, scenario
 from runtime.livekit.testing import Stage
 
@@ -21,9 +22,15 @@ WATCHDOG = "speech not done in time after interruption"
 """LiveKit's last resort, 5 s after an interruption. The flow ends what it waits for sooner."""
 
 
+SAYS = ("S2r.2", "S2r.7", "S2s.2", "S2s.7")
+"""Realtime models whose tool says something; before 1.8.9 LiveKit does not tell them what."""
+
+
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
 def test_goes_right_with_turn_session(case: Scenario) -> None:
     """The scenario has no problem, leaves no task, does not need LiveKit's watchdog, replays."""
+    if case.id in SAYS and installed() in ("1.8.7", "1.8.8"):
+        pytest.skip("this LiveKit does not tell a realtime model what say() said")
     stage = case.build(TurnSession)
     outcome = stage.run(case.seconds)
     assert case.verdict(outcome) == [], outcome.timeline()

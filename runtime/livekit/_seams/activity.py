@@ -17,15 +17,12 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from livekit.agents.voice.turn import PreemptiveGenerationOptions
 
 from .governor import Governor
+from .realtime import RealtimeActivity
 from .recognition import GovernedRecognition
 from .speech import GovernedHandle
 from .tools import GovernedExecutor
 
 __all__ = ["GovernedActivity", "activity_of", "adopt"]
-
-
-DECISION = 2.0
-"""Seconds after the user's speech in which a reply of a model that detects turns is waited for."""
 
 
 class _GatesPassed(Exception):
@@ -36,14 +33,12 @@ class _CommitRefused(Exception):
     """The machine does not take the committed turn now."""
 
 
-class GovernedActivity(AgentActivity):
+class GovernedActivity(RealtimeActivity):
     """An agent's activity that asks before it acts."""
 
     _governor: Governor
     _probing = False
     _deciding: Any = None
-    _decision: asyncio.Task[None] | None = None
-    _decided: asyncio.Event
 
     # -- the floor
 
@@ -142,29 +137,6 @@ class GovernedActivity(AgentActivity):
         options = super().preemptive_generation_opts
         return cast(PreemptiveGenerationOptions, {**options, **self._governor.speculation()})
 
-    # -- a realtime model that detects turns: it tells when the user speaks, if no VAD does, and
-    # has decided on the end of a turn when it creates a generation
-
-    def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
-        super()._on_input_speech_started(ev)
-        if self._decision is not None:
-            self._decision.cancel()
-        if self.vad is None or self.using_default_vad:
-            self._governor.user_started()
-
-    def _on_input_speech_stopped(self, ev: llm.InputSpeechStoppedEvent) -> None:
-        super()._on_input_speech_stopped(ev)
-        if self._rt_turn_detection_enabled:
-            self._decided = asyncio.Event()
-            self._decision = asyncio.create_task(_until(self._decided))
-        if self.vad is None or self.using_default_vad:
-            self._governor.user_stopped()
-
-    def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
-        super()._on_generation_created(ev)
-        if not ev.user_initiated and self._decision is not None:
-            self._decided.set()
-
     # -- barge-in: LiveKit's gates first (echo warm-up, min_words, server-side turn detection);
     # it asks whether the output can pause once they have let the interruption through
 
@@ -235,12 +207,6 @@ class GovernedActivity(AgentActivity):
         return task if task is not None and not task.done() else None
 
     @property
-    def model_replies(self) -> bool:
-        """The realtime model replies to the results of tools without being asked."""
-        model = self._rt_session
-        return model is not None and model.capabilities.auto_tool_reply_generation
-
-    @property
     def accepts_turns(self) -> bool:
         """No handoff is in progress."""
         return not (self._scheduling_paused or self._new_turns_blocked or self._closed)
@@ -278,11 +244,6 @@ class GovernedActivity(AgentActivity):
         while sink is not None and sink._pending_playback_count:
             sink.on_playback_finished(playback_position=played, interrupted=True)
 
-    def interrupt_model(self) -> None:
-        """Interrupt a realtime model's response."""
-        if self._rt_session is not None:
-            self._rt_session.interrupt()
-
     def tool(self, name: str) -> Any:
         """The agent's tool of this name, wherever it comes from; None if there is none."""
         return llm.ToolContext(self.tools).function_tools.get(name)
@@ -319,12 +280,6 @@ class GovernedActivity(AgentActivity):
         """Call once the agent's `on_enter` has returned."""
         if self._on_enter_task is not None and not self._on_enter_task.done():
             self._on_enter_task.add_done_callback(lambda _: call())
-
-
-async def _until(decided: asyncio.Event) -> None:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(DECISION):
-            await decided.wait()
 
 
 def activity_of(context: RunContext[Any]) -> GovernedActivity | None:

@@ -67,6 +67,8 @@ class GovernedHandle(SpeechHandle):
             await asyncio.wait({wait, *interrupts}, return_when=asyncio.FIRST_COMPLETED)
             cut = next((handle for handle in by if handle.interrupted), None)
             if cut is not None:
+                if cut is not self and self.allow_interruptions and not self.done():
+                    self.interrupt()  # what the tool was to say is of the turn that is over
                 self._governor.call_ended_interrupted(call.call_id)
                 raise SpeechInterrupted(cut.id)
             await wait

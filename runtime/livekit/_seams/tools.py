@@ -13,7 +13,9 @@ from runtime.livekit.errors import SpeechInterrupted
 
 from .governor import Governor
 
-__all__ = ["GovernedExecutor", "TurnContext", "cancel_call", "running_call"]
+__all__ = ["GovernedExecutor", "TurnContext", "answer_open_call", "cancel_call", "running_call"]
+
+STILL_RUNNING = "The call is still running. Its result will follow; do not make the call again."
 
 
 class TurnContext(RunContext[Any]):
@@ -44,6 +46,17 @@ class GovernedExecutor(_ToolExecutor):
         self._governor.call_gave(call.call_id, value)
         return value
 
+    async def _enqueue_reply(self, ctx: Any, items: Any, **how: Any) -> None:
+        # LiveKit would ask for a reply of its own; what a call gives whose turn is over is owed,
+        # as any result that comes late, or is nothing to tell the user.
+        outputs = [item for item in items if item.type == "function_call_output"]
+        if ours := self._governor.was_let_go(ctx.function_call.call_id):
+            for output in outputs:
+                output.reply_required = False
+        await super()._enqueue_reply(ctx, items, **how)
+        if ours:
+            self._governor.late_results(ctx.function_call.call_id, outputs)
+
     async def drain(self) -> None:
         # A handoff waits for the calls of the turn, as LiveKit has it, but not for ever for calls
         # that no turn waits for any more.
@@ -73,6 +86,17 @@ def running_call(session: AgentSession[Any], call_id: str) -> TurnContext | None
     if not isinstance(task.ctx, TurnContext):
         task.ctx.__class__ = TurnContext
     return task.ctx  # type: ignore[return-value]
+
+
+async def answer_open_call(session: AgentSession[Any], call_id: str) -> bool:
+    """Give a call that goes on in the background an output that says so; False if it has ended."""
+    context = running_call(session, call_id)
+    if context is None:
+        return False
+    await context.update(STILL_RUNNING, template="{message}")
+    # For the tool itself nothing has changed: its waits end with its turn, as before.
+    context.function_call.extra.pop("__livekit_agents_tool_non_blocking", None)
+    return True
 
 
 def cancel_call(session: AgentSession[Any], call_id: str) -> None:

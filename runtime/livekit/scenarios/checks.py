@@ -29,8 +29,9 @@ def apart(chat_ctx: llm.ChatContext) -> list[str]:
 
 
 def not_adjacent(outcome: Outcome) -> list[str]:
-    """What is wrong with calls and outputs in the last context."""
-    return [f"in the final context {problem}" for problem in apart(outcome.chat_ctx)]
+    """What is wrong with calls and outputs in the last context, and in the session's history."""
+    problems = [f"in the final context {problem}" for problem in apart(outcome.chat_ctx)]
+    return problems + [f"in the history {problem}" for problem in apart(outcome.history)]
 
 
 def late(outcome: Outcome, text: str, by: float, since: float, what: str) -> list[str]:

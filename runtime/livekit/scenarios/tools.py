@@ -1,11 +1,12 @@
-"""S2: interruptions during and after tool calls, in eight interleavings."""
+"""S2: interruptions during and after tool calls: eight interleavings, three kinds of model."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
+import attrs
 from livekit.agents import AgentSession, RunContext, function_tool
 
 from runtime.livekit.testing import (
@@ -14,6 +15,7 @@ from runtime.livekit.testing import (
     Reply,
     Request,
     ScriptedLLM,
+    ScriptedRealtime,
     ScriptedTTS,
     ScriptedUser,
     Stage,
@@ -23,6 +25,8 @@ from .checks import apart, late, not_adjacent
 from .scenario import ISSUES, Scenario
 
 __all__ = ["CONTROL_TOOLS", "TOOLS"]
+
+Model = Literal["pipeline", "realtime", "server"]
 
 ASK, AGAIN = "book the table", "is the table booked"
 PREAMBLE = "I am booking the table for you right now one moment please."
@@ -48,6 +52,7 @@ def _stage(
     user_at: float = 0.0,
     answer_ttft: float = 0.2,
     can_pause: bool = True,
+    model: Model = "pipeline",
 ) -> Stage:
     @function_tool
     async def book(context: RunContext[Any]) -> str:
@@ -60,7 +65,7 @@ def _stage(
         stage.note(EFFECT)
         return "booked"
 
-    model = ScriptedLLM(
+    answers = ScriptedLLM(
         {AGAIN: _forgetful, ASK: Reply(preamble, calls=Call("book"))},
         {"book": Reply(ANSWER, ttft=answer_ttft)},
     )
@@ -68,7 +73,17 @@ def _stage(
     if user_at:
         user.says(AGAIN, at=user_at)
     tts = ScriptedTTS(durations={PREAMBLE: 4.0, ANSWER: 4.0})
-    stage = Stage(session_class, user=user, llm=model, tts=tts, tools=[book], can_pause=can_pause)
+    server = model == "server"
+    voiced = ScriptedRealtime(user, answers, tts, turn_detection=server)
+    stage = Stage(
+        session_class,
+        user=user,
+        llm=answers if model == "pipeline" else voiced,
+        tts=tts,
+        tools=[book],
+        can_pause=can_pause,
+        turn_handling={"turn_detection": "realtime_llm" if server else "vad"},
+    )
     return stage
 
 
@@ -120,7 +135,9 @@ def _unseen(outcome: Outcome, request: Request) -> list[str]:
     for tool in outcome.tools:
         if tool.start >= request.at:
             continue
-        lines = [line for line in request.context if f" {tool.call_id} " in line]
+        # LiveKit puts what comes after an update under an id of its own.
+        ids = (f" {tool.call_id} ", f" {tool.call_id}_final ")
+        lines = [line for line in request.context if any(id in line for id in ids)]
         done = tool.call_id in request.finished_calls
         result = any(f"= {tool.message}" in line for line in lines)
         what = "the call" if not lines else "the result of" if done and not result else ""
@@ -132,68 +149,82 @@ def _unseen(outcome: Outcome, request: Request) -> list[str]:
     return problems
 
 
-def _s2(number: int, title: str, asked_at: float, build: Callable[[Any], Stage]) -> Scenario:
-    links = (ISSUES + "3702", ISSUES + "5092")
-    failure = "G" if number in (4, 5, 7, 8) else "C"  # the record lacks what was heard, or the call
-    return Scenario(f"S2.{number}", title, 30.0, build, _verdict(asked_at), links, failure)
+@attrs.frozen
+class _Interleaving:
+    """One of the eight ways in which a request can meet the call of the turn before."""
+
+    title: str
+    asked_at: float
+    interrupted_at: float
+    """When code interrupts and asks in one breath; 0 where the user does it by voice."""
+    failure: str
+    """The letter of its class in `CLASSES`."""
+    stage: Mapping[str, Any]
+
+
+def _by_voice(title: str, failure: str = "C", **stage: Any) -> _Interleaving:
+    return _Interleaving(title, 5.2, 0.0, failure, {"user_at": 4.0, **stage})
+
+
+def _by_code(title: str, failure: str, **stage: Any) -> _Interleaving:
+    title = f"`interrupt()` and the next request in one breath, {title}"
+    return _Interleaving(title, 4.0, 4.0, failure, stage)
+
+
+# C: a call lost or made twice; G: the record lacks what was heard, or the call
+_INTERLEAVINGS = (
+    _by_voice(
+        "the user barges in on the preamble, the tool ends later", seconds=6.0, preamble=PREAMBLE
+    ),
+    _by_voice("the user barges in on what the tool says", says=True),
+    _by_voice(
+        "the user barges in on the preamble, what the tool says is queued behind it",
+        says=True,
+        preamble=PREAMBLE,
+    ),
+    _by_code("what the tool says is queued", "G", says=True, preamble=PREAMBLE),
+    _by_code("the preamble is heard", "G", seconds=6.0, preamble=PREAMBLE),
+    _by_code("the silent tool runs", "C", seconds=4.0),
+    _by_code("the tool speaks", "G", says=True),
+    _by_code("the tool waits for its preamble", "G", waits=True, preamble=PREAMBLE),
+)
+
+
+def _s2(number: int, case: _Interleaving, model: Model) -> Scenario:
+    def build(session_class: type[AgentSession[Any]]) -> Stage:
+        stage = _stage(session_class, model=model, **case.stage)
+        return _interrupting(stage, case.interrupted_at) if case.interrupted_at else stage
+
+    prefix, who, links = _FAMILIES[model]
+    verdict = _verdict(case.asked_at)
+    control = (number, model) in _RIGHT_ON_STOCK
+    failure = "" if control else case.failure
+    id, title = f"{prefix}.{number}", who + case.title
+    return Scenario(id, title, 30.0, build, verdict, links, failure, control=control)
+
+
+_FAMILIES: dict[Model, tuple[str, str, tuple[str, ...]]] = {
+    "pipeline": ("S2", "", (ISSUES + "3702", ISSUES + "5092")),
+    "realtime": ("S2r", "a realtime model: ", (ISSUES + "3702",)),
+    "server": ("S2s", "a realtime model that detects turns: ", (ISSUES + "3702",)),
+}
+_RIGHT_ON_STOCK = {(3, "server")}
 
 
 def _control(id: str, title: str, asked_at: float, build: Callable[[Any], Stage]) -> Scenario:
     return Scenario(id, title, 30.0, build, _verdict(asked_at), control=True)
 
 
-TOOLS = (
-    _s2(
-        1,
-        "the user barges in on the preamble, the tool ends later",
-        5.2,
-        lambda session: _stage(session, seconds=6.0, preamble=PREAMBLE, user_at=4.0),
-    ),
-    _s2(
-        2,
-        "the user barges in on what the tool says",
-        5.2,
-        lambda session: _stage(session, says=True, user_at=4.0),
-    ),
-    _s2(
-        3,
-        "the user barges in on the preamble, what the tool says is queued behind it",
-        5.2,
-        lambda session: _stage(session, says=True, preamble=PREAMBLE, user_at=4.0),
-    ),
-    _s2(
-        4,
-        "`interrupt()` and the next request in one breath, what the tool says is queued",
-        4.0,
-        lambda session: _interrupting(_stage(session, says=True, preamble=PREAMBLE), 4.0),
-    ),
-    _s2(
-        5,
-        "`interrupt()` and the next request in one breath, the preamble is heard",
-        4.0,
-        lambda session: _interrupting(_stage(session, seconds=6.0, preamble=PREAMBLE), 4.0),
-    ),
-    _s2(
-        6,
-        "`interrupt()` and the next request in one breath, the silent tool runs",
-        4.0,
-        lambda session: _interrupting(_stage(session, seconds=4.0), 4.0),
-    ),
-    _s2(
-        7,
-        "`interrupt()` and the next request in one breath, the tool speaks",
-        4.0,
-        lambda session: _interrupting(_stage(session, says=True), 4.0),
-    ),
-    _s2(
-        8,
-        "`interrupt()` and the next request in one breath, the tool waits for its preamble",
-        4.0,
-        lambda session: _interrupting(_stage(session, waits=True, preamble=PREAMBLE), 4.0),
-    ),
+_ALL = tuple(
+    _s2(number, case, model)
+    for model in _FAMILIES
+    for number, case in enumerate(_INTERLEAVINGS, start=1)
 )
 
+TOOLS = tuple(scenario for scenario in _ALL if not scenario.control)
+
 CONTROL_TOOLS = (
+    *(scenario for scenario in _ALL if scenario.control),
     _control(
         "C6",
         "a barge-in on the preamble, the tool has ended",

@@ -28,6 +28,7 @@ class ScriptedRealtime(llm.RealtimeModel):
     With `turn_detection` it ends the user's turns itself, after `silence` seconds, and is
     interrupted by any sound; without, the session commits the turns. With `auto_tool_reply` it
     replies to the results of tools without being asked. `with_audio=False`: it answers in text.
+    A change of its conversation is acknowledged after `acknowledges` seconds.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class ScriptedRealtime(llm.RealtimeModel):
         auto_tool_reply: bool = False,
         with_audio: bool = True,
         silence: float = 0.5,
+        acknowledges: float = 0.0,
     ) -> None:
         super().__init__(
             capabilities=llm.RealtimeCapabilities(
@@ -55,7 +57,7 @@ class ScriptedRealtime(llm.RealtimeModel):
             )
         )
         self.user, self.answers, self.voice = user, model, voice
-        self.silence = silence
+        self.silence, self.acknowledges = silence, acknowledges
         self.sessions: list[_Session] = []
 
     @property
@@ -120,8 +122,11 @@ class _Session(llm.RealtimeSession[Any]):
         return self._offered
 
     def remember(self, item: llm.ChatItem) -> None:
-        """An item that the server makes stands in its conversation at once."""
-        self._context.insert(item)
+        """An item that the server makes stands in its conversation at once, and it says so."""
+        previous = self._context.items[-1].id if self._context.items else None
+        self._context.items.append(item)
+        shown = item.model_copy(update={"content": []}) if item.type == "message" else item
+        self.emit("remote_item_added", llm.RemoteItemAddedEvent(previous, shown))
 
     async def update_instructions(self, instructions: str) -> None:
         """The script does not depend on them."""
@@ -134,6 +139,8 @@ class _Session(llm.RealtimeSession[Any]):
             item.type == "function_call_output" for item in news
         ):
             self._respond()
+        if self._owner.acknowledges:
+            await asyncio.sleep(self._owner.acknowledges)
 
     async def update_tools(self, tools: list[llm.Tool]) -> None:
         self._offered = llm.ToolContext(tools)
@@ -163,7 +170,8 @@ class _Session(llm.RealtimeSession[Any]):
         """The user's turn has ended; False if it was noise."""
         text, delay = self._ear.take()
         if text:
-            item = self._context.add_message(role="user", content=text)
+            item = llm.ChatMessage(role="user", content=[text])
+            self.remember(item)
             heard = llm.InputTranscriptionCompleted(item.id, transcript=text, is_final=True)
             loop = asyncio.get_running_loop()
             event = "input_audio_transcription_completed"

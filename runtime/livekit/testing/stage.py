@@ -42,8 +42,8 @@ class Stage:
     to the session: its defaults stay, save that echo warm-up and the away timer are off and
     turns end by VAD (`turn_handling` is merged over that). `timers` are those of a flow: a
     session class that has none does not get them. Everything else is scripted. A
-    `ScriptedRealtime` does without STT and TTS, and without VAD if it detects turns itself;
-    `user` and `tts` are then those that it hears and speaks with.
+    `ScriptedRealtime` does without STT, and without VAD if it detects turns itself; `user` and
+    `tts` are then those that it hears and speaks with, and `say()` speaks with `tts` too.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Stage:
         if not isinstance(self.llm, ScriptedRealtime):
             return {"stt": self.stt, "vad": self.vad, "llm": self.llm, "tts": self.tts}
         own = self.llm.capabilities.turn_detection
-        return {"vad": None if own else self.vad, "llm": self.llm}
+        return {"vad": None if own else self.vad, "llm": self.llm, "tts": self.tts}
 
     async def _act(self, at: float, action: Action) -> None:
         await asyncio.sleep(at - self.now)
