@@ -70,7 +70,6 @@ TOUCHED: tuple[Touched, ...] = (
         _on_end_of_agent_speech(self ended_at) | the recogniser hears that audio was cut
         _disable_vad_interruption_soon(self) | the adaptive detector goes on after a resume
         _pause_scheduling_task(self blocked_tasks) | a handoff does not wait for released calls
-        _init_metrics_from_end_of_turn(self info) | whether a turn's hook has ended
         _close_session(self) | words in no committed turn go over to the next agent
         _inline_task_slot(self speech_handle blocked_tasks) | an inline task has ended
         on_start_of_speech(self ev speech_start_time) | the user starts to speak
@@ -94,8 +93,8 @@ TOUCHED: tuple[Touched, ...] = (
         _turn_detection | whether voice or the application ends a turn
         _rt_turn_detection_enabled | whether a realtime model ends a turn
         _user_turn_completed_atask | the task that answers a turn
-        _scheduling_paused | a handoff is in progress
-        _new_turns_blocked | a handoff is in progress
+        _scheduling_paused | a handoff is in progress; LiveKit drops a turn that finds one
+        _new_turns_blocked | likewise
         _closed | the activity is gone
         _session | the output of the session
         _agent | the agent and its conversation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from livekit.agents.voice.speech_handle import SpeechHandle
@@ -237,11 +237,12 @@ class TurnGovernor(ToolGovernor):
         words, self._carried = self._carried, ""
         return words
 
-    def turn_begun(self, activity: GovernedActivity, task: asyncio.Task[None]) -> None:
-        self.turns.follow(task, lambda: not (activity.accepts_turns or self.closing))
+    def turn_begun(self, task: asyncio.Task[None]) -> None:
+        self.turns.follow(task)
 
-    def turn_measured(self, task: asyncio.Task[Any] | None, measured: Mapping[str, Any]) -> None:
-        self.turns.measure(task, measured)
+    def handoff_seen(self, task: asyncio.Task[Any] | None) -> None:
+        if not self.closing:  # LiveKit puts what is said into a close into the history
+            self.turns.come_too_late(task)
 
     def speech_scheduled(self, task: asyncio.Task[Any] | None, handle: SpeechHandle) -> None:
         turn = self.turns.reply(task)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import attrs
@@ -13,9 +13,6 @@ __all__ = ["OUTCOMES", "Outcome", "Turn", "UserTurns"]
 
 Outcome = Literal["replied", "superseded", "dropped"]
 OUTCOMES = get_args(Outcome)
-
-HOOK_ENDED = "on_user_turn_completed_delay"
-"""LiveKit measures this when the hook has returned, and not if it has raised."""
 
 
 @attrs.define(eq=False)
@@ -27,8 +24,7 @@ class Turn:
         info: The turn as LiveKit describes it.
         kept: It had to wait for the floor, or for another agent.
         scheduled: A reply is, so that its words stand in the conversation.
-        measured: What LiveKit has measured of it so far.
-        too_late: Its agent had gone when its turn came: LiveKit does not call the hook.
+        too_late: LiveKit has found that its agent is about to go, and drops it.
     """
 
     number: int
@@ -36,15 +32,12 @@ class Turn:
     kept: bool = False
     scheduled: bool = False
     replied: bool = False
-    measured: Mapping[str, Any] = attrs.Factory(dict)
-    agent_went: Callable[[], bool] = lambda: False
     too_late: bool = False
 
     @property
     def unanswered(self) -> bool:
         """Its agent could not answer any more: before its `on_user_turn_completed`, or after."""
-        heard = HOOK_ENDED in self.measured or self.too_late
-        return not self.scheduled and heard and self.agent_went()
+        return self.too_late and not self.scheduled
 
 
 class UserTurns:
@@ -75,18 +68,17 @@ class UserTurns:
         if info not in self.kept:
             self.kept.append(info)
 
-    def follow(self, task: asyncio.Task[Any], agent_went: Callable[[], bool]) -> None:
+    def follow(self, task: asyncio.Task[Any]) -> None:
         """LiveKit answers the latest turn in this task, unless its agent has gone by then."""
         if self._latest is not None:
-            self._latest.agent_went = agent_went
             self._tasks[task] = self._latest
             task.add_done_callback(self._task_ended)
 
-    def measure(self, task: asyncio.Task[Any] | None, measured: Mapping[str, Any]) -> None:
-        """LiveKit will fill in what it measures of the turn that this task answers."""
+    def come_too_late(self, task: asyncio.Task[Any] | None) -> None:
+        """The turn that this task answers, if it is one's, has found a handoff under way."""
         turn = self._tasks.get(task) if task is not None else None
         if turn is not None:
-            turn.measured, turn.too_late = measured, turn.agent_went()
+            turn.too_late = True
 
     def reply(self, task: asyncio.Task[Any] | None) -> Turn | None:
         """A speech was scheduled by this task; the turn that it answers, if it is one's task."""

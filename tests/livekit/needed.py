@@ -194,15 +194,22 @@ def words_go_over_to_the_next_agent() -> list[str]:
 
 
 class _Front(Agent):
+    slow = 0.0
+
     async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
         self.session.update_agent(Agent(instructions="Go on."))
-        await asyncio.sleep(2.0)
+        if self.slow:
+            await asyncio.sleep(self.slow)
 
 
-def a_turn_outlives_its_agent() -> list[str]:
-    """A slow hook hands over: the words are the next agent's, and not lost."""
+class _SlowFront(_Front):
+    slow = 2.0
+
+
+def a_turn_outlives_its_agent(front: type[Agent] = _SlowFront) -> list[str]:
+    """A hook hands over: the words are the next agent's, and not lost."""
     user = ScriptedUser().says("hello", at=1.0)
-    stage = Stage(TurnSession, user=user, agent=lambda: _Front(instructions="Hand over."))
+    stage = Stage(TurnSession, user=user, agent=lambda: front(instructions="Hand over."))
     context = stage.run(10.0).context
     return [] if "user: hello" in context else [f"the conversation is {context}"]
 
@@ -236,7 +243,8 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.on_start_of_speech": speech_starts_by_stt,
     "GovernedActivity.on_end_of_speech": speech_ends_by_stt,
     "GovernedActivity.on_vad_inference_done": an_utterance_has_silences,
-    "GovernedActivity._init_metrics_from_end_of_turn": a_turn_outlives_its_agent,
+    "GovernedActivity._scheduling_paused": a_turn_outlives_its_agent,
+    "GovernedActivity._new_turns_blocked": lambda: a_turn_outlives_its_agent(_Front),
     "GovernedActivity._close_session": words_go_over_to_the_next_agent,
     "GovernedActivity._inline_task_slot": a_run_begins_after_an_inline_task,
     **REALTIME,

@@ -184,13 +184,33 @@ class GovernedActivity(RealtimeActivity):
             self._deciding = None
         task = self._user_turn_completed_atask
         if task is not None and task is not before:
-            self._governor.turn_begun(self, task)
+            self._governor.turn_begun(task)
         return committed
 
-    def _init_metrics_from_end_of_turn(self, info: Any) -> Any:
-        measured = super()._init_metrics_from_end_of_turn(info)
-        self._governor.turn_measured(asyncio.current_task(), measured)
-        return measured
+    # LiveKit drops a committed turn where it finds, before the agent's hook or after it, that a
+    # handoff has begun.
+
+    @property
+    def _scheduling_paused(self) -> bool:
+        return self._turn_sees("_scheduling_paused")
+
+    @_scheduling_paused.setter
+    def _scheduling_paused(self, paused: bool) -> None:
+        self.__dict__["_scheduling_paused"] = paused
+
+    @property
+    def _new_turns_blocked(self) -> bool:
+        return self._turn_sees("_new_turns_blocked")
+
+    @_new_turns_blocked.setter
+    def _new_turns_blocked(self, blocked: bool) -> None:
+        self.__dict__["_new_turns_blocked"] = blocked
+
+    def _turn_sees(self, name: str) -> bool:
+        handoff: bool = self.__dict__[name]
+        if handoff:
+            self._governor.handoff_seen(asyncio.current_task())
+        return handoff
 
     def _cancel_false_interruption_timer(self) -> None:
         super()._cancel_false_interruption_timer()
