@@ -62,6 +62,7 @@ TOUCHED: tuple[Touched, ...] = (
         _schedule_speech(self speech priority force) | which turn a reply answers
         _pipeline_reply_task(self speech_handle chat_ctx ...) | the LLM is asked if the flow agrees
         _realtime_reply_task(self speech_handle user_input ...) | a realtime model is asked likewise
+        _realtime_generation_task(self speech_handle generation_ev ...) | what a response has made
         _cancel_preemptive_generation(self) | a speculation that is refused
         _interrupt_by_audio_activity(self) | a barge-in that LiveKit's gates let through
         _pause_enabled(self) | the place behind those gates; the flow owns the pause
@@ -144,6 +145,7 @@ TOUCHED: tuple[Touched, ...] = (
         "method",
         """
         _cancel(self) | an interruption, at once
+        _item_added(self items) | a result, at once
         _wait_for_generation(self step_idx) | a tool's wait ends with its turn
         wait_for_playout(self) | a tool's wait ends with its turn
         _mark_generation_done(self) | a step that does not wind down is abandoned
@@ -159,6 +161,7 @@ TOUCHED: tuple[Touched, ...] = (
         """
         _allow_interruptions | whether it is
         _interrupt_fut | a wait races the interruption
+        _generations | whether it has given the floor back
         _agent_turn_context | the span of the turn, for the label's spans
         _tasks | what still runs for a released speech
         """,
@@ -214,6 +217,11 @@ TOUCHED: tuple[Touched, ...] = (
     ),
     *_on("voice.agent:Agent", "attribute", "_chat_ctx | the conversation, results next to calls"),
     *_on("voice.agent_session:AgentSession", "attribute", "_chat_ctx | the history, likewise"),
+    *_on(
+        "voice.events:RunContext",
+        "method",
+        "_make_update_output(self message call_id_suffix) | an interrupted turn hands nobody over",
+    ),
     *_on("voice.events:RunContext", "attribute", "_activity | whose turn a call belongs to"),
     *_on(
         "voice.events:RunContext.update",

@@ -111,6 +111,8 @@ class TurnGovernor(ToolGovernor):
             self.post("step_interrupted", step.id)
         elif self.tools.of(handle):
             self.post("speech_interrupted", speech=handle.id)
+        elif isinstance(handle, GovernedHandle) and handle.steps_over:
+            handle.end()  # its calls have ended: it waits for other speeches, and need not
 
     def start_playout(self, handle: SpeechHandle) -> None:
         step = self.floor.step

@@ -109,7 +109,9 @@ class TurnHost:
 
     def release_output(self, event: Event) -> None:
         """Let the output go."""
-        step = self._floor.step
+        step, activity = self._floor.step, self._activity
+        if event.trigger == "step_finished" and activity is not None:
+            activity.drop_audio()  # a step that failed while it was paused: its rest is not heard
         if (output := self._output) is not None:
             output.resume()
         if step is not None and self._session.turn.holds("output_held"):

@@ -16,7 +16,7 @@ from runtime.journal import Sink
 from runtime.ledger import Ledger
 from runtime.turn import TurnRuntime
 
-from ._seams import GovernedSession, cancel_call
+from ._seams import REFUSED, GovernedSession, cancel_call
 from .errors import UnsupportedLiveKit
 from .governor import TurnGovernor
 from .policy import check_tool_names
@@ -195,5 +195,5 @@ def _refuse_handoff(event: FunctionToolsExecutedEvent) -> None:
     event.cancel_agent_handoff()
     for output in event.function_call_outputs:
         if output is not None and not output.output:
-            output.output = "the handoff did not happen: the user interrupted"
+            output.output = REFUSED
             output.is_error = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from livekit.agents import llm
@@ -115,6 +115,11 @@ class ToolGovernor:
 
     def call_ended_interrupted(self, call_id: str) -> None:
         self.tools.withdraw(call_id)
+
+    def results_given(self, results: Sequence[llm.FunctionCallOutput]) -> None:
+        """Calls have given results, which LiveKit commits when their step has been heard."""
+        if (activity := self.session.activity) is not None:
+            activity.tell(results)
 
     def call_let_go(self, call_id: str) -> None:
         self.tools.let_go_of.add(call_id)

@@ -10,6 +10,7 @@ from typing import Any
 from livekit.agents import RunContext, function_tool
 
 from runtime.livekit import TurnSession
+from runtime.livekit.scenarios.checks import apart
 from runtime.livekit.testing import (
     Call,
     Reply,
@@ -21,6 +22,8 @@ from runtime.livekit.testing import (
 )
 
 __all__ = ["REALTIME", "nothing_is_said_into_the_user"]
+
+Rules = dict[str, str | Reply]
 
 BEGINS, WORDS = 3.5, "hm and one more thing for you to remember"
 ENDS = BEGINS + 0.3 * len(WORDS.split())
@@ -52,20 +55,26 @@ def nothing_is_said_into_the_user() -> list[str]:
     return [] if begun and ENDS <= begun[0] < ENDS + 1.5 else [f"heard at {begun}, not at {ENDS}"]
 
 
-def _booking(book: Any, *, preamble: str = "") -> Stage:
-    user = ScriptedUser().says("book a table", at=1.0)
+STORY = "One two three four five six seven eight nine ten eleven twelve."
+
+
+def _stage(user: ScriptedUser, rules: Rules, *tools: Any) -> Stage:
+    """A model that detects turns; tools are told of by what their name says."""
     tts = ScriptedTTS()
-    rules = {"table": Reply(preamble, calls=Call("book")), "else": "What else?"}
-    model = ScriptedLLM(rules, {"book": "Your table is booked."})
-    voiced = ScriptedRealtime(user, model, tts)
+    answers = ScriptedLLM(rules, {"book": "Your table is booked.", "look": "There it is."})
     return Stage(
         TurnSession,
         user=user,
-        llm=voiced,
+        llm=ScriptedRealtime(user, answers, tts),
         tts=tts,
-        tools=[book],
+        tools=tools,
         turn_handling={"turn_detection": "realtime_llm"},
     )
+
+
+def _ask_for_something_else(stage: Stage) -> None:
+    stage.session.interrupt()
+    stage.session.generate_reply(user_input="something else")
 
 
 def a_call_that_was_interrupted_owes_nothing() -> list[str]:
@@ -80,13 +89,70 @@ def a_call_that_was_interrupted_owes_nothing() -> list[str]:
             await asyncio.sleep(0.5)
         return "booked"
 
-    def interrupt(stage: Stage) -> None:
-        stage.session.interrupt()
-        stage.session.generate_reply(user_input="something else")
-
-    stage = _booking(book, preamble="I am booking your table for tonight, one moment.")
-    said = [heard.text for heard in stage.at(3.5, interrupt).run(15).heard[1:]]
+    preamble = "I am booking your table for tonight, one moment."
+    rules = {"table": Reply(preamble, calls=Call("book")), "else": "What else?"}
+    stage = _stage(ScriptedUser().says("book a table", at=1.0), rules, book)
+    said = [heard.text for heard in stage.at(3.5, _ask_for_something_else).run(15).heard[1:]]
     return [] if said == ["What else?"] else [f"after the interruption is heard {said}"]
+
+
+def a_response_that_is_cut_as_it_begins_is_forgotten() -> list[str]:
+    """The interruption comes between the creation of a response and its speech."""
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        return "booked"
+
+    async def cut(stage: Stage) -> None:
+        for _ in range(2):
+            await asyncio.sleep(0)
+        stage.session.interrupt()
+
+    stage = _stage(ScriptedUser(), {"table": Reply(calls=Call("book"), duration=0.0)}, book)
+    stage.at(2.0, lambda s: s.session.generate_reply(user_input="a table") and None)
+    stage.at(2.2, cut).run(8)
+    (model,) = stage.llm.sessions  # type: ignore[union-attr]
+    return apart(model.chat_ctx)
+
+
+def what_nobody_heard_is_forgotten() -> list[str]:
+    """A response with a call waits behind a story when the user speaks: it was never made."""
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0).says("well", at=4.0)
+    stage = _stage(user, {"table": Reply("At once.", calls=Call("book")), "well": "Yes?"}, book)
+    stage.at(2.45, lambda s: s.session.say(STORY) and None).run(10)
+    (model,) = stage.llm.sessions  # type: ignore[union-attr]
+    lines = [(item.type, getattr(item, "text_content", "")) for item in model.chat_ctx.items]
+    unheard = [line for line in lines if line[0] != "message" or line[1] == "At once."]
+    return [f"the model believes {line}" for line in unheard]
+
+
+def a_result_is_told_as_it_comes() -> list[str]:
+    """One of two calls has ended when the model is asked for something else."""
+
+    @function_tool
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        await asyncio.sleep(9.0)
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0)
+    rules: Rules = {"table": Reply(calls=(Call("look"), Call("book"))), "else": "What else?"}
+    stage = _stage(user, rules, look, book)
+    stage.at(4.0, lambda s: s.session.generate_reply(user_input="something else") and None)
+    asked = next(r for r in stage.run(16).requests if "else" in r.prompt)
+    return [line for line in apart(asked.chat_ctx) if "look" in line]
 
 
 REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(
@@ -97,6 +163,9 @@ REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(
     ),
     nothing_is_said_into_the_user,
 ) | {
+    "RealtimeActivity._realtime_reply_task": a_response_that_is_cut_as_it_begins_is_forgotten,
+    "RealtimeActivity._realtime_generation_task": what_nobody_heard_is_forgotten,
+    "GovernedHandle._item_added": a_result_is_told_as_it_comes,
     "GovernedExecutor._enqueue_reply": a_call_that_was_interrupted_owes_nothing,
 }
 """Each of these overrides, and the conversation that goes wrong without it."""

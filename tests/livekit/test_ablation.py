@@ -23,7 +23,6 @@ SCENARIOS = {
     "GovernedActivity._create_speech_task": "S5-wait",
     "GovernedActivity._pipeline_reply_task": "S2.7",
     "RealtimeActivity._rt_session": "S2r.2",
-    "RealtimeActivity._realtime_reply_task": "S2s.6",
     "GovernedActivity._audio_recognition": "S13",
     "GovernedActivity.on_preemptive_generation": "S1",
     "GovernedActivity._interrupt_by_audio_activity": "S3",

@@ -6,10 +6,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import RunContext, function_tool
+from livekit.agents import Agent, RunContext, function_tool
+from livekit.agents.voice import SpeechHandle
 
 from runtime.livekit import SpeechInterrupted, TurnSession
-from runtime.livekit._seams.tools import STILL_RUNNING
+from runtime.livekit._seams.tools import REFUSED, STILL_RUNNING
 from runtime.livekit.testing import (
     Call,
     Outcome,
@@ -138,3 +139,46 @@ def test_input_by_code_after_a_slow_tool_is_answered_at_once(detects: bool) -> N
     assert answer.start < 5.5
     assert outcome.errors == []
     assert _calls(stage, outcome) == (["released"], [STILL_RUNNING, "booked"])
+
+
+@BOTH
+def test_an_interrupted_turn_hands_nobody_over(detects: bool) -> None:
+    """A tool gives an agent after the interruption: the model is told that nothing came of it."""
+
+    @function_tool
+    async def book() -> Agent:
+        """Book."""
+        await asyncio.sleep(4.0)
+        return Agent(instructions="Go on.")
+
+    user = ScriptedUser().says("reserve a table", at=1.0).says("no tell me a joke", at=4.0)
+    stage = _stage(user, book, detects=detects, auto=False)
+    outcome = stage.run(20.0)
+    assert outcome.errors == []
+    assert _calls(stage, outcome) == (["released"], [STILL_RUNNING, REFUSED])
+    handoffs = [item for item in outcome.history.items if item.type == "agent_handoff"]
+    assert len(handoffs) == 1  # the first agent
+
+
+@BOTH
+def test_a_speech_whose_calls_have_ended_does_not_outlive_its_turn(detects: bool) -> None:
+    """It waits until nobody speaks; interrupted, it is over, and no watchdog has to end it."""
+
+    speeches: list[SpeechHandle] = []
+
+    @function_tool
+    async def book(ctx: RunContext[Any]) -> str:
+        """Book."""
+        speeches.append(ctx.speech_handle)
+        await asyncio.sleep(1.0)
+        return "booked"
+
+    def say(stage: Stage) -> None:
+        stage.session.say("This must be heard: " + "word " * 30, allow_interruptions=False)
+
+    user = ScriptedUser().says("reserve a table", at=1.0)
+    stage = _stage(user, book, detects=detects, auto=False)
+    stage.at(3.0, say)
+    stage.at(6.0, lambda s: speeches[0].interrupt() and None)
+    outcome = stage.run(25.0)
+    assert outcome.errors == []

@@ -10,6 +10,7 @@ from talk import Played
 
 from runtime.journal import replay
 from runtime.livekit.scenarios.checks import apart
+from runtime.livekit.testing import Request
 from runtime.testing.properties import broken_properties
 
 CLOSE_LIMIT = 12.0
@@ -23,7 +24,7 @@ GAP = 0.021
 
 EXPECTED = {
     "llm_fails": r"the model fails",
-    "tts_fails": r"the scripted TTS breaks off",
+    "tts_fails": r"the scripted TTS breaks off|TTS failed after partial audio",
     "stt_fails": r"the scripted STT breaks off",
     "vad_fails": r"the scripted VAD fails",
     "hooks": r"on_(enter|exit|user_turn_completed) fails|finished before Errand was completed",
@@ -39,6 +40,7 @@ ALWAYS = (
     r"executing tool \[RuntimeError\('AgentSession is closing",  # it speaks during a close
     r"no activity context found",  # a reply is generated while its agent is handed over
     r"the speech that awaited the inline task is interrupted",
+    r"failed to generate a reply.*: the response was cancelled",  # the user speaks as it begins
 )
 UNSURE_OF_WORDS = {"hooks", "vad_fails", "stt_fails"}
 """Faults under which LiveKit may lose words."""
@@ -63,6 +65,8 @@ def journal(played: Played) -> Iterator[str]:
 def errors(played: Played) -> Iterator[str]:
     """Nothing is logged as an error but what the script caused."""
     expected = [*ALWAYS, *(EXPECTED[f] for f in played.talk.faults if f in EXPECTED)]
+    if played.talk.closes_at is not None:
+        expected.append("finished before Errand was completed")
     for at, text in played.outcome.errors:
         if not re.search("|".join(expected), text):
             yield f"at {at:.2f} s: {text}"
@@ -131,15 +135,18 @@ def contexts(played: Played) -> Iterator[str]:
     """A call stands with its output wherever the model sees it."""
     for request in played.outcome.requests:
         # while a call of its turn still runs, LiveKit shows the model where each stands
-        if not _running(played, request.at):
+        if not _running(played, request.at) and not _waiting(played, request):
             for problem in apart(request.chat_ctx):
                 yield f"in the request at {request.at:.2f} s {problem}"
     yield from apart(played.outcome.history)
+    if played.talk.closes_at is None and not _running(played, _end(played)):
+        for conversation in played.conversations[-1:]:
+            yield from (f"at the end, for the model, {problem}" for problem in apart(conversation))
 
 
 def labels(played: Played) -> Iterator[str]:
     """The published state is speaking if and only if audio is heard."""
-    if "no_start" in played.talk.faults:
+    if {"no_start", "no_end"} & played.talk.faults:
         return
     for start, end, label in played.outcome.wrong_labels(GAP):
         if start < _end(played):
@@ -196,6 +203,14 @@ def _running(played: Played, at: float) -> bool:
     return any(
         tool.start <= at and (tool.end is None or tool.end >= at) for tool in played.outcome.tools
     )
+
+
+def _waiting(played: Played, request: Request) -> bool:
+    """A realtime model has made a call in a response that waits for the floor."""
+    begun = {tool.call_id for tool in played.outcome.tools if tool.start < request.at}
+    made = {item.call_id for item in request.chat_ctx.items if item.type == "function_call"}
+    ours = {call.removesuffix("_final").partition("_update")[0] for call in made}
+    return bool(played.conversations and ours - begun)
 
 
 def _held(played: Played) -> bool:

@@ -10,16 +10,27 @@ from typing import Any
 
 import attrs
 from cast import Caller, Cast, Odds
+from livekit.agents import llm
 
 from fsm import Flow
 from runtime.livekit import TurnSession
-from runtime.livekit.testing import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
+from runtime.livekit.testing import (
+    Outcome,
+    ScriptedLLM,
+    ScriptedRealtime,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
 from runtime.testing import PermutedLoop, ScriptedSTT, ScriptedVAD, VirtualLoop
 
 FAULTS = (
     "llm_fails", "llm_hangs", "tts_fails", "stt_fails", "vad_fails", "tool_hangs", "hooks",
     "no_start",
 )  # fmt: skip
+MODELS = ("pipeline", "pipeline", "pipeline", "realtime", "server")
+"""Speech through STT, LLM and TTS; a realtime model; one that decides on turns by itself."""
+
 GRID = 0.05
 """Times lie on the grid of the microphone's frames, so that things happen at the same moment."""
 
@@ -64,6 +75,7 @@ class Shape:
     moves: int = 4
     faults: bool = True
     closes: bool = True
+    models: tuple[str, ...] = MODELS
     odds: Odds = attrs.field(factory=Odds)
 
 
@@ -114,6 +126,8 @@ class Played:
     outcome: Outcome
     records: list[Mapping[str, Any]]
     session: TurnSession[Any]
+    conversations: list[llm.ChatContext]
+    """As a realtime model has them, one for each of its sessions."""
 
     @property
     def flow(self) -> Flow:
@@ -130,6 +144,14 @@ def draw_talk(seed: int, shape: Shape = Shape()) -> Talk:
         "preemptive": draws.random() < 0.7,
         "min_words": draws.choice((0, 0, 0, 2)),
     }
+    later = Random(seed + 4)  # what was added since: an old seed is still the same conversation
+    settings["model"] = later.choice(shape.models)
+    if settings["model"] == "server":
+        settings["turn_detection"] = "realtime_llm"
+    elif settings["model"] == "realtime" and settings["turn_detection"] == "stt":
+        settings["turn_detection"] = "vad"
+    if shape.faults and later.random() < 0.1:
+        faults |= {"no_end"}
     user, spoken = _user(draws, shape)
     moves = [Move(_grid(draws, 0.0, spoken), draws.choice(MOVES)) for _ in range(shape.moves)]
     if settings["turn_detection"] == "manual":
@@ -140,7 +162,8 @@ def draw_talk(seed: int, shape: Shape = Shape()) -> Talk:
         moves.append(Move(closes_at, draws.choice(("close", "shutdown", "shutdown_now"))))
     seconds = (spoken if closes_at is None else closes_at) + QUIET
     timers = {name: draws.choice(choice) for name, choice in TIMERS.items() if draws.random() < 0.4}
-    timers |= {name: TIMERS[name][-1] for name in NEEDED if name not in timers}
+    needed = (*NEEDED, "speaking_limit") if "no_end" in faults else NEEDED
+    timers |= {name: TIMERS[name][-1] for name in needed if name not in timers}
     ordered = tuple(sorted(moves, key=lambda move: move.at))
     return Talk(seed, user, ordered, seconds, closes_at, faults, settings, timers)
 
@@ -154,7 +177,8 @@ def play(talk: Talk, schedule: int = 0, shape: Shape = Shape(), flow: Any = "tur
         stage.at(move.at, partial(_make, move.what, cast))
     loop = partial(PermutedLoop, seed=schedule) if schedule else VirtualLoop
     outcome = stage.run(talk.seconds, make_loop=loop)
-    return Played(talk, cast, outcome, sink.records, stage.session)
+    known = [model.chat_ctx for model in getattr(stage.llm, "sessions", ())]
+    return Played(talk, cast, outcome, sink.records, stage.session, known)
 
 
 def _stage(talk: Talk, cast: Cast, session: Any) -> Stage:
@@ -162,11 +186,16 @@ def _stage(talk: Talk, cast: Cast, session: Any) -> Stage:
     texts = [u.text for u in talk.user.utterances if u.text]
     breaks = draws.sample(texts, min(2, len(texts))) if "stt_fails" in talk.faults else []
     vad_fails = draws.uniform(1.0, talk.seconds) if "vad_fails" in talk.faults else None
+    voice = _Voice(Random(talk.seed + 3), "tts_fails" in talk.faults)
+    model: Any = ScriptedLLM(otherwise=cast.answer)
+    if settings["model"] != "pipeline":
+        by_itself = settings["model"] == "server"
+        model = ScriptedRealtime(talk.user, model, voice, turn_detection=by_itself)
     return Stage(
         session,
         user=talk.user,
-        llm=ScriptedLLM(otherwise=cast.answer),
-        tts=_Voice(Random(talk.seed + 3), "tts_fails" in talk.faults),
+        llm=model,
+        tts=voice,
         stt=ScriptedSTT(
             talk.user,
             failures=dict.fromkeys(breaks, 0.1),
@@ -175,7 +204,7 @@ def _stage(talk: Talk, cast: Cast, session: Any) -> Stage:
         vad=ScriptedVAD(fails_at=vad_fails),
         agent=lambda: Caller(cast),
         can_pause=settings["can_pause"],
-        faults=["no_start"] if "no_start" in talk.faults else [],
+        faults=[fault for fault in ("no_start", "no_end") if fault in talk.faults],
         turn_handling={
             "turn_detection": settings["turn_detection"],
             "preemptive_generation": {"enabled": settings["preemptive"]},
@@ -186,7 +215,7 @@ def _stage(talk: Talk, cast: Cast, session: Any) -> Stage:
 
 
 class _Voice(ScriptedTTS):
-    """Fails before its first sound, if it is to fail."""
+    """Fails before its first sound or breaks off, if it is to fail."""
 
     def __init__(self, draws: Random, fails: bool) -> None:
         super().__init__()
@@ -194,7 +223,7 @@ class _Voice(ScriptedTTS):
 
     def synthesize(self, text: str, **options: Any) -> Any:
         if self._fails and self._draws.random() < 0.15:
-            self.failures[text.strip()] = 0.0
+            self.failures[text.strip()] = self._draws.choice((0.0, 0.0, 0.2, 1.0))
         return super().synthesize(text, **options)
 
 
@@ -204,7 +233,7 @@ async def _make(what: str, cast: Cast, stage: Stage) -> None:
     stage.note(f"move: {what}")
     try:
         await _moved(what, cast, session)
-    except (RuntimeError, TimeoutError) as error:
+    except (RuntimeError, TimeoutError, llm.RealtimeError) as error:
         stage.note(f"move: {what} is refused: {error}")
 
 

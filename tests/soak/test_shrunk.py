@@ -35,6 +35,7 @@ def talks(draw: st.DrawFn) -> Talk:
     ]
     faults = draw(st.frozensets(st.sampled_from(FAULTS), max_size=1))
     switches = {name: draw(st.booleans()) for name in ("can_pause", "preemptive")}
+    model = draw(st.sampled_from(("pipeline", "realtime", "server")))
     return Talk(
         seed=draw(st.integers(0, 1000)),
         user=user,
@@ -42,7 +43,12 @@ def talks(draw: st.DrawFn) -> Talk:
         seconds=at + QUIET,
         closes_at=None,
         faults=faults,
-        settings={"turn_detection": "vad", "min_words": 0, **switches},
+        settings={
+            "turn_detection": "realtime_llm" if model == "server" else "vad",
+            "min_words": 0,
+            "model": model,
+            **switches,
+        },
         timers={name: TIMERS[name][-1] for name in NEEDED},
     )
 

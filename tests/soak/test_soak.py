@@ -17,8 +17,15 @@ from talk import Played, Shape, draw_talk, play
 from fsm import load_flow, shipped_flows
 from runtime.testing import broken_properties
 
+PIPELINE = ("pipeline",)
 TWO_HUNDRED = Shape(
-    turns=200, clear=True, moves=50, faults=False, closes=False, odds=Odds(calls=0.5, handoffs=0.25)
+    turns=200,
+    clear=True,
+    moves=50,
+    faults=False,
+    closes=False,
+    models=PIPELINE,
+    odds=Odds(calls=0.5, handoffs=0.25),
 )
 
 
@@ -32,7 +39,19 @@ def test_a_random_conversation(seed: int) -> None:
 @pytest.mark.parametrize("seed", [7, 57, 105, 127])
 def test_what_was_found_stays_right(seed: int) -> None:
     """Calls split by words, a task's agent left open, words lost in a handoff, a deadlock."""
-    assert judge(play(draw_talk(seed))) == []
+    assert judge(play(draw_talk(seed, Shape(models=PIPELINE)))) == []
+
+
+def test_a_turn_between_two_handoffs_stays_right() -> None:
+    """A turn waited for the first one's interruption when the second one began."""
+    assert judge(play(draw_talk(544, Shape(models=PIPELINE)), 544)) == []
+
+
+@pytest.mark.parametrize("seed", [19, 36, 43, 86, 116, 133, 134])
+def test_what_was_found_with_realtime_models_stays_right(seed: int) -> None:
+    """Results that come late, calls that nobody makes, a watchdog, a voice that breaks off."""
+    shape = Shape() if seed == 36 else Shape(models=("realtime", "server"))
+    assert judge(play(draw_talk(seed, shape))) == []
 
 
 def test_two_hundred_turns() -> None:
@@ -106,7 +125,7 @@ def test_a_planted_mistake_is_found(name: str, tmp_path: Path) -> None:
     path = tmp_path / "planted.yaml"
     path.write_text(text, encoding="utf-8")
     odds = Odds(calls=calls, handoffs=0.0)
-    shape = Shape(turns=12, clear=True, moves=0, faults=False, closes=False, odds=odds)
+    shape = Shape(12, clear=True, moves=0, faults=False, closes=False, models=PIPELINE, odds=odds)
     talks = (draw_talk(seed, shape) for seed in range(1, 6))
     assert any(judge(play(talk, shape=shape, flow=path)) for talk in talks)
 
@@ -114,7 +133,8 @@ def test_a_planted_mistake_is_found(name: str, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def played() -> Played:
     """A conversation with tool calls and nothing wrong."""
-    shape = Shape(clear=True, moves=0, faults=False, closes=False, odds=Odds(calls=0.7))
+    odds = Odds(calls=0.7)
+    shape = Shape(clear=True, moves=0, faults=False, closes=False, models=PIPELINE, odds=odds)
     return play(draw_talk(1, shape), shape=shape)
 
 

@@ -10,9 +10,10 @@ from .governor import Governor
 from .run import GovernedRun
 from .session import GovernedSession
 from .speech import GovernedHandle, current_speech
-from .tools import TurnContext, cancel_call, running_call
+from .tools import REFUSED, TurnContext, cancel_call, running_call
 
 __all__ = [
+    "REFUSED",
     "GovernedActivity",
     "GovernedHandle",
     "GovernedRun",

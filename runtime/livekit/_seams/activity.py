@@ -264,6 +264,13 @@ class GovernedActivity(RealtimeActivity):
         while sink is not None and sink._pending_playback_count:
             sink.on_playback_finished(playback_position=played, interrupted=True)
 
+    def drop_audio(self) -> None:
+        """What the output has taken and not played is not to be heard any more."""
+        sink = self.audio_output
+        if sink is not None and sink._pending_playback_count:
+            sink.flush()  # a sink reports the end of a segment that is whole
+            sink.clear_buffer()
+
     def tool(self, name: str) -> Any:
         """The agent's tool of this name, wherever it comes from; None if there is none."""
         return llm.ToolContext(self.tools).function_tools.get(name)

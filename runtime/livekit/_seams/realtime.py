@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from livekit.agents import llm
 from livekit.agents.voice.agent_activity import AgentActivity
+from livekit.agents.voice.speech_handle import SpeechHandle
 
+from .conversation import Gone, Tidy, stand_together
 from .governor import Governor
+from .speech import GovernedHandle, current_speech
 from .tools import answer_open_call
 
-__all__ = ["RealtimeActivity", "stand_together"]
+__all__ = ["RealtimeActivity"]
+
+_Item = TypeVar("_Item")
 
 logger = logging.getLogger("turnfsm")
 
@@ -35,19 +41,30 @@ class RealtimeActivity(AgentActivity):
     _decided: asyncio.Event
     _telling: asyncio.Task[None] | None = None
     _answering: asyncio.Task[None] | None = None
+    _unhandled: llm.GenerationCreatedEvent | None = None
+    _last_model: llm.RealtimeSession[Any] | None = None
 
     @property
-    def _rt_session(self) -> llm.RealtimeSession[Any] | None:
-        return self.__dict__.get("_rt_session")
+    def _rt_session(self) -> Any:
+        model = self.__dict__.get("_rt_session")
+        # A speech whose calls were released may outlive its agent, whose model has gone on.
+        if model is None and self._last_model is not None and _is_of_a_speech():
+            return Gone(self._last_model)
+        return model
 
     @_rt_session.setter
     def _rt_session(self, model: llm.RealtimeSession[Any] | None) -> None:
         self.__dict__["_rt_session"] = model
+        self._last_model = model or self._last_model
         # An agent may take the model's session over from the one before: it is tidy already. One
         # that replies to results by itself replies to what comes last.
-        if model is None or self.model_replies or isinstance(model.update_chat_ctx, _Tidy):
-            return
-        model.update_chat_ctx = _Tidy(model)  # type: ignore[method-assign]
+        if model is not None and not self.model_replies and self._tidy is None:
+            model.update_chat_ctx = Tidy(model)  # type: ignore[method-assign]
+
+    @property
+    def _tidy(self) -> Tidy | None:
+        tidy = getattr(self.__dict__.get("_rt_session"), "update_chat_ctx", None)
+        return tidy if isinstance(tidy, Tidy) else None
 
     def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
         super()._on_input_speech_started(ev)
@@ -66,6 +83,7 @@ class RealtimeActivity(AgentActivity):
 
     def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
         super()._on_generation_created(ev)
+        self._unhandled = ev if ev.user_initiated else self._unhandled
         if not ev.user_initiated and self._decision is not None:
             self._decided.set()
 
@@ -74,25 +92,61 @@ class RealtimeActivity(AgentActivity):
             await self._governor.may_ask(request["speech_handle"])
             if under_way := {task for task in (self._answering, self._telling) if task is not None}:
                 await asyncio.wait(under_way)
-        await super()._realtime_reply_task(**request)
+        if not request["speech_handle"].interrupted:
+            await super()._realtime_reply_task(**request)
+        if (unhandled := self._unhandled) is not None:
+            # LiveKit leaves it as it is when the interruption comes as the response begins.
+            self._unhandled = None
+            made = [message.message_id async for message in unhandled.message_stream]
+            made += [call.id async for call in unhandled.function_stream]
+            if (tidy := self._tidy) is not None:
+                await self._forget(set(made), tidy)
 
-    def results_committed(self) -> None:
-        """Have the model know the results that now stand in the conversation.
+    async def _realtime_generation_task(
+        self, *, speech_handle: SpeechHandle, generation_ev: llm.GenerationCreatedEvent, **how: Any
+    ) -> None:
+        # LiveKit leaves a response that nobody heard in the model's conversation, calls included.
+        made: list[str] = []
+        messages = _noting(generation_ev.message_stream, made, lambda message: message.message_id)
+        calls = _noting(generation_ev.function_stream, made, lambda call: call.id)
+        noted = replace(generation_ev, message_stream=messages, function_stream=calls)
+        self._unhandled = None
+        await super()._realtime_generation_task(
+            speech_handle=speech_handle, generation_ev=noted, **how
+        )
+        if speech_handle.interrupted and (tidy := self._tidy) is not None:
+            await self._forget(set(made) - {item.id for item in self._session.history.items}, tidy)
+
+    async def _forget(self, unheard: set[str], tidy: Tidy) -> None:
+        items = self._agent._chat_ctx.items
+        items[:] = [item for item in items if item.id not in unheard]
+        with contextlib.suppress(llm.RealtimeError):
+            await tidy.forget(unheard)
+
+    def tell(self, results: Sequence[llm.FunctionCallOutput]) -> None:
+        """Have the model know results as they come.
 
         LiveKit would wait until nobody speaks, and the model may be asked, or reply to the user by
         itself, before that. A model that replies to results by itself must not hear them earlier.
         """
-        stand_together(self._agent._chat_ctx)  # a realtime model's call is in it from its start
-        tidy = self._rt_session.update_chat_ctx if self._rt_session is not None else None
-        if isinstance(tidy, _Tidy):
+        if (tidy := self._tidy) is not None:
             # LiveKit owns it, and awaits or cancels it with the agent.
-            self._telling = self._create_speech_task(self._tell(tidy), name="turnfsm.tell_results")
+            telling = self._tell(tidy, results)
+            self._telling = self._create_speech_task(telling, name="turnfsm.tell_results")
             self._telling.add_done_callback(_told)
 
-    async def _tell(self, tidy: _Tidy) -> None:
-        results = [i for i in self._agent._chat_ctx.items if i.type == "function_call_output"]
+    async def _tell(self, tidy: Tidy, results: Sequence[llm.FunctionCallOutput]) -> None:
         with contextlib.suppress(llm.RealtimeError):  # LiveKit sends them again, later
             await tidy.tell(results)
+
+    def results_committed(self) -> None:
+        """Results stand in the conversation, a handoff's and a cancelled call's too.
+
+        A realtime model's call is in it from its start: the result goes to it.
+        """
+        conversation = self._agent._chat_ctx
+        stand_together(conversation)
+        self.tell([item for item in conversation.items if item.type == "function_call_output"])
 
     def answer_open_calls(self, calls: Sequence[str]) -> None:
         """Answer the calls that a turn has let go of: a model asked for a reply may wait for them.
@@ -124,70 +178,17 @@ class RealtimeActivity(AgentActivity):
             self._rt_session.interrupt()
 
 
-class _Tidy:
-    """In the place of a realtime session's `update_chat_ctx`: sends each result once, next to its
-    call. LiveKit appends results to the end, behind what was said since."""
-
-    def __init__(self, model: llm.RealtimeSession[Any]) -> None:
-        self._model = model
-        self._send = model.update_chat_ctx
-        self._results: dict[str, llm.FunctionCallOutput] = {}
-        self._sending = asyncio.Lock()
-
-    async def __call__(self, chat_ctx: llm.ChatContext) -> None:
-        async with self._sending:
-            await self._send_tidy(chat_ctx.copy())
-
-    async def tell(self, results: Iterable[llm.FunctionCallOutput]) -> None:
-        """Send these results of calls that the model holds open."""
-        self._results |= {result.call_id: result for result in results}
-        async with self._sending:
-            context = self._model.chat_ctx.copy()
-            if self._unsent(context):
-                await self._send_tidy(context)
-
-    async def _send_tidy(self, context: llm.ChatContext) -> None:
-        # LiveKit may have copied the conversation before a result was told: it stays told.
-        context.items.extend(self._unsent(context))
-        stand_together(context)
-        await self._send(context)
-
-    def _unsent(self, context: llm.ChatContext) -> list[llm.FunctionCallOutput]:
-        answered = {item.call_id for item in context.items if item.type == "function_call_output"}
-        calls = [item.call_id for item in context.items if item.type == "function_call"]
-        missing = [call for call in calls if call not in answered and call in self._results]
-        return [self._results[call] for call in missing]
+def _is_of_a_speech() -> bool:
+    speech = current_speech()
+    return isinstance(speech, GovernedHandle) and asyncio.current_task() in speech.tasks
 
 
-def stand_together(context: llm.ChatContext) -> None:
-    """Put each result that a message parts from its call next to it; a call has one result."""
-    calls: dict[str, llm.FunctionCall] = {}
-    answered: set[str] = set()
-    for item in tuple(context.items):
-        if item.type == "function_call":
-            calls[item.call_id] = item
-        elif item.type == "function_call_output" and item.call_id in calls:
-            if item.call_id in answered:
-                del context.items[_index(context.items, item)]
-            else:
-                _bring(context.items, item, calls[item.call_id])
-            answered.add(item.call_id)
-
-
-def _bring(
-    items: list[llm.ChatItem], output: llm.FunctionCallOutput, call: llm.FunctionCall
-) -> None:
-    at = _index(items, call) + 1
-    while items[at].type in ("function_call", "function_call_output") and items[at] is not output:
-        at += 1  # calls that were made together stand together
-    if items[at] is not output:
-        del items[_index(items, output)]
-        # Contexts are sorted by time. A copy: other contexts hold the item too.
-        items.insert(at, output.model_copy(update={"created_at": call.created_at}))
-
-
-def _index(items: list[llm.ChatItem], item: llm.ChatItem) -> int:
-    return next(i for i, other in enumerate(items) if other is item)
+async def _noting(
+    stream: AsyncIterable[_Item], made: list[str], id_of: Callable[[_Item], str]
+) -> AsyncIterator[_Item]:
+    async for item in stream:
+        made.append(id_of(item))
+        yield item
 
 
 def _told(task: asyncio.Task[None]) -> None:

@@ -13,7 +13,7 @@ from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.agent_session import Userdata_T
 
 from .activity import GovernedActivity, adopt
-from .realtime import stand_together
+from .conversation import stand_together
 from .run import GovernedRun
 
 __all__ = ["GovernedSession"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any
 
 from livekit.agents import llm
@@ -41,6 +41,14 @@ class GovernedHandle(SpeechHandle):
         if first:
             self._governor.speech_interrupted(self)
         return self
+
+    def _item_added(self, items: Sequence[llm.ChatItem]) -> None:
+        super()._item_added(items)
+        outputs = (item for item in items if item.type == "function_call_output")
+        # A handoff gives nothing; after an interruption LiveKit has yet to say what became of it.
+        results = [item for item in outputs if item.output or not self.interrupted]
+        if results:
+            self._governor.results_given(results)
 
     async def _wait_for_generation(self, step_idx: int = -1) -> None:
         # LiveKit itself waits for the last step; a step index means RunContext.wait_for_playout.
@@ -95,6 +103,11 @@ class GovernedHandle(SpeechHandle):
     def end(self) -> None:
         """Stop waiting for what the speech still does; its tasks go on."""
         self._mark_done()
+
+    @property
+    def steps_over(self) -> bool:
+        """It has held the floor, and has given it back."""
+        return bool(self._generations) and all(step.done() for step in self._generations)
 
     @property
     def tasks(self) -> list[asyncio.Task[Any]]:

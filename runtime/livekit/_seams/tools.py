@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from livekit.agents import AgentSession
+from livekit.agents import Agent, AgentSession, ToolError
 from livekit.agents.voice.events import RunContext
 from livekit.agents.voice.tool_executor import _RunningTasks, _ToolExecutor
 
@@ -13,8 +13,16 @@ from runtime.livekit.errors import SpeechInterrupted
 
 from .governor import Governor
 
-__all__ = ["GovernedExecutor", "TurnContext", "answer_open_call", "cancel_call", "running_call"]
+__all__ = [
+    "REFUSED",
+    "GovernedExecutor",
+    "TurnContext",
+    "answer_open_call",
+    "cancel_call",
+    "running_call",
+]
 
+REFUSED = "the handoff did not happen: the user interrupted"
 STILL_RUNNING = "The call is still running. Its result will follow; do not make the call again."
 
 
@@ -30,6 +38,18 @@ class TurnContext(RunContext[Any]):
         await asyncio.sleep(0)  # what has happened by now is heard of before the effect
         if self.speech_handle.interrupted:
             raise SpeechInterrupted(self.speech_handle.id)
+
+    def _make_update_output(self, message: Any, **how: Any) -> Any:
+        # The handoff of a call that has reported is an error to LiveKit; that of a turn which was
+        # interrupted, and whose calls were answered, is refused.
+        if self.speech_handle.interrupted and _hands_over(message):
+            message = ToolError(REFUSED)
+        return super()._make_update_output(message, **how)
+
+
+def _hands_over(output: Any) -> bool:
+    given = output if isinstance(output, list | tuple) else (output,)
+    return any(isinstance(item, Agent) for item in given)
 
 
 class GovernedExecutor(_ToolExecutor):

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from math import inf
 from typing import Any, Literal
 
 from livekit import rtc
 from livekit.agents import NOT_GIVEN, llm
 from livekit.agents.metrics import RealtimeModelMetrics
 from livekit.agents.types import NotGivenOr
-from livekit.agents.utils import aio
+from livekit.agents.utils import aio, is_given
 
 from .model import Reply, Request, ScriptedLLM
-from .user import FRAME, RATE, ScriptedUser, code_of
+from .user import FRAME, RATE, ScriptedUser, code_of, offset_of
 from .voice import ScriptedTTS
 
 __all__ = ["ScriptedRealtime"]
@@ -77,28 +78,37 @@ class ScriptedRealtime(llm.RealtimeModel):
 
 
 class _Ear:
-    """The input buffer: which utterances were heard since it was last taken."""
+    """The input buffer: what was heard of which utterance since it was last taken."""
 
     def __init__(self, user: ScriptedUser) -> None:
         self._user = user
-        self.codes: list[int] = []
+        self._heard: dict[int, tuple[float, float]] = {}
         self.speaking = False
         self._quiet = 0.0
 
     def hear(self, frame: rtc.AudioFrame) -> float:
         """Take a frame; seconds of silence since the last sound."""
         code = code_of(frame)
-        if code and code not in self.codes:
-            self.codes.append(code)
+        if code:
+            at = offset_of(frame)
+            start, _ = self._heard.get(code, (at, at))
+            self._heard[code] = (start, at + FRAME)
         self._quiet = 0.0 if code else self._quiet + frame.duration
         return self._quiet
 
     def take(self) -> tuple[str, float]:
         """The words, and the delay of their transcript; the buffer is then empty."""
-        said = [self._user.utterance(code) for code in self.codes]
-        self.codes.clear()
-        delays = [sound.stt_delay for sound in said if sound.stt_delay is not None]
-        return " ".join(filter(None, (sound.text for sound in said))), max(delays, default=0.0)
+        words, delays = [], [0.0]
+        for code, (start, end) in self._heard.items():
+            said = self._user.utterance(code)
+            # The last frame may hold less than FRAME of the sound.
+            words.append(said.words_between(start, end if end < said.duration else inf))
+            delays.append(said.stt_delay or 0.0)
+        self.clear()
+        return " ".join(filter(None, words)), max(delays)
+
+    def clear(self) -> None:
+        self._heard.clear()
 
 
 class _Session(llm.RealtimeSession[Any]):
@@ -110,6 +120,7 @@ class _Session(llm.RealtimeSession[Any]):
         self._ear = _Ear(owner.user)
         self._response: _Response | None = None
         self._count = 0
+        self._tool_choice: llm.ToolChoice | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._timers: list[asyncio.TimerHandle] = []
 
@@ -146,7 +157,8 @@ class _Session(llm.RealtimeSession[Any]):
         self._offered = llm.ToolContext(tools)
 
     def update_options(self, *, tool_choice: NotGivenOr[llm.ToolChoice | None] = NOT_GIVEN) -> None:
-        """The script does not depend on them."""
+        if is_given(tool_choice):
+            self._tool_choice = tool_choice
 
     def push_audio(self, frame: rtc.AudioFrame) -> None:
         quiet = self._ear.hear(frame)
@@ -179,7 +191,7 @@ class _Session(llm.RealtimeSession[Any]):
         return bool(text)
 
     def clear_audio(self) -> None:
-        self._ear.codes.clear()
+        self._ear.clear()
 
     def generate_reply(
         self,
@@ -189,7 +201,8 @@ class _Session(llm.RealtimeSession[Any]):
         tools: NotGivenOr[list[llm.Tool]] = NOT_GIVEN,
     ) -> asyncio.Future[llm.GenerationCreatedEvent]:
         asked: asyncio.Future[llm.GenerationCreatedEvent] = asyncio.Future()
-        self._respond(asked, instructions or None)
+        chosen = tool_choice if is_given(tool_choice) else self._tool_choice
+        self._respond(asked, instructions or None, may_call=chosen != "none")
         return asked
 
     def interrupt(self) -> None:
@@ -217,11 +230,12 @@ class _Session(llm.RealtimeSession[Any]):
         self,
         asked: asyncio.Future[llm.GenerationCreatedEvent] | None = None,
         instructions: str | None = None,
+        may_call: bool = True,
     ) -> None:
         self.interrupt()
         self._count += 1
         self._response = _Response(self._owner, self, f"response_{self._count}", asked)
-        task = asyncio.create_task(self._response.run(instructions))
+        task = asyncio.create_task(self._response.run(instructions, may_call))
         self._response.task = task
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -254,7 +268,7 @@ class _Response:
         if asked.cancelled():
             self.cancel()
 
-    async def run(self, instructions: str | None) -> None:
+    async def run(self, instructions: str | None, may_call: bool) -> None:
         """Answer what the session holds now."""
         asked = self._session.chat_ctx
         if instructions:
@@ -266,7 +280,7 @@ class _Response:
             self._created()
             if reply.text:
                 await self._say(reply)
-            for call in reply.calls:
+            for call in reply.calls if may_call else ():
                 self._call(call.name, json.dumps(dict(call.arguments)))
             request.outcome = "complete"
         finally:

@@ -1,0 +1,112 @@
+"""A realtime model's conversation: each result once and next to its call, and what was heard."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from livekit.agents import llm
+
+__all__ = ["Gone", "Tidy", "stand_together"]
+
+
+class Tidy:
+    """In the place of a realtime session's `update_chat_ctx`: sends each result once, next to its
+    call. LiveKit appends results to the end, behind what was said since."""
+
+    def __init__(self, model: llm.RealtimeSession[Any]) -> None:
+        self._model = model
+        self._send = model.update_chat_ctx
+        self._results: dict[str, llm.FunctionCallOutput] = {}
+        self._forgotten: set[str] = set()
+        self._sending = asyncio.Lock()
+
+    async def __call__(self, chat_ctx: llm.ChatContext) -> None:
+        async with self._sending:
+            await self._send_tidy(chat_ctx.copy())
+
+    async def tell(self, results: Iterable[llm.FunctionCallOutput]) -> None:
+        """Send these results of calls that the model holds open."""
+        self._results |= {result.call_id: result for result in results}
+        async with self._sending:
+            context = self._model.chat_ctx.copy()
+            if self._unsent(context):
+                await self._send_tidy(context)
+
+    async def forget(self, ids: Iterable[str]) -> None:
+        """Take items out of the conversation that nobody has heard."""
+        if not self._model.capabilities.mutable_chat_context:
+            return
+        self._forgotten |= set(ids)
+        async with self._sending:
+            context = self._model.chat_ctx.copy()
+            if any(item.id in self._forgotten for item in context.items):
+                await self._send_tidy(context)
+
+    async def _send_tidy(self, context: llm.ChatContext) -> None:
+        # LiveKit may have copied the conversation before: what was told stays told, and what was
+        # forgotten forgotten.
+        context.items[:] = [item for item in context.items if item.id not in self._forgotten]
+        context.items.extend(self._unsent(context))
+        stand_together(context)
+        await self._send(context)
+
+    def _unsent(self, context: llm.ChatContext) -> list[llm.FunctionCallOutput]:
+        answered = {item.call_id for item in context.items if item.type == "function_call_output"}
+        calls = [item.call_id for item in context.items if item.type == "function_call"]
+        missing = [call for call in calls if call not in answered and call in self._results]
+        return [self._results[call] for call in missing]
+
+
+def stand_together(context: llm.ChatContext) -> None:
+    """Put each result that a message parts from its call next to it; a call has one result."""
+    placed: list[llm.ChatItem] = []
+    calls: dict[str, llm.FunctionCall] = {}
+    answered: set[str] = set()
+    for item in context.items:
+        if item.type != "function_call_output" or item.call_id not in calls:
+            placed.append(item)
+        elif item.call_id not in answered:
+            answered.add(item.call_id)
+            _place(placed, item, calls[item.call_id])
+        if item.type == "function_call":
+            calls[item.call_id] = item
+    context.items[:] = placed
+
+
+def _place(
+    placed: list[llm.ChatItem], output: llm.FunctionCallOutput, call: llm.FunctionCall
+) -> None:
+    at = next(i for i, item in enumerate(placed) if item is call) + 1
+    while at < len(placed) and placed[at].type in ("function_call", "function_call_output"):
+        at += 1  # calls that were made together stand together
+    if output.created_at != call.created_at:
+        # Contexts are sorted by time, and what was said in between may come later. A copy: other
+        # contexts hold the item too.
+        output = output.model_copy(update={"created_at": call.created_at})
+    placed.insert(at, output)
+
+
+class Gone:
+    """What a speech sees that outlives its agent: a model whom nothing more need be told."""
+
+    def __init__(self, model: llm.RealtimeSession[Any]) -> None:
+        self.capabilities = model.capabilities
+        self.realtime_model = model.realtime_model
+        self.chat_ctx = llm.ChatContext.empty()
+
+    async def update_chat_ctx(self, chat_ctx: llm.ChatContext) -> None:
+        pass
+
+    async def update_tools(self, tools: list[llm.Tool]) -> None:
+        pass
+
+    def update_options(self, **options: Any) -> None:
+        pass
+
+    def interrupt(self) -> None:
+        pass
+
+    def truncate(self, **heard: Any) -> None:
+        pass
