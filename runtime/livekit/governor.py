@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from livekit.agents.voice.speech_handle import SpeechHandle
@@ -188,22 +188,27 @@ class TurnGovernor(ToolGovernor):
         """Wait until the LLM may be asked; True if that took a wait."""
         if self.post("reply", speech=handle.id):
             return False
-        moved = asyncio.Event()
-        self._waiting.append(moved)
         try:
             async with asyncio.timeout(COMMIT_LIMIT):
-                while (
-                    self._governs and not handle.interrupted and not self.session.turn.ask("reply")
-                ):
-                    moved.clear()
-                    await moved.wait()
+                await self.moved_until(lambda: self._may_be_asked(handle))
         except TimeoutError:
             self.tools.uncommitted.clear()
             self.post("results_committed", reason="overdue")
-        finally:
-            self._waiting.remove(moved)
         self.post("reply", speech=handle.id)
         return True
+
+    def _may_be_asked(self, handle: SpeechHandle) -> bool:
+        return not self._governs or handle.interrupted or bool(self.session.turn.ask("reply"))
+
+    async def moved_until(self, holds: Callable[[], bool]) -> None:
+        moved = asyncio.Event()
+        self._waiting.append(moved)
+        try:
+            while not holds():
+                moved.clear()
+                await moved.wait()
+        finally:
+            self._waiting.remove(moved)
 
     # -- the user's turns
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from livekit.agents import AgentFalseInterruptionEvent
 from livekit.agents.voice.io import AudioOutput
+from livekit.agents.voice.speech_handle import SpeechHandle
 
 from runtime.event import Event
 
@@ -162,14 +163,23 @@ class TurnHost:
         for handle in {call.handle for call in self._tools.running.values()}:
             if not isinstance(handle, GovernedHandle):
                 continue
-            if event.trigger in {"turn_committed", "tool_limit"}:
+            if event.trigger == "turn_committed":
                 self._tools.unblock(handle)
+            elif event.trigger == "tool_limit":
+                self._give_up(handle)
             if handle.interrupted:
                 self._let_go_of(handle)
         if self._session.turn.holds("tools_running") and not self._tools.blocking(
             self._session.activity
         ):
             self._session.turn.post("tools_released")
+
+    def _give_up(self, handle: GovernedHandle) -> None:
+        """The turn goes on without the calls that still run; the model says what it makes of it."""
+        open_calls = [call for call in self._tools.of(handle) if call.blocking]
+        self._tools.unblock(handle)
+        if open_calls and (activity := open_calls[0].activity) is not None:
+            activity.answer([call.id for call in open_calls])
 
     def lift_holds(self, event: Event) -> None:
         """Calls that may finish have had their time."""
@@ -190,15 +200,21 @@ class TurnHost:
         for call in released:
             if self._session.ledger.end(call.id, "released"):
                 self._session.turn.note("tool_ended", call=call.id, name=call.name, how="released")
-        unanswered = [call.id for call in released if not call.reported]
-        if unanswered and (activity := released[0].activity) is not None:
-            activity.answer_open_calls(unanswered)
+        self.answer_what_holds_back(handle)
+        if (activity := released[0].activity if released else None) is not None:
+            activity.answer_open_calls([call.id for call in released if not call.reported])
         # Not before its step has given the floor back: the next speech would start while the old
         # one's audio is still being cleared.
         if self._floor.holds(handle):
             self._let_go.add(handle)
         else:
             handle.end()
+
+    def answer_what_holds_back(self, handle: SpeechHandle) -> None:
+        """LiveKit commits the results of a speech when its last call has ended, or was answered."""
+        calls = self._tools.holding_back(handle)
+        if calls and (activity := calls[0].activity) is not None:
+            activity.answer([call.id for call in calls])
 
     # -- what is owed
 

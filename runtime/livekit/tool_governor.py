@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from livekit.agents import llm
@@ -11,6 +12,7 @@ from livekit.agents.voice.events import ToolExecutionUpdatedEvent
 from fsm import Verdict
 from runtime.ledger import End, LedgerCall
 
+from .host import TurnHost
 from .life import Life
 from .policy import is_repeatable
 from .tools import Call, ToolDesk
@@ -26,6 +28,7 @@ class ToolGovernor:
 
     session: TurnSession[Any]
     tools: ToolDesk
+    host: TurnHost
     life: Life
 
     def post(self, trigger: str, of: str | None = None, /, **data: Any) -> Verdict:
@@ -35,14 +38,20 @@ class ToolGovernor:
     def _look_at_debts(self) -> None:
         raise NotImplementedError
 
+    async def moved_until(self, holds: Callable[[], bool]) -> None:
+        """Wait until this holds; looked at after every verdict."""
+        raise NotImplementedError
+
     def tool_updated(self, event: ToolExecutionUpdatedEvent) -> None:
         """The life of a call: started, first update, ended."""
         update = event.update
         if update.type == "tool_call_started":
             self._tool_started(update.function_call)
         elif update.type == "tool_call_updated":
-            self.tools.report(update.call_id)
+            call = self.tools.report(update.call_id)
             self._count_tools()
+            if call is not None and self.tools.results_due(call.handle):
+                self.post("tool_ended", call=call.id)
         elif update.type == "tool_call_ended":
             self._tool_ended(update.call_id, update.status, update.message)
 
@@ -71,6 +80,7 @@ class ToolGovernor:
             self.tools.let_go(call)
             if how != "cancelled" or call_id in self.tools.cancelled:
                 self._result_due(call)
+                self.host.answer_what_holds_back(call.handle)
         self._count_tools()
         self._look_at_debts()
 
@@ -89,12 +99,13 @@ class ToolGovernor:
         """The value itself, as an identical call will be answered with it."""
         self.session.ledger.keep(call_id, value)
 
-    def drain_limit(self, calls: Iterable[str]) -> float | None:
-        """Seconds that a handoff waits for these calls; None where a turn waits for one."""
-        running = [self.tools.running[call] for call in calls if call in self.tools.running]
-        if any(call.blocking for call in running):
-            return None
-        return self.life.runtime.flow.timers["drain_limit"]
+    async def patience(self, calls: Collection[str]) -> None:
+        """As long as a handoff waits for these calls, which may end meanwhile."""
+        running = self.tools.running
+        await self.moved_until(
+            lambda: not any(running[call].blocking for call in calls if call in running)
+        )
+        await asyncio.sleep(self.life.runtime.flow.timers["drain_limit"])
 
     def _count_tools(self) -> None:
         """Tell the machine when the first call blocks the turn, and when the last one ends."""

@@ -95,12 +95,21 @@ class ToolDesk:
         """Enter a call's end; True if it was the last of its speech, so that results are due."""
         if call.reported:
             return False
-        batch = self._batches.setdefault(call.handle, set())
-        batch.add(call.id)
-        if any(not other.reported for other in self.of(call.handle)):
+        self._batches.setdefault(call.handle, set()).add(call.id)
+        return self.results_due(call.handle)
+
+    def results_due(self, handle: SpeechHandle) -> bool:
+        """LiveKit is about to commit the results of a speech: no call of it is waited for."""
+        if handle not in self._batches or any(not other.reported for other in self.of(handle)):
             return False
-        self.uncommitted |= self._batches.pop(call.handle)
+        self.uncommitted |= self._batches.pop(handle)
         return True
+
+    def holding_back(self, handle: SpeechHandle) -> list[Call]:
+        """Calls that nobody waits for, which keep results of their speech from being committed."""
+        if handle not in self._batches:
+            return []
+        return [call for call in self.of(handle) if not (call.blocking or call.reported)]
 
     def ended_calls(self) -> list[llm.ChatItem]:
         """The calls, with their results, that wait for the last of their speech to be committed."""

@@ -317,9 +317,20 @@ def test_given_facts_are_set_and_cleared() -> None:
 def test_a_fact_that_is_not_given_cannot_be_given(name: str) -> None:
     """A host answers for given facts only; nothing is changed by the attempt."""
     machine = small()
-    with pytest.raises(UnknownName, match="no given fact"):
+    with pytest.raises(UnknownName, match=f"flow 'small' has no given fact {name!r}"):
         machine.give({"open": True, name: True})
     assert facts(machine) == set()
+
+
+def test_an_unknown_fact_is_not_taken_for_the_first_one() -> None:
+    """The first fact of a flow may be a given one."""
+    flow, found = parse_flow(
+        "flow: f\ninitial: idle\nfacts: {open: {given: host}}\ntriggers: {go: {}}\n"
+        "states: {idle: {on: {go: {conditions: [open]}}}}"
+    )
+    assert flow is not None, render_findings(found)
+    with pytest.raises(UnknownName, match="no given fact 'nothing'"):
+        Machine(flow).give({"nothing": True})
 
 
 def test_a_configuration_is_restored() -> None:
@@ -336,7 +347,10 @@ def test_a_configuration_is_restored() -> None:
 
 @pytest.mark.parametrize(
     ("state", "names", "match"),
-    [("idel", [], "no state 'idel'; did you mean 'idle'"), ("busy", ["opn"], "no fact 'opn'")],
+    [
+        ("idel", [], "flow 'small' has no state 'idel'; did you mean 'idle'"),
+        ("busy", ["opn"], "no fact 'opn'"),
+    ],
 )
 def test_an_unknown_configuration_is_refused(state: str, names: list[str], match: str) -> None:
     """Restoring what the flow does not have changes nothing."""

@@ -349,3 +349,45 @@ def test_a_tool_that_ends_after_the_close_ends_once() -> None:
     assert call.end == "released"
     assert _outcome(stage).orphans == ()
     assert _outcome(stage).closed_in < 10.0
+
+
+def _with_one_that_hangs(*tools: Any, **options: Any) -> Stage:
+    @function_tool
+    async def hang() -> None:
+        """Never end."""
+        await asyncio.get_running_loop().create_future()
+
+    calls = tuple(Call(name) for name in ("hang", *(tool.info.name for tool in tools)))
+    model = ScriptedLLM(
+        {"book": Reply(calls=calls)}, {"book": "Your table is booked.", "hang": "One moment."}
+    )
+    user = ScriptedUser().says(BOOK, at=1.0)
+    return Stage(TurnSession, user=user, llm=model, tools=[hang, *tools], **options)
+
+
+def test_a_handoff_goes_on_when_the_turn_has_given_a_tool_up() -> None:
+    """It begins while the turn waits; from tool_limit on it waits for drain_limit, 5 s."""
+    stage = _with_one_that_hangs(timers={"tool_limit": 4.0})
+    outcome = stage.at(4.0, lambda s: s.session.update_agent(_Next())).run(30.0)
+    entered = outcome.heard_saying("I am the next one.")
+    assert entered is not None, outcome.timeline()
+    assert 2.4 + 4.0 + 5.0 < entered.start < 13.0
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_tool_that_hangs_holds_back_no_result_of_another(interrupted: bool) -> None:
+    """Once the turn waits no longer, what has ended is in the conversation; the one that hangs has
+    an output that says so, and the model is asked, unless the user has interrupted."""
+    stage = _with_one_that_hangs(_slow(1.0), timers={"tool_limit": 4.0})
+    if interrupted:
+        stage.at(4.5, lambda s: s.session.interrupt() and None)
+    outcome = stage.run(25.0)
+    outputs = {
+        item.name: item.output
+        for item in outcome.history.items
+        if item.type == "function_call_output" and not item.call_id.endswith("_final")
+    }
+    assert outputs["book"] == "booked"
+    assert outputs["hang"].startswith("The call is still running.")
+    said = [heard.text for heard in outcome.heard]
+    assert said == ([] if interrupted else ["One moment."]), outcome.timeline()

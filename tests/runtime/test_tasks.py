@@ -355,6 +355,43 @@ def test_an_asynchronous_effect_needs_a_loop() -> None:
     assert turn.state == "busy"
 
 
+def test_a_runtime_that_was_made_before_its_loop_finds_it() -> None:
+    """The first asynchronous effect runs in the loop that runs by then; no `start` is needed."""
+    ran: list[str] = []
+
+    async def fetch(event: Event) -> None:
+        ran.append(event.trigger)
+
+    turn = runtime(Host(fetch=fetch))
+    turn.machine.restore("talking")
+
+    async def main() -> None:
+        turn.post("tick")
+        await asyncio.sleep(0)
+        await turn.aclose()
+
+    asyncio.run(main())
+    assert ran == ["tick"]
+    assert list(turn.journal.notes("effect_failed")) == []
+
+
+async def test_the_end_of_a_task_that_names_no_trigger_is_no_event() -> None:
+    """`watch` declares neither `done` nor `failed`."""
+    wrong: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: wrong.append(context))
+
+    async def watch(event: Event) -> None:
+        await asyncio.sleep(0)
+
+    turn = runtime(Host(watch=watch))
+    turn.post("step_started", "s1")
+    before = len(list(turn.journal))
+    await asyncio.sleep(0.01)
+    assert len(list(turn.journal)) == before
+    assert wrong == []
+    await turn.aclose()
+
+
 async def test_posts_from_many_threads() -> None:
     """Sixteen thousand, from sixteen threads: each is decided once, in its thread's order."""
     turn = runtime(maxlen=20_000)

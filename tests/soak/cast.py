@@ -69,6 +69,7 @@ class Cast:
         self.deeds: dict[int, Deed] = {}
         self.runs: list[Run] = []
         self.errand: Errand | None = None
+        self.answers = self.answer
         self._numbers = itertools.count(1)
         self._texts = itertools.count(1)
         self.tools = [*(self._tool(policy) for policy in POLICIES), *self._movers()]
@@ -113,6 +114,11 @@ class Cast:
         return number
 
     # -- the tools
+
+    @property
+    def running(self) -> bool:
+        """A tool is at work."""
+        return any(not run.how for run in self.runs)
 
     def _tool(self, policy: str) -> Any:
         async def tool(context: RunContext, number: int) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 from cast import Caller, Cast, Odds
-from livekit.agents import llm
+from livekit.agents import APIError, llm
 
 from fsm import Flow
 from runtime.livekit import TurnSession
@@ -105,6 +105,10 @@ class Talk:
     settings: Mapping[str, Any]
     timers: Mapping[str, float]
 
+    def finished(self, moves: tuple[Move, ...], seconds: float, faults: frozenset[str]) -> Talk:
+        """The same with what has come of it, where that was not known beforehand."""
+        return attrs.evolve(self, moves=moves, seconds=seconds, faults=faults)
+
     def text(self) -> str:
         """The conversation's script."""
         said = [
@@ -172,22 +176,23 @@ def play(talk: Talk, schedule: int = 0, shape: Shape = Shape(), flow: Any = "tur
     """Play it in virtual time; schedule 0 is asyncio's own."""
     cast = Cast(Random(talk.seed + 1), attrs.evolve(shape.odds, faults=talk.faults))
     sink = Sink()
-    stage = _stage(talk, cast, partial(TurnSession, flow=flow, sinks=[sink]))
+    stage = stage_of(talk, cast, partial(TurnSession, flow=flow, sinks=[sink]))
     for move in talk.moves:
-        stage.at(move.at, partial(_make, move.what, cast))
+        stage.at(move.at, partial(make, move.what, cast))
     loop = partial(PermutedLoop, seed=schedule) if schedule else VirtualLoop
     outcome = stage.run(talk.seconds, make_loop=loop)
     known = [model.chat_ctx for model in getattr(stage.llm, "sessions", ())]
     return Played(talk, cast, outcome, sink.records, stage.session, known)
 
 
-def _stage(talk: Talk, cast: Cast, session: Any) -> Stage:
+def stage_of(talk: Talk, cast: Cast, session: Any) -> Stage:
+    """The talk's parts around a session."""
     draws, settings = Random(talk.seed + 2), talk.settings
     texts = [u.text for u in talk.user.utterances if u.text]
     breaks = draws.sample(texts, min(2, len(texts))) if "stt_fails" in talk.faults else []
     vad_fails = draws.uniform(1.0, talk.seconds) if "vad_fails" in talk.faults else None
     voice = _Voice(Random(talk.seed + 3), "tts_fails" in talk.faults)
-    model: Any = ScriptedLLM(otherwise=cast.answer)
+    model: Any = ScriptedLLM(otherwise=lambda request: cast.answers(request))
     if settings["model"] != "pipeline":
         by_itself = settings["model"] == "server"
         model = ScriptedRealtime(talk.user, model, voice, turn_detection=by_itself)
@@ -220,20 +225,24 @@ class _Voice(ScriptedTTS):
     def __init__(self, draws: Random, fails: bool) -> None:
         super().__init__()
         self._draws, self._fails = draws, fails
+        self.breaks: float | None = None
+        """Seconds after which the next sentence breaks off."""
 
     def synthesize(self, text: str, **options: Any) -> Any:
         if self._fails and self._draws.random() < 0.15:
             self.failures[text.strip()] = self._draws.choice((0.0, 0.0, 0.2, 1.0))
+        if self.breaks is not None:
+            self.failures[text.strip()], self.breaks = self.breaks, None
         return super().synthesize(text, **options)
 
 
-async def _make(what: str, cast: Cast, stage: Stage) -> None:
+async def make(what: str, cast: Cast, stage: Stage) -> None:
     """Carry a move out. What LiveKit refuses is no fault of the conversation."""
     session: Any = stage.session
     stage.note(f"move: {what}")
     try:
         await _moved(what, cast, session)
-    except (RuntimeError, TimeoutError, llm.RealtimeError) as error:
+    except (RuntimeError, TimeoutError, llm.RealtimeError, APIError) as error:
         stage.note(f"move: {what} is refused: {error}")
 
 

@@ -70,8 +70,8 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProc
 
 def test_code_of_the_page_runs(reader: subprocess.CompletedProcess[str]) -> None:
     """Each block in Python is a test that passes, each in YAML a scenario that does."""
-    assert (len(blocks("python")), len(blocks("yaml"))) == (2, 1)
-    assert "3 passed" in reader.stdout, reader.stdout
+    assert (len(blocks("python")), len(blocks("yaml"))) == (3, 1)
+    assert "4 passed" in reader.stdout, reader.stdout
     assert "1 failed" in reader.stdout
 
 

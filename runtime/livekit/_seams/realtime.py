@@ -154,6 +154,11 @@ class RealtimeActivity(AgentActivity):
         One that replies by itself would speak into the user's turn, and again with the result.
         """
         if self._rt_session is not None and not self.model_replies:
+            self.answer(calls)
+
+    def answer(self, calls: Sequence[str]) -> None:
+        """Give calls that go on in the background an output that says so."""
+        if calls:
             answer = self._answer(calls, self._answering)
             self._answering = self._create_speech_task(answer, name="turnfsm.answer_open_calls")
 
@@ -163,7 +168,7 @@ class RealtimeActivity(AgentActivity):
         for _ in range(WAKING):
             await asyncio.sleep(0)
         for call in calls:
-            if await answer_open_call(self._session, call):
+            if not self._governor.was_let_go(call) and await answer_open_call(self._session, call):
                 self._governor.call_let_go(call)
 
     @property

@@ -79,16 +79,19 @@ class GovernedExecutor(_ToolExecutor):
 
     async def drain(self) -> None:
         # A handoff waits for the calls of the turn, as LiveKit has it, but not for ever for calls
-        # that no turn waits for any more.
+        # that no turn waits for any more, from the start or since.
         self._spare_own_call()
-        limit = self._governor.drain_limit(self._running_tasks)
+        drained = asyncio.ensure_future(super().drain())
+        patience = asyncio.ensure_future(self._governor.patience(self._running_tasks))
         try:
-            async with asyncio.timeout(limit):
-                await super().drain()
-        except TimeoutError:
-            for task in self._running_tasks.values():
-                task.exe_task.cancel()
-            await super().drain()
+            await asyncio.wait({drained, patience}, return_when=asyncio.FIRST_COMPLETED)
+            if not drained.done():
+                for task in self._running_tasks.values():
+                    task.exe_task.cancel()
+            await drained
+        finally:
+            patience.cancel()
+            drained.cancel()
 
     def _spare_own_call(self) -> None:
         # A tool that awaits a task of its agent closes the agent itself, if that was replaced in

@@ -104,7 +104,7 @@ class Walk(Stage):
                 start, state = seen.at, verdict.dest
         yield Span(start, self.ended, state)
 
-    async def _perform(self, seconds: float) -> None:
+    async def _perform(self, seconds: float | asyncio.Event) -> None:
         self._build(asyncio.get_running_loop().time())
         turn = self.session.turn  # type: ignore[attr-defined]
         turn.observe(self._observe)

@@ -1,6 +1,7 @@
 """Scripted components that stand in for microphone, VAD, STT, LLM, TTS and loudspeaker."""
 
 from .ears import ScriptedSTT, ScriptedVAD
+from .live import LiveStage
 from .model import Call, Reply, Request, ScriptedLLM
 from .outcome import Event, Outcome, Speech, ToolRun
 from .player import Played, play_script
@@ -14,6 +15,7 @@ __all__ = [
     "Call",
     "Event",
     "Heard",
+    "LiveStage",
     "Outcome",
     "Played",
     "Reply",

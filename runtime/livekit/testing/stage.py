@@ -82,13 +82,18 @@ class Stage:
         if timers and "timers" in inspect.signature(session_class).parameters:
             self._options["timers"] = timers
         self._actions: list[tuple[float, Action]] = []
+        self._acting: list[asyncio.Task[None]] | None = None  # once the session has started
         self.session: AgentSession[Any]
         self.output: ScriptedAudioOutput
         self._recorder: Recorder
+        self._loop: asyncio.AbstractEventLoop
 
     def at(self, seconds: float, action: Action) -> Stage:
         """Do something at this time, once the session has started; async ones run as tasks."""
-        self._actions.append((seconds, action))
+        if self._acting is None:
+            self._actions.append((seconds, action))
+        else:
+            self._acting.append(self._loop.create_task(self._act(seconds, action)))
         return self
 
     def note(self, what: str) -> None:
@@ -104,16 +109,18 @@ class Stage:
         self, seconds: float, *, make_loop: Callable[..., VirtualLoop] = VirtualLoop
     ) -> Outcome:
         """Play for so many virtual seconds on a loop of its own; for synchronous tests."""
+        return run(self.play(seconds), make_loop=make_loop)
 
-        async def main() -> Outcome:
-            asyncio.get_running_loop().set_exception_handler(self._unhandled)
-            return await self.play(seconds)
+    async def play(self, seconds: float | asyncio.Event) -> Outcome:
+        """Play on the running loop (virtual, or this takes `seconds` for real), then close.
 
-        return run(main(), make_loop=make_loop)
-
-    async def play(self, seconds: float) -> Outcome:
-        """Play on the running loop (virtual, or this takes `seconds` for real), then close."""
+        Args:
+            seconds: How long, or what is set when it is enough.
+        """
         bind_wall_clock()
+        self._loop = asyncio.get_running_loop()
+        if isinstance(self._loop, VirtualLoop):
+            self._loop.set_exception_handler(self._unhandled)
         self._recorder = recorder = Recorder()
         before = asyncio.all_tasks() | _timers()
         logger = logging.getLogger()
@@ -124,18 +131,19 @@ class Stage:
             logger.removeHandler(recorder)
         return self._collect(recorder.outcome, before)
 
-    async def _perform(self, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        origin = loop.time()
+    async def _perform(self, seconds: float | asyncio.Event) -> None:
+        origin = self._loop.time()
         self._build(origin)
-        actions: list[asyncio.Task[None]] = []
         try:
             await self.session.start(self._make_agent())
-            actions += [asyncio.create_task(self._act(at, act)) for at, act in self._actions]
-            await asyncio.sleep(origin + seconds - loop.time())
+            self._acting = [self._loop.create_task(self._act(at, act)) for at, act in self._actions]
+            if isinstance(seconds, asyncio.Event):
+                await seconds.wait()
+            else:
+                await asyncio.sleep(origin + seconds - self._loop.time())
             self._recorder.outcome.chat_ctx = self.session.current_agent.chat_ctx.copy()
         finally:
-            await self._close(actions)
+            await self._close(self._acting or [])
 
     def _build(self, origin: float) -> None:
         self.session = self.session_class(**self._models(), **self._options)
