@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import contract_table
@@ -207,6 +208,7 @@ def _names(path: Path) -> Iterator[str]:
                 yield from (alias.name for alias in names)
 
 
+@cache
 def _defined(path: Path) -> set[str]:
     """What a file defines in its classes and sets on `self`."""
     found: set[str] = set()

@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 BOOKING = ROOT / "examples" / "booking"
 PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
@@ -51,36 +49,26 @@ def test_examples_run_as_documented() -> None:
     assert f"{len(scenarios) + tests} passed" in done.stdout
 
 
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
-    """A reader's folder with all code of the page in it, and a scenario that must fail."""
-    folder = tmp_path_factory.mktemp("reader")
-    shutil.copy(BOOKING / "waiter.py", folder)
+def test_code_of_the_page_runs(tmp_path: Path) -> None:
+    """Each block in Python is a test that passes, each in YAML a scenario that does; one that fails
+    shows what was expected, where that stands, and all that happened instead; no traceback."""
+    assert (len(blocks("python")), len(blocks("yaml"))) == (3, 1)
+    shutil.copy(BOOKING / "waiter.py", tmp_path)
     for number, code in enumerate(blocks("python")):
-        (folder / f"test_block{number}.py").write_text(code)
-    (folder / "conftest.py").write_text('pytest_plugins = ["runtime.testing.plugin"]\n')
-    (folder / "pytest.ini").write_text(INI)
-    scenarios = folder / "scenarios"
+        (tmp_path / f"test_block{number}.py").write_text(code)
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["runtime.testing.plugin"]\n')
+    (tmp_path / "pytest.ini").write_text(INI)
+    scenarios = tmp_path / "scenarios"
     scenarios.mkdir()
     for number, code in enumerate(blocks("yaml")):
         (scenarios / f"block{number}.yaml").write_text(code)
     (scenarios / "wrong.yaml").write_text(WRONG)
-    return run_pytest(folder, ".", "--turnfsm-scenarios", "scenarios")
+    printed = run_pytest(tmp_path, ".", "--turnfsm-scenarios", "scenarios").stdout
 
-
-def test_code_of_the_page_runs(reader: subprocess.CompletedProcess[str]) -> None:
-    """Each block in Python is a test that passes, each in YAML a scenario that does."""
-    assert (len(blocks("python")), len(blocks("yaml"))) == (3, 1)
-    assert "4 passed" in reader.stdout, reader.stdout
-    assert "1 failed" in reader.stdout
-
-
-def test_failing_scenario_shows_its_line_and_the_timeline(
-    reader: subprocess.CompletedProcess[str],
-) -> None:
-    """What was expected, where that stands, and all that happened instead; no traceback."""
-    assert "wrong.yaml:5" in reader.stdout
-    assert "Good evening" in reader.stdout
-    assert re.search(r"turn +thinking -> speaking \(playout_started\)", reader.stdout)
-    assert re.search(r"heard +.I see\.. until", reader.stdout)
-    assert "Traceback" not in reader.stdout
+    assert "4 passed" in printed, printed
+    assert "1 failed" in printed
+    assert "wrong.yaml:5" in printed
+    assert "Good evening" in printed
+    assert re.search(r"turn +thinking -> speaking \(playout_started\)", printed)
+    assert re.search(r"heard +.I see\.. until", printed)
+    assert "Traceback" not in printed
