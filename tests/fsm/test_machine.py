@@ -118,15 +118,19 @@ def test_a_state_that_refuses_is_not_one_that_does_not_know() -> None:
     """`refuses` and `undeclared` are told apart."""
     machine = small()
     assert reason(machine.step("hush")) == ("refuses", "idle refuses it")
+    assert machine.step("hush").trigger == "hush"
     machine.restore("busy")
     assert reason(machine.step("stay")) == ("undeclared", "busy does not declare it")
+    assert machine.step("stay").trigger == "stay"
 
 
 def test_a_trigger_that_no_flow_has_is_an_error() -> None:
     """A typing error is raised, with the trigger that was meant, and changes nothing."""
     machine = small()
     for call in (machine.step, machine.ask):
-        with pytest.raises(UnknownTrigger, match="no trigger 'chose'; did you mean 'choose'\\?"):
+        with pytest.raises(
+            UnknownTrigger, match="flow 'small' has no trigger 'chose'; did you mean 'choose'\\?"
+        ):
             call("chose")
     assert machine.state == "idle"
 
@@ -333,6 +337,45 @@ def test_an_unknown_fact_is_not_taken_for_the_first_one() -> None:
         Machine(flow).give({"nothing": True})
 
 
+SCOPED = """
+flow: scoped
+initial: idle
+scopes: {step: {begins: step_begins, ends: step_ends}}
+facts:
+  loud: {set_by: wake, cleared_by: rest}
+  awake: {set_by: wake, cleared_by: rest}
+triggers: {step_begins: {of: step}, step_ends: {of: step}, wake: , rest: }
+states:
+  idle: {on: {wake: {}, rest: {}, step_begins: {dest: busy}}}
+  busy: {on: {step_ends: {dest: idle}}, refuses: [step_begins]}
+"""
+
+
+def scoped() -> Machine:
+    """A machine of one scope, and a trigger that clears two facts."""
+    flow, findings = parse_flow(SCOPED)
+    assert flow is not None, render_findings(findings)
+    return Machine(flow)
+
+
+def test_a_refused_beginning_begins_nothing() -> None:
+    """The step that was current stays it."""
+    machine = scoped()
+    assert machine.step("step_begins", 1)
+    assert not machine.step("step_begins", 2)
+    assert reason(machine.step("step_ends", 2))[0] == "stale"
+    assert machine.step("step_ends", 1)
+
+
+def test_a_trigger_clears_all_its_facts() -> None:
+    """Not only the one that is declared last."""
+    machine = scoped()
+    machine.step("wake")
+    assert facts(machine) == {"loud", "awake"}
+    machine.step("rest")
+    assert facts(machine) == set()
+
+
 def test_a_configuration_is_restored() -> None:
     """State, facts and what is current in each scope."""
     machine = small()
@@ -358,7 +401,7 @@ def test_an_unknown_configuration_is_refused(state: str, names: list[str], match
     with pytest.raises(UnknownName, match=match):
         machine.restore(state, names)
     assert machine.state == "idle"
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownName, match="flow 'small' has no fact 'opn'"):
         machine.holds("opn")
 
 
