@@ -10,7 +10,7 @@ import attrs
 from livekit.agents.voice.io import AudioOutput
 from livekit.agents.voice.speech_handle import SpeechHandle
 
-from ._seams import GovernedActivity
+from ._seams import GovernedActivity, GovernedHandle
 
 __all__ = ["Floor", "Step"]
 
@@ -26,6 +26,13 @@ class Step:
     id: str
     handle: SpeechHandle
     activity: GovernedActivity
+
+    @property
+    def interruptible(self) -> bool:
+        """Its speech may be interrupted."""
+        if isinstance(self.handle, GovernedHandle):
+            return self.handle.interruptible
+        return self.handle.allow_interruptions
 
 
 class Floor:

@@ -247,6 +247,10 @@ class TurnGovernor(ToolGovernor):
     def turn_begun(self, task: asyncio.Task[None]) -> None:
         self.turns.follow(task)
 
+    def floor_denied(self, handle: SpeechHandle, task: asyncio.Task[Any] | None) -> None:
+        if self.floor.holds(handle):
+            self.turns.come_too_late(task)
+
     def handoff_seen(self, task: asyncio.Task[Any] | None) -> None:
         if not self.closing:  # LiveKit puts what is said into a close into the history
             self.turns.come_too_late(task)
@@ -261,7 +265,7 @@ class TurnGovernor(ToolGovernor):
             return
         self.session.turn.note("turn", number=turn.number, outcome=outcome, kept=turn.kept)
         if outcome != "replied" and current:
-            why = "the next agent answers it" if turn.unanswered else "no reply was generated"
+            why = "it is answered later" if turn.unanswered else "no reply was generated"
             self.post("turn_dropped", turn=turn.number, reason=why)
 
     # -- tools: see ToolGovernor
@@ -294,6 +298,9 @@ class TurnGovernor(ToolGovernor):
             return
         if not activity.accepts_turns:
             return  # a handoff is under way; it is looked at again when it has ended
+        step = self.floor.step
+        if step is not None and self.turns.kept and not step.interruptible:
+            return  # it winds down, and LiveKit takes no turn before it has
         if self.turns.kept and self.session.turn.ask("turn_committed"):
             info = self.turns.kept[0]
             activity.on_end_of_turn(info)

@@ -48,7 +48,7 @@ class TurnHost:
     def interruptible(self) -> bool:
         """The speech that holds the floor may be interrupted."""
         step = self._floor.step
-        return step is not None and step.handle.allow_interruptions
+        return step is not None and step.interruptible
 
     def pausable(self) -> bool:
         """The output can pause, and the session wants false interruptions resumed."""

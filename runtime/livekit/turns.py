@@ -24,7 +24,8 @@ class Turn:
         info: The turn as LiveKit describes it.
         kept: It had to wait for the floor, or for another agent.
         scheduled: A reply is, so that its words stand in the conversation.
-        too_late: LiveKit has found that its agent is about to go, and drops it.
+        too_late: LiveKit drops it, for it has found that the agent is about to go, or that a speech
+            which cannot be interrupted has taken the floor.
     """
 
     number: int
@@ -36,7 +37,7 @@ class Turn:
 
     @property
     def unanswered(self) -> bool:
-        """Its agent could not answer any more: before its `on_user_turn_completed`, or after."""
+        """It came too late to be answered at once; it is kept."""
         return self.too_late and not self.scheduled
 
 
@@ -75,7 +76,7 @@ class UserTurns:
             task.add_done_callback(self._task_ended)
 
     def come_too_late(self, task: asyncio.Task[Any] | None) -> None:
-        """The turn that this task answers, if it is one's, has found a handoff under way."""
+        """The turn that this task answers, if it is one's, has found no way to its reply."""
         turn = self._tasks.get(task) if task is not None else None
         if turn is not None:
             turn.too_late = True
@@ -107,7 +108,7 @@ class UserTurns:
         current = turn is self._latest
         outcome: Outcome = "replied" if turn.replied else ("dropped" if current else "superseded")
         if turn.unanswered:
-            outcome = "superseded"  # by itself: the next agent answers it
+            outcome = "superseded"  # by itself, committed once more
             self.keep(turn.info)
         self.outcomes[outcome] += 1
         self._ended(turn, outcome, current)

@@ -47,6 +47,12 @@ def test_a_turn_between_two_handoffs_stays_right() -> None:
     assert judge(play(draw_talk(544, Shape(models=PIPELINE)), 544)) == []
 
 
+@pytest.mark.parametrize(("seed", "schedule"), [(265, 0), (517, 517), (207, 207)])
+def test_what_was_found_in_any_conversation_stays_right(seed: int, schedule: int) -> None:
+    """Turns that an uninterruptible speech met after their commit; a stream cut off by a reader."""
+    assert judge(play(draw_talk(seed), schedule)) == []
+
+
 @pytest.mark.parametrize("seed", [19, 36, 43, 86, 116, 133, 134])
 def test_what_was_found_with_realtime_models_stays_right(seed: int) -> None:
     """Results that come late, calls that nobody makes, a watchdog, a voice that breaks off."""

@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from livekit.agents import llm
 from livekit.agents.voice.agent_activity import AgentActivity
@@ -41,7 +41,8 @@ class RealtimeActivity(AgentActivity):
     _decided: asyncio.Event
     _telling: asyncio.Task[None] | None = None
     _answering: asyncio.Task[None] | None = None
-    _unhandled: llm.GenerationCreatedEvent | None = None
+    _asking: SpeechHandle | None = None
+    _unhandled: tuple[SpeechHandle, llm.GenerationCreatedEvent] | None = None
     _last_model: llm.RealtimeSession[Any] | None = None
 
     @property
@@ -83,7 +84,8 @@ class RealtimeActivity(AgentActivity):
 
     def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
         super()._on_generation_created(ev)
-        self._unhandled = ev if ev.user_initiated else self._unhandled
+        if ev.user_initiated and self._asking is not None:
+            self._unhandled = self._asking, ev
         if not ev.user_initiated and self._decision is not None:
             self._decided.set()
 
@@ -92,11 +94,12 @@ class RealtimeActivity(AgentActivity):
             await self._governor.may_ask(request["speech_handle"])
             if under_way := {task for task in (self._answering, self._telling) if task is not None}:
                 await asyncio.wait(under_way)
-        if not request["speech_handle"].interrupted:
+        handle = self._asking = request["speech_handle"]
+        if not handle.interrupted:
             await super()._realtime_reply_task(**request)
-        if (unhandled := self._unhandled) is not None:
+        if handle.interrupted and self._unhandled is not None and self._unhandled[0] is handle:
             # LiveKit leaves it as it is when the interruption comes as the response begins.
-            self._unhandled = None
+            (_, unhandled), self._unhandled = self._unhandled, None
             made = [message.message_id async for message in unhandled.message_stream]
             made += [call.id async for call in unhandled.function_stream]
             if (tidy := self._tidy) is not None:
@@ -105,17 +108,21 @@ class RealtimeActivity(AgentActivity):
     async def _realtime_generation_task(
         self, *, speech_handle: SpeechHandle, generation_ev: llm.GenerationCreatedEvent, **how: Any
     ) -> None:
-        # LiveKit leaves a response that nobody heard in the model's conversation, calls included.
+        # LiveKit leaves in the model's conversation what nobody heard, and calls that nobody made.
+        said: list[str] = []
         made: list[str] = []
-        messages = _noting(generation_ev.message_stream, made, lambda message: message.message_id)
-        calls = _noting(generation_ev.function_stream, made, lambda call: call.id)
+        messages = _Noted(generation_ev.message_stream, said, lambda message: message.message_id)
+        calls = _Noted(generation_ev.function_stream, made, lambda call: call.id)
         noted = replace(generation_ev, message_stream=messages, function_stream=calls)
         self._unhandled = None
         await super()._realtime_generation_task(
             speech_handle=speech_handle, generation_ev=noted, **how
         )
-        if speech_handle.interrupted and (tidy := self._tidy) is not None:
-            await self._forget(set(made) - {item.id for item in self._session.history.items}, tidy)
+        if (tidy := self._tidy) is not None:
+            heard = isinstance(speech_handle, GovernedHandle) and speech_handle.held_floor
+            nothing_said = speech_handle.interrupted and not heard
+            known = {item.id for item in self._session.history.items}
+            await self._forget({*made, *(said if nothing_said else ())} - known, tidy)
 
     async def _forget(self, unheard: set[str], tidy: Tidy) -> None:
         items = self._agent._chat_ctx.items
@@ -188,12 +195,23 @@ def _is_of_a_speech() -> bool:
     return isinstance(speech, GovernedHandle) and asyncio.current_task() in speech.tasks
 
 
-async def _noting(
-    stream: AsyncIterable[_Item], made: list[str], id_of: Callable[[_Item], str]
-) -> AsyncIterator[_Item]:
-    async for item in stream:
-        made.append(id_of(item))
-        yield item
+class _Noted(Generic[_Item]):
+    """A stream whose items are noted by id. Not a generator: cancelling a reader would end it for
+    the others."""
+
+    def __init__(
+        self, stream: AsyncIterable[_Item], made: list[str], id_of: Callable[[_Item], str]
+    ) -> None:
+        self._items = aiter(stream)
+        self._made, self._id_of = made, id_of
+
+    def __aiter__(self) -> AsyncIterator[_Item]:
+        return self
+
+    async def __anext__(self) -> _Item:
+        item = await anext(self._items)
+        self._made.append(self._id_of(item))
+        return item
 
 
 def _told(task: asyncio.Task[None]) -> None:

@@ -26,6 +26,10 @@ class GovernedHandle(SpeechHandle):
     @property
     def allow_interruptions(self) -> bool:
         """As `SpeechHandle.allow_interruptions`."""
+        if not self._allow_interruptions:
+            # LiveKit drops a committed turn where it finds that a speech has taken the floor since
+            # which cannot be interrupted.
+            self._governor.floor_denied(self, asyncio.current_task())
         return self._allow_interruptions
 
     @allow_interruptions.setter
@@ -34,6 +38,11 @@ class GovernedHandle(SpeechHandle):
         SpeechHandle.allow_interruptions.fset(self, value)  # type: ignore[attr-defined]
         if before and not value:
             self._governor.disallowed(self)
+
+    @property
+    def interruptible(self) -> bool:
+        """The same, without a question to the governor."""
+        return self._allow_interruptions
 
     def _cancel(self) -> SpeechHandle:
         first = not self.done() and not self.interrupted
@@ -105,9 +114,14 @@ class GovernedHandle(SpeechHandle):
         self._mark_done()
 
     @property
+    def held_floor(self) -> bool:
+        """It holds the floor, or has held it."""
+        return bool(self._generations)
+
+    @property
     def steps_over(self) -> bool:
         """It has held the floor, and has given it back."""
-        return bool(self._generations) and all(step.done() for step in self._generations)
+        return self.held_floor and all(step.done() for step in self._generations)
 
     @property
     def tasks(self) -> list[asyncio.Task[Any]]:
