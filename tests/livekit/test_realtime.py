@@ -6,10 +6,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import Agent, RunContext, function_tool
+from livekit.agents import Agent, RunContext, function_tool, llm
 from livekit.agents.voice import SpeechHandle
 
 from runtime.livekit import SpeechInterrupted, TurnSession
+from runtime.livekit._seams.conversation import Tidy
 from runtime.livekit._seams.tools import REFUSED, STILL_RUNNING
 from runtime.livekit.testing import (
     Call,
@@ -21,6 +22,7 @@ from runtime.livekit.testing import (
     ScriptedUser,
     Stage,
 )
+from runtime.testing import run
 
 BOTH = pytest.mark.parametrize("detects", [True, False], ids=["server", "client"])
 AUTO = pytest.mark.parametrize("auto", [True, False], ids=["auto", "asked"])
@@ -74,6 +76,8 @@ def test_a_call_whose_turn_is_interrupted_is_made_once(
     assert len(ran) == 1
     told = ["booked"] if auto else [STILL_RUNNING, "booked"]
     assert _calls(stage, outcome) == (["released"], told)
+    (model,) = stage.llm.sessions  # type: ignore[union-attr]
+    assert "Here is a joke." in [item.text_content for item in model.chat_ctx.messages()]
     joke, booked = outcome.heard_saying("Here is a joke."), outcome.heard_saying("table is booked")
     assert joke is not None, outcome.timeline()
     assert booked is not None, outcome.timeline()
@@ -182,3 +186,36 @@ def test_a_speech_whose_calls_have_ended_does_not_outlive_its_turn(detects: bool
     stage.at(6.0, lambda s: speeches[0].interrupt() and None)
     outcome = stage.run(25.0)
     assert outcome.errors == []
+
+
+class _SlowServer:
+    """What it has been sent stands in its conversation a second later."""
+
+    def __init__(self, *items: llm.ChatItem) -> None:
+        self.chat_ctx = llm.ChatContext(list(items))
+        self.created: list[str] = []
+
+    async def update_chat_ctx(self, chat_ctx: llm.ChatContext) -> None:
+        known = {item.id for item in self.chat_ctx.items}
+        self.created += [item.id for item in chat_ctx.items if item.id not in known]
+        await asyncio.sleep(1.0)
+        self.chat_ctx = chat_ctx
+
+
+def test_a_result_on_its_way_is_not_sent_again() -> None:
+    """LiveKit sends a result, too; the server would refuse an item that it has been sent before."""
+    call = llm.FunctionCall(call_id="call_1", name="book", arguments="{}")
+    said = llm.ChatMessage(role="user", content=["hello"])
+    result = llm.FunctionCallOutput(call_id="call_1", name="book", output="done", is_error=False)
+
+    async def main() -> None:
+        told = asyncio.create_task(tidy.tell([result]))
+        await asyncio.sleep(0.5)
+        await tidy(llm.ChatContext([call, said, result]))
+        await told
+
+    server: Any = _SlowServer(call, said)
+    tidy = Tidy(server)
+    run(main())
+    assert server.created == [result.id]
+    assert [item.type for item in server.chat_ctx.items][:2] == [call.type, result.type]

@@ -20,7 +20,7 @@ class Tidy:
         self._send = model.update_chat_ctx
         self._results: dict[str, llm.FunctionCallOutput] = {}
         self._forgotten: set[str] = set()
-        self._sending = asyncio.Lock()
+        self._sending = asyncio.Lock()  # what is on its way would be sent a second time
 
     async def __call__(self, chat_ctx: llm.ChatContext) -> None:
         async with self._sending:

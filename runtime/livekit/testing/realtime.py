@@ -29,7 +29,6 @@ class ScriptedRealtime(llm.RealtimeModel):
     With `turn_detection` it ends the user's turns itself, after `silence` seconds, and is
     interrupted by any sound; without, the session commits the turns. With `auto_tool_reply` it
     replies to the results of tools without being asked. `with_audio=False`: it answers in text.
-    A change of its conversation is acknowledged after `acknowledges` seconds.
     """
 
     def __init__(
@@ -42,7 +41,6 @@ class ScriptedRealtime(llm.RealtimeModel):
         auto_tool_reply: bool = False,
         with_audio: bool = True,
         silence: float = 0.5,
-        acknowledges: float = 0.0,
     ) -> None:
         super().__init__(
             capabilities=llm.RealtimeCapabilities(
@@ -58,7 +56,7 @@ class ScriptedRealtime(llm.RealtimeModel):
             )
         )
         self.user, self.answers, self.voice = user, model, voice
-        self.silence, self.acknowledges = silence, acknowledges
+        self.silence = silence
         self.sessions: list[_Session] = []
 
     @property
@@ -143,15 +141,14 @@ class _Session(llm.RealtimeSession[Any]):
         """The script does not depend on them."""
 
     async def update_chat_ctx(self, chat_ctx: llm.ChatContext) -> None:
-        known = {item.id for item in self._context.items}
-        self._context = chat_ctx.copy()
+        # What the server has it keeps as it is; LiveKit's copy of what is being said is empty.
+        known = {item.id: item for item in self._context.items}
+        self._context = llm.ChatContext([known.get(item.id, item) for item in chat_ctx.items])
         news = [item for item in chat_ctx.items if item.id not in known]
         if self.capabilities.auto_tool_reply_generation and any(
             item.type == "function_call_output" for item in news
         ):
             self._respond()
-        if self._owner.acknowledges:
-            await asyncio.sleep(self._owner.acknowledges)
 
     async def update_tools(self, tools: list[llm.Tool]) -> None:
         self._offered = llm.ToolContext(tools)
