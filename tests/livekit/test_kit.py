@@ -16,6 +16,7 @@ from runtime.testing import (
     ScriptedAudioInput,
     ScriptedAudioOutput,
     ScriptedLLM,
+    ScriptedRealtime,
     ScriptedSTT,
     ScriptedTTS,
     ScriptedUser,
@@ -297,3 +298,14 @@ async def test_the_stage_names_timers_that_are_left() -> None:
     outcome = await Stage(AgentSession).at(1.0, forget).play(3)
     (left,) = outcome.timers
     assert "forget" in left
+
+
+async def test_a_realtime_server_keeps_what_it_has_said() -> None:
+    """LiveKit's copy of a message is empty while it is being said; that changes nothing there."""
+    user = ScriptedUser()
+    session = ScriptedRealtime(user, ScriptedLLM(), ScriptedTTS()).session()
+    said = llm.ChatMessage(role="assistant", content=["Hello."])
+    session.remember(said)  # type: ignore[attr-defined]
+    await session.update_chat_ctx(llm.ChatContext([said.model_copy(update={"content": []})]))
+    assert [item.text_content for item in session.chat_ctx.messages()] == ["Hello."]
+    await session.aclose()
