@@ -16,8 +16,8 @@ from typing import Any
 import attrs
 from livekit.agents import AgentSession, function_tool
 
-from runtime.livekit import TurnSession
-from runtime.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 __all__ = ["SESSIONS", "caller", "cpu"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fsm import load_flow
+from turnfsm.fsm import load_flow
 
 __all__ = ["CYCLE", "FLOW", "REPLIES", "ROWS", "STATES", "Engine", "Floor", "Model", "Row"]
 

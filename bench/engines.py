@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fsm import Machine, load_flow
-from runtime import Event, TurnRuntime
+from turnfsm.fsm import Machine, load_flow
+from turnfsm.runtime import Event, TurnRuntime
 
 from .cycle import FLOW, Engine, Floor
 

@@ -17,10 +17,10 @@ import attrs
 
 from bench.growth_chart import Line, chart
 from bench.report import table
-from fsm import Flow, load_flow, parse_flow
-from fsm.check import check_flow
-from fsm.diagram import render
-from fsm.loader import shipped_flows
+from turnfsm.fsm import Flow, load_flow, parse_flow
+from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.diagram import render
+from turnfsm.fsm.loader import shipped_flows
 
 DOCS = Path(__file__).parents[1] / "docs"
 BEGIN, END = "<!-- growth: begin -->\n", "<!-- growth: end -->\n"

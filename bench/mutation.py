@@ -62,7 +62,7 @@ def _line(what: str, killed: int, tried: int, made: int) -> str:
 
 
 def _readable(name: str) -> str:
-    # fsm.machine.xǁMachineǁstep__mutmut_3
+    # turnfsm.fsm.machine.xǁMachineǁstep__mutmut_3
     return name.replace(".xǁ", ".").replace("ǁ", ".").replace(".x_", ".").replace("__mutmut_", " #")
 
 

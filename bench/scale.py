@@ -13,7 +13,7 @@ import time
 from array import array
 from typing import Any
 
-from runtime import Event, TurnRuntime
+from turnfsm.runtime import Event, TurnRuntime
 
 from .cycle import CYCLE
 from .engines import TIMED, new_loop

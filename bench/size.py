@@ -9,8 +9,8 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
-from fsm import Machine, load_flow
-from runtime import TurnRuntime
+from turnfsm.fsm import Machine, load_flow
+from turnfsm.runtime import TurnRuntime
 
 from .cycle import FLOW, Floor
 from .engines import Host

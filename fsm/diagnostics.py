@@ -20,7 +20,7 @@ class Finding:
         width: How many characters the caret underlines.
         message: What is wrong, one sentence without a full stop.
         remedy: What to write instead, or an empty string.
-        code: A stable identifier, for tools; `fsm.codes` says what each means.
+        code: A stable identifier, for tools; `turnfsm.fsm.codes` says what each means.
         severity: ``error`` or ``warning``.
         text: The whole line.
     """

@@ -23,15 +23,12 @@ __all__ = ["load_flow", "parse_flow", "shipped_flows"]
 MAX_FINDINGS = 100
 MAX_BASES = 8
 
-_PACKAGE = Path(__file__).parent
-# In a wheel the flows lie inside the package; in a checkout beside it.
-_SHELVES = (_PACKAGE / "specs", _PACKAGE.parent / "specs")
+_SHELF = Path(__file__).parents[1] / "specs"
 
 
 def shipped_flows() -> dict[str, Path]:
     """The flows that come with turnfsm, by name."""
-    shelf = next((s for s in _SHELVES if s.is_dir()), None)
-    return {p.stem: p for p in sorted(shelf.glob("*.yaml"))} if shelf else {}
+    return {path.stem: path for path in sorted(_SHELF.glob("*.yaml"))}
 
 
 def parse_flow(text: str, file: str = "<flow>") -> tuple[Flow | None, list[Finding]]:

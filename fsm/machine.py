@@ -1,6 +1,6 @@
 """`Machine.step` decides, moves and says what to do, in one synchronous call.
 
-A step is one look-up in the configuration that the machine holds; see `fsm.program`.
+A step is one look-up in the configuration that the machine holds; see `turnfsm.fsm.program`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from fsm import Taken
+from turnfsm.fsm import Taken
 
 __all__ = ["Event"]
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import attrs
 
-from fsm import TurnfsmError
+from turnfsm.fsm import TurnfsmError
 
 __all__ = ["End", "Ledger", "LedgerCall"]
 
@@ -122,7 +122,7 @@ class Ledger:
 
     @classmethod
     def from_records(cls, records: Iterable[Mapping[str, Any]]) -> Ledger:
-        """The ledger as a journal has it, as after a crash: see `runtime.read_journal`.
+        """The ledger as a journal has it, as after a crash: see `turnfsm.runtime.read_journal`.
 
         Raises:
             TurnfsmError: The journal leaves out what calls were made with.

@@ -6,7 +6,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-from fsm import Verdict
+from turnfsm.fsm import Verdict
 
 __all__ = ["Observer", "Observers"]
 

@@ -18,8 +18,8 @@ from functools import partial
 from inspect import isawaitable, iscoroutine
 from typing import Any
 
-from fsm import Machine, Refused, TurnfsmError, UnknownTrigger, Verdict
-from fsm.program import ACTS, ARMS, CARE
+from turnfsm.fsm import Machine, Refused, TurnfsmError, UnknownTrigger, Verdict
+from turnfsm.fsm.program import ACTS, ARMS, CARE
 
 from .event import Event
 from .given import answers_of

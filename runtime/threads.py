@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from fsm import TurnfsmError, Verdict
+from turnfsm.fsm import TurnfsmError, Verdict
 
 __all__ = ["from_thread"]
 

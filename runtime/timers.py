@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from weakref import WeakKeyDictionary
 
-from fsm import Machine, Program, Verdict
+from turnfsm.fsm import Machine, Program, Verdict
 
 __all__ = ["Clock", "Plan", "StateTimers", "clock_of", "plan_of"]
 

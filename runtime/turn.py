@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from fsm import Flow, HostError, Machine, Program, TurnfsmError, UnknownName, Verdict, load_flow
+from turnfsm.fsm import (
+    Flow,
+    HostError,
+    Machine,
+    Program,
+    TurnfsmError,
+    UnknownName,
+    Verdict,
+    load_flow,
+)
 
 from .journal import Journal, Sink
 from .pump import EventPump, Observer

@@ -1,3 +1,22 @@
-"""Fixtures for all tests: `virtual_time` from the project's own pytest plugin."""
+"""Fixtures for all tests: `virtual_time` from the project's own pytest plugin, and its wheel."""
 
-pytest_plugins = ["runtime.testing.plugin"]
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+pytest_plugins = ["turnfsm.testing.plugin"]
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the sdist and, from it alone, the wheel."""
+    out = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT)]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stdout + built.stderr
+    (path,) = out.glob("*.whl")
+    return path

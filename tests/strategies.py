@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from fsm.flow import (
+from turnfsm.fsm.flow import (
     Action,
     Always,
     Fact,
@@ -22,7 +22,7 @@ from fsm.flow import (
     Transition,
     Trigger,
 )
-from fsm.interop.tree import flow_tree
+from turnfsm.fsm.interop.tree import flow_tree
 
 __all__ = ["flow_to_yaml", "flows"]
 

@@ -145,11 +145,11 @@ def test_the_score_of_mutants_is_read_from_what_mutmut_keeps(tmp_path: Path) -> 
     """Killed of tried, a mutant that no test reaches as survivor, one not tried apart."""
     (tmp_path / "fsm").mkdir()
     codes = {
-        "fsm.machine.xǁMachineǁstep__mutmut_1": 1,
-        "fsm.machine.xǁMachineǁstep__mutmut_2": 0,
-        "fsm.machine.xǁMachineǁstep__mutmut_3": 33,
-        "fsm.machine.x_helper__mutmut_1": 24,
-        "fsm.machine.x_helper__mutmut_2": None,
+        "turnfsm.fsm.machine.xǁMachineǁstep__mutmut_1": 1,
+        "turnfsm.fsm.machine.xǁMachineǁstep__mutmut_2": 0,
+        "turnfsm.fsm.machine.xǁMachineǁstep__mutmut_3": 33,
+        "turnfsm.fsm.machine.x_helper__mutmut_1": 24,
+        "turnfsm.fsm.machine.x_helper__mutmut_2": None,
     }
     text = json.dumps({"exit_code_by_key": codes})
     (tmp_path / "fsm" / "machine.py.meta").write_text(text, encoding="utf-8")
@@ -159,6 +159,6 @@ def test_the_score_of_mutants_is_read_from_what_mutmut_keeps(tmp_path: Path) -> 
     assert lines[1].startswith("in all ")
     assert lines[3:] == [
         "survivors:",
-        "  fsm.machine.Machine.step #2",
-        "  fsm.machine.Machine.step #3",
+        "  turnfsm.fsm.machine.Machine.step #2",
+        "  turnfsm.fsm.machine.Machine.step #3",
     ]

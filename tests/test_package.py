@@ -14,17 +14,6 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the sdist and, from it alone, the wheel."""
-    out = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT)]
-    built = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stdout + built.stderr
-    (path,) = out.glob("*.whl")
-    return path
-
-
 @pytest.fixture
 def names(wheel: Path) -> set[str]:
     """Return the path of every file in the wheel."""
@@ -42,17 +31,17 @@ def metadata(wheel: Path) -> Message:
 def test_the_wheel_puts_nothing_generic_into_site_packages(names: set[str]) -> None:
     """Only the two packages and the metadata stand at the top."""
     tops = {name.partition("/")[0] for name in names}
-    assert tops == {"fsm", "runtime", "turnfsm-0.1.0.dist-info"}
+    assert tops == {"turnfsm", "turnfsm-0.1.0.dist-info"}
 
 
 @pytest.mark.parametrize(
     ("package", "pattern", "inside"),
     [
-        ("fsm", "**/*.py", "fsm"),
-        ("runtime", "**/*.py", "runtime"),
-        ("specs", "*.yaml", "fsm/specs"),
-        ("fsm/diagram/fonts", "*.otf", "fsm/diagram/fonts"),
-        ("runtime/livekit/demo/recordings", "*", "runtime/livekit/demo/recordings"),
+        ("fsm", "**/*.py", "turnfsm/fsm"),
+        ("runtime", "**/*.py", "turnfsm/runtime"),
+        ("specs", "*.yaml", "turnfsm/specs"),
+        ("fsm/diagram/fonts", "*.otf", "turnfsm/fsm/diagram/fonts"),
+        ("runtime/demo/recordings", "*", "turnfsm/runtime/demo/recordings"),
     ],
 )
 def test_the_wheel_holds_what_the_tree_holds(
@@ -67,9 +56,9 @@ def test_the_wheel_holds_what_the_tree_holds(
 
 def test_the_wheel_is_typed_and_licensed(names: set[str], metadata: Message) -> None:
     """Type checkers and lawyers find their files."""
-    assert {"fsm/py.typed", "runtime/py.typed"} <= names
+    assert "turnfsm/py.typed" in names
     assert "turnfsm-0.1.0.dist-info/licenses/LICENSE" in names
-    assert metadata.get_all("License-File") == ["LICENSE", "fsm/diagram/fonts/LICENSE.txt"]
+    assert metadata.get_all("License-File") == ["LICENSE", "turnfsm/fsm/diagram/fonts/LICENSE.txt"]
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata["Requires-Python"] == ">=3.11"
 
@@ -86,14 +75,14 @@ def test_the_installed_package_finds_its_flows(wheel: Path, tmp_path: Path) -> N
     """Outside a checkout, a shipped flow loads by its name."""
     zipfile.ZipFile(wheel).extractall(tmp_path)
     code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import fsm; "
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import turnfsm.fsm as fsm; "
         "print(fsm.__file__, fsm.load_flow('turn').name)"
     )
     printed = _python("-c", code, cwd=tmp_path)
-    assert printed.split() == [str(tmp_path / "fsm" / "__init__.py"), "turn"]
+    assert printed.split() == [str(tmp_path / "turnfsm" / "fsm" / "__init__.py"), "turn"]
 
 
-@pytest.mark.parametrize("module", ["fsm", "runtime.pump"])
+@pytest.mark.parametrize("module", ["turnfsm", "turnfsm.fsm", "turnfsm.runtime.pump"])
 def test_the_core_imports_without_livekit(module: str) -> None:
     """Whoever only wants the machine or the pump does not pay for LiveKit."""
     assert not _modules(f"import {module}") & {"livekit", "numpy", "pydantic", "typer", "rich"}
@@ -102,9 +91,9 @@ def test_the_core_imports_without_livekit(module: str) -> None:
 def test_help_imports_little() -> None:
     """`turnfsm --help` stays quick: it loads Typer and nothing that a command needs."""
     code = (
-        "import contextlib, io, runtime.cli\n"
+        "import contextlib, io, turnfsm.runtime.cli\n"
         "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
-        "    runtime.cli.main(['--help'])"
+        "    turnfsm.runtime.cli.main(['--help'])"
     )
     heavy = {"livekit", "numpy", "transitions", "yaml", "cattrs", "rich", "pydantic", "asyncio"}
     assert not _modules(code) & heavy
@@ -113,7 +102,7 @@ def test_help_imports_little() -> None:
 def test_help_answers() -> None:
     """The command itself answers; the time is printed, for `pytest -rP`."""
     begin = time.perf_counter()
-    printed = _python("-m", "runtime.cli", "--help")
+    printed = _python("-m", "turnfsm.runtime.cli", "--help")
     print(f"turnfsm --help: {time.perf_counter() - begin:.3f} s")
     assert printed.startswith("Usage: turnfsm")
 

@@ -6,7 +6,7 @@ import attrs
 from hypothesis import HealthCheck, given, settings
 from strategies import flow_to_yaml, flows
 
-from fsm import Flow, load_flow, parse_flow, shipped_flows
+from turnfsm.fsm import Flow, load_flow, parse_flow, shipped_flows
 
 QUICK = settings(
     max_examples=40,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from waiter import Waiter
 
-from runtime.livekit import TurnSession
-from runtime.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.livekit import TurnSession
+from turnfsm.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 PREAMBLE = "I am booking your usual table at the window for eight."
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fsm.diagnostics import Finding
-from fsm.source import Mark, Path, Source
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.source import Mark, Path, Source
 
 from .parts import Edge, Move
 

@@ -6,23 +6,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
-from fsm.diagnostics import Finding
-from fsm.errors import FlowError, near
-from fsm.flow import Flow
-from fsm.loader import load_flow
-from fsm.machine import Program
-from fsm.source import Page, Source
-from fsm.source import Path as Place
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.errors import FlowError, near
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.loader import load_flow
+from turnfsm.fsm.machine import Program
+from turnfsm.fsm.source import Page, Source
+from turnfsm.fsm.source import Path as Place
 
 from .cause import placed
 from .deadlock import deadlocks
 from .explore import Exploration, Violation, explore
 from .leads import judge, waits
 from .liveness import Quiet
-from .model import Model
 from .parts import Bits
 from .properties import declared_rules
 from .report import Report, Result, Verdict
+from .space import Model
 from .structure import structure_findings
 from .trace import Trace, trace
 from .turn import PROPERTIES, missing, turn_world

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .explore import Exploration
-from .model import Model
+from .space import Model
 
 __all__ = ["deadlocks"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsm.flow import Flow
-from fsm.machine import Program, Taken
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.machine import Program, Taken
 
 from .explore import Exploration, explore
-from .model import Model
 from .parts import Bits, Move, subsets
+from .space import Model
 from .turn import HARMLESS, turn_world
 
 __all__ = ["Twin"]

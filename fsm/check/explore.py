@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import attrs
 
-from .model import Model
 from .parts import Edge, Rule
+from .space import Model
 
 __all__ = ["Exploration", "StateMoves", "Violation", "explore"]
 

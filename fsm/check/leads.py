@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from fsm.flow import Flow, LeadsTo
+from turnfsm.fsm.flow import Flow, LeadsTo
 
 from .explore import Exploration
 from .liveness import Goal, Quiet, Run
-from .model import Model
+from .space import Model
 from .turn import missing
 
 __all__ = ["Outcome", "Wait", "judge", "waits"]

@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 import attrs
 
-from fsm.machine import Taken
+from turnfsm.fsm.machine import Taken
 
-from .model import Model
 from .parts import subsets
+from .space import Model
 
 __all__ = ["Goal", "Quiet", "Run"]
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
-from fsm.flow import Flow
+from turnfsm.fsm.flow import Flow
 
 from .parts import Bits, Judge, Move, Rule, Test
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from fsm.flow import Flow, Row, State, Transition
+from turnfsm.fsm.flow import Flow, Row, State, Transition
 
 __all__ = ["Mutant", "mutants"]
 

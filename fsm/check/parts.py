@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from fsm.machine import Program, Taken
+from turnfsm.fsm.machine import Program, Taken
 
 __all__ = [
     "Alarm",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsm.flow import Always, Flow, Never
+from turnfsm.fsm.flow import Always, Flow, Never
 
 from .parts import Bits, Judge, Move, Rule, Test
 

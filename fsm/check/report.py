@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
-from fsm.diagnostics import Finding
+from turnfsm.fsm.diagnostics import Finding
 
 from .trace import Trace
 

@@ -8,8 +8,8 @@ from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
-from fsm.codes import LOADER_CODES, PROOF_CODES
-from fsm.diagnostics import Finding
+from turnfsm.fsm.codes import LOADER_CODES, PROOF_CODES
+from turnfsm.fsm.diagnostics import Finding
 
 from .report import Report, said
 from .trace import Step, Trace

@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from fsm.flow import Flow
-from fsm.names import check_names
-from fsm.source import Page, Source
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.names import check_names
+from turnfsm.fsm.source import Page, Source
 
 from .check import LIMIT, first_error
 from .equal import Twin

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsm.diagnostics import Finding
-from fsm.flow import Always, Flow, Never, Row
-from fsm.source import Mark, Source
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.flow import Always, Flow, Never, Row
+from turnfsm.fsm.source import Mark, Source
 
 from .explore import Exploration
-from .model import Model
+from .space import Model
 
 __all__ = ["structure_findings"]
 

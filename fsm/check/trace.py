@@ -7,10 +7,10 @@ from typing import Any
 
 import attrs
 
-from fsm.flow import Flow
+from turnfsm.fsm.flow import Flow
 
-from .model import Model
 from .parts import Edge, Move
+from .space import Model
 
 __all__ = ["Step", "Trace", "trace"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import attrs
 
-from fsm.flow import Flow
+from turnfsm.fsm.flow import Flow
 
 from .parts import World
 

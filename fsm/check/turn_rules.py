@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from fsm.flow import Flow
+from turnfsm.fsm.flow import Flow
 
 from .maker import Maker
 from .parts import Bits, Rule

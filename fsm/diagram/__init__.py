@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from fsm.errors import TurnfsmError, near
-from fsm.flow import Flow
+from turnfsm.fsm.errors import TurnfsmError, near
+from turnfsm.fsm.flow import Flow
 
+from .chart import build_chart
 from .dot import chart_dot
 from .journal import Journal, JournalError, parse_journal, read_journal
 from .markdown import chart_markdown
 from .marks import Marks, configuration, trace
 from .mermaid import chart_mermaid
-from .model import build_chart
 from .png import to_png
 from .svg import chart_svg
 from .theme import Theme

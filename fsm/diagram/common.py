@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from fsm.flow import Flow, Row, Transition
+from turnfsm.fsm.flow import Flow, Row, Transition
 
 __all__ = ["Shared", "SharedRows", "shared_rows"]
 

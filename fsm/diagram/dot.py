@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from .model import Card, Chart, Group, Item
+from .chart import Card, Chart, Group, Item
 from .text import Run, flow_parts
 from .theme import LIGHT, state_color
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from fsm.flow import Flow
-from fsm.matrix import LEGEND, as_markdown, markdown_table, matrix
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.matrix import LEGEND, as_markdown, markdown_table, matrix
 
 from . import render
 

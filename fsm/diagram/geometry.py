@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import attrs
 
+from .chart import Card, Group, Item
 from .metrics import text_width
-from .model import Card, Group, Item
 from .text import FACES, LINE, Run, Token, extent, flow_parts, times, wrap
 
 __all__ = ["CardBox", "GroupBox", "Panel", "Picture", "Point", "Rect", "Rows", "lay_rows"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from fsm.errors import TurnfsmError
+from turnfsm.fsm.errors import TurnfsmError
 
 __all__ = ["Journal", "JournalError", "Note", "Record", "parse_journal", "read_journal"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import attrs
 
-from fsm.flow import Flow
+from turnfsm.fsm.flow import Flow
 
 from .journal import Journal, Note, Record
 

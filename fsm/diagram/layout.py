@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import attrs
 
+from .chart import Card, Chart, Group
 from .geometry import (
     PAD,
     CardBox,
@@ -32,7 +33,6 @@ from .geometry import (
 )
 from .legend import legend_runs
 from .metrics import text_width
-from .model import Card, Chart, Group
 from .text import FACES, LINE, Part, wrap
 
 __all__ = ["layout"]

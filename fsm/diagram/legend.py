@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from .model import Chart
+from .chart import Chart
 from .text import Part, Run, Token, extent, flow_parts
 
 __all__ = ["legend_runs"]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import attrs
 
-from fsm.flow import Row
+from turnfsm.fsm.flow import Row
 
+from .chart import Chart
 from .mermaid import chart_mermaid
-from .model import Chart
 
 __all__ = ["chart_markdown"]
 

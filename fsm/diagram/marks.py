@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from fsm.errors import UnknownName
-from fsm.flow import Flow
-from fsm.machine import Machine
+from turnfsm.fsm.errors import UnknownName
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.machine import Machine
 
 from .journal import Journal
 

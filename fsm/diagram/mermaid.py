@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fsm.flow import Row
+from turnfsm.fsm.flow import Row
 
-from .model import Chart
+from .chart import Chart
 
 __all__ = ["chart_mermaid"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsm.errors import TurnfsmError
+from turnfsm.fsm.errors import TurnfsmError
 
 from .metrics import FONT_FILES
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from .chart import Chart, Item
 from .geometry import PAD, TITLE, CardBox, GroupBox, Panel, Picture, Rect, Rows
 from .layout import layout
 from .metrics import text_width
-from .model import Chart, Item
 from .shapes import arrow, attr, classes, number, path, rect, text
 from .text import FACES, LINE, Run, times
 from .theme import Theme, style

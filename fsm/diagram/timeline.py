@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import Literal
 
-from fsm.errors import TurnfsmError
-from fsm.flow import Flow
+from turnfsm.fsm.errors import TurnfsmError
+from turnfsm.fsm.flow import Flow
 
 from .journal import Journal
 from .lanes import Lanes, read_lanes

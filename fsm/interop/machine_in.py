@@ -12,8 +12,8 @@ from typing import Any
 
 import transitions
 
-from fsm.errors import FlowError
-from fsm.flow import Action, Fact, Flow, Names, State, Transition, Trigger
+from turnfsm.fsm.errors import FlowError
+from turnfsm.fsm.flow import Action, Fact, Flow, Names, State, Transition, Trigger
 
 from .machine_out import ACTION, FACT, NOTE, FlowModel
 

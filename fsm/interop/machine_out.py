@@ -12,7 +12,7 @@ from typing import Any
 
 import transitions
 
-from fsm.flow import Flow, Row
+from turnfsm.fsm.flow import Flow, Row
 
 from .updates import fence, noted, update_of
 

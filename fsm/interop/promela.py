@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from fsm.errors import FlowError
-from fsm.flow import Always, Flow, Names, Never, Properties, Row
+from turnfsm.fsm.errors import FlowError
+from turnfsm.fsm.flow import Always, Flow, Names, Never, Properties, Row
 
 from .updates import fence, noted, update_of
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import attrs
 
-from fsm.errors import TurnfsmError
-from fsm.flow import Flow, Properties
+from turnfsm.fsm.errors import TurnfsmError
+from turnfsm.fsm.flow import Flow, Properties
 
 from .promela import claims, to_promela
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from fsm.flow import Flow, yaml_name
+from turnfsm.fsm.flow import Flow, yaml_name
 
 __all__ = ["flow_tree"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from fsm.flow import Flow, Names
+from turnfsm.fsm.flow import Flow, Names
 
 __all__ = ["Update", "fence", "noted", "update_of"]
 

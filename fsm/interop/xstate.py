@@ -11,8 +11,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from fsm.errors import FlowError
-from fsm.flow import Flow, Row, Transition
+from turnfsm.fsm.errors import FlowError
+from turnfsm.fsm.flow import Flow, Row, Transition
 
 from .updates import fence, noted, update_of
 

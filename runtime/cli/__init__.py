@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from runtime.cli._errors import report
+from turnfsm.runtime.cli._errors import report
 
 __all__ = ["COMMANDS", "build_app", "main"]
 
@@ -24,7 +24,7 @@ COMMANDS = {
     "export": "Write a flow for another tool.",
     "compare": "Run the scenarios on AgentSession and TurnSession.",
 }
-"""Each command and its line in the help; `runtime.cli.NAME` has a function NAME."""
+"""Each command and its line in the help; `turnfsm.runtime.cli.NAME` has a function NAME."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -55,7 +55,7 @@ def build_app(words: Sequence[str]) -> typer.Typer:
 
 
 def _load(name: str) -> Callable[..., Any]:
-    command: Callable[..., Any] = getattr(import_module(f"runtime.cli.{name}"), name)
+    command: Callable[..., Any] = getattr(import_module(f"turnfsm.runtime.cli.{name}"), name)
     return command
 
 

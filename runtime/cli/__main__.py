@@ -1,4 +1,4 @@
-from runtime.cli import main
+from turnfsm.runtime.cli import main
 
 __all__: list[str] = []
 

@@ -18,7 +18,7 @@ _EXTRAS = {
 
 def report(error: Exception) -> int:
     """Say what stopped the command, give the exit status; raise again what is our own bug."""
-    from fsm.errors import TurnfsmError
+    from turnfsm.fsm.errors import TurnfsmError
 
     if isinstance(error, TurnfsmError):
         return _say(str(error), error.exit_status)

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from fsm import Machine
-from fsm.check import Report, Trace, as_github, as_json, as_sarif, as_text, check_file
-from fsm.check.check import LIMIT
+from turnfsm.fsm import Machine
+from turnfsm.fsm.check import Report, Trace, as_github, as_json, as_sarif, as_text, check_file
+from turnfsm.fsm.check.check import LIMIT
 
 __all__ = ["check"]
 
@@ -71,7 +71,7 @@ def _write(report: Report, folder: Path) -> None:
 
 def _records(proof: Trace) -> Iterator[dict[str, Any]]:
     """The journal of a machine that goes the counterexample's way; a timer takes its time."""
-    from runtime.journal import Journal  # only a flow with a fault pays for the import
+    from turnfsm.runtime.journal import Journal  # only a flow with a fault pays for the import
 
     assert proof.flow is not None
     machine = Machine(proof.flow)

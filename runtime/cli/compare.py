@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from runtime.cli._files import write_whole
+from turnfsm.runtime.cli._files import write_whole
 
 if TYPE_CHECKING:
-    from runtime.livekit.scenarios import Row, Scenario
+    from turnfsm.runtime.compare import Row, Scenario
 
 __all__ = ["compare"]
 
@@ -43,7 +43,7 @@ def compare(
 
     Exit status 0: every row of TurnSession is right, 1: one is wrong, 2: bad input.
     """
-    from runtime.livekit.scenarios import compare as play
+    from turnfsm.runtime.compare import compare as play
 
     with _quiet():
         rows = list(play(_chosen(ids or [])))
@@ -70,8 +70,8 @@ def _quiet() -> Iterator[None]:
 
 def _chosen(ids: Sequence[str]) -> list[Scenario]:
     """The scenarios with these ids; `S2` stands for all of `S2.1` and its kin."""
-    from fsm.errors import TurnfsmError, near
-    from runtime.livekit.scenarios import CONTROLS, SCENARIOS
+    from turnfsm.fsm.errors import TurnfsmError, near
+    from turnfsm.runtime.compare import CONTROLS, SCENARIOS
 
     known = {s.id: s for s in (*SCENARIOS, *CONTROLS)}
     chosen: dict[str, Scenario] = {} if ids else known
@@ -84,7 +84,7 @@ def _chosen(ids: Sequence[str]) -> list[Scenario]:
 
 
 def _written(rows: Sequence[Row], format: Format) -> str:
-    from runtime.livekit.scenarios import as_json, as_markdown, as_table, summary
+    from turnfsm.runtime.compare import as_json, as_markdown, as_table, summary
 
     if format is Format.markdown:
         return as_markdown(rows)
@@ -103,6 +103,6 @@ def _drawn(table: object) -> str:
 
 
 def _say_summary(rows: Sequence[Row]) -> None:
-    from runtime.livekit.scenarios import summary
+    from turnfsm.runtime.compare import summary
 
     typer.echo(summary(rows), err=True)

@@ -40,10 +40,10 @@ def demo(
 
 
 def _load(text: bool) -> Callable[..., int]:
-    from fsm.errors import TurnfsmError
+    from turnfsm.fsm.errors import TurnfsmError
 
     try:
-        from runtime.livekit.demo.main import Settings, demo
+        from turnfsm.runtime.demo.main import Settings, demo
     except ModuleNotFoundError as error:
         if text or (error.name or "").partition(".")[0] != "livekit":
             raise

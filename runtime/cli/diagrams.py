@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from runtime.cli._files import write_whole
+from turnfsm.runtime.cli._files import write_whole
 
 __all__ = ["diagrams"]
 
@@ -22,8 +22,8 @@ def diagrams(
     ] = False,
 ) -> None:
     """Draw all shipped flows: SVG, PNG, Mermaid, tables, and an index README.md."""
-    from fsm import load_flow, shipped_flows
-    from fsm.diagram.gallery import gallery
+    from turnfsm.fsm import load_flow, shipped_flows
+    from turnfsm.fsm.diagram.gallery import gallery
 
     files = gallery({name: load_flow(path) for name, path in shipped_flows().items()})
     stale = _stale(folder, files)

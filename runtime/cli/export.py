@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from fsm.flow import Flow
+    from turnfsm.fsm.flow import Flow
 
 __all__ = ["export"]
 
@@ -39,8 +39,8 @@ def export(
     ] = None,
 ) -> None:
     """Write a flow for another tool."""
-    from fsm.loader import load_flow
-    from runtime.cli._files import write_whole
+    from turnfsm.fsm.loader import load_flow
+    from turnfsm.runtime.cli._files import write_whole
 
     text = _text(load_flow(flow), to, output)
     if output is None:
@@ -51,19 +51,19 @@ def export(
 
 def _text(flow: Flow, to: Target, output: Path | None) -> str:
     if to is Target.promela:
-        from fsm.interop.promela import to_promela
+        from turnfsm.fsm.interop.promela import to_promela
 
         return to_promela(flow)
     if to is Target.xstate:
-        from fsm.interop.xstate import to_xstate, xstate_module
+        from turnfsm.fsm.interop.xstate import to_xstate, xstate_module
 
         module = output is not None and output.suffix in {".js", ".mjs"}
         return xstate_module(flow) if module else _json(to_xstate(flow))
     if to is Target.transitions:
-        from fsm.interop.machine_out import transitions_config
+        from turnfsm.fsm.interop.machine_out import transitions_config
 
         return _json(transitions_config(flow))
-    from fsm.interop.tree import flow_tree
+    from turnfsm.fsm.interop.tree import flow_tree
 
     return _json(flow_tree(flow))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from fsm.matrix import Matrix
+    from turnfsm.fsm.matrix import Matrix
 
 __all__ = ["matrix"]
 
@@ -36,9 +36,9 @@ def matrix(
     format: Annotated[Format, typer.Option(help="How the table is written.")] = Format.table,
 ) -> None:
     """Print what every trigger does in every state, refusals included."""
-    from fsm.loader import load_flow
-    from fsm.matrix import as_csv, as_markdown
-    from fsm.matrix import matrix as tabulate
+    from turnfsm.fsm.loader import load_flow
+    from turnfsm.fsm.matrix import as_csv, as_markdown
+    from turnfsm.fsm.matrix import matrix as tabulate
 
     table = tabulate(load_flow(flow))
     if format is Format.table:

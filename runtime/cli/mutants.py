@@ -9,10 +9,10 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from fsm.check import check_flow
-from fsm.check.score import Result, Score, score
-from fsm.errors import TurnfsmError
-from fsm.loader import load_flow, shipped_flows
+from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.score import Result, Score, score
+from turnfsm.fsm.errors import TurnfsmError
+from turnfsm.fsm.loader import load_flow, shipped_flows
 
 __all__ = ["mutants"]
 

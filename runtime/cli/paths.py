@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from fsm.flow import Flow
-    from fsm.paths import Cover, PathStep
+    from turnfsm.fsm.flow import Flow
+    from turnfsm.fsm.paths import Cover, PathStep
 
 __all__ = ["paths"]
 
@@ -42,8 +42,8 @@ def paths(
     ] = None,
 ) -> None:
     """List the shortest paths that cover every state, transition and guard outcome."""
-    from fsm.loader import load_flow
-    from fsm.paths import cover
+    from turnfsm.fsm.loader import load_flow
+    from turnfsm.fsm.paths import cover
 
     loaded = load_flow(flow)
     if run is not None:
@@ -71,8 +71,8 @@ def _run(flow: Flow, where: Where) -> None:
 
 
 def _on_pump(flow: Flow) -> tuple[str, list[str]]:
-    from fsm.paths import cover
-    from runtime.testing import play_path
+    from turnfsm.fsm.paths import cover
+    from turnfsm.runtime.testing import play_path
 
     paths = [path for path in cover(flow).scenarios if path.timers is not None]
     said = [f"{path.name}: {problem}" for path in paths for problem in play_path(path, flow)]
@@ -80,7 +80,7 @@ def _on_pump(flow: Flow) -> tuple[str, list[str]]:
 
 
 def _on_session(flow: Flow) -> tuple[str, list[str]]:
-    from runtime.testing import session_paths, walk_path
+    from turnfsm.runtime.testing import session_paths, walk_path
 
     paths = [path for path in session_paths(flow).scenarios if path.timers is not None]
     walks = [walk_path(path, flow) for path in paths]

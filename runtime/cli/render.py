@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from runtime.cli._files import write_whole
+from turnfsm.runtime.cli._files import write_whole
 
 if TYPE_CHECKING:
-    from fsm import Flow
-    from fsm.diagram import Marks
+    from turnfsm.fsm import Flow
+    from turnfsm.fsm.diagram import Marks
 
 __all__ = ["render"]
 
@@ -44,9 +44,9 @@ def render(
     width: Annotated[int, typer.Option(min=200, max=10_000, help="Pixels of a PNG.")] = 1600,
 ) -> None:
     """Draw a flow as SVG, PNG, Mermaid, DOT or Markdown."""
-    from fsm import load_flow
-    from fsm.diagram import format_of
-    from fsm.diagram import render as draw
+    from turnfsm.fsm import load_flow
+    from turnfsm.fsm.diagram import format_of
+    from turnfsm.fsm.diagram import render as draw
 
     format = format_of(str(output))
     loaded = load_flow(flow)
@@ -58,7 +58,7 @@ def render(
 def _marks(
     flow: Flow, state: str | None, facts: str, focus: bool, journal: Path | None
 ) -> Marks | None:
-    from fsm.diagram import configuration, read_journal, trace
+    from turnfsm.fsm.diagram import configuration, read_journal, trace
 
     if journal is not None:
         if state is not None:

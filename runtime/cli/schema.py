@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fsm.errors import TurnfsmError
+from turnfsm.fsm.errors import TurnfsmError
 
 __all__ = ["schema"]
 
@@ -49,8 +49,8 @@ def schema(
 
 
 def _fresh(form: _Format, old: str | None) -> str:
-    from fsm.reference import MARKS, reference, with_reference
-    from fsm.schema import schema_text
+    from turnfsm.fsm.reference import MARKS, reference, with_reference
+    from turnfsm.fsm.schema import schema_text
 
     if form is _Format.json:
         return schema_text()

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from runtime.cli._files import write_whole
-from runtime.cli.render import Theme
+from turnfsm.runtime.cli._files import write_whole
+from turnfsm.runtime.cli.render import Theme
 
 if TYPE_CHECKING:
-    from fsm import Flow
+    from turnfsm.fsm import Flow
 
 __all__ = ["timeline"]
 
@@ -37,8 +37,8 @@ def timeline(
     width: Annotated[int, typer.Option(min=200, max=10_000, help="Pixels of a PNG.")] = 1600,
 ) -> None:
     """Draw a journal as lanes: user, agent audio, tools, state, timers, refusals."""
-    from fsm.diagram import read_journal, to_png
-    from fsm.diagram import timeline as draw
+    from turnfsm.fsm.diagram import read_journal, to_png
+    from turnfsm.fsm.diagram import timeline as draw
 
     png = _is_png(output)
     told = read_journal(journal)
@@ -56,7 +56,7 @@ def _is_png(output: Path) -> bool:
 
 def _flow(named: str | None, told: str | None) -> Flow | None:
     """The named flow; else the journal's, if it is a shipped one."""
-    from fsm import load_flow, shipped_flows
+    from turnfsm.fsm import load_flow, shipped_flows
 
     if named is not None:
         return load_flow(named)

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import attrs
 
-from fsm import Program, Refused, Taken, Verdict
-from fsm.machine import Configuration
+from turnfsm.fsm import Program, Refused, Taken, Verdict
+from turnfsm.fsm.machine import Configuration
 
 __all__ = ["Entry", "Journal", "Note", "Raw", "Sink"]
 

@@ -1,6 +1,6 @@
 """The one error of journals."""
 
-from fsm import TurnfsmError
+from turnfsm.fsm import TurnfsmError
 
 __all__ = ["JournalError"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from fsm import Flow, Machine
+from turnfsm.fsm import Flow, Machine
 
 from .errors import JournalError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from livekit.agents import ToolError
 
-from fsm import TurnfsmError
+from turnfsm.fsm import TurnfsmError
 
 __all__ = ["SpeechInterrupted", "UnsupportedLiveKit"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from livekit.agents.voice.speech_handle import SpeechHandle
 
-from fsm import Taken, Verdict
+from turnfsm.fsm import Taken, Verdict
 
 from ._seams import GovernedActivity, GovernedHandle, current_speech
 from .floor import Floor

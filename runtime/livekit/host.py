@@ -10,7 +10,7 @@ from livekit.agents import AgentFalseInterruptionEvent
 from livekit.agents.voice.io import AudioOutput
 from livekit.agents.voice.speech_handle import SpeechHandle
 
-from runtime.event import Event
+from turnfsm.runtime.event import Event
 
 from ._seams import GovernedActivity, GovernedHandle, cancel_call
 from .floor import Floor

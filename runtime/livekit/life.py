@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from livekit.agents.voice.run_result import RunResult
 
-from runtime.pump import Event
-from runtime.turn import TurnRuntime
+from turnfsm.runtime.pump import Event
+from turnfsm.runtime.turn import TurnRuntime
 
 from ._seams import GovernedRun, Governor
 

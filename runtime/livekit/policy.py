@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, get_args
 
-from fsm import TurnfsmError
-from fsm.errors import near
-from fsm.flow import Policy, Tools
+from turnfsm.fsm import TurnfsmError
+from turnfsm.fsm.errors import near
+from turnfsm.fsm.flow import Policy, Tools
 
 __all__ = ["check_tool_names", "is_repeatable", "on_interruption", "policy_of", "repeatable"]
 

@@ -11,10 +11,10 @@ from livekit.agents.voice.agent_session import Userdata_T
 from livekit.agents.voice.events import FunctionToolsExecutedEvent
 from livekit.agents.voice.run_result import RunResult
 
-from fsm import Flow, Verdict, load_flow
-from runtime.journal import Sink
-from runtime.ledger import Ledger
-from runtime.turn import TurnRuntime
+from turnfsm.fsm import Flow, Verdict, load_flow
+from turnfsm.runtime.journal import Sink
+from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.turn import TurnRuntime
 
 from ._seams import REFUSED, GovernedSession, cancel_call
 from .errors import UnsupportedLiveKit

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from livekit.agents import llm
 from livekit.agents.voice.events import ToolExecutionUpdatedEvent
 
-from fsm import Verdict
-from runtime.ledger import End, LedgerCall
+from turnfsm.fsm import Verdict
+from turnfsm.runtime.ledger import End, LedgerCall
 
 from .host import TurnHost
 from .life import Life

@@ -9,7 +9,7 @@ import attrs
 from livekit.agents import llm
 from livekit.agents.voice.speech_handle import SpeechHandle
 
-from fsm.flow import Policy, Tools
+from turnfsm.fsm.flow import Policy, Tools
 
 from ._seams import GovernedActivity, GovernedHandle, activity_of, running_call
 from .policy import policy_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fsm.flow import Tuning
+from turnfsm.fsm.flow import Tuning
 
 if TYPE_CHECKING:
     from .session import TurnSession

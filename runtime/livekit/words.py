@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsm import Flow, HostError
+from turnfsm.fsm import Flow, HostError
 
 __all__ = ["ACTIONS", "FACTS", "TRIGGERS", "check_words"]
 

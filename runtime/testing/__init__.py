@@ -10,13 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .clock import NothingLeft, VirtualClock, VirtualLoop, VirtualTimeError, VirtualTimeLimit, run
-from .paths import play_path
 from .properties import broken_properties
+from .pump_walk import play_path
 from .schedules import PermutedLoop
 
 if TYPE_CHECKING:
-    from runtime.livekit.paths import session_paths, walk_path
-    from runtime.livekit.testing import (
+    from turnfsm.runtime.testing.livekit import (
         Call,
         Event,
         Heard,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
         Utterance,
         play_script,
     )
+    from turnfsm.runtime.testing.livekit.walks import session_paths, walk_path
 
     from .script import Script, ScriptError, load_script
 
@@ -82,12 +82,12 @@ __all__ = [
 
 
 _HOMES = {
-    **dict.fromkeys(("Script", "ScriptError", "load_script"), "runtime.testing.script"),
-    **dict.fromkeys(("session_paths", "walk_path"), "runtime.livekit.paths"),
+    **dict.fromkeys(("Script", "ScriptError", "load_script"), "turnfsm.runtime.testing.script"),
+    **dict.fromkeys(("session_paths", "walk_path"), "turnfsm.runtime.testing.livekit.walks"),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES.get(name, "runtime.livekit.testing")), name)
+    return getattr(import_module(_HOMES.get(name, "turnfsm.runtime.testing.livekit")), name)

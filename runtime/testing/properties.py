@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from fsm import Flow
-from fsm.check.model import Model
-from fsm.check.parts import Arrival, Bits, Move, Rule, Test
-from fsm.check.properties import declared_rules
-from fsm.check.turn import turn_world
-from fsm.check.turn_rules import turn_rules
-from fsm.machine import Program, Taken
+from turnfsm.fsm import Flow
+from turnfsm.fsm.check.parts import Arrival, Bits, Move, Rule, Test
+from turnfsm.fsm.check.properties import declared_rules
+from turnfsm.fsm.check.space import Model
+from turnfsm.fsm.check.turn import turn_world
+from turnfsm.fsm.check.turn_rules import turn_rules
+from turnfsm.fsm.machine import Program, Taken
 
 __all__ = ["broken_properties"]
 

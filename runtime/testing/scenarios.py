@@ -73,14 +73,14 @@ class ScenarioItem(pytest.Item):
         self.script = script
 
     def runtest(self) -> None:
-        from runtime.livekit.testing import play_script
+        from turnfsm.runtime.testing.livekit import play_script
 
         played = play_script(self.script)
         if played.problems:
             raise ScenarioFailed("\n".join(played.problems) + "\n\n" + played.timeline())
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        from fsm import TurnfsmError
+        from turnfsm.fsm import TurnfsmError
 
         if isinstance(excinfo.value, ScenarioFailed | TurnfsmError):
             return str(excinfo.value)

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import attrs
 
-from fsm import Flow, FlowError, TurnfsmError, load_flow
-from fsm.diagnostics import Finding, render_findings
-from fsm.source import Page, Refused, Source
-from fsm.structure import structure_as
-from fsm.yaml12 import read_nodes, unfold
+from turnfsm.fsm import Flow, FlowError, TurnfsmError, load_flow
+from turnfsm.fsm.diagnostics import Finding, render_findings
+from turnfsm.fsm.source import Page, Refused, Source
+from turnfsm.fsm.structure import structure_as
+from turnfsm.fsm.yaml12 import read_nodes, unfold
 
 from .script_rules import check_script
 

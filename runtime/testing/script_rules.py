@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from fsm import Flow
-from fsm.diagnostics import Finding
-from fsm.errors import near, quoted
-from fsm.source import Path, Source
+from turnfsm.fsm import Flow
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.errors import near, quoted
+from turnfsm.fsm.source import Path, Source
 
 if TYPE_CHECKING:
     from .script import Check, Script, Sound, Step

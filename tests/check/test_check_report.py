@@ -7,9 +7,9 @@ import jsonschema
 import pytest
 from proved import TURN
 
-from fsm import load_flow
-from runtime.cli import main
-from runtime.journal import read_journal, replay
+from turnfsm.fsm import load_flow
+from turnfsm.runtime.cli import main
+from turnfsm.runtime.journal import read_journal, replay
 
 
 def check(*words: str) -> int:

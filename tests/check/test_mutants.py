@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from proved import TURN, flow_of
 
-from fsm import load_flow
-from fsm.check.equal import Twin
-from fsm.check.mutate import mutants
-from fsm.check.score import score
-from fsm.check.turn import PROPERTIES
-from fsm.codes import PROOF_CODES
-from fsm.loader import shipped_flows
-from runtime.cli import main
+from turnfsm.fsm import load_flow
+from turnfsm.fsm.check.equal import Twin
+from turnfsm.fsm.check.mutate import mutants
+from turnfsm.fsm.check.score import score
+from turnfsm.fsm.check.turn import PROPERTIES
+from turnfsm.fsm.codes import PROOF_CODES
+from turnfsm.fsm.loader import shipped_flows
+from turnfsm.runtime.cli import main
 
 PROOF = Path(__file__).parents[2] / "docs" / "proof.md"
 EXPLAINED = shipped_flows()["turn"].with_suffix(".mutants.toml")

@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from proved import codes, flow_of
 from strategies import flows
 
-from fsm import Flow, Machine
-from fsm.check import check_flow
-from fsm.check.explore import explore
-from fsm.check.model import Model
-from fsm.check.parts import Bits, World
-from fsm.machine import Program
+from turnfsm.fsm import Flow, Machine
+from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.explore import explore
+from turnfsm.fsm.check.parts import Bits, World
+from turnfsm.fsm.check.space import Model
+from turnfsm.fsm.machine import Program
 
 DOOR = """
 flow: door

@@ -3,10 +3,10 @@
 import pytest
 from proved import TURN, codes, flow_of, shipped, turn_with
 
-from fsm import Machine, load_flow
-from fsm.check import check_flow
-from fsm.check.turn import PROPERTIES
-from fsm.loader import shipped_flows
+from turnfsm.fsm import Machine, load_flow
+from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.turn import PROPERTIES
+from turnfsm.fsm.loader import shipped_flows
 
 
 @pytest.mark.parametrize("name", sorted(shipped_flows()))

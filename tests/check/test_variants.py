@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from proved import codes
 
-from fsm import load_flow, parse_flow
-from fsm.check import Report, check_flow
+from turnfsm.fsm import load_flow, parse_flow
+from turnfsm.fsm.check import Report, check_flow
 
 HEAD = "flow: mine\nextends: turn\n"
 

@@ -7,9 +7,9 @@ from types import ModuleType
 
 import pytest
 
-import runtime.cli
-from fsm.errors import FlowError, HostError, TurnfsmError
-from runtime.cli import COMMANDS, main
+import turnfsm.runtime.cli
+from turnfsm.fsm.errors import FlowError, HostError, TurnfsmError
+from turnfsm.runtime.cli import COMMANDS, main
 
 Register = Callable[[Callable[[], None]], None]
 
@@ -24,9 +24,9 @@ def run(*words: str) -> int:
 @pytest.fixture
 def register(monkeypatch: pytest.MonkeyPatch) -> Register:
     """Register a function as the command `probe`."""
-    module = ModuleType("runtime.cli.probe")
+    module = ModuleType("turnfsm.runtime.cli.probe")
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(runtime.cli.COMMANDS, "probe", "A command of this test.")
+    monkeypatch.setitem(turnfsm.runtime.cli.COMMANDS, "probe", "A command of this test.")
     return lambda command: monkeypatch.setattr(module, "probe", command, raising=False)
 
 
@@ -48,8 +48,8 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_registry_is_the_folder() -> None:
-    """Every public module of runtime.cli is a command, and every command has its module."""
-    folder = Path(runtime.cli.__file__).parent
+    """Every public module of turnfsm.runtime.cli is a command, and every command has its module."""
+    folder = Path(turnfsm.runtime.cli.__file__).parent
     assert {path.stem for path in folder.glob("[!_]*.py")} == set(COMMANDS)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fsm import load_flow
-from fsm.paths import cover
-from runtime.cli import main
+from turnfsm.fsm import load_flow
+from turnfsm.fsm.paths import cover
+from turnfsm.runtime.cli import main
 
 PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
 

@@ -10,10 +10,10 @@ import pytest
 import transitions
 import yaml
 
-from fsm import load_flow, parse_flow
-from fsm.interop import FlowModel
-from fsm.paths import cover
-from runtime.cli import main
+from turnfsm.fsm import load_flow, parse_flow
+from turnfsm.fsm.interop import FlowModel
+from turnfsm.fsm.paths import cover
+from turnfsm.runtime.cli import main
 
 
 def run(*words: str) -> int:
@@ -108,7 +108,7 @@ def test_paths_that_a_session_does_not_walk_are_named(
     found = cover(load_flow("turn"))
     wrong = next(p for p in found.scenarios if "row paused.step_started.0" in p.covers)
     only = attrs.evolve(found, scenarios=(wrong,))
-    monkeypatch.setattr("runtime.livekit.paths.session_paths", lambda flow: only)
+    monkeypatch.setattr("turnfsm.runtime.testing.livekit.walks.session_paths", lambda flow: only)
     assert run("paths", "turn", "--run", "session") == 1
     said = capsys.readouterr()
     assert said.out.startswith("turn: 1 paths walked by a TurnSession take ")

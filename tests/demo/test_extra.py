@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from fsm.errors import TurnfsmError
-from runtime.livekit.demo.extra import DemoUnavailable, import_extra, require_files
-from runtime.livekit.demo.transcribe import Transcriber
-from runtime.livekit.demo.tts import PiperVoice
+from turnfsm.fsm.errors import TurnfsmError
+from turnfsm.runtime.demo.extra import DemoUnavailable, import_extra, require_files
+from turnfsm.runtime.demo.transcribe import Transcriber
+from turnfsm.runtime.demo.tts import PiperVoice
 
 REMEDY = "pip install 'turnfsm[demo]'"
 

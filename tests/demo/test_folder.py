@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.livekit.demo.folder import FolderOccupied, OutFolder
+from turnfsm.runtime.demo.folder import FolderOccupied, OutFolder
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import asyncio
 import numpy as np
 import pytest
 
-from runtime.livekit.demo.audio import WavInput
-from runtime.livekit.demo.pace import Pace
-from runtime.livekit.demo.speech import PCM, RATE
-from runtime.testing.clock import run
+from turnfsm.runtime.demo.audio import WavInput
+from turnfsm.runtime.demo.pace import Pace
+from turnfsm.runtime.demo.speech import PCM, RATE
+from turnfsm.runtime.testing.clock import run
 
 TONE = np.full(RATE // 2, 5000, np.int16)  # half a second
 

@@ -9,17 +9,17 @@ import pytest
 from livekit.agents import llm
 from rich.console import Console
 
-from fsm import load_flow
-from runtime.livekit.demo.checks import check
-from runtime.livekit.demo.evidence import judge
-from runtime.livekit.demo.expected import EXPECTED, Expectation, Mark
-from runtime.livekit.demo.llm import Request, RuleLLM
-from runtime.livekit.demo.pace import Pace
-from runtime.livekit.demo.recorder import Recorder
-from runtime.livekit.demo.take import Take, hold
-from runtime.livekit.demo.text import TextStack
-from runtime.livekit.demo.view import Lines
-from runtime.testing.clock import run
+from turnfsm.fsm import load_flow
+from turnfsm.runtime.demo.checks import check
+from turnfsm.runtime.demo.evidence import judge
+from turnfsm.runtime.demo.expected import EXPECTED, Expectation, Mark
+from turnfsm.runtime.demo.llm import Request, RuleLLM
+from turnfsm.runtime.demo.pace import Pace
+from turnfsm.runtime.demo.recorder import Recorder
+from turnfsm.runtime.demo.take import Take, hold
+from turnfsm.runtime.demo.text import TextStack
+from turnfsm.runtime.demo.view import Lines
+from turnfsm.runtime.testing.clock import run
 
 Record = Mapping[str, Any]
 
@@ -67,7 +67,7 @@ def test_good_run_passes(good: Take) -> None:
 @pytest.mark.parametrize("expectation", [e for e in EXPECTED if e.order], ids=lambda e: e.name)
 def test_every_required_record_is_required(expectation: Expectation, good: Take) -> None:
     """Without the records that fit, each mark in turn is missed."""
-    from runtime.livekit.demo.checks import _fits
+    from turnfsm.runtime.demo.checks import _fits
 
     for mark in expectation.order:
         left = [record for record in good.records if not _fits(mark, record)]

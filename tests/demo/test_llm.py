@@ -4,9 +4,9 @@ import json
 
 from livekit.agents import llm
 
-from runtime.livekit.demo.llm import Rule, RuleLLM
-from runtime.livekit.demo.pace import Pace
-from runtime.testing.clock import run
+from turnfsm.runtime.demo.llm import Rule, RuleLLM
+from turnfsm.runtime.demo.pace import Pace
+from turnfsm.runtime.testing.clock import run
 
 RULES = (
     Rule(heard=r"\bgo ten\b", say="Going ten.", tool="drive", arguments={"meters": 10}),

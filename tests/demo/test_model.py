@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from fsm import TurnfsmError
-from runtime.cli import main as command
-from runtime.livekit.demo.main import Settings, demo
+from turnfsm.fsm import TurnfsmError
+from turnfsm.runtime.cli import main as command
+from turnfsm.runtime.demo.main import Settings, demo
 
 KEYS = ("LIVEKIT_API_KEY", "LIVEKIT_API_SECRET", "OPENAI_API_KEY", "OPENAI_BASE_URL")
 

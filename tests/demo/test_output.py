@@ -9,10 +9,10 @@ import pytest
 from livekit import rtc
 from livekit.agents.voice import io
 
-from runtime.livekit.demo.audio import WavOutput
-from runtime.livekit.demo.pace import Pace
-from runtime.livekit.demo.speech import RATE
-from runtime.testing.clock import run
+from turnfsm.runtime.demo.audio import WavOutput
+from turnfsm.runtime.demo.pace import Pace
+from turnfsm.runtime.demo.speech import RATE
+from turnfsm.runtime.testing.clock import run
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from runtime.livekit.demo.clock import PatientLoop, run
+from turnfsm.runtime.demo.clock import PatientLoop, run
 
 REAL = time.monotonic
 BLOCK = time.sleep

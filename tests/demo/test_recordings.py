@@ -5,10 +5,10 @@ import wave
 from importlib.resources import files
 from pathlib import Path
 
-from runtime.livekit.demo.script import CONVERSATION
-from runtime.livekit.demo.speech import RATE, recording
+from turnfsm.runtime.demo.script import CONVERSATION
+from turnfsm.runtime.demo.speech import RATE, recording
 
-RECORDINGS = Path(str(files("runtime.livekit.demo").joinpath("recordings")))
+RECORDINGS = Path(str(files("turnfsm.runtime.demo").joinpath("recordings")))
 ROW = re.compile(r"^(\w+)\.wav\s+(test/data/\S+)\s+(\S.*)$", re.MULTILINE)
 
 

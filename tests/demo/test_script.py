@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from runtime.livekit.demo.script import CONVERSATION, IGNORED, RULES, Line, When
-from runtime.livekit.demo.words import words
+from turnfsm.runtime.demo.script import CONVERSATION, IGNORED, RULES, Line, When
+from turnfsm.runtime.demo.words import words
 
 BARE = {line.name: " ".join(words(line.text)) for line in CONVERSATION}
 

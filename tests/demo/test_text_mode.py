@@ -7,12 +7,12 @@ import time
 import pytest
 from livekit.agents import AgentSession
 
-from runtime.livekit.demo.pace import Pace
-from runtime.livekit.demo.prompter import Prompter
-from runtime.livekit.demo.robot import Robot
-from runtime.livekit.demo.script import CONVERSATION, Cue, When
-from runtime.livekit.demo.text import TextStack
-from runtime.testing.clock import run
+from turnfsm.runtime.demo.pace import Pace
+from turnfsm.runtime.demo.prompter import Prompter
+from turnfsm.runtime.demo.robot import Robot
+from turnfsm.runtime.demo.script import CONVERSATION, Cue, When
+from turnfsm.runtime.demo.text import TextStack
+from turnfsm.runtime.testing.clock import run
 
 CPU_TIME = time.process_time  # of this process alone, however busy the machine is
 
@@ -64,7 +64,7 @@ def long_answer(heard: list[str]) -> str:
 def test_needs_no_model() -> None:
     """Neither the recogniser nor the voice is imported for a typed conversation."""
     script = (
-        "import sys; import runtime.livekit.demo.text, runtime.livekit.demo.prompter; "
+        "import sys; import turnfsm.runtime.demo.text, turnfsm.runtime.demo.prompter; "
         "sys.exit(any(m in sys.modules for m in ('moonshine_voice', 'piper', 'onnxruntime')))"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

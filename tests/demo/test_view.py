@@ -5,13 +5,13 @@ import re
 
 from rich.console import Console
 
-from fsm import load_flow
-from runtime.livekit.demo.pace import Pace
-from runtime.livekit.demo.recorder import Recorder
-from runtime.livekit.demo.take import Take, hold
-from runtime.livekit.demo.text import TextStack
-from runtime.livekit.demo.view import Screen
-from runtime.testing.clock import run
+from turnfsm.fsm import load_flow
+from turnfsm.runtime.demo.pace import Pace
+from turnfsm.runtime.demo.recorder import Recorder
+from turnfsm.runtime.demo.take import Take, hold
+from turnfsm.runtime.demo.text import TextStack
+from turnfsm.runtime.demo.view import Screen
+from turnfsm.runtime.testing.clock import run
 
 
 async def watch(console: Console) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runtime.livekit.demo.words import word_errors, words
+from turnfsm.runtime.demo.words import word_errors, words
 
 
 @pytest.mark.parametrize(

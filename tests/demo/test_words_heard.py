@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from runtime.livekit.demo.speech import PCM
-from runtime.livekit.demo.tts import PiperTTS, PiperVoice
+from turnfsm.runtime.demo.speech import PCM
+from turnfsm.runtime.demo.tts import PiperTTS, PiperVoice
 
 HZ = 1000
 FIRST, SECOND = "One two three four.", "Five six."

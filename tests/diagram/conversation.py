@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from fsm import Machine, Taken, load_flow
+from turnfsm.fsm import Machine, Taken, load_flow
 
 CALL = Path(__file__).parent / "call.yaml"
 

@@ -2,7 +2,7 @@
 
 import random
 
-from fsm import Flow, State, Transition
+from turnfsm.fsm import Flow, State, Transition
 
 
 def random_flow(seed: int) -> Flow:

@@ -10,9 +10,9 @@ import pytest
 from conversation import CALL
 from random_flows import random_flow
 
-from fsm import Flow, State, Transition, TurnfsmError, load_flow, shipped_flows
-from fsm.diagram import render
-from fsm.diagram.metrics import FONT_FILES, Face, clip, text_width
+from turnfsm.fsm import Flow, State, Transition, TurnfsmError, load_flow, shipped_flows
+from turnfsm.fsm.diagram import render
+from turnfsm.fsm.diagram.metrics import FONT_FILES, Face, clip, text_width
 
 NASTY = 'a "b" <c> & {d}; #e%% `f` \\ |g|'
 

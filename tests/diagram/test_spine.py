@@ -7,11 +7,11 @@ import pytest
 from conversation import CALL
 from random_flows import random_flow
 
-from fsm import Flow, load_flow, shipped_flows
-from fsm.diagram import configuration, render
-from fsm.diagram.geometry import Picture, Point, Rect
-from fsm.diagram.layout import layout
-from fsm.diagram.model import build_chart
+from turnfsm.fsm import Flow, load_flow, shipped_flows
+from turnfsm.fsm.diagram import configuration, render
+from turnfsm.fsm.diagram.chart import build_chart
+from turnfsm.fsm.diagram.geometry import Picture, Point, Rect
+from turnfsm.fsm.diagram.layout import layout
 
 Segment = tuple[Point, Point]
 

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import pytest
 from conversation import CALL, Conversation, half_a_minute, half_an_hour
 
-from fsm import TurnfsmError, load_flow
-from fsm.diagram import Journal, parse_journal, render, timeline, trace
-from fsm.diagram.lanes import Lanes, read_lanes
+from turnfsm.fsm import TurnfsmError, load_flow
+from turnfsm.fsm.diagram import Journal, parse_journal, render, timeline, trace
+from turnfsm.fsm.diagram.lanes import Lanes, read_lanes
 
 SVG = "{http://www.w3.org/2000/svg}"
 

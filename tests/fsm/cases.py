@@ -17,7 +17,7 @@ from pathlib import Path
 
 import attrs
 
-from fsm.diagnostics import Finding
+from turnfsm.fsm.diagnostics import Finding
 
 __all__ = ["CASES", "FOLDER", "Case", "expectation", "prepare"]
 

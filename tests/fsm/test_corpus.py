@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from cases import CASES, Case, expectation, prepare
 
-from fsm import FlowError, load_flow, parse_flow
-from fsm.codes import LOADER_CODES
-from runtime.cli import main
+from turnfsm.fsm import FlowError, load_flow, parse_flow
+from turnfsm.fsm.codes import LOADER_CODES
+from turnfsm.runtime.cli import main
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_the_command_refuses_it(
     case: Case, case_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`turnfsm check` exits with 2, names the place, and shows no traceback."""
-    pytest.importorskip("runtime.cli.check")
+    pytest.importorskip("turnfsm.runtime.cli.check")
     with pytest.raises(SystemExit) as stopped:
         main(["check", str(case_file)])
     written = "".join(capsys.readouterr())

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fsm import parse_flow
-from fsm.diagnostics import Finding, render_findings
+from turnfsm.fsm import parse_flow
+from turnfsm.fsm.diagnostics import Finding, render_findings
 
 
 def test_a_finding_is_printed_like_a_compiler_does() -> None:

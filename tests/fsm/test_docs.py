@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from cases import prepare
 
-from fsm import FlowError, load_flow, parse_flow, shipped_flows
-from fsm.check import check_flow
-from fsm.codes import LOADER_CODES
-from fsm.diagnostics import render_findings
+from turnfsm.fsm import FlowError, load_flow, parse_flow, shipped_flows
+from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.codes import LOADER_CODES
+from turnfsm.fsm.diagnostics import render_findings
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -69,7 +69,7 @@ def block(section: str, language: str) -> str | None:
 
 
 def test_every_code_has_a_section() -> None:
-    """All codes of the loader, each with the sentence that the code has in fsm.codes."""
+    """All codes of the loader, each with the sentence that the code has in turnfsm.fsm.codes."""
     assert set(LOADER_CODES) <= set(sections())
     for code, sentence in LOADER_CODES.items():
         assert sentence in sections()[code]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from cases import prepare
 
-from fsm import Flow, FlowError, load_flow, parse_flow
-from fsm.diagnostics import render_findings
+from turnfsm.fsm import Flow, FlowError, load_flow, parse_flow
+from turnfsm.fsm.diagnostics import render_findings
 
 
 @pytest.fixture(autouse=True)

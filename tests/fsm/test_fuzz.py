@@ -6,9 +6,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from trees import TURN, TURN_TREE, as_yaml, mutated_trees, near_flows
 
-from fsm import Flow, compile_flow, parse_flow
-from fsm.codes import LOADER_CODES
-from fsm.diagnostics import render_findings
+from turnfsm.fsm import Flow, compile_flow, parse_flow
+from turnfsm.fsm.codes import LOADER_CODES
+from turnfsm.fsm.diagnostics import render_findings
 
 FUZZ = settings(
     max_examples=100,

@@ -10,8 +10,8 @@ from cases import CASES, Case
 from language_server import LanguageServer, find_server
 from trees import TURN
 
-from fsm import State, parse_flow
-from fsm.flow import yaml_name
+from turnfsm.fsm import State, parse_flow
+from turnfsm.fsm.flow import yaml_name
 
 MODELINE = "# yaml-language-server: $schema=./flow.schema.json\n"
 SPECS = Path(__file__).parents[2] / "specs"

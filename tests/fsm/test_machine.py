@@ -9,8 +9,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import flows
 
-from fsm import Flow, Machine, UnknownName, UnknownTrigger, Verdict, compile_flow, parse_flow
-from fsm.diagnostics import render_findings
+from turnfsm.fsm import (
+    Flow,
+    Machine,
+    UnknownName,
+    UnknownTrigger,
+    Verdict,
+    compile_flow,
+    parse_flow,
+)
+from turnfsm.fsm.diagnostics import render_findings
 
 TEXT = """
 flow: small

@@ -10,12 +10,12 @@ from jsonschema import Draft7Validator
 from strategies import flow_to_yaml, flows
 from trees import TURN_TREE, as_yaml, mutated_trees, near_flows
 
-from fsm import Flow, parse_flow, shipped_flows
-from fsm.reference import reference
-from fsm.schema import flow_schema, schema_text
-from fsm.source import Page, Source
-from fsm.yaml12 import read_nodes, unfold
-from runtime.cli import main
+from turnfsm.fsm import Flow, parse_flow, shipped_flows
+from turnfsm.fsm.reference import reference
+from turnfsm.fsm.schema import flow_schema, schema_text
+from turnfsm.fsm.source import Page, Source
+from turnfsm.fsm.yaml12 import read_nodes, unfold
+from turnfsm.runtime.cli import main
 
 MANY = settings(
     max_examples=80,

@@ -8,12 +8,21 @@ import re
 import attrs
 import pytest
 
-from fsm import Flow, FlowError, LeadsTo, Never, Properties, load_flow, parse_flow, shipped_flows
-from fsm.check import check_flow
-from fsm.check.mutate import Mutant, mutants
-from fsm.check.report import Verdict
-from fsm.interop import to_promela
-from fsm.interop.spin import SpinError, missing_tools, verify
+from turnfsm.fsm import (
+    Flow,
+    FlowError,
+    LeadsTo,
+    Never,
+    Properties,
+    load_flow,
+    parse_flow,
+    shipped_flows,
+)
+from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.mutate import Mutant, mutants
+from turnfsm.fsm.check.report import Verdict
+from turnfsm.fsm.interop import to_promela
+from turnfsm.fsm.interop.spin import SpinError, missing_tools, verify
 
 spin = pytest.mark.skipif(bool(missing_tools()), reason=missing_tools() or "installed")
 

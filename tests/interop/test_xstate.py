@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from strategies import flows
 from walks import walk
 
-from fsm import Flow, FlowError, Machine, load_flow, shipped_flows
-from fsm.interop import to_xstate, xstate_module
+from turnfsm.fsm import Flow, FlowError, Machine, load_flow, shipped_flows
+from turnfsm.fsm.interop import to_xstate, xstate_module
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import attrs
 from hypothesis import strategies as st
 
-from fsm import Flow
+from turnfsm.fsm import Flow
 
 __all__ = ["Post", "numbers", "walk"]
 

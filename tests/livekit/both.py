@@ -11,7 +11,7 @@ from livekit.agents import (
     function_tool,
 )
 
-from runtime.livekit.testing import (
+from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
     Reply,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from runtime.livekit._touched import ORDERS, TOUCHED
+from turnfsm.runtime.livekit._touched import ORDERS, TOUCHED
 
 PAGE = Path(__file__).parents[2] / "docs" / "livekit.md"
 FROM, TO = "<!-- tests/livekit/contract_table.py writes from here -->", "<!-- to here -->"

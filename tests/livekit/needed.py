@@ -10,9 +10,9 @@ from typing import Any
 from livekit.agents import Agent, AgentTask, RunContext, function_tool
 from needed_realtime import REALTIME
 
-from fsm import parse_flow
-from runtime.livekit import TurnSession
-from runtime.livekit.testing import (
+from turnfsm.fsm import parse_flow
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
     ScriptedLLM,

@@ -9,9 +9,9 @@ from typing import Any
 
 from livekit.agents import RunContext, function_tool
 
-from runtime.livekit import TurnSession
-from runtime.livekit.scenarios.checks import apart
-from runtime.livekit.testing import (
+from turnfsm.runtime.compare.checks import apart
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
     ScriptedLLM,

@@ -8,9 +8,17 @@ from collections.abc import Iterator
 import needed
 import pytest
 
-from runtime.livekit import TurnSession, _contract
-from runtime.livekit._seams import activity, realtime, recognition, run, session, speech, tools
-from runtime.livekit.scenarios import scenario
+from turnfsm.runtime.compare import scenario
+from turnfsm.runtime.livekit import TurnSession, _contract
+from turnfsm.runtime.livekit._seams import (
+    activity,
+    realtime,
+    recognition,
+    run,
+    session,
+    speech,
+    tools,
+)
 
 GOVERNED = (
     *(activity.GovernedActivity, realtime.RealtimeActivity),

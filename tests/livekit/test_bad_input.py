@@ -10,11 +10,11 @@ from typing import Any
 import attrs
 import pytest
 
-import runtime.livekit
-from fsm import HostError, TurnfsmError, load_flow
-from runtime.livekit import TurnSession
-from runtime.livekit.testing import Stage
-from runtime.livekit.words import FACTS, TRIGGERS
+import turnfsm.runtime.livekit
+from turnfsm.fsm import HostError, TurnfsmError, load_flow
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.livekit.words import FACTS, TRIGGERS
+from turnfsm.runtime.testing.livekit import Stage
 
 TURN = load_flow("turn")
 
@@ -95,7 +95,7 @@ def test_two_sessions_have_a_runtime_each() -> None:
 
 def test_the_words_are_those_that_the_binding_says() -> None:
     """Every trigger that is posted and every fact that is looked at is in the table."""
-    home = Path(runtime.livekit.__file__).parent
+    home = Path(turnfsm.runtime.livekit.__file__).parent
     code = "".join(
         p.read_text(encoding="utf-8")
         for p in (*home.glob("*.py"), *home.glob("_seams/*.py"))

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from livekit.agents import AgentSession, __version__
 
-from runtime.cli import main
-from runtime.livekit import TurnSession
-from runtime.livekit.scenarios import CLASSES, CONTROLS, SCENARIOS, as_markdown, compare, comparison
+from turnfsm.runtime.cli import main
+from turnfsm.runtime.compare import CLASSES, CONTROLS, SCENARIOS, as_markdown, compare, comparison
+from turnfsm.runtime.livekit import TurnSession
 
 PAGE = Path(__file__).parents[2] / "docs" / "failures.md"
 
@@ -45,7 +45,7 @@ def test_an_id_stands_for_its_kin(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_errors_that_a_scenario_provokes_are_not_printed() -> None:
     """LiveKit logs a traceback where a tool raises; the reader of a table sees none."""
-    command = [sys.executable, "-m", "runtime.cli", "compare", "D2"]
+    command = [sys.executable, "-m", "turnfsm.runtime.cli", "compare", "D2"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

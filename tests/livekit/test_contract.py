@@ -18,12 +18,20 @@ from livekit.agents.voice import agent_activity, events
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
-import runtime.livekit
-from runtime.livekit import SUPPORTED, UnsupportedLiveKit, _contract
-from runtime.livekit._seams import activity, realtime, recognition, run, session, speech, tools
-from runtime.livekit._touched import TOUCHED
+import turnfsm.runtime.livekit
+from turnfsm.runtime.livekit import SUPPORTED, UnsupportedLiveKit, _contract
+from turnfsm.runtime.livekit._seams import (
+    activity,
+    realtime,
+    recognition,
+    run,
+    session,
+    speech,
+    tools,
+)
+from turnfsm.runtime.livekit._touched import TOUCHED
 
-BINDING = Path(runtime.livekit.__file__).parent
+BINDING = Path(turnfsm.runtime.livekit.__file__).parent
 SEAMS = sorted((BINDING / "_seams").glob("*.py"))
 GOVERNED = (
     *(activity.GovernedActivity, realtime.RealtimeActivity),
@@ -46,7 +54,7 @@ def test_the_installed_livekit_fits() -> None:
 
 def test_the_range_is_the_one_that_is_installed() -> None:
     """The binding and the package ask for the same livekit-agents."""
-    project = tomllib.loads((BINDING.parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((BINDING.parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     assert f"livekit-agents{SUPPORTED}" in project["optional-dependencies"]["livekit"]
 
 
@@ -146,7 +154,7 @@ def test_the_check_is_made_at_import() -> None:
     script = (
         "from livekit.agents.voice.agent_activity import AgentActivity\n"
         "del AgentActivity._schedule_speech\n"
-        "import runtime.livekit"
+        "import turnfsm.runtime.livekit"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False

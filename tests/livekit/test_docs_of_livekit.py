@@ -4,10 +4,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from runtime import JsonlSink
-from runtime.livekit import TurnSession
-from runtime.livekit.testing import Call, Reply, ScriptedLLM, ScriptedUser, Stage
-from runtime.testing import run
+from turnfsm.runtime import JsonlSink
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing import run
+from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
 PAGE = Path(__file__).parents[2] / "docs" / "livekit.md"
 

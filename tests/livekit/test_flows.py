@@ -14,10 +14,10 @@ import attrs
 import pytest
 from livekit.agents import function_tool
 
-from fsm import Taken, shipped_flows
-from runtime import replay
-from runtime.livekit import TurnSession
-from runtime.livekit.testing import (
+from turnfsm.fsm import Taken, shipped_flows
+from turnfsm.runtime import replay
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
     Reply,

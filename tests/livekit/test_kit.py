@@ -10,7 +10,7 @@ from livekit import rtc
 from livekit.agents import AgentSession, APIConnectionError, llm, stt, vad
 from livekit.agents.utils.audio import silence_frame_like
 
-from runtime.testing import (
+from turnfsm.runtime.testing import (
     Call,
     Reply,
     ScriptedAudioInput,

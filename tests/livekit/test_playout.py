@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from runtime.livekit import TurnSession
-from runtime.livekit.testing import ScriptedTTS, ScriptedUser, Stage
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import ScriptedTTS, ScriptedUser, Stage
 
 STORY = "One two three four five six seven eight nine ten."
 

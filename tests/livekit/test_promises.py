@@ -26,13 +26,13 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import NoOpTracerProvider
 
-from runtime.livekit.testing import (
+from turnfsm.runtime.testing import VirtualLoop
+from turnfsm.runtime.testing.livekit import (
     Reply,
     ScriptedLLM,
     ScriptedUser,
     Stage,
 )
-from runtime.testing import VirtualLoop
 
 
 def test_states_and_transcripts_are_published(session_class: Session) -> None:

@@ -19,7 +19,7 @@ from livekit.agents.llm.mcp import MCPServer, MCPToolset
 from mcp.server import MCPServer as Server
 from mcp.shared.memory import create_client_server_memory_streams
 
-from runtime.livekit.testing import (
+from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
     ScriptedLLM,

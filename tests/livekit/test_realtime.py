@@ -9,10 +9,11 @@ import pytest
 from livekit.agents import Agent, RunContext, function_tool, llm
 from livekit.agents.voice import SpeechHandle
 
-from runtime.livekit import SpeechInterrupted, TurnSession
-from runtime.livekit._seams.conversation import Tidy
-from runtime.livekit._seams.tools import REFUSED, STILL_RUNNING
-from runtime.livekit.testing import (
+from turnfsm.runtime.livekit import SpeechInterrupted, TurnSession
+from turnfsm.runtime.livekit._seams.conversation import Tidy
+from turnfsm.runtime.livekit._seams.tools import REFUSED, STILL_RUNNING
+from turnfsm.runtime.testing import run
+from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
     Reply,
@@ -22,7 +23,6 @@ from runtime.livekit.testing import (
     ScriptedUser,
     Stage,
 )
-from runtime.testing import run
 
 BOTH = pytest.mark.parametrize("detects", [True, False], ids=["server", "client"])
 AUTO = pytest.mark.parametrize("auto", [True, False], ids=["auto", "asked"])

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from fsm import shipped_flows
-from runtime import replay
-from runtime.livekit import TurnSession
-from runtime.livekit._contract import installed
-from runtime.livekit.scenarios import CONTROLS, SCENARIOS, Scenario, scenario
-from runtime.livekit.testing import Stage
+from turnfsm.fsm import shipped_flows
+from turnfsm.runtime import replay
+from turnfsm.runtime.compare import CONTROLS, SCENARIOS, Scenario, scenario
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.livekit._contract import installed
+from turnfsm.runtime.testing.livekit import Stage
 
 ALL = (*SCENARIOS, *CONTROLS)
 

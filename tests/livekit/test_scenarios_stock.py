@@ -3,7 +3,7 @@
 import pytest
 from livekit.agents import AgentSession
 
-from runtime.livekit.scenarios import CONTROLS, SCENARIOS, Scenario, scenario
+from turnfsm.runtime.compare import CONTROLS, SCENARIOS, Scenario, scenario
 
 # For each scenario, words of the problem that must be found: the failure described, no other.
 FOUND = {

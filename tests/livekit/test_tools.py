@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from livekit.agents import Agent, function_tool
 
-from fsm import TurnfsmError
-from runtime import JsonlSink, read_journal
-from runtime.ledger import Ledger
-from runtime.livekit import TurnContext, TurnSession, on_interruption, repeatable
-from runtime.livekit.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.fsm import TurnfsmError
+from turnfsm.runtime import JsonlSink, read_journal
+from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.livekit import TurnContext, TurnSession, on_interruption, repeatable
+from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 BOOK, JOKE = "book a table", "no stop tell me a joke"
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from livekit.agents import Agent
 
-from fsm import FlowError, load_flow
-from runtime.livekit import TurnSession
-from runtime.livekit.testing import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
+from turnfsm.fsm import FlowError, load_flow
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 STORY = "Once upon a time there was a king who had three daughters and no sons."
 

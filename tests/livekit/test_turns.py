@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from livekit.agents import Agent, StopResponse
 
-from runtime.livekit import TurnSession
-from runtime.livekit.scenarios import scenario
-from runtime.livekit.testing import Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
+from turnfsm.runtime.compare import scenario
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 NOTICE = "This call is recorded for quality and for training purposes."
 

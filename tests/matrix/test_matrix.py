@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from markdown_it import MarkdownIt
 from strategies import flows
 
-from fsm import Flow, Machine, Verdict, load_flow, shipped_flows
-from fsm.diagram.gallery import gallery
-from fsm.matrix import Cell, as_csv, as_markdown, markdown_table, matrix
+from turnfsm.fsm import Flow, Machine, Verdict, load_flow, shipped_flows
+from turnfsm.fsm.diagram.gallery import gallery
+from turnfsm.fsm.matrix import Cell, as_csv, as_markdown, markdown_table, matrix
 
 
 def _verdicts(machine: Machine, cell: Cell) -> list[Verdict]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fsm import load_flow, shipped_flows
-from fsm.paths import cover
+from turnfsm.fsm import load_flow, shipped_flows
+from turnfsm.fsm.paths import cover
 
 __all__ = ["COVERS", "FLOWS"]
 

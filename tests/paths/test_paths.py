@@ -9,8 +9,8 @@ from covers import COVERS, FLOWS
 from hypothesis import HealthCheck, given, settings
 from strategies import flows
 
-from fsm import Flow, Machine, parse_flow
-from fsm.paths import Cover, Scenario, cover
+from turnfsm.fsm import Flow, Machine, parse_flow
+from turnfsm.fsm.paths import Cover, Scenario, cover
 
 MANY = settings(
     max_examples=20,

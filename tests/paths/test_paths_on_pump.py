@@ -6,9 +6,9 @@ import attrs
 import pytest
 from covers import COVERS, FLOWS
 
-from fsm import Flow
-from fsm.paths import Scenario
-from runtime.testing import play_path
+from turnfsm.fsm import Flow
+from turnfsm.fsm.paths import Scenario
+from turnfsm.runtime.testing import play_path
 
 CASES = [
     pytest.param(flow, scenario, id=f"{name}-{scenario.name.replace(' ', '-')}")

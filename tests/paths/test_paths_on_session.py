@@ -13,10 +13,10 @@ from pathlib import Path
 import attrs
 import pytest
 
-from fsm import Taken, load_flow
-from fsm.paths import Scenario
-from runtime.livekit.paths import Walk
-from runtime.testing import session_paths, walk_path
+from turnfsm.fsm import Taken, load_flow
+from turnfsm.fsm.paths import Scenario
+from turnfsm.runtime.testing import session_paths, walk_path
+from turnfsm.runtime.testing.livekit.walks import Walk
 
 TURN = load_flow("turn")
 FOUND = session_paths(TURN)

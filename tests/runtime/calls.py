@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fsm import Flow, parse_flow
-from runtime import Event, TurnRuntime
+from turnfsm.fsm import Flow, parse_flow
+from turnfsm.runtime import Event, TurnRuntime
 
 __all__ = ["FLOW", "Host", "flow_of", "runtime"]
 

@@ -9,10 +9,10 @@ from typing import Any
 import attrs
 import pytest
 
-from fsm import Flow, load_flow
-from fsm.paths import PathStep, cover
-from runtime import Event, TurnRuntime, replay
-from runtime.testing import VirtualClock
+from turnfsm.fsm import Flow, load_flow
+from turnfsm.fsm.paths import PathStep, cover
+from turnfsm.runtime import Event, TurnRuntime, replay
+from turnfsm.runtime.testing import VirtualClock
 
 AWAITS = 3
 FLOWS = {name: load_flow(name) for name in ("turn", "session")}

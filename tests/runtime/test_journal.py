@@ -15,8 +15,15 @@ import pytest
 from calls import Host, flow_of
 from calls import runtime as make_runtime
 
-from runtime import JournalError, JsonlSink, TurnRuntime, read_journal, replay, write_journal
-from runtime.journal import Redactor
+from turnfsm.runtime import (
+    JournalError,
+    JsonlSink,
+    TurnRuntime,
+    read_journal,
+    replay,
+    write_journal,
+)
+from turnfsm.runtime.journal import Redactor
 
 OPEN: list[TurnRuntime] = []
 

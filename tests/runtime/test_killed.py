@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from livekit.agents import RunContext, function_tool
 
-from fsm import load_flow
-from runtime import JsonlSink, read_journal, replay
-from runtime.ledger import Ledger
-from runtime.livekit import TurnSession
-from runtime.testing import Call, Outcome, Reply, Request, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.fsm import load_flow
+from turnfsm.runtime import JsonlSink, read_journal, replay
+from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing import Call, Outcome, Reply, Request, ScriptedLLM, ScriptedUser, Stage
 
 ASKED, BOOKED = "book a table", "It is booked."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from calls import Host, runtime
 
-from fsm import Verdict
+from turnfsm.fsm import Verdict
 
 
 def test_an_observer_hears_every_verdict_before_the_effects() -> None:

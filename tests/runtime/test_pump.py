@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from calls import Host, flow_of, runtime
 
-from fsm import HostError, Machine, TurnfsmError, UnknownName, UnknownTrigger, compile_flow
-from runtime import Event, TurnRuntime
-from runtime.journal import Journal
-from runtime.pump import EventPump
+from turnfsm.fsm import HostError, Machine, TurnfsmError, UnknownName, UnknownTrigger, compile_flow
+from turnfsm.runtime import Event, TurnRuntime
+from turnfsm.runtime.journal import Journal
+from turnfsm.runtime.pump import EventPump
 
 
 def test_the_verdict_is_immediate_and_needs_no_loop() -> None:

@@ -10,8 +10,8 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from strategies import flows
 
-from fsm import Flow, Machine, program
-from runtime import Event, TurnRuntime, replay
+from turnfsm.fsm import Flow, Machine, program
+from turnfsm.runtime import Event, TurnRuntime, replay
 
 
 class AnyHost:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from calls import Host, runtime
 
-from fsm import TurnfsmError
-from runtime import Event, TurnRuntime
-from runtime.testing import VirtualClock
+from turnfsm.fsm import TurnfsmError
+from turnfsm.runtime import Event, TurnRuntime
+from turnfsm.runtime.testing import VirtualClock
 
 
 class Sleeper:

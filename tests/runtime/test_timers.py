@@ -8,9 +8,9 @@ import time
 import pytest
 from calls import Host, flow_of, runtime
 
-from runtime import TurnRuntime, replay
-from runtime.testing import VirtualClock, VirtualLoop
-from runtime.timers import clock_of, plan_of
+from turnfsm.runtime import TurnRuntime, replay
+from turnfsm.runtime.testing import VirtualClock, VirtualLoop
+from turnfsm.runtime.timers import clock_of, plan_of
 
 
 def fired(turn: TurnRuntime) -> list[tuple[float, str, bool]]:

@@ -18,10 +18,10 @@ from livekit.agents import (
     llm,
 )
 
-from runtime.livekit import on_interruption
-from runtime.livekit.policy import repeatable
-from runtime.livekit.testing import Call, Reply
-from runtime.livekit.testing.model import Request
+from turnfsm.runtime.livekit import on_interruption
+from turnfsm.runtime.livekit.policy import repeatable
+from turnfsm.runtime.testing.livekit import Call, Reply
+from turnfsm.runtime.testing.livekit.scripted_llm import Request
 
 POLICIES = ("detach", "cancel", "finish", "hold", "again")
 ENDS = ("returns", "returns", "returns", "raises", "nothing", "strange", "hangs")

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 
 from talk import Played
 
-from runtime.journal import replay
-from runtime.livekit.scenarios.checks import apart
-from runtime.livekit.testing import Request
-from runtime.testing.properties import broken_properties
+from turnfsm.runtime.compare.checks import apart
+from turnfsm.runtime.journal import replay
+from turnfsm.runtime.testing.livekit import Request
+from turnfsm.runtime.testing.properties import broken_properties
 
 CLOSE_LIMIT = 12.0
 """Seconds that closing may take: tools that nobody waits for have five, a speech may end."""

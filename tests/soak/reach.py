@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fsm import Flow
+from turnfsm.fsm import Flow
 
 
 class Coverage:

@@ -14,7 +14,7 @@ from oracles import judge
 from reach import Coverage
 from talk import Played, draw_talk, play
 
-from fsm import load_flow
+from turnfsm.fsm import load_flow
 
 
 @attrs.define

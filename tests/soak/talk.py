@@ -12,9 +12,10 @@ import attrs
 from cast import Caller, Cast, Odds
 from livekit.agents import APIError, llm
 
-from fsm import Flow
-from runtime.livekit import TurnSession
-from runtime.livekit.testing import (
+from turnfsm.fsm import Flow
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing import PermutedLoop, ScriptedSTT, ScriptedVAD, VirtualLoop
+from turnfsm.runtime.testing.livekit import (
     Outcome,
     ScriptedLLM,
     ScriptedRealtime,
@@ -22,7 +23,6 @@ from runtime.livekit.testing import (
     ScriptedUser,
     Stage,
 )
-from runtime.testing import PermutedLoop, ScriptedSTT, ScriptedVAD, VirtualLoop
 
 FAULTS = (
     "llm_fails", "llm_hangs", "tts_fails", "stt_fails", "vad_fails", "tool_hangs", "hooks",

@@ -29,9 +29,9 @@ from livekit.agents import APIConnectionError
 from oracles import judge
 from talk import GRID, MOVES, NEEDED, QUIET, TIMERS, Move, Played, Sink, Talk, make, stage_of
 
-from runtime.livekit import TurnSession
-from runtime.livekit.testing import LiveStage, Reply, ScriptedUser
-from runtime.testing import PermutedLoop, VirtualLoop
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing import PermutedLoop, VirtualLoop
+from turnfsm.runtime.testing.livekit import LiveStage, Reply, ScriptedUser
 
 EXAMPLES = int(os.environ.get("SOAK_EXAMPLES", "0"))
 SETTINGS = settings(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from oracles import judge
 from talk import FAULTS, GRID, MOVES, NEEDED, QUIET, TIMERS, Move, Talk, play
 
-from runtime.livekit.testing import ScriptedUser
+from turnfsm.runtime.testing.livekit import ScriptedUser
 
 QUICK = settings(
     max_examples=8,

@@ -14,8 +14,8 @@ from oracles import judge
 from reach import Coverage
 from talk import Played, Shape, draw_talk, play
 
-from fsm import load_flow, shipped_flows
-from runtime.testing import broken_properties
+from turnfsm.fsm import load_flow, shipped_flows
+from turnfsm.runtime.testing import broken_properties
 
 PIPELINE = ("pipeline",)
 TWO_HUNDRED = Shape(

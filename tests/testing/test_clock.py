@@ -9,7 +9,7 @@ from itertools import count
 
 import pytest
 
-from runtime.testing import NothingLeft, VirtualClock, VirtualLoop, VirtualTimeLimit, run
+from turnfsm.runtime.testing import NothingLeft, VirtualClock, VirtualLoop, VirtualTimeLimit, run
 
 
 def test_an_hour_of_sleep_takes_no_time() -> None:
@@ -188,13 +188,13 @@ async def test_other_tests_keep_a_real_loop() -> None:
 
 def test_importing_the_kit_does_not_import_livekit() -> None:
     """The clock is usable where livekit-agents is not installed."""
-    code = "import sys, runtime.testing; sys.exit('livekit.agents' in sys.modules)"
+    code = "import sys, turnfsm.runtime.testing; sys.exit('livekit.agents' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     """The lazy part of the package does not swallow typing mistakes."""
-    import runtime.testing
+    import turnfsm.runtime.testing
 
     with pytest.raises(AttributeError, match="no attribute 'ScriptedUsr'"):
-        _ = runtime.testing.ScriptedUsr  # type: ignore[attr-defined]
+        _ = turnfsm.runtime.testing.ScriptedUsr  # type: ignore[attr-defined]

@@ -32,7 +32,7 @@ def blocks(language: str) -> list[str]:
 def run_pytest(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run pytest in a process of its own, as a reader does."""
     # an installed turnfsm brings the plugin along; naming it once more changes nothing
-    plugin = ("-p", "runtime.testing.scenarios", "-p", "no:cacheprovider")
+    plugin = ("-p", "turnfsm.testing.scenarios", "-p", "no:cacheprovider")
     command = [sys.executable, "-m", "pytest", *plugin, *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
@@ -56,7 +56,7 @@ def test_code_of_the_page_runs(tmp_path: Path) -> None:
     shutil.copy(BOOKING / "waiter.py", tmp_path)
     for number, code in enumerate(blocks("python")):
         (tmp_path / f"test_block{number}.py").write_text(code)
-    (tmp_path / "conftest.py").write_text('pytest_plugins = ["runtime.testing.plugin"]\n')
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["turnfsm.testing.plugin"]\n')
     (tmp_path / "pytest.ini").write_text(INI)
     scenarios = tmp_path / "scenarios"
     scenarios.mkdir()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runtime.testing import PermutedLoop, run
+from turnfsm.runtime.testing import PermutedLoop, run
 
 SEEDS = range(40)
 

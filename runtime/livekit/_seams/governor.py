@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from livekit.agents import llm
 from livekit.agents.voice.speech_handle import SpeechHandle
 
-from runtime.ledger import LedgerCall
+from turnfsm.runtime.ledger import LedgerCall
 
 if TYPE_CHECKING:
     from .activity import GovernedActivity

@@ -11,7 +11,7 @@ from livekit.agents.voice.agent import _get_activity_task_info
 from livekit.agents.voice.agent_activity import _SpeechHandleContextVar
 from livekit.agents.voice.speech_handle import SpeechHandle
 
-from runtime.livekit.errors import SpeechInterrupted
+from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
 from .governor import Governor
 

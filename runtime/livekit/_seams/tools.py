@@ -9,7 +9,7 @@ from livekit.agents import Agent, AgentSession, ToolError
 from livekit.agents.voice.events import RunContext
 from livekit.agents.voice.tool_executor import _RunningTasks, _ToolExecutor
 
-from runtime.livekit.errors import SpeechInterrupted
+from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
 from .governor import Governor
 

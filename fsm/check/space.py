@@ -1,0 +1,253 @@
+"""A flow and its environment as integers: what the explorer walks through.
+
+A configuration is one number: the facts that matter, the ghosts, the scopes that are current and,
+above them, the held state. A ghost is a fact of the world that the model keeps for itself, so that
+a flow whose own facts lie is found out. A move changes a configuration by one AND and one OR.
+Moves come from the compiled program that machines run: proof and runtime cannot differ.
+
+Given facts are no part of a configuration: the host may answer anything at every decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import attrs
+
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.machine import Program, Taken
+
+from .parts import Alarm, Arrival, Bits, Edge, Move, Rule, World, subsets
+
+__all__ = ["Model"]
+
+
+class Model:
+    """The moves of a flow in its world, made when a configuration first needs them.
+
+    Attributes:
+        taken: The ids of the rows that were taken somewhere.
+        shadows: Row to the rows that were taken in its place although its own guard held.
+    """
+
+    def __init__(self, program: Program, world: World, bits: Bits, rules: Iterable[Rule]) -> None:
+        self.program, self.world, self.bits = program, world, bits
+        self.flow: Flow = program.flow
+        self.order = tuple(self.flow.states)
+        self.index = {name: i for i, name in enumerate(self.order)}
+        self.move_rules = [rule for rule in rules if rule.judge]
+        self.state_rules = [rule for rule in rules if not rule.judge]
+        self.relevant = self._relevant(rules)
+        self.taken: set[str] = set()
+        self.shadows: dict[str, set[str]] = {}
+        # Scopes that may begin under the token of another: an old token can be current again.
+        self._borrowed = {s for t in program.compared for s in program.begins.get(t, ())}
+        self._alarms: dict[tuple[str, str, Arrival, int], tuple[Alarm, ...]] = {}
+
+    @property
+    def initial(self) -> int:
+        """The configuration that a session starts in."""
+        return self.index[self.flow.initial] << self.bits.shift
+
+    def state(self, node: int) -> str:
+        """The state that a configuration holds."""
+        return self.order[node >> self.bits.shift]
+
+    def _relevant(self, rules: Iterable[Rule]) -> int:
+        """The bits of the facts that a guard or a rule reads and no host gives."""
+        read = 0
+        for rows in self.program.rows.values():
+            for alternatives in rows.values():
+                for alternative in alternatives:
+                    read |= alternative[0]
+        for rule in rules:
+            read |= rule.reads
+        return read & ~self.bits.given & (1 << len(self.bits.facts)) - 1
+
+    def state_tests(self, state: str) -> tuple[tuple[int, int, Rule], ...]:
+        """The rules on holding a state; a given fact may have any value, so it excuses nothing."""
+        free = ~self.bits.given
+        return tuple(
+            (rule.test.mask & free, rule.test.want & free, rule)
+            for rule in self.state_rules
+            if rule.state in (None, state)
+        )
+
+    def reads(self, state: str, trigger: str) -> int:
+        """The bits of a configuration that decide what a trigger does in a state."""
+        read = 0
+        for alternative in self.program.rows[state].get(trigger, ()):
+            read |= alternative[0]
+        scope = self._scope(trigger)
+        if scope is not None:
+            read |= self.bits.scopes[scope] | self._begun(scope)
+        if trigger in self.world.events:
+            read |= self._ghosts(self.world.events[trigger][2])
+        return read & ~self.bits.given
+
+    def edges(self, state: str, trigger: str, node: int) -> tuple[Edge, ...]:
+        """What a trigger can do in a configuration, whatever the host answers."""
+        found: dict[tuple[int, int, tuple[Alarm, ...]], Edge] = {}
+        for arrives, accepted in self.arrivals(trigger, node):
+            for move in self._moves(state, trigger, arrives, accepted, node):
+                edge = self._edge(move, node)
+                if edge[0] != -1 or edge[1] or edge[2]:
+                    found.setdefault(edge[:3], edge)
+        return tuple(found.values())
+
+    def arrivals(self, trigger: str, node: int) -> Iterator[tuple[Arrival, bool]]:
+        """How the trigger can arrive, and whether its fence lets it pass.
+
+        A machine compares the event's token with the last one that began; it keeps that token
+        until the scope ends. So an event of a scope that is over in the world passes where the
+        flow forgot to fence it, or to end the scope.
+        """
+        scope = self._scope(trigger)
+        if scope is None:
+            yield "", True
+            return
+        fence = self.program.compared.get(trigger)
+        fenced = fence == scope
+        kept = bool(node & self.bits.scopes[scope])
+        begun = self._begun(scope)
+        current = bool(node & begun) if begun else kept
+        if current:
+            yield "fresh", kept or not fenced
+        yield "stale", not fenced or (kept and not current)
+        if fence in self._borrowed and kept:
+            yield "stale", True
+        elif fence is not None and not fenced:
+            if current:
+                yield "fresh", False
+            yield "stale", False
+
+    def _scope(self, trigger: str) -> str | None:
+        """The scope that an event must be of; one that begins that scope is always news."""
+        scope = self.world.belongs.get(trigger) or self.program.fences.get(trigger)
+        return None if scope in self.program.begins.get(trigger, ()) else scope
+
+    def _begun(self, scope: str) -> int:
+        ghost = self.world.begun.get(scope)
+        return self.bits.ghosts[ghost] if ghost else 0
+
+    def _moves(
+        self, state: str, trigger: str, arrives: Arrival, accepted: bool, node: int
+    ) -> Iterator[Move]:
+        rows = self.program.rows[state].get(trigger, ()) if accepted else ()
+        candidates = [*(row[5] for row in rows), None]
+        read = 0
+        for row in rows:
+            read |= row[0]
+        for taken in candidates:
+            for alarm in self._alarms_of(Move(state, trigger, arrives, taken)):
+                read |= alarm[0] | alarm[2]
+        read &= self.bits.given
+        for given in subsets(read):
+            yield Move(state, trigger, arrives, self._answer(rows, node | given), given, read)
+
+    def _answer(self, rows: tuple[Any, ...], facts: int) -> Taken | None:
+        """What `Machine.step` answers; notes which rows stood in the shadow of others."""
+        answer: Taken | None = None
+        for mask, want, _keep, _set, _dest, taken in rows:
+            if facts & mask != want:
+                continue
+            if answer is None:
+                answer = taken
+                if taken.row:
+                    self.taken.add(taken.row)
+            elif taken.row and answer.row:
+                self.shadows.setdefault(taken.row, set()).add(answer.row)
+        return answer
+
+    def _edge(self, move: Move, node: int) -> Edge:
+        keep, set_ = -1, 0
+        if move.taken is not None:
+            keep, set_ = self._commit(move, move.taken)
+        for clears, sets in self._effects(move, node):
+            keep, set_ = keep & ~clears, set_ & ~clears | sets
+        given = self.bits.given
+        alarms = tuple(
+            (before & ~given, wanted & ~given, after & ~given, then & ~given, rule)
+            for before, wanted, after, then, rule in self._alarms_of(move)
+            if move.given & before == wanted & given and move.given & after == then & given
+        )
+        return keep, set_, alarms, move
+
+    def given(self, state: str, trigger: str) -> int:
+        """The bits of the given facts that a trigger's guards read in a state."""
+        read = 0
+        for alternative in self.program.rows[state].get(trigger, ()):
+            read |= alternative[0]
+        return read & self.bits.given
+
+    def asked_at_once(self, state: str, trigger: str) -> int:
+        """How many given facts the guards and the rules read where a trigger arrives in a state."""
+        read = self.given(state, trigger)
+        for taken in (*(row[5] for row in self.program.rows[state].get(trigger, ())), None):
+            for alarm in self._alarms_of(Move(state, trigger, "", taken)):
+                read |= (alarm[0] | alarm[2]) & self.bits.given
+        return read.bit_count()
+
+    def answer(self, state: str, trigger: str, accepted: bool, facts: int) -> Taken | None:
+        """What a machine answers in a state with these facts."""
+        return self._answer(self.program.rows[state].get(trigger, ()) if accepted else (), facts)
+
+    def after(self, move: Move, node: int) -> int:
+        """The configuration that a move leads to."""
+        keep, set_, _alarms, _move = self._edge(move, node)
+        return node & keep | set_
+
+    def effect_of(self, action: str) -> int:
+        """The ghosts that an action can change."""
+        clears, sets = self.world.actions.get(action, ((), ()))
+        return self._ghosts(clears) | self._ghosts(sets)
+
+    def _commit(self, move: Move, taken: Taken) -> tuple[int, int]:
+        """What taking a row does to the state, the facts that matter and the current scopes."""
+        keep, set_ = next(
+            (row[2], row[3])
+            for row in self.program.rows[move.source][move.trigger]
+            if row[5] is taken
+        )
+        set_ &= self.relevant
+        for scope, bit in self.bits.scopes.items():
+            if scope in self.program.begins.get(move.trigger, ()):
+                set_ |= bit
+            if scope in self.program.ends.get(move.trigger, ()):
+                keep, set_ = keep & ~bit, set_ & ~bit
+        if taken.dest != taken.source:
+            keep &= (1 << self.bits.shift) - 1
+            set_ |= self.index[taken.dest] << self.bits.shift
+        return keep, set_
+
+    def _effects(self, move: Move, node: int) -> Iterator[tuple[int, int]]:
+        """The world's side: a request that is refused does not happen, an observation has."""
+        body = self.flow.triggers.get(move.trigger)
+        happens = move.taken is not None or (body is not None and body.kind == "observation")
+        if move.trigger in self.world.events and move.arrives != "stale" and happens:
+            clears, sets, suspended = self.world.events[move.trigger]
+            if not node & self._ghosts(suspended):
+                yield self._ghosts(clears), self._ghosts(sets)
+        for action in move.actions:
+            if action in self.world.actions:
+                clears, sets = self.world.actions[action]
+                yield self._ghosts(clears), self._ghosts(sets)
+
+    def _ghosts(self, names: Iterable[str]) -> int:
+        mask = 0
+        for name in names:
+            mask |= self.bits.ghosts[name]
+        return mask
+
+    def _alarms_of(self, move: Move) -> tuple[Alarm, ...]:
+        key = (move.source, move.trigger, move.arrives, id(move.taken))
+        alarms = self._alarms.get(key)
+        if alarms is None:
+            judged = [(rule.judge(move), rule) for rule in self.move_rules if rule.judge]
+            alarms = self._alarms[key] = tuple(
+                (*attrs.astuple(tests[0]), *attrs.astuple(tests[1]), rule)
+                for tests, rule in judged
+                if tests is not None
+            )
+        return alarms

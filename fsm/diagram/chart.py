@@ -1,0 +1,252 @@
+"""What a picture of a flow says, before anything has a place: cards, groups, common rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from turnfsm.fsm.flow import Flow, Row
+
+from .common import Shared, shared_rows
+from .marks import Marks
+from .text import Part, Token, times
+
+__all__ = ["Card", "Chart", "Group", "Item", "build_chart", "row_tokens"]
+
+Item = tuple[Part, ...]
+"""What starts on a line of its own."""
+
+
+@attrs.frozen
+class Card:
+    """A state: its name, its sentence, and what does not leave it."""
+
+    state: str
+    sentence: str
+    items: tuple[Item, ...]
+    color: int
+    visits: int | None = None
+
+
+@attrs.frozen
+class Group:
+    """All transitions from one state to another."""
+
+    source: str
+    dest: str
+    items: tuple[Item, ...]
+    timers_only: bool
+    color: int
+    marks: tuple[str, ...] = ()
+    count: int | None = None
+
+
+@attrs.frozen
+class Chart:
+    """A flow, ready to be laid out.
+
+    Attributes:
+        cards: The states that something leaves, in declared order.
+        finals: The states that nothing leaves.
+        common: Rows that most states share, each with the states that are excepted.
+    """
+
+    flow: Flow
+    marks: Marks
+    cards: tuple[Card, ...]
+    finals: tuple[Card, ...]
+    groups: tuple[Group, ...]
+    common: tuple[tuple[str, tuple[Item, ...]], ...]
+
+
+def build_chart(flow: Flow, marks: Marks | None = None) -> Chart:
+    """The chart of a flow, with what is to be shown on top of it."""
+    return _Builder(flow, marks or Marks()).build()
+
+
+def row_tokens(flow: Flow, row: Row) -> tuple[Token, ...]:
+    """A transition in words: trigger [guard] / actions."""
+    if row.timer:
+        seconds = flow.timers.get(row.trigger)
+        time = f"after {seconds:g} s" if seconds is not None else "after"
+        words = [Token(time, "timer"), Token(row.trigger, "timer")]
+    else:
+        words = [Token(row.trigger, "trigger")]
+    if row.index:
+        words.append(Token("else", "quiet"))
+    return (*words, *_guard(row), *_actions(row))
+
+
+def _guard(row: Row) -> Iterator[Token]:
+    body = row.transition
+    facts = [*body.conditions, *(f"not {fact}" for fact in body.unless)]
+    for index, fact in enumerate(facts):
+        left = "" if index else "["
+        right = "]" if index == len(facts) - 1 else ","
+        yield Token(f"{left}{fact}{right}", "guard")
+
+
+def _actions(row: Row) -> Iterator[Token]:
+    actions = row.transition.actions
+    for index, action in enumerate(actions):
+        left = "" if index else "/ "
+        right = "" if index == len(actions) - 1 else ","
+        yield Token(f"{left}{action}{right}", "action")
+
+
+class _Builder:
+    def __init__(self, flow: Flow, marks: Marks) -> None:
+        self.flow, self.marks = flow, marks
+        self.colors = {name: index for index, name in enumerate(flow.states)}
+        self.finals = [name for name, state in flow.states.items() if state.final]
+        self.shared = shared_rows(flow)
+
+    def build(self) -> Chart:
+        live = [name for name in self.flow.states if name not in self.finals]
+        return Chart(
+            flow=self.flow,
+            marks=self.marks,
+            cards=tuple(self._card(name) for name in live),
+            finals=tuple(self._card(name) for name in self.finals),
+            groups=tuple(self._groups()),
+            common=tuple(self._common()),
+        )
+
+    def _card(self, name: str) -> Card:
+        items = [
+            *self._tuning(name),
+            *self._rows(name),
+            *self._notes(name),
+            *self._refusals(name),
+        ]
+        visits = None if self.marks.taken is None else self.marks.visits.get(name, 0)
+        sentence = self.flow.states[name].is_
+        return Card(name, sentence, tuple(items), self.colors[name], visits)
+
+    def _own(self, name: str) -> Iterator[Row]:
+        return (row for row in self.flow.rows(name) if row.id not in self.shared.row_ids)
+
+    def _rows(self, name: str) -> Iterator[Item]:
+        """What stays and acts, what enters again, what ends."""
+        for row in self._own(name):
+            if row.dest in self.finals:
+                yield (self._part(row, before=(Token(f"→ {row.dest}", "dest"),)),)
+            elif row.dest == name and not row.internal:
+                yield (self._part(row, before=(Token("↻", "dest"),)),)
+            elif row.internal and not _is_note(row):
+                yield (self._part(row),)
+
+    def _notes(self, name: str) -> Iterator[Item]:
+        """What is taken without any consequence but its facts."""
+        rows = [row for row in self._own(name) if _is_note(row) and row.dest not in self.finals]
+        if rows:
+            yield (_word("takes note of"), *_listed([self._part(row) for row in rows]))
+
+    def _tuning(self, name: str) -> Iterator[Item]:
+        """Settings of the session that hold while the state is held."""
+        tuning = self.flow.states[name].tuning
+        parts = [
+            Part((f"tuning-{name}.{field}",), (Token(f"{field} {_shown(value)}", "guard"),))
+            for field, value in attrs.asdict(tuning).items()
+            if value is not None
+        ]
+        if parts:
+            yield (_word("while held"), *_listed(parts))
+
+    def _refusals(self, name: str) -> Iterator[Item]:
+        hidden = self.shared.refusals
+        refuses = [t for t in self.flow.states[name].refuses if (name, t) not in hidden]
+        if refuses:
+            parts = [self._refused_in((name,), trigger) for trigger in refuses]
+            yield (_word("refuses"), *_listed(parts))
+        said = set(self.flow.states[name].refuses)
+        seen = [
+            (trigger, count)
+            for (state, trigger), count in sorted(self.marks.refused.items())
+            if state == name and trigger not in said
+        ]
+        if seen:
+            parts = [_seen(name, trigger, count) for trigger, count in seen]
+            yield (_word("refused here"), *_listed(parts))
+
+    def _refused_in(self, names: tuple[str, ...], trigger: str) -> Part:
+        count = sum(self.marks.refused.get((name, trigger), 0) for name in names)
+        badge = (Token(times(count), "badge"),) if count else ()
+        ids = tuple(f"refuse-{name}.{trigger}" for name in names)
+        return Part(ids, (Token(trigger, "refused"), *badge), self._tip(trigger))
+
+    def _part(self, row: Row, before: tuple[Token, ...] = ()) -> Part:
+        return self._part_of((row,), before)
+
+    def _part_of(self, rows: tuple[Row, ...], before: tuple[Token, ...] = ()) -> Part:
+        tokens = (*before, *row_tokens(self.flow, rows[0]))
+        marks = [self.marks.rows[row.id] for row in rows if row.id in self.marks.rows]
+        if self.marks.taken is not None:
+            count = sum(self.marks.taken.get(row.id, 0) for row in rows)
+            marks.append("taken" if count else "untaken")
+            tokens += (Token(times(count), "badge"),) * bool(count)
+        ids = tuple(f"row-{row.id}" for row in rows)
+        return Part(ids, tokens, self._tip(rows[0].trigger), tuple(marks))
+
+    def _tip(self, trigger: str) -> str:
+        declared = self.flow.triggers.get(trigger)
+        return declared.is_ if declared else ""
+
+    def _groups(self) -> Iterator[Group]:
+        pairs: dict[tuple[str, str], list[Row]] = {}
+        for row in self.flow.rows():
+            if row.dest != row.source and row.dest not in self.finals:
+                pairs.setdefault((row.source, row.dest), []).append(row)
+        for (source, dest), rows in pairs.items():
+            timers = all(row.timer for row in rows)
+            marks, count = self._edge_marks(source, rows)
+            items = tuple((self._part(row),) for row in rows)
+            yield Group(source, dest, items, timers, self.colors[dest], marks, count)
+
+    def _edge_marks(self, source: str, rows: list[Row]) -> tuple[tuple[str, ...], int | None]:
+        if self.marks.taken is not None:
+            count = sum(self.marks.taken.get(row.id, 0) for row in rows)
+            return (("taken",) if count else ("untaken",)), count
+        if self.marks.state is None:
+            return (), None
+        if source != self.marks.state:
+            return ("away",), None
+        live = any(self.marks.rows.get(row.id) == "live" for row in rows)
+        return (("live",) if live else ("held",)), None
+
+    def _common(self) -> Iterator[tuple[str, tuple[Item, ...]]]:
+        for heading, entries in self.shared.headings():
+            yield heading, tuple(self._shared_items(entries))
+
+    def _shared_items(self, entries: list[Shared]) -> Iterator[Item]:
+        yield from ((self._part_of(entry.rows),) for entry in entries if entry.rows)
+        refused = [entry for entry in entries if not entry.rows]
+        if refused:
+            parts = [self._refused_in(entry.states, entry.trigger) for entry in refused]
+            yield (_word("refuses"), *_listed(parts))
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
+
+
+def _is_note(row: Row) -> bool:
+    body = row.transition
+    return row.internal and not (body.actions or body.conditions or body.unless)
+
+
+def _listed(parts: list[Part]) -> Iterator[Part]:
+    """The parts with a comma after each but the last."""
+    for part in parts[:-1]:
+        yield attrs.evolve(part, tokens=(*part.tokens, Token(",", "comma")))
+    yield from parts[-1:]
+
+
+def _word(text: str) -> Part:
+    return Part((), (Token(text, "quiet"),))
+
+
+def _seen(state: str, trigger: str, count: int) -> Part:
+    tokens = (Token(trigger, "refused"), Token(times(count), "badge"))
+    return Part((f"refused-{state}.{trigger}",), tokens)

@@ -1,0 +1,230 @@
+"""How tool calls end: they hang, raise, return what is no text, end too late or in parallel."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from livekit.agents import AgentSession, function_tool
+
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedUser,
+    Stage,
+)
+
+from .checks import late, not_adjacent
+from .scenario import ISSUES, JS_ISSUES, Scenario
+
+__all__ = ["CALLS", "CONTROL_CALLS"]
+
+ASK, AGAIN = "book the table", "is the table booked"
+CONFIRMED, AFTER = "Yes it is booked.", "Here is what I know."
+LIMIT = 8.0
+
+
+class _Tools:
+    """Tools that end in every way; each leaves a note when it runs."""
+
+    stage: Stage
+
+    def book(self, body: Callable[[], Any]) -> Any:
+        @function_tool
+        async def book() -> Any:
+            """Book the table."""
+            self.stage.note("the tool runs")
+            result = body()
+            return await result if asyncio.iscoroutine(result) else result
+
+        return book
+
+
+async def _for_ever() -> str:
+    await asyncio.get_running_loop().create_future()
+    return "never"
+
+
+async def _six_seconds() -> str:
+    await asyncio.sleep(6.0)
+    return "booked"
+
+
+def _raise() -> str:
+    raise RuntimeError("no connection")
+
+
+def _stage(
+    session_class: type[AgentSession[Any]], body: Callable[[], Any], user_at: float = 0.0
+) -> Stage:
+    tools = _Tools()
+    user = ScriptedUser().says(ASK, at=1.0)
+    if user_at:
+        user.says(AGAIN, at=user_at)
+    model = ScriptedLLM({AGAIN: CONFIRMED, ASK: Reply(calls=Call("book"))}, {"book": AFTER})
+    timers = {"tool_limit": LIMIT}
+    stage = Stage(session_class, user=user, llm=model, tools=[tools.book(body)], timers=timers)
+    tools.stage = stage
+    return stage
+
+
+def _ends(outcome: Outcome) -> list[str]:
+    """Calls with several ends, and results that are not in the context exactly once."""
+    ends: dict[str, int] = {}
+    for event in outcome.events:
+        if event.lane == "tool" and event.what.startswith("call_") and " update" not in event.what:
+            call = event.what.split(" ")[0]
+            ends[call] = ends.get(call, 0) + 1
+    return [f"{call} ends {n} times" for call, n in ends.items() if n > 1]
+
+
+def _hangs(session_class: type[AgentSession[Any]]) -> Stage:
+    return _stage(session_class, _for_ever, user_at=14.0)
+
+
+def _verdict_hangs(outcome: Outcome) -> list[str]:
+    problems = late(outcome, CONFIRMED, 16.0, 15.2, "the user's words end")
+    if outcome.state_at(13.9) == "thinking":
+        problems.append(f"a tool hangs, and {LIMIT:g} s after its limit the agent still 'thinks'")
+    if outcome.closed_in > 30.0:
+        problems.append("the session cannot be closed: it waits for the tool")
+    return problems
+
+
+def _verdict_ended(outcome: Outcome) -> list[str]:
+    problems = late(outcome, AFTER, 3.5, 2.4, "the question is committed") + not_adjacent(outcome)
+    outputs = [line for line in outcome.context if line.startswith("output")]
+    if len(outputs) != 1:
+        problems.append(f"the conversation holds {outputs} as the call's output")
+    return problems + _ends(outcome)
+
+
+def _cancelled_before(session_class: type[AgentSession[Any]]) -> Stage:
+    stage = _stage(session_class, _six_seconds)
+
+    def interrupt(stage: Stage) -> None:
+        stage.session.interrupt()
+        stage.session.generate_reply(user_input=AGAIN)
+
+    def watch(ev: Any) -> None:
+        if ev.update.type == "tool_call_started":
+            asyncio.get_running_loop().call_later(0.01, interrupt, stage)
+
+    def listen(stage: Stage) -> None:
+        stage.session.on("tool_execution_updated", watch)
+
+    return stage.at(0.0, listen)
+
+
+def _verdict_cancelled_before(outcome: Outcome) -> list[str]:
+    return (
+        not_adjacent(outcome)
+        + _ends(outcome)
+        + late(outcome, CONFIRMED, 4.0, 2.4, "the interruption")
+    )
+
+
+def _ends_after_close(session_class: type[AgentSession[Any]]) -> Stage:
+    async def close(stage: Stage) -> None:
+        begun = stage.now
+        await stage.session.aclose()
+        stage.note(f"closed after {stage.now - begun:.1f} s")
+
+    stage = _stage(session_class, _six_seconds, user_at=4.0)
+    return stage.at(6.5, close)
+
+
+def _verdict_after_close(outcome: Outcome) -> list[str]:
+    problems = [f"logged at {t:.2f} s: {e}" for t, e in outcome.errors] + _ends(outcome)
+    calls = [item for item in outcome.history.items if item.type == "function_call"]
+    outputs = [item for item in outcome.history.items if item.type == "function_call_output"]
+    if len(calls) != len(outputs):
+        problems.append(f"the history ends with {len(calls)} call(s), {len(outputs)} output(s)")
+    return problems
+
+
+def _parallel(session_class: type[AgentSession[Any]]) -> Stage:
+    @function_tool
+    async def quick() -> str:
+        """Look at the menu."""
+        await asyncio.sleep(1.0)
+        return "the menu is pasta"
+
+    @function_tool
+    async def slow() -> str:
+        """Look at the cellar."""
+        await asyncio.sleep(9.0)
+        return "the wine is red"
+
+    calls = (Call("quick"), Call("slow"))
+    model = ScriptedLLM(
+        {"menu": Reply(calls=calls), "hurry": "There is pasta."}, {"slow": "And red wine."}
+    )
+    user = ScriptedUser().says("read me the menu", at=1.0).says("hurry up please", at=5.0)
+    return Stage(session_class, user=user, llm=model, tools=[quick, slow])
+
+
+def _verdict_parallel(outcome: Outcome) -> list[str]:
+    problems = not_adjacent(outcome)
+    asked = [request for request in outcome.requests if "hurry" in request.prompt]
+    for request in asked[-1:]:
+        if not any("the menu is pasta" in line for line in request.context):
+            problems.append(
+                f"`quick` had ended at 3.5 s, and the request at {request.at:.2f} s does not show "
+                "its result"
+            )
+    return problems + late(outcome, "There is pasta.", 7.5, 5.9, "the user's words end")
+
+
+D1 = Scenario(
+    "D1",
+    "a tool never ends",
+    30.0,
+    _hangs,
+    _verdict_hangs,
+    (ISSUES + "5497", JS_ISSUES + "1731"),
+    failure="D",
+)
+D2 = Scenario(
+    "D2", "a tool raises", 10.0, lambda s: _stage(s, _raise), _verdict_ended, control=True
+)
+D3 = Scenario(
+    "D3",
+    "a tool returns what is no text",
+    10.0,
+    lambda s: _stage(s, object),
+    _verdict_ended,
+    control=True,
+)
+D4 = Scenario(
+    "D4",
+    "a call is interrupted 10 ms after its start",
+    25.0,
+    _cancelled_before,
+    _verdict_cancelled_before,
+    (ISSUES + "5092",),
+    failure="C",
+)
+D5 = Scenario(
+    "D5",
+    "the session closes while an interrupted tool runs",
+    25.0,
+    _ends_after_close,
+    _verdict_after_close,
+    control=True,
+)
+D6 = Scenario(
+    "D6",
+    "two tools in parallel, one of them has ended when the user speaks",
+    25.0,
+    _parallel,
+    _verdict_parallel,
+    (ISSUES + "3702",),
+    "C",
+)
+
+CALLS = (D1, D4, D6)
+CONTROL_CALLS = (D2, D3, D5)

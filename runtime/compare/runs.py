@@ -1,0 +1,215 @@
+"""`session.run()`: a cascade of three tasks, entering that never ends, nesting, closing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from livekit.agents import Agent, AgentSession, AgentTask, function_tool
+from livekit.agents.beta.workflows import TaskGroup
+
+from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, Stage
+
+from .handoffs import RUN_LINKS, held, say
+from .scenario import ISSUES, PULLS, Scenario
+
+__all__ = ["CONTROL_RUNS", "RUNS"]
+
+VERIFY, WHO, WHEN = "I want to book a visit", "my name is Ada", "tomorrow at nine"
+
+
+class _Step(AgentTask[str]):
+    """Asks one thing when it is entered."""
+
+    question = ""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Ask one thing.")
+
+    async def on_enter(self) -> None:
+        self.session.say(self.question)
+
+
+class _Intent(_Step):
+    question = "What can I do for you?"
+
+    @function_tool
+    async def confirm_intent(self) -> None:
+        """Confirm what the caller wants."""
+        self.complete("a visit")
+
+
+class _Identity(_Step):
+    question = "Who are you?"
+
+    @function_tool
+    async def identify(self) -> None:
+        """Note who the caller is."""
+        self.complete("Ada")
+
+
+class _Schedule(_Step):
+    question = "When does it suit you?"
+
+    @function_tool
+    async def schedule(self) -> None:
+        """Note when the visit is."""
+        self.complete("tomorrow at nine")
+
+
+class _Clinic(Agent):
+    def __init__(self) -> None:
+        super().__init__(instructions="Greet.")
+
+    async def on_enter(self) -> None:
+        group = TaskGroup(summarize_chat_ctx=False)
+        group.add(_Intent, id="intent", description="what the caller wants")
+        group.add(_Identity, id="identity", description="who the caller is")
+        group.add(_Schedule, id="schedule", description="when it suits")
+        await group
+        self.session.say("You are booked, goodbye.")
+
+
+CASCADES = {
+    VERIFY: (
+        "function_call confirm_intent",
+        "function_call_output confirm_intent",
+        "_Intent -> TaskGroup",
+        "TaskGroup -> _Identity",
+        "assistant: Who are you?",
+    ),
+    WHO: (
+        "function_call identify",
+        "function_call_output identify",
+        "_Identity -> TaskGroup",
+        "TaskGroup -> _Schedule",
+        "assistant: When does it suit you?",
+    ),
+    WHEN: (
+        "function_call schedule",
+        "function_call_output schedule",
+        "_Schedule -> TaskGroup",
+        "TaskGroup -> _Clinic",
+        "assistant: You are booked, goodbye.",
+    ),
+}
+
+
+def _clinic(session_class: type[AgentSession[Any]]) -> Stage:
+    model = ScriptedLLM(
+        {
+            "visit": Reply(calls=Call("confirm_intent")),
+            "Ada": Reply(calls=Call("identify")),
+            "nine": Reply(calls=Call("schedule")),
+        }
+    )
+    stage = Stage(session_class, llm=model, agent=_Clinic)
+    for at, words in ((0.0, VERIFY), (10.0, WHO), (20.0, WHEN)):
+        stage.at(at, lambda stage, words=words: say(stage, words))  # type: ignore[misc]
+    return stage
+
+
+def _verdict_clinic(outcome: Outcome) -> list[str]:
+    problems = []
+    for words, wanted in CASCADES.items():
+        got = held(outcome, words)
+        events = [line for line in got if not line.startswith(("ends", "user:"))]
+        if tuple(events) != wanted:
+            missing = [line for line in wanted if line not in events]
+            problems.append(
+                f"`run({words!r})` lacks {missing}" if missing else f"`run({words!r})`: {events}"
+            )
+    return problems
+
+
+class _Endless(Agent):
+    def __init__(self) -> None:
+        super().__init__(instructions="Wait.")
+
+    async def on_enter(self) -> None:
+        await asyncio.get_running_loop().create_future()
+
+
+def _endless(session_class: type[AgentSession[Any]]) -> Stage:
+    model = ScriptedLLM({"hello": "Good morning."})
+    return Stage(session_class, llm=model, agent=_Endless).at(0.5, lambda s: say(s, "hello"))
+
+
+def _verdict_endless(outcome: Outcome) -> list[str]:
+    got = held(outcome, "hello")
+    problems = [] if "assistant: Good morning." in got else [f"`run('hello')` holds {got}"]
+    if not any(line.startswith("ends after") for line in got):
+        problems.append("`run('hello')` does not end")
+    if outcome.closed_in > 30.0:
+        problems.append("the session cannot be closed: it waits for `on_enter`")
+    return problems
+
+
+def _nested(session_class: type[AgentSession[Any]]) -> Stage:
+    @function_tool
+    async def again() -> str:
+        """Ask once more."""
+        await say(stage, "inner")
+        return "asked"
+
+    model = ScriptedLLM({"outer": Reply(calls=Call("again"))}, {"again": "All done."})
+    stage = Stage(session_class, llm=model, tools=[again])
+    return stage.at(1.0, lambda s: say(s, "outer"))
+
+
+def _verdict_nested(outcome: Outcome) -> list[str]:
+    problems = []
+    if not any("raises nested runs are not supported" in line for line in held(outcome, "inner")):
+        problems.append(f"the inner run is not refused: {held(outcome, 'inner')}")
+    if "assistant: All done." not in held(outcome, "outer"):
+        problems.append(f"the outer run holds {held(outcome, 'outer')}")
+    return problems
+
+
+def _closed(session_class: type[AgentSession[Any]]) -> Stage:
+    @function_tool
+    async def look_up() -> str:
+        """Look it up."""
+        await asyncio.sleep(8.0)
+        return "found"
+
+    async def close(stage: Stage) -> None:
+        await stage.session.aclose()
+
+    model = ScriptedLLM({"look": Reply(calls=Call("look_up"))})
+    stage = Stage(session_class, llm=model, tools=[look_up])
+    return stage.at(1.0, lambda s: say(s, "look")).at(3.0, close)
+
+
+def _verdict_closed(outcome: Outcome) -> list[str]:
+    got = held(outcome, "look")
+    if not got:
+        return ["the run does not end when the session closes"]
+    if not got[-1].startswith("raises"):
+        return [f"the session closes, and the run ends as if nothing had been: {got}"]
+    return []
+
+
+R1 = Scenario(
+    "R1",
+    "three runs over a group of three tasks: every event of each cascade, in order",
+    35.0,
+    _clinic,
+    _verdict_clinic,
+    RUN_LINKS,
+    "E",
+)
+R2 = Scenario(
+    "R2",
+    "an `on_enter` that never ends",
+    30.0,
+    _endless,
+    _verdict_endless,
+    (ISSUES + "6332", PULLS + "6071"),
+    failure="E",
+)
+R3 = Scenario("R3", "a run inside a run", 15.0, _nested, _verdict_nested, control=True)
+R4 = Scenario("R4", "the session closes during a run", 20.0, _closed, _verdict_closed, failure="E")
+
+RUNS = (R1, R2, R4)
+CONTROL_RUNS = (R3,)

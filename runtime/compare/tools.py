@@ -1,0 +1,246 @@
+"""S2: interruptions during and after tool calls: eight interleavings, three kinds of model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import attrs
+from livekit.agents import AgentSession, RunContext, function_tool
+
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    Request,
+    ScriptedLLM,
+    ScriptedRealtime,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
+
+from .checks import apart, late, not_adjacent
+from .scenario import ISSUES, Scenario
+
+__all__ = ["CONTROL_TOOLS", "TOOLS"]
+
+Model = Literal["pipeline", "realtime", "server"]
+
+ASK, AGAIN = "book the table", "is the table booked"
+PREAMBLE = "I am booking the table for you right now one moment please."
+ANSWER = "Your table is booked for tonight at eight o'clock under your name."
+CONFIRMED = "Yes it is booked."
+EFFECT = "side effect: a table is booked"
+
+
+def _forgetful(request: Request) -> Reply:
+    """What a model does: it calls the tool again when its context shows no such call."""
+    if any(line.startswith("call") for line in request.context):
+        return Reply(CONFIRMED)
+    return Reply(calls=Call("book"))
+
+
+def _stage(
+    session_class: type[AgentSession[Any]],
+    *,
+    seconds: float = 0.0,
+    preamble: str = "",
+    says: bool = False,
+    waits: bool = False,
+    user_at: float = 0.0,
+    answer_ttft: float = 0.2,
+    can_pause: bool = True,
+    model: Model = "pipeline",
+) -> Stage:
+    @function_tool
+    async def book(context: RunContext[Any]) -> str:
+        """Book the table."""
+        if says:
+            await context.session.say(PREAMBLE)
+        if waits:
+            await context.wait_for_playout()
+        await asyncio.sleep(seconds)
+        stage.note(EFFECT)
+        return "booked"
+
+    answers = ScriptedLLM(
+        {AGAIN: _forgetful, ASK: Reply(preamble, calls=Call("book"))},
+        {"book": Reply(ANSWER, ttft=answer_ttft)},
+    )
+    user = ScriptedUser().says(ASK, at=1.0)
+    if user_at:
+        user.says(AGAIN, at=user_at)
+    tts = ScriptedTTS(durations={PREAMBLE: 4.0, ANSWER: 4.0})
+    server = model == "server"
+    voiced = ScriptedRealtime(user, answers, tts, turn_detection=server)
+    stage = Stage(
+        session_class,
+        user=user,
+        llm=answers if model == "pipeline" else voiced,
+        tts=tts,
+        tools=[book],
+        can_pause=can_pause,
+        turn_handling={"turn_detection": "realtime_llm" if server else "vad"},
+    )
+    return stage
+
+
+def _interrupting(stage: Stage, at: float) -> Stage:
+    def interrupt(stage: Stage) -> None:
+        stage.session.interrupt()
+        stage.session.generate_reply(user_input=AGAIN)
+
+    return stage.at(at, interrupt)
+
+
+def _verdict(asked_at: float) -> Callable[[Outcome], list[str]]:
+    def verdict(outcome: Outcome) -> list[str]:
+        problems = _twice(outcome) + not_adjacent(outcome)
+        for request in outcome.requests:
+            problems += (
+                _unseen(outcome, request)
+                + _unheard(outcome, request)
+                + [
+                    f"in the request at {request.at:.2f} s {problem}"
+                    for problem in apart(request.chat_ctx)
+                ]
+            )
+        return problems + late(outcome, CONFIRMED, asked_at + 1.5, asked_at, "the question")
+
+    return verdict
+
+
+def _unheard(outcome: Outcome, request: Request) -> list[str]:
+    """What the user had heard when the model was asked, and its context does not show."""
+    said = [h for h in outcome.heard if h.text and h.end <= request.at + 1e-6]
+    shown = " ".join(request.context)
+    return [
+        f"the model is asked at {request.at:.2f} s and its context does not show what the user "
+        f"heard until then, {heard.text!r}"
+        for heard in said
+        if heard.text not in shown
+    ]
+
+
+def _twice(outcome: Outcome) -> list[str]:
+    times = [f"{at:.2f} s" for at, what in outcome.notes if what == EFFECT]
+    return [f"the table is booked {len(times)} times: {', '.join(times)}"] if len(times) > 1 else []
+
+
+def _unseen(outcome: Outcome, request: Request) -> list[str]:
+    """Calls begun when the model was asked, and its context hides them or their result."""
+    problems = []
+    for tool in outcome.tools:
+        if tool.start >= request.at:
+            continue
+        # LiveKit puts what comes after an update under an id of its own.
+        ids = (f" {tool.call_id} ", f" {tool.call_id}_final ")
+        lines = [line for line in request.context if any(id in line for id in ids)]
+        done = tool.call_id in request.finished_calls
+        result = any(f"= {tool.message}" in line for line in lines)
+        what = "the call" if not lines else "the result of" if done and not result else ""
+        if what:
+            problems.append(
+                f"the model is asked at {request.at:.2f} s and its context does not show {what} "
+                f"{tool.name}, which {'had ended' if done else 'was running'}"
+            )
+    return problems
+
+
+@attrs.frozen
+class _Interleaving:
+    """One of the eight ways in which a request can meet the call of the turn before."""
+
+    title: str
+    asked_at: float
+    interrupted_at: float
+    """When code interrupts and asks in one breath; 0 where the user does it by voice."""
+    failure: str
+    """The letter of its class in `CLASSES`."""
+    stage: Mapping[str, Any]
+
+
+def _by_voice(title: str, failure: str = "C", **stage: Any) -> _Interleaving:
+    return _Interleaving(title, 5.2, 0.0, failure, {"user_at": 4.0, **stage})
+
+
+def _by_code(title: str, failure: str, **stage: Any) -> _Interleaving:
+    title = f"`interrupt()` and the next request in one breath, {title}"
+    return _Interleaving(title, 4.0, 4.0, failure, stage)
+
+
+# C: a call lost or made twice; G: the record lacks what was heard, or the call
+_INTERLEAVINGS = (
+    _by_voice(
+        "the user barges in on the preamble, the tool ends later", seconds=6.0, preamble=PREAMBLE
+    ),
+    _by_voice("the user barges in on what the tool says", says=True),
+    _by_voice(
+        "the user barges in on the preamble, what the tool says is queued behind it",
+        says=True,
+        preamble=PREAMBLE,
+    ),
+    _by_code("what the tool says is queued", "G", says=True, preamble=PREAMBLE),
+    _by_code("the preamble is heard", "G", seconds=6.0, preamble=PREAMBLE),
+    _by_code("the silent tool runs", "C", seconds=4.0),
+    _by_code("the tool speaks", "G", says=True),
+    _by_code("the tool waits for its preamble", "G", waits=True, preamble=PREAMBLE),
+)
+
+
+def _s2(number: int, case: _Interleaving, model: Model) -> Scenario:
+    def build(session_class: type[AgentSession[Any]]) -> Stage:
+        stage = _stage(session_class, model=model, **case.stage)
+        return _interrupting(stage, case.interrupted_at) if case.interrupted_at else stage
+
+    prefix, who, links = _FAMILIES[model]
+    verdict = _verdict(case.asked_at)
+    control = (number, model) in _RIGHT_ON_STOCK
+    failure = "" if control else case.failure
+    id, title = f"{prefix}.{number}", who + case.title
+    return Scenario(id, title, 30.0, build, verdict, links, failure, control=control)
+
+
+_FAMILIES: dict[Model, tuple[str, str, tuple[str, ...]]] = {
+    "pipeline": ("S2", "", (ISSUES + "3702", ISSUES + "5092")),
+    "realtime": ("S2r", "a realtime model: ", (ISSUES + "3702",)),
+    "server": ("S2s", "a realtime model that detects turns: ", (ISSUES + "3702",)),
+}
+_RIGHT_ON_STOCK = {(3, "server")}
+
+
+def _control(id: str, title: str, asked_at: float, build: Callable[[Any], Stage]) -> Scenario:
+    return Scenario(id, title, 30.0, build, _verdict(asked_at), control=True)
+
+
+_ALL = tuple(
+    _s2(number, case, model)
+    for model in _FAMILIES
+    for number, case in enumerate(_INTERLEAVINGS, start=1)
+)
+
+TOOLS = tuple(scenario for scenario in _ALL if not scenario.control)
+
+CONTROL_TOOLS = (
+    *(scenario for scenario in _ALL if scenario.control),
+    _control(
+        "C6",
+        "a barge-in on the preamble, the tool has ended",
+        5.2,
+        lambda session: _stage(session, seconds=0.5, preamble=PREAMBLE, user_at=4.0),
+    ),
+    _control(
+        "C7",
+        "the user speaks while the model thinks about a result",
+        5.2,
+        lambda session: _stage(session, seconds=0.5, user_at=4.0, answer_ttft=4.0),
+    ),
+    _control(
+        "C8",
+        "a barge-in on the answer that a tool led to",
+        6.2,
+        lambda session: _stage(session, seconds=0.5, user_at=5.0),
+    ),
+)

@@ -1,0 +1,279 @@
+"""S5 and S5c: an interruption meets a tool that waits or is slow."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from livekit.agents import Agent, AgentSession, AgentTask, RunContext, function_tool
+
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
+
+from .checks import late
+from .scenario import ISSUES, Scenario
+
+__all__ = ["WAITING"]
+
+ASK, STOP = "cancel my contract", "no stop tell me a joke"
+PREAMBLE = "I will cancel the contract for you right now, one moment please."
+JOKE = "Here is a joke."
+EFFECT = "side effect: the contract is cancelled"
+SLOW = 30.0
+REPLY = 0.45  # the scripted model and TTS take 0.4 s to the first audio
+
+
+def _model(preamble: str = "") -> ScriptedLLM:
+    return ScriptedLLM(
+        {"contract": Reply(text=preamble, calls=Call("cancel_contract")), "joke": JOKE},
+        {"cancel_contract": "It is cancelled."},
+    )
+
+
+class _Tools:
+    """Tools that leave notes on the stage they are used on."""
+
+    def __init__(self) -> None:
+        self.stage: Stage
+
+    def waits_for_preamble(self) -> Any:
+        @function_tool
+        async def cancel_contract(context: RunContext[Any]) -> str:
+            """Cancel the contract."""
+            await context.wait_for_playout()
+            self.stage.note(EFFECT)
+            return "cancelled"
+
+        return cancel_contract
+
+    def is_slow(self) -> Any:
+        @function_tool
+        async def cancel_contract() -> str:
+            """Cancel the contract."""
+            await asyncio.sleep(SLOW)
+            return "cancelled"
+
+        return cancel_contract
+
+    def speaks(self) -> Any:
+        @function_tool
+        async def cancel_contract(context: RunContext[Any]) -> str:
+            """Cancel the contract."""
+            await context.session.say(PREAMBLE)
+            self.stage.note(EFFECT)
+            return "cancelled"
+
+        return cancel_contract
+
+
+async def _interrupt_and_ask(stage: Stage) -> None:
+    stage.note("interrupt")
+    await stage.session.interrupt()
+    stage.note("interrupt returned")
+    await stage.session.generate_reply(user_input=STOP)
+
+
+def _stage(
+    session_class: type[AgentSession[Any]], tool: str, *, preamble: str = "", user_at: float = 0.0
+) -> Stage:
+    tools = _Tools()
+    user = ScriptedUser().says(ASK, at=1.0)
+    if user_at:
+        user.says(STOP, at=user_at)
+    tts = ScriptedTTS(durations={PREAMBLE: 4.0})
+    stage = Stage(
+        session_class, user=user, llm=_model(preamble), tts=tts, tools=[getattr(tools, tool)()]
+    )
+    tools.stage = stage
+    return stage
+
+
+def _effect(outcome: Outcome) -> list[str]:
+    at = outcome.marks.get(EFFECT)
+    if at is None:
+        return []
+    return [f"the wait for the preamble returns as if it had been played: {EFFECT} at {at:.2f} s"]
+
+
+def _waited(outcome: Outcome) -> list[str]:
+    """How long the interruption and the interrupted speech took."""
+    asked = outcome.marks["interrupt"]
+    returned = outcome.marks.get("interrupt returned")
+    problems = []
+    if returned is None or returned - asked > 0.1:
+        took = "never returns" if returned is None else f"takes {returned - asked:.3f} s"
+        problems.append(f"`await session.interrupt()` {took}")
+    done = next(s.done for s in outcome.speeches)
+    if done is None or done - asked > 0.1:
+        problems.append(f"the interrupted speech is done {(done or 999.0) - asked:.3f} s later")
+    return problems
+
+
+def _verdict_preamble(outcome: Outcome) -> list[str]:
+    return _effect(outcome) + late(outcome, JOKE, 5.8 + REPLY, 5.3, "the user's words end")
+
+
+def _verdict_interrupt(outcome: Outcome) -> list[str]:
+    asked = outcome.marks["interrupt"]
+    return _waited(outcome) + late(outcome, JOKE, asked + REPLY, asked, "the interruption")
+
+
+def _verdict_both(outcome: Outcome) -> list[str]:
+    return _effect(outcome) + _verdict_interrupt(outcome)
+
+
+def _verdict_turn(outcome: Outcome) -> list[str]:
+    problems = late(outcome, JOKE, 7.3 + REPLY, 6.8, "the user's words end")
+    return problems + [f"at {t:.2f} s an error is logged: {e}" for t, e in outcome.errors]
+
+
+S5 = Scenario(
+    "S5",
+    "the user interrupts while a tool waits for its preamble",
+    18.0,
+    lambda session: _stage(session, "waits_for_preamble", preamble=PREAMBLE, user_at=3.5),
+    _verdict_preamble,
+    (ISSUES + "5359",),
+    failure="D",
+)
+S5_SAY = Scenario(
+    "S5-say",
+    "the user interrupts while a tool awaits what it says",
+    18.0,
+    lambda session: _stage(session, "speaks", user_at=3.5),
+    _verdict_preamble,
+    (ISSUES + "4413", ISSUES + "4461"),
+    failure="D",
+)
+S5_WAIT = Scenario(
+    "S5-wait",
+    "`session.interrupt()` while a tool waits for its preamble",
+    18.0,
+    lambda session: _stage(session, "waits_for_preamble", preamble=PREAMBLE).at(
+        3.5, _interrupt_and_ask
+    ),
+    _verdict_both,
+    (ISSUES + "5359",),
+    failure="D",
+)
+S5_INTERRUPT = Scenario(
+    "S5-interrupt",
+    "`session.interrupt()` while a slow tool runs",
+    40.0,
+    lambda session: _stage(session, "is_slow").at(4.0, _interrupt_and_ask),
+    _verdict_interrupt,
+    (ISSUES + "5359",),
+    failure="D",
+)
+S5_PLAYING = Scenario(
+    "S5-playing",
+    "`session.interrupt()` while the preamble of a slow tool is heard",
+    40.0,
+    lambda session: _stage(session, "is_slow", preamble=PREAMBLE).at(3.5, _interrupt_and_ask),
+    _verdict_interrupt,
+    (ISSUES + "5359",),
+    failure="D",
+)
+S5_TURN = Scenario(
+    "S5-turn",
+    "a user turn while only a slow tool runs",
+    40.0,
+    lambda session: _stage(session, "is_slow", user_at=5.0),
+    _verdict_turn,
+    (ISSUES + "5359",),
+    failure="D",
+)
+
+
+class _Confirm(AgentTask[None]):
+    def __init__(self) -> None:
+        super().__init__(instructions="Confirm.")
+
+    async def on_enter(self) -> None:
+        self.session.say("Are you sure?")
+        await asyncio.sleep(2.0)
+        self.complete(None)
+
+
+def _s5_task(session_class: type[AgentSession[Any]]) -> Stage:
+    tools = _Tools()
+
+    @function_tool
+    async def confirm() -> str:
+        """Ask the user to confirm."""
+        stage.note("task opened")
+        await _Confirm()
+        return "confirmed"
+
+    async def interrupt(stage: Stage) -> None:
+        stage.session.interrupt()
+        stage.session.generate_reply(user_input="confirm it first")
+
+    model = _model()
+    model.on_user["confirm"] = Reply(calls=Call("confirm"))
+    model.on_tool["confirm"] = "Thank you."
+    user = ScriptedUser().says(ASK, at=1.0)
+    stage = Stage(session_class, user=user, llm=model, tools=[tools.is_slow(), confirm])
+    return stage.at(4.0, interrupt)
+
+
+def _verdict_task(outcome: Outcome) -> list[str]:
+    opened = outcome.marks.get("task opened", 4.2)
+    return late(outcome, "Are you sure?", opened + 0.75, opened, "the task is opened")
+
+
+S5_TASK = Scenario(
+    "S5-task",
+    "an inline task is opened after the interruption of a slow tool",
+    60.0,
+    _s5_task,
+    _verdict_task,
+    (ISSUES + "5359",),
+    failure="D",
+)
+
+
+def _s5c(session_class: type[AgentSession[Any]]) -> Stage:
+    @function_tool
+    async def transfer() -> Any:
+        """Hand over to the billing department."""
+        await asyncio.sleep(8.0)
+        return Agent(instructions="Billing."), "handed over"
+
+    async def interrupt(stage: Stage) -> None:
+        stage.session.interrupt(force=True)
+        await stage.session.generate_reply(user_input="no stay here and tell me a joke")
+
+    model = ScriptedLLM(
+        {"joke": JOKE, "billing": Reply(calls=Call("transfer"))}, {"transfer": "Ok."}
+    )
+    user = ScriptedUser().says("transfer me to billing", at=1.0)
+    return Stage(session_class, user=user, llm=model, tools=[transfer]).at(5.0, interrupt)
+
+
+def _verdict_s5c(outcome: Outcome) -> list[str]:
+    handoffs = [t for t, line in outcome.items if line == "agent_handoff" and t > 1.0]
+    return [
+        f"the user stopped the transfer at 5.00 s and is handed over at {at:.2f} s all the same"
+        for at in handoffs
+    ]
+
+
+S5C = Scenario(
+    "S5c",
+    "a tool of an interrupted turn returns an agent later",
+    25.0,
+    _s5c,
+    _verdict_s5c,
+    ("https://github.com/pipecat-ai/pipecat/issues/4997",),
+    failure="D",
+)
+
+WAITING = (S5, S5_SAY, S5_WAIT, S5_INTERRUPT, S5_PLAYING, S5_TURN, S5_TASK, S5C)

@@ -1,0 +1,145 @@
+"""The whole yardstick applied to a run, with what no single record shows."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from livekit.agents import llm
+
+from turnfsm.fsm import Flow
+from turnfsm.runtime.journal import replay
+
+from .checks import Result, check
+from .expected import EXPECTED, WORD_ERRORS
+from .llm import RuleLLM
+from .script import CALLS, CONVERSATION
+from .take import Take
+from .words import WordErrors, word_errors, words
+
+__all__ = ["judge"]
+
+_LINES = {line.name: line for line in CONVERSATION}
+
+
+def judge(take: Take, flow: Flow, written: Sequence[Mapping[str, Any]]) -> list[Result]:
+    """Every point of the yardstick; a model that is not scripted is held to those of the flow.
+
+    Args:
+        written: The records of the journal as the file has them.
+    """
+    results = [_to_the_end(take)]
+    for expectation in EXPECTED:
+        if expectation.scripted and not take.scripted:
+            why = "not looked at: it depends on the words of the scripted model"
+            results.append(Result(expectation.name, None, why))
+        else:
+            results.append(check(expectation, take.records))
+    results += [part(take) for part in (_understood, _asked_once, _turns, _calls, _audible)]
+    return [*results, _replays(take, flow, written), _quiet_log(take)]
+
+
+def _to_the_end(take: Take) -> Result:
+    said = [record["data"]["line"] for record in take.notes("user_audio")]
+    left = [name for name in _LINES if name not in said]
+    if take.stopped or (left and take.scripted):
+        return Result("to_the_end", False, take.stopped or f"not said: {', '.join(left)}")
+    skipped = f"; not said, for want of an occasion: {', '.join(left)}" if left else ""
+    return Result("to_the_end", True, f"{len(said)} lines in {take.end:.1f} s{skipped}")
+
+
+def _understood(take: Take) -> Result:
+    said = [r["data"] for r in take.notes("user_audio")]
+    wanted = [data["text"] for data in said if not _LINES[data["line"]].ignored]
+    turns = take.messages("user")
+    errors = word_errors(" ".join(wanted), " ".join(turns))
+    ok = 0 < len(turns) == len(wanted) and errors.rate <= WORD_ERRORS
+    told = f"{len(turns)} turns of {len(wanted)} lines with words; {_wrong(errors)}"
+    return Result("user_understood", ok, told)
+
+
+def _asked_once(take: Take) -> Result:
+    """What is said while a tool runs reaches the model when its turn is committed, not before."""
+    if not isinstance(take.model, RuleLLM):
+        why = "not looked at: only the scripted model keeps its requests"
+        return Result("model_asked_once", None, why)
+    said = words(_LINES["interjection"].text)
+    asked = [request.at for request in take.model.requests if words(request.about) == said]
+    commits = [r["t"] for r in take.committed if words(r["data"].get("text", "")) == said]
+    when = ", ".join(f"{at:.2f} s" for at in asked) or "never"
+    told = f"{_LINES['interjection'].text!r} reached the model: {when}"
+    committed = f"; committed: {', '.join(f'{at:.2f} s' for at in commits) or 'never'}"
+    ok = len(asked) == len(commits) == 1 and asked[0] > commits[0] - 0.01
+    return Result("model_asked_once", ok, told + committed)
+
+
+def _turns(take: Take) -> Result:
+    """Every committed turn has one outcome, and none was dropped."""
+    outcomes = Counter(str(record["data"]["outcome"]) for record in take.notes("turn"))
+    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    committed = len(take.committed)
+    ok = 0 < committed == outcomes.total() and not outcomes["dropped"]
+    return Result("turns_accounted", ok, f"{committed} committed: {told or 'no outcome'}")
+
+
+def _calls(take: Take) -> Result:
+    """Each call ran once, and its output stands right behind it in the history."""
+    made = [item for item in take.history if isinstance(item, llm.FunctionCall)]
+    told = ", ".join(f"{call.name}({_arguments(call.arguments)})" for call in made) or "no call"
+    torn = [call.name for call in made if not _answered(take.history, call.call_id)]
+    if torn:
+        return Result("calls_once", False, f"{torn[0]} stands apart from its output: {told}")
+    runs = Counter(record["data"]["call_id"] for record in take.notes("tool"))
+    ok = runs == Counter(call.call_id for call in made)
+    if take.scripted:
+        ok = ok and [(call.name, json.loads(call.arguments)) for call in made] == list(CALLS)
+    told = f"{told}: {runs.total()} runs for {len(made)} calls"
+    return Result("calls_once", ok, f"{told}; the robot stands at {take.position} m")
+
+
+def _answered(items: Sequence[Any], call_id: str) -> bool:
+    """One output, behind its call; those of a parallel call may stand between."""
+    ours = [i for i, item in enumerate(items) if getattr(item, "call_id", None) == call_id]
+    if len(ours) != 2:
+        return False
+    between = items[ours[0] + 1 : ours[1] + 1]
+    kinds = llm.FunctionCall | llm.FunctionCallOutput
+    return isinstance(between[-1], llm.FunctionCallOutput) and all(
+        isinstance(item, kinds) for item in between
+    )
+
+
+def _audible(take: Take) -> Result:
+    """A second listening to what the loudspeaker played."""
+    said = " ".join(record["data"]["text"] for record in take.notes("agent_audio"))
+    if take.transcribed is None:
+        return Result("agent_audible", None, "not looked at: a typed conversation has no sound")
+    errors = word_errors(said, " ".join(take.transcribed))
+    ok = errors.said > 0 and errors.rate <= WORD_ERRORS
+    return Result("agent_audible", ok, f"transcribed back: {_wrong(errors)}")
+
+
+def _replays(take: Take, flow: Flow, written: Sequence[Mapping[str, Any]]) -> Result:
+    """The file is whole, and the flow decides everything in it again."""
+    divergence = replay(written, flow)
+    decided = sum("trigger" in record for record in written)
+    if len(written) != len(take.records):
+        told = f"the file has {len(written)} of {len(take.records)} records"
+        return Result("journal_replays", False, told)
+    told = str(divergence or f"the flow decides all {decided} entries again as the journal has it")
+    return Result("journal_replays", decided > 0 and divergence is None, told)
+
+
+def _quiet_log(take: Take) -> Result:
+    errors = [entry for entry in take.log if entry.startswith(("ERROR", "CRITICAL"))]
+    told = errors[0].splitlines()[0] if errors else "nothing was logged as an error"
+    return Result("no_errors", not errors, told)
+
+
+def _wrong(errors: WordErrors) -> str:
+    share = f"{errors.rate:.1%} (at most {WORD_ERRORS:.0%})"
+    return f"{errors.edits} of {errors.said} words wrong, {share}"
+
+
+def _arguments(text: str) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in json.loads(text or "{}").items())

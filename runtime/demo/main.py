@@ -1,0 +1,215 @@
+"""The main job: hold the conversation, leave its evidence, judge it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+from rich.console import Console
+
+from turnfsm.fsm import Flow, TurnfsmError, load_flow
+from turnfsm.fsm.diagram import parse_journal, timeline
+from turnfsm.runtime.journal import JsonlSink, read_journal
+from turnfsm.runtime.testing.clock import VirtualTimeError
+from turnfsm.runtime.testing.clock import run as run_in_virtual_time
+
+from .clock import run as run_in_patient_time
+from .evidence import judge
+from .folder import OutFolder
+from .pace import Pace
+from .recorder import Recorder
+from .take import Take, hold
+from .transcript import transcript
+from .view import Lines, Screen, View
+
+if TYPE_CHECKING:
+    from livekit.agents import llm
+
+    from .parts import Stack
+
+__all__ = ["Settings", "demo"]
+
+INTERRUPTED = 130
+
+
+@frozen
+class Settings:
+    """How the conversation is held."""
+
+    out: Path
+    flow: str = "turn"
+    speed: float = 1.0
+    text: bool = False
+    llm: str = ""
+    console: Console = field(factory=Console)
+
+
+def demo(settings: Settings) -> int:
+    """Hold the conversation; 0 if it went as declared, 1 if not, 130 if it was interrupted.
+
+    Raises:
+        TurnfsmError: The flow, the model, the extra or the folder cannot be used.
+    """
+    flow = load_flow(settings.flow)
+    if settings.flow != "turn":
+        _look_for_names(flow)
+    folder = OutFolder(settings.out)
+    model = _model(settings.llm)
+    folder.open()
+    try:
+        return _Run(settings, flow, folder, model).play()
+    finally:
+        folder.close()
+
+
+def _look_for_names(flow: Flow) -> None:
+    """The binding reports what the shipped flow declares; a flow must know all of it."""
+    known = load_flow("turn")
+    for what, ours, theirs in (
+        ("trigger", known.triggers, flow.triggers),
+        ("timer", {"false_interruption": 0}, flow.timers),
+    ):
+        if missing := [name for name in ours if name not in theirs]:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            named = ", ".join(map(repr, missing[:3])) + more
+            raise TurnfsmError(
+                f"error: flow {flow.name!r} cannot govern the demo: it has no {what} {named}\n"
+                "  = help: let it extend the shipped one with 'extends: turn', and change that"
+            )
+
+
+def _model(name: str) -> llm.LLM[Any] | None:
+    if not name:
+        return None
+    from .speech_models import make_model, probe_model
+
+    probe_model(name)
+    return make_model(name)
+
+
+class _Run:
+    """One run, from the loading of the models to the verdict."""
+
+    def __init__(
+        self, settings: Settings, flow: Flow, folder: OutFolder, model: llm.LLM[Any] | None
+    ) -> None:
+        self._settings = settings
+        self._flow = flow
+        self._folder = folder
+        self._model = model
+        self._pace = Pace(settings.speed)
+        console = settings.console
+        # virtual time is over before the eye has seen a picture
+        seen = console.is_terminal and not settings.text
+        self._view: View = Screen(console) if seen else Lines(console)
+        recorder = Recorder(self._pace, JsonlSink(folder.partial / OutFolder.JOURNAL))
+        recorder.listeners.append(self._view.show)
+        self._take = Take(recorder, scripted=model is None)
+
+    def play(self) -> int:
+        with _log_kept(self._take.log):
+            try:
+                (run_in_virtual_time if self._settings.text else run_in_patient_time)(self._main())
+            except KeyboardInterrupt:
+                return self._interrupted()
+            except VirtualTimeError as error:  # a model of the user's own that never answers
+                self._take.stopped = str(error)
+            finally:
+                self._take.recorder.close()
+        files = self._write()
+        written, _ = read_journal(self._folder.path / OutFolder.JOURNAL)
+        results = judge(self._take, self._flow, written)
+        self._say("")
+        for result in results:
+            self._say(str(result))
+        self._list(files)
+        return int(any(result.ok is False for result in results))
+
+    def _interrupted(self) -> int:
+        if self._take.records:
+            self._say("interrupted: what was recorded so far is kept")
+            self._list(self._write())
+        else:
+            self._say("interrupted: nothing was recorded yet")
+        return INTERRUPTED
+
+    async def _main(self) -> None:
+        stack = await self._load()
+        try:
+            try:
+                await hold(stack, self._flow, self._take, self._view)
+            finally:
+                await self._view.close()
+                audible = stack.write_audio(self._folder.partial / OutFolder.WAV)
+            if audible:
+                self._say("transcribing the agent's recorded voice")
+                self._take.transcribed = await stack.transcribe_back()
+        finally:
+            await stack.aclose()
+            if self._model is not None:
+                await self._model.aclose()
+
+    async def _load(self) -> Stack:
+        stack: Stack
+        if self._settings.text:
+            from .text import TextStack
+
+            stack = await TextStack.load(self._pace)
+        else:
+            from .script import CONVERSATION
+            from .stack import AudioStack
+
+            self._say("loading the models")
+            stack = await AudioStack.load(self._pace)
+            await stack.prepare(CONVERSATION)
+        if self._model is not None:
+            stack.llm = self._model
+        return stack
+
+    def _write(self) -> Sequence[Path]:
+        """What can be told from the journal, then all of it to where the user finds it."""
+        partial = self._folder.partial
+        records = self._take.records
+        (partial / OutFolder.TRANSCRIPT).write_text(transcript(records), encoding="utf-8")
+        if len(records) > 1:
+            # not from the file, which keeps what was said to itself
+            told = "\n".join(json.dumps(record, default=str) for record in records)
+            svg = timeline(parse_journal(told), self._flow)
+            (partial / OutFolder.TIMELINE).write_text(svg, encoding="utf-8")
+        return self._folder.publish()
+
+    def _list(self, files: Sequence[Path]) -> None:
+        self._say("")
+        for path in files:
+            self._say(f"{path}  {path.stat().st_size / 1000:.0f} kB")
+
+    def _say(self, text: str) -> None:
+        self._settings.console.out(text, highlight=False)
+
+
+class _Keeper(logging.Handler):
+    """Keeps warnings and errors for the judgement, off the terminal."""
+
+    def __init__(self, log: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._log.append(f"{record.levelname} {record.name}: {self.format(record)}")
+
+
+@contextlib.contextmanager
+def _log_kept(log: list[str]) -> Iterator[None]:
+    keeper, root = _Keeper(log), logging.getLogger()
+    root.addHandler(keeper)
+    logging.captureWarnings(True)
+    try:
+        yield
+    finally:
+        logging.captureWarnings(False)
+        root.removeHandler(keeper)

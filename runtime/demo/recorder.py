@@ -1,0 +1,113 @@
+"""The journal of a conversation in conversation time, with what was heard and done beside it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from livekit.agents import AgentSession, ToolExecutionUpdatedEvent
+
+from turnfsm.runtime.journal import Sink
+from turnfsm.runtime.turn import TurnRuntime
+
+from .pace import Pace
+from .parts import Stack
+from .script import Line
+
+__all__ = ["Recorder", "Scribe"]
+
+Listener = Callable[[Mapping[str, Any]], None]
+
+
+class Recorder:
+    """A sink that keeps every record, its time in seconds of conversation, and passes it on."""
+
+    def __init__(self, pace: Pace, *sinks: Sink) -> None:
+        self.records: list[Mapping[str, Any]] = []
+        self.listeners: list[Listener] = []
+        self._pace = pace
+        self._sinks = sinks
+        self._start = 0.0
+
+    def align(self, turn: TurnRuntime) -> None:
+        """Learn at which conversation time the clock of the journal began."""
+        self._start = self._pace.now() - turn.now * self._pace.speed
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        if "t" in record:
+            record = {**record, "t": round(self._start + record["t"] * self._pace.speed, 6)}
+        self.records.append(record)
+        for sink in self._sinks:
+            sink.write(record)
+        for listener in self.listeners:
+            listener(record)
+
+    def close(self) -> None:
+        for sink in self._sinks:
+            sink.close()
+
+
+class Scribe:
+    """Notes in the journal what was heard and done: the lanes of the timeline."""
+
+    def __init__(self, session: AgentSession[Any], turn: TurnRuntime, stack: Stack) -> None:
+        self._turn = turn
+        self._stack = stack
+        self._noted = 0  # sounds of the agent
+        self._calls: dict[str, tuple[str, str, float]] = {}
+        session.on("tool_execution_updated", self._tool)
+        session.on("user_input_transcribed", self._transcript)
+        session.on("agent_state_changed", self._label)
+        session.on("agent_false_interruption", self._false_interruption)
+        stack.output.on("playback_finished", self._played)
+
+    def line(self, line: Line) -> None:
+        """The user begins a line."""
+        self._turn.note("line", name=line.name, text=line.text, start=self._now)
+
+    def spoken(self, line: Line, start: float, end: float) -> None:
+        """The user has spoken a line."""
+        start, end = round(start, 3), round(end, 3)
+        self._turn.note("user_audio", start=start, end=end, text=line.text, line=line.name)
+
+    def finish(self) -> None:
+        """Note what has not come to its end."""
+        self._sounds(cut=True)
+        for call_id in list(self._calls):
+            self._ended(call_id, "unfinished")
+
+    @property
+    def _now(self) -> float:
+        return round(self._stack.pace.now(), 3)
+
+    def _played(self, event: Any) -> None:
+        self._sounds(cut=event.interrupted)
+
+    def _sounds(self, *, cut: bool) -> None:
+        sounds = self._stack.heard()
+        fresh, self._noted = sounds[self._noted :], len(sounds)
+        for number, sound in enumerate(fresh, 1):
+            span = {"start": round(sound.start, 3), "end": round(sound.end, 3)}
+            last = number == len(fresh)
+            self._turn.note("agent_audio", **span, text=sound.text, cut=cut and last)
+
+    def _tool(self, event: ToolExecutionUpdatedEvent) -> None:
+        update = event.update
+        if update.type == "tool_call_started":
+            call = update.function_call
+            self._calls[call.call_id] = (call.name, call.arguments, self._now)
+        elif update.type == "tool_call_ended":
+            self._ended(update.call_id, update.status)
+
+    def _ended(self, call_id: str, outcome: str) -> None:
+        name, arguments, start = self._calls.pop(call_id)
+        known = {"name": name, "arguments": arguments, "call_id": call_id}
+        self._turn.note("tool", **known, start=start, end=self._now, outcome=outcome)
+
+    def _transcript(self, event: Any) -> None:
+        if event.is_final:
+            self._turn.note("transcript", text=event.transcript)
+
+    def _label(self, event: Any) -> None:
+        self._turn.note("agent_state", old=event.old_state, new=event.new_state)
+
+    def _false_interruption(self, event: Any) -> None:
+        self._turn.note("agent_false_interruption", resumed=event.resumed)

@@ -1,0 +1,136 @@
+"""Everything between the recorded user and the written WAV, put together for one session."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, Self
+
+from livekit.agents import AgentSession, inference, llm
+
+from turnfsm.runtime.testing.livekit.wallclock import bind_wall_clock
+
+from .audio import WavInput, WavOutput
+from .llm import RuleLLM
+from .pace import Pace
+from .parts import Spoken
+from .script import FALLBACK, IGNORED, RULES, Line
+from .speech import UserVoice, recording, write_conversation
+from .stt import MoonshineSTT
+from .transcribe import Transcriber
+from .tts import PiperTTS, PiperVoice
+
+__all__ = ["AudioStack"]
+
+_RECOGNISED = 1.5  # seconds of wall time in which a transcript has come, at any speed
+_GAP = 0.3  # seconds of silence that are no pause: the machine was late
+
+
+class AudioStack:
+    """The components of a session that hears clips and speaks to a recording.
+
+    `options()` are the keyword arguments of the session; `attach()` comes before its start,
+    `aclose()` after its end. `transcriber` stays open until then and may be used for other
+    passages. `false_interruption` is how long a pause waits for a transcript, in wall time.
+    """
+
+    def __init__(self, pace: Pace, transcriber: Transcriber, voice: PiperVoice) -> None:
+        self.pace = pace
+        self.transcriber = transcriber
+        self.stt = MoonshineSTT(transcriber, ignore=IGNORED)
+        self.llm: llm.LLM[Any] = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
+        self.tts = PiperTTS(voice)
+        self.input = WavInput(pace)
+        self.output = WavOutput(pace, rate=voice.rate, words_in=self.tts.words_in)
+        self.false_interruption = max(pace.wall(2.0), _RECOGNISED)
+        self._user = UserVoice(voice)
+
+    @classmethod
+    async def load(cls, pace: Pace) -> Self:
+        """Loads both models, in a second or two; raises DemoUnavailable where one is missing."""
+        bind_wall_clock()
+        transcriber = await asyncio.to_thread(Transcriber.load)
+        voice = await asyncio.to_thread(PiperVoice.load)
+        return cls(pace, transcriber, voice)
+
+    def options(self) -> dict[str, Any]:
+        """What makes an AgentSession offline, scripted and as fast as the pace.
+
+        VAD durations count audio, which is already faster; the other delays count wall time.
+        """
+        wall = self.pace.wall
+        return {
+            "stt": self.stt,
+            "llm": self.llm,
+            "tts": self.tts,
+            "vad": inference.VAD(min_silence_duration=0.3),
+            "turn_handling": {
+                "turn_detection": "vad",
+                "endpointing": {"min_delay": wall(0.5), "max_delay": wall(2.0)},
+                "interruption": {
+                    "mode": "vad",
+                    "min_duration": 0.3,
+                    "false_interruption_timeout": self.false_interruption,
+                },
+            },
+            "aec_warmup_duration": None,  # it would swallow what is said into the first speech
+            "user_away_timeout": None,
+        }
+
+    def attach(self, session: AgentSession[Any]) -> None:
+        """Give the session its microphone and its loudspeaker."""
+        session.input.audio = self.input
+        session.output.audio = self.output
+
+    async def prepare(self, lines: tuple[Line, ...]) -> None:
+        """Synthesise the lines that nobody recorded, so that none is late."""
+        for line in lines:
+            if not line.recorded:
+                await asyncio.to_thread(self._user.say, line.text)
+
+    async def say(self, line: Line) -> float:
+        """Speak the line into the microphone; the conversation time of its end."""
+        pcm = recording(line.recorded) if line.recorded else self._user.say(line.text)
+        return await self.input.say(pcm)
+
+    def heard(self) -> list[Spoken]:
+        """All that was heard of the agent so far."""
+        spoken: list[Spoken] = []
+        utterance = -1
+        for sound, text in zip(self.output.heard, self._texts(), strict=True):
+            last = spoken[-1] if sound.segment == utterance else None
+            if last is not None and (sound.at - last.end < _GAP or not last.text):
+                spoken[-1] = Spoken(last.start, sound.end, f"{last.text} {text}".strip())
+            else:
+                spoken.append(Spoken(sound.at, sound.end, text))
+            utterance = sound.segment
+        return spoken
+
+    def write_audio(self, path: Path) -> bool:
+        """Write both voices as a stereo WAV."""
+        write_conversation(path, self.input.track(), self.output.track())
+        return True
+
+    async def transcribe_back(self) -> list[str]:
+        """What a listener understood of each utterance of the agent."""
+        rate = self.tts.sample_rate
+        return [await self.transcriber.transcribe(pcm, rate) for pcm in self.output.utterances()]
+
+    def _texts(self) -> list[str]:
+        """The words in each sound; an utterance that was paused goes on where it stopped."""
+        texts: list[str] = []
+        utterance, captured, told = -1, bytearray(), 0
+        for sound in self.output.heard:
+            if sound.segment != utterance:
+                utterance, captured, told = sound.segment, bytearray(), 0
+            captured += sound.pcm
+            known = self.tts.words_in(captured, len(captured)).split()
+            texts.append(" ".join(known[told:]))
+            told = len(known)
+        return texts
+
+    async def aclose(self) -> None:
+        """Closes what was opened, models included."""
+        self.input.close()
+        await self.output.aclose()
+        await self.tts.aclose()
+        await self.stt.aclose()
+        await self.transcriber.aclose()

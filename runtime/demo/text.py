@@ -1,0 +1,108 @@
+"""The same conversation without sound or models: a typed user and estimated durations.
+
+It is meant for a loop in virtual time (`turnfsm.testing.run`), where it takes no time; on an
+ordinary loop it takes as long as speech would.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Any, Self
+
+from livekit.agents import AgentSession, llm
+
+from turnfsm.runtime.testing.livekit import (
+    ScriptedAudioInput,
+    ScriptedAudioOutput,
+    ScriptedSTT,
+    ScriptedTTS,
+    ScriptedUser,
+    ScriptedVAD,
+)
+from turnfsm.runtime.testing.livekit.wallclock import bind_wall_clock
+
+from .llm import RuleLLM
+from .pace import Pace
+from .parts import Spoken
+from .script import FALLBACK, RULES, Line
+
+__all__ = ["TextStack"]
+
+_WORD = 0.3  # seconds that a word takes to say
+_SHORTEST = 0.6  # seconds that the shortest sound takes
+
+
+class TextStack:
+    """The scripted counterpart of `AudioStack`, with the same methods."""
+
+    def __init__(self, pace: Pace) -> None:
+        if pace.speed != 1.0:
+            raise ValueError("the text mode has no speed of its own: it runs in virtual time")
+        self.pace = pace
+        self.llm: llm.LLM[Any] = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
+        self.tts = ScriptedTTS(seconds_per_word=_WORD)
+        self.output = ScriptedAudioOutput(self.tts)
+        self.false_interruption = 2.0
+        self._user = ScriptedUser()
+        self._input = ScriptedAudioInput(self._user)
+
+    @classmethod
+    async def load(cls, pace: Pace) -> Self:
+        """Loads no model; lets the times of LiveKit's events follow a virtual clock."""
+        bind_wall_clock()
+        return cls(pace)
+
+    def options(self) -> dict[str, Any]:
+        """What makes an AgentSession scripted, with the delays of the spoken conversation."""
+        return {
+            "stt": ScriptedSTT(self._user),
+            "llm": self.llm,
+            "tts": self.tts,
+            "vad": ScriptedVAD(min_silence=0.3),
+            "turn_handling": {
+                "turn_detection": "vad",
+                "endpointing": {"min_delay": 0.5, "max_delay": 2.0},
+                "interruption": {
+                    "mode": "vad",
+                    "min_duration": 0.3,
+                    "false_interruption_timeout": self.false_interruption,
+                },
+            },
+            "aec_warmup_duration": None,
+            "user_away_timeout": None,
+        }
+
+    def attach(self, session: AgentSession[Any]) -> None:
+        """Give the session its microphone and its loudspeaker."""
+        self._input.start(asyncio.get_running_loop().time() - self.pace.now())
+        session.input.audio = self._input
+        session.output.audio = self.output
+
+    async def prepare(self, lines: tuple[Line, ...]) -> None:
+        """Nothing is synthesised in advance."""
+
+    async def say(self, line: Line) -> float:
+        """Speak the line into the microphone; the conversation time of its end."""
+        now = self.pace.now()
+        seconds = max(_SHORTEST, _WORD * len(line.text.split()))
+        if line.ignored:
+            self._user.makes_noise(at=now, duration=seconds)
+        else:
+            self._user.says(line.text, at=now, duration=seconds)
+        await self.pace.sleep(seconds)
+        return self.pace.now()
+
+    def heard(self) -> list[Spoken]:
+        """All that was heard of the agent so far."""
+        start = asyncio.get_running_loop().time() - self.pace.now()
+        return [Spoken(h.start - start, h.end - start, h.text) for h in self.output.heard]
+
+    def write_audio(self, path: Path) -> bool:
+        """There is no sound."""
+        return False
+
+    async def transcribe_back(self) -> list[str]:
+        """Nothing sounded."""
+        return []
+
+    async def aclose(self) -> None:
+        """Nothing was opened."""

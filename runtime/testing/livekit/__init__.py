@@ -1,0 +1,36 @@
+"""Scripted components that stand in for microphone, VAD, STT, LLM, TTS and loudspeaker."""
+
+from .ears import ScriptedSTT, ScriptedVAD
+from .live import LiveStage
+from .outcome import Event, Outcome, Speech, ToolRun
+from .player import Played, play_script
+from .realtime import ScriptedRealtime
+from .scripted_llm import Call, Reply, Request, ScriptedLLM
+from .speaker import Heard, ScriptedAudioOutput
+from .stage import Stage
+from .user import ScriptedAudioInput, ScriptedUser, Utterance
+from .voice import ScriptedTTS
+
+__all__ = [
+    "Call",
+    "Event",
+    "Heard",
+    "LiveStage",
+    "Outcome",
+    "Played",
+    "Reply",
+    "Request",
+    "ScriptedAudioInput",
+    "ScriptedAudioOutput",
+    "ScriptedLLM",
+    "ScriptedRealtime",
+    "ScriptedSTT",
+    "ScriptedTTS",
+    "ScriptedUser",
+    "ScriptedVAD",
+    "Speech",
+    "Stage",
+    "ToolRun",
+    "Utterance",
+    "play_script",
+]

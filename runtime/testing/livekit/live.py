@@ -1,0 +1,65 @@
+"""A stage that is played step by step, for tests that decide as they go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import ExitStack
+from types import TracebackType
+
+from turnfsm.runtime.testing.clock import VirtualClock, VirtualLoop
+
+from .outcome import Outcome
+from .stage import Action, Stage
+
+__all__ = ["LiveStage"]
+
+
+class LiveStage:
+    """Plays a `Stage` a step at a time, in virtual time; between two steps a test may look at the
+    session, let the user speak (``stage.user.says(..., at=stage.now)``) or do anything else.
+
+    With hypothesis it is the system under a `RuleBasedStateMachine`.
+
+    Args:
+        stage: Is played once.
+        make_loop: `VirtualLoop`, or a `PermutedLoop` of a seed.
+    """
+
+    def __init__(self, stage: Stage, make_loop: Callable[..., VirtualLoop] = VirtualLoop) -> None:
+        self.stage = stage
+        self._make_loop = make_loop
+        self._enough = asyncio.Event()
+        self._open = ExitStack()
+
+    def __enter__(self) -> LiveStage:
+        clock = VirtualClock()
+        self._open.enter_context(clock.patched())
+        runner = asyncio.Runner(loop_factory=lambda: self._make_loop(clock, limit=3600.0))
+        self._loop = self._open.enter_context(runner).get_loop()
+        self._playing = self._loop.create_task(self.stage.play(self._enough))
+        self.advance(0.0)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._open.close()
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass; AssertionError if the stage has ended by itself."""
+        self._loop.run_until_complete(asyncio.sleep(seconds))
+        assert not self._playing.done(), self._playing.exception()
+
+    def act(self, action: Action) -> None:
+        """Do something now, as `Stage.at` does."""
+        self.stage.at(self.stage.now, action)
+        self.advance(0.0)
+
+    def finish(self) -> Outcome:
+        """Close the session; what was observed."""
+        self._enough.set()
+        return self._loop.run_until_complete(self._playing)

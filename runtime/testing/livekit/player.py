@@ -1,0 +1,251 @@
+"""Plays a scenario of a YAML file on a `TurnSession` and says what was not as expected."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from itertools import accumulate
+from typing import Any
+
+import attrs
+from livekit.agents import Agent
+
+from turnfsm.fsm import Refused, Taken
+from turnfsm.fsm.errors import TurnfsmError, near
+from turnfsm.runtime.journal import Entry
+from turnfsm.runtime.livekit.session import TurnSession
+from turnfsm.runtime.testing.script import Answer, Check, Script, Step
+from turnfsm.runtime.testing.script_rules import head_of, moment_of
+
+from .outcome import Event, Outcome
+from .scripted_llm import Call, Reply, ScriptedLLM
+from .speaker import Heard
+from .stage import Stage
+from .user import ScriptedUser
+from .voice import ScriptedTTS
+
+__all__ = ["Played", "play_script"]
+
+
+@attrs.frozen
+class Played:
+    """What came of a scenario: its problems, each with the place of the check."""
+
+    script: Script
+    outcome: Outcome
+    entries: tuple[Entry, ...]
+    problems: tuple[str, ...] = ()
+
+    def state_at(self, at: float) -> str:
+        """The turn's state at a moment."""
+        state = self.entries[0].verdict.source if self.entries else ""
+        for entry in self.entries:
+            if isinstance(entry.verdict, Taken) and entry.t <= at:
+                state = entry.verdict.dest
+        return state
+
+    def timeline(self) -> str:
+        """What was observed and what the flow decided, in the order of happening."""
+        turn = [Event(round(e.t, 6), "turn", line) for e in self.entries if (line := _line(e))]
+        events = sorted([*self.outcome.events, *turn], key=lambda event: event.at)
+        return "\n".join(map(str, events))
+
+
+def play_script(script: Script) -> Played:
+    """Play in virtual time, on a loop of its own.
+
+    Raises:
+        TurnfsmError: The agent that the file names cannot be imported.
+    """
+    stage = _stage(script)
+    outcome = stage.run(script.length)
+    assert isinstance(stage.session, TurnSession)
+    entries = tuple(e for e in stage.session.turn.journal if isinstance(e, Entry))
+    played = Played(script, outcome, entries)
+    problems = []
+    for place, check in zip(script.places, script.expect, strict=True):
+        if problem := _CHECKS[head_of(check)](check, played):
+            problems.append(f"{place}: {problem}")
+    problems += [f"at {t:.2f} s an error is logged: {text}" for t, text in outcome.errors]
+    return attrs.evolve(played, problems=tuple(problems))
+
+
+def _stage(script: Script) -> Stage:
+    user = ScriptedUser()
+    for sound in script.user:
+        if sound.says is not None:
+            user.says(sound.says, at=sound.at, duration=sound.lasts, stt_delay=sound.stt_delay)
+        else:
+            user.makes_noise(at=sound.at, duration=sound.noise or 0.0)
+    model = ScriptedLLM(
+        {key: _reply(answer) for key, answer in script.model.on_user.items()},
+        {key: _reply(answer) for key, answer in script.model.on_tool.items()},
+        otherwise=_reply(script.model.otherwise),
+    )
+    stage = Stage(
+        partial(TurnSession, flow=script.load_flow()),  # type: ignore[arg-type]
+        user=user,
+        llm=model,
+        tts=ScriptedTTS(durations=dict(script.durations)),
+        agent=_agent(script) if script.agent else None,
+        can_pause=script.can_pause,
+        turn_handling={"turn_detection": script.turn_detection},
+        timers=dict(script.timers),
+    )
+    for step in script.do:
+        stage.at(step.at, partial(_do, step))
+    return stage
+
+
+def _reply(answer: Answer) -> Reply:
+    calls = [Call(call.tool, call.arguments) for call in answer.calls]
+    return Reply(answer.text, calls=calls, ttft=answer.after)
+
+
+async def _do(step: Step, stage: Stage) -> None:
+    session = stage.session
+    if step.interrupt:
+        session.interrupt()
+    elif step.say is not None:
+        session.say(step.say)
+    elif step.reply is not None:
+        session.generate_reply(user_input=step.reply)
+    elif step.commit:
+        session.commit_user_turn()
+    else:
+        await session.aclose()
+
+
+def _agent(script: Script) -> Callable[[], Agent]:
+    home, _, name = (script.agent or "").rpartition(":")
+    try:
+        module = _module(home, script)
+    except (ImportError, FileNotFoundError) as error:
+        raise TurnfsmError(f"{script.file}: agent {script.agent!r}: {error}") from None
+    if not name or not hasattr(module, name):
+        known = [n for n in vars(module) if not n.startswith("_")]
+        raise TurnfsmError(
+            f"{script.file}: agent {script.agent!r}: {home} has no {name!r}; {near(name, known)}"
+        )
+    maker: Callable[[], Agent] = getattr(module, name)
+    return maker
+
+
+def _module(home: str, script: Script) -> Any:
+    if not home.endswith(".py"):
+        return import_module(home)
+    path = (script.file.parent / home).resolve()
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    name = f"turnfsm_scenario_{path.stem}"
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # livekit resolves a tool's annotations through it
+    spec.loader.exec_module(module)
+    return module
+
+
+def _line(entry: Entry) -> str:
+    verdict = entry.verdict
+    if isinstance(verdict, Refused):
+        return f"refused {entry.trigger} in {verdict.source}: {verdict.why}"
+    if verdict.entered or verdict.dest != verdict.source:
+        return f"{verdict.source} -> {verdict.dest} ({entry.trigger})"
+    return ""
+
+
+def _speaking(check: Check, played: Played) -> str:
+    words, since = check.speaking or "", moment_of(check, played.script)
+    start = _first_heard(words, played.outcome.heard_after(since))
+    if start is None:
+        return f"{words!r} is not heard after {since:.2f} s"
+    took = start - since
+    if check.within is not None and took > check.within + 1e-6:
+        at = f"at {start:.2f} s, {took:.2f} s after {since:.2f} s"
+        return f"{words!r} is heard {at}, not within {check.within:g} s"
+    return ""
+
+
+def _first_heard(words: str, stretches: Sequence[Heard]) -> float | None:
+    """When the stretch began in which these words begin; a pause may cut them in two."""
+    found = " ".join(h.text for h in stretches).find(words)
+    if found < 0:
+        return None
+    ends = accumulate(len(h.text) + 1 for h in stretches)
+    return next(h.start for h, end in zip(stretches, ends, strict=True) if found < end)
+
+
+def _refused(check: Check, played: Played) -> str:
+    return _asked(check, played, check.refused or "", Refused, "refused")
+
+
+def _taken(check: Check, played: Played) -> str:
+    return _asked(check, played, check.taken or "", Taken, "taken")
+
+
+def _asked(check: Check, played: Played, trigger: str, kind: type, word: str) -> str:
+    asked = [e for e in played.entries if e.trigger == trigger]
+    found = [e for e in asked if isinstance(e.verdict, kind)]
+    where = f" while {check.while_}" if check.while_ else ""
+    if any(check.while_ in (None, e.verdict.source) for e in found):
+        return ""
+    return f"{trigger} is not {word}{where}; it {_seen(asked)}"
+
+
+def _seen(entries: list[Entry]) -> str:
+    if not entries:
+        return "was never posted"
+    return "was " + ", ".join(
+        f"{'taken' if e.verdict else 'refused'} in {e.verdict.source} at {e.t:.2f} s"
+        for e in entries[:4]
+    )
+
+
+def _never(check: Check, played: Played) -> str:
+    for entry in played.entries:
+        verdict = entry.verdict
+        if not isinstance(verdict, Taken):
+            continue
+        if verdict.entered and verdict.dest == check.never:
+            return f"{check.never} is entered at {entry.t:.2f} s by {entry.trigger}"
+        if entry.trigger == check.never:
+            return f"{check.never} is taken at {entry.t:.2f} s in {verdict.source}"
+    return ""
+
+
+def _tool(check: Check, played: Played) -> str:
+    runs = [f"{run.start:.2f} s" for run in played.outcome.tools if run.name == check.tool]
+    if len(runs) == check.times or (runs and check.times is None):
+        return ""
+    wanted = "" if check.times is None else f", not {check.times} time(s)"
+    return f"the tool {check.tool} runs {len(runs)} time(s): {', '.join(runs) or 'never'}{wanted}"
+
+
+def _state(check: Check, played: Played) -> str:
+    state = played.state_at(check.at or 0.0)
+    return (
+        "" if state == check.state else f"at {check.at:g} s the turn is {state}, not {check.state}"
+    )
+
+
+def _history(check: Check, played: Played) -> str:
+    words = check.history or ""
+    if any(words in line for line in played.outcome.context):
+        return ""
+    return f"{words!r} is not in the conversation: {' | '.join(played.outcome.context)}"
+
+
+_CHECKS: dict[str, Callable[[Check, Played], str]] = {
+    "speaking": _speaking,
+    "refused": _refused,
+    "taken": _taken,
+    "never": _never,
+    "tool": _tool,
+    "state": _state,
+    "history": _history,
+}

@@ -1,0 +1,347 @@
+"""A realtime model that hears, answers from a script, and speaks with a `ScriptedTTS`'s voice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from math import inf
+from typing import Any, Literal
+
+from livekit import rtc
+from livekit.agents import NOT_GIVEN, llm
+from livekit.agents.metrics import RealtimeModelMetrics
+from livekit.agents.types import NotGivenOr
+from livekit.agents.utils import aio, is_given
+
+from .scripted_llm import Reply, Request, ScriptedLLM
+from .user import FRAME, RATE, ScriptedUser, code_of, offset_of
+from .voice import ScriptedTTS
+
+__all__ = ["ScriptedRealtime"]
+
+_FRAME_SAMPLES = int(RATE * FRAME)
+
+
+class ScriptedRealtime(llm.RealtimeModel):
+    """Speech to speech: hears `user`, answers as `model` would, speaks with `voice`.
+
+    With `turn_detection` it ends the user's turns itself, after `silence` seconds, and is
+    interrupted by any sound; without, the session commits the turns. With `auto_tool_reply` it
+    replies to the results of tools without being asked. `with_audio=False`: it answers in text.
+    """
+
+    def __init__(
+        self,
+        user: ScriptedUser,
+        model: ScriptedLLM,
+        voice: ScriptedTTS,
+        *,
+        turn_detection: bool = True,
+        auto_tool_reply: bool = False,
+        with_audio: bool = True,
+        silence: float = 0.5,
+    ) -> None:
+        super().__init__(
+            capabilities=llm.RealtimeCapabilities(
+                message_truncation=True,
+                turn_detection=turn_detection,
+                user_transcription=True,
+                auto_tool_reply_generation=auto_tool_reply,
+                audio_output=with_audio,
+                manual_function_calls=True,
+                mutable_chat_context=True,
+                mutable_instructions=True,
+                mutable_tools=True,
+            )
+        )
+        self.user, self.answers, self.voice = user, model, voice
+        self.silence = silence
+        self.sessions: list[_Session] = []
+
+    @property
+    def model(self) -> str:
+        return "scripted"
+
+    @property
+    def provider(self) -> str:
+        return "turnfsm"
+
+    def session(self, *, turn_detection_disabled: bool = False) -> llm.RealtimeSession[Any]:
+        self.sessions.append(_Session(self))
+        return self.sessions[-1]
+
+    async def aclose(self) -> None:
+        """Nothing to close: LiveKit closes the sessions."""
+
+
+class _Ear:
+    """The input buffer: what was heard of which utterance since it was last taken."""
+
+    def __init__(self, user: ScriptedUser) -> None:
+        self._user = user
+        self._heard: dict[int, tuple[float, float]] = {}
+        self.speaking = False
+        self._quiet = 0.0
+
+    def hear(self, frame: rtc.AudioFrame) -> float:
+        """Take a frame; seconds of silence since the last sound."""
+        code = code_of(frame)
+        if code:
+            at = offset_of(frame)
+            start, _ = self._heard.get(code, (at, at))
+            self._heard[code] = (start, at + FRAME)
+        self._quiet = 0.0 if code else self._quiet + frame.duration
+        return self._quiet
+
+    def take(self) -> tuple[str, float]:
+        """The words, and the delay of their transcript; the buffer is then empty."""
+        words, delays = [], [0.0]
+        for code, (start, end) in self._heard.items():
+            said = self._user.utterance(code)
+            # The last frame may hold less than FRAME of the sound.
+            words.append(said.words_between(start, end if end < said.duration else inf))
+            delays.append(said.stt_delay or 0.0)
+        self.clear()
+        return " ".join(filter(None, words)), max(delays)
+
+    def clear(self) -> None:
+        self._heard.clear()
+
+
+class _Session(llm.RealtimeSession[Any]):
+    def __init__(self, owner: ScriptedRealtime) -> None:
+        super().__init__(owner)
+        self._owner = owner
+        self._context = llm.ChatContext.empty()
+        self._offered = llm.ToolContext.empty()
+        self._ear = _Ear(owner.user)
+        self._response: _Response | None = None
+        self._count = 0
+        self._tool_choice: llm.ToolChoice | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timers: list[asyncio.TimerHandle] = []
+
+    @property
+    def chat_ctx(self) -> llm.ChatContext:
+        return self._context.copy()
+
+    @property
+    def tools(self) -> llm.ToolContext:
+        return self._offered
+
+    def remember(self, item: llm.ChatItem) -> None:
+        """An item that the server makes stands in its conversation at once, and it says so."""
+        previous = self._context.items[-1].id if self._context.items else None
+        self._context.items.append(item)
+        shown = item.model_copy(update={"content": []}) if item.type == "message" else item
+        self.emit("remote_item_added", llm.RemoteItemAddedEvent(previous, shown))
+
+    async def update_instructions(self, instructions: str) -> None:
+        """The script does not depend on them."""
+
+    async def update_chat_ctx(self, chat_ctx: llm.ChatContext) -> None:
+        # What the server has it keeps as it is; LiveKit's copy of what is being said is empty.
+        known = {item.id: item for item in self._context.items}
+        self._context = llm.ChatContext([known.get(item.id, item) for item in chat_ctx.items])
+        news = [item for item in chat_ctx.items if item.id not in known]
+        if self.capabilities.auto_tool_reply_generation and any(
+            item.type == "function_call_output" for item in news
+        ):
+            self._respond()
+
+    async def update_tools(self, tools: list[llm.Tool]) -> None:
+        self._offered = llm.ToolContext(tools)
+
+    def update_options(self, *, tool_choice: NotGivenOr[llm.ToolChoice | None] = NOT_GIVEN) -> None:
+        if is_given(tool_choice):
+            self._tool_choice = tool_choice
+
+    def push_audio(self, frame: rtc.AudioFrame) -> None:
+        quiet = self._ear.hear(frame)
+        if not self.capabilities.turn_detection:
+            return
+        if quiet == 0.0 and not self._ear.speaking:
+            self._ear.speaking = True
+            self.interrupt()
+            self.emit("input_speech_started", llm.InputSpeechStartedEvent())
+        elif quiet >= self._owner.silence and self._ear.speaking:
+            self._ear.speaking = False
+            stopped = llm.InputSpeechStoppedEvent(user_transcription_enabled=True)
+            self.emit("input_speech_stopped", stopped)
+            if self.commit_audio():
+                self._respond()
+
+    def push_video(self, frame: rtc.VideoFrame) -> None:
+        """It does not see."""
+
+    def commit_audio(self) -> bool:  # type: ignore[override]
+        """The user's turn has ended; False if it was noise."""
+        text, delay = self._ear.take()
+        if text:
+            item = llm.ChatMessage(role="user", content=[text])
+            self.remember(item)
+            heard = llm.InputTranscriptionCompleted(item.id, transcript=text, is_final=True)
+            loop = asyncio.get_running_loop()
+            event = "input_audio_transcription_completed"
+            self._timers.append(loop.call_later(delay, self.emit, event, heard))
+        return bool(text)
+
+    def clear_audio(self) -> None:
+        self._ear.clear()
+
+    def generate_reply(
+        self,
+        *,
+        instructions: NotGivenOr[str] = NOT_GIVEN,
+        tool_choice: NotGivenOr[llm.ToolChoice] = NOT_GIVEN,
+        tools: NotGivenOr[list[llm.Tool]] = NOT_GIVEN,
+    ) -> asyncio.Future[llm.GenerationCreatedEvent]:
+        asked: asyncio.Future[llm.GenerationCreatedEvent] = asyncio.Future()
+        chosen = tool_choice if is_given(tool_choice) else self._tool_choice
+        self._respond(asked, instructions or None, may_call=chosen != "none")
+        return asked
+
+    def interrupt(self) -> None:
+        if self._response is not None:
+            self._response.cancel()
+
+    def truncate(
+        self,
+        *,
+        message_id: str,
+        modalities: list[Literal["text", "audio"]],
+        audio_end_ms: int,
+        audio_transcript: NotGivenOr[str] = NOT_GIVEN,
+    ) -> None:
+        item = self._context.get_by_id(message_id)
+        if isinstance(item, llm.ChatMessage):
+            item.content = [audio_transcript or ""]
+
+    async def aclose(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        await aio.cancel_and_wait(*self._tasks)
+
+    def _respond(
+        self,
+        asked: asyncio.Future[llm.GenerationCreatedEvent] | None = None,
+        instructions: str | None = None,
+        may_call: bool = True,
+    ) -> None:
+        self.interrupt()
+        self._count += 1
+        self._response = _Response(self._owner, self, f"response_{self._count}", asked)
+        task = asyncio.create_task(self._response.run(instructions, may_call))
+        self._response.task = task
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+class _Response:
+    """One answer, from the request to the last word."""
+
+    task: asyncio.Task[None]
+
+    def __init__(
+        self,
+        owner: ScriptedRealtime,
+        session: _Session,
+        id: str,
+        asked: asyncio.Future[llm.GenerationCreatedEvent] | None,
+    ) -> None:
+        self._owner, self._session, self._id, self._asked = owner, session, id, asked
+        self._messages: aio.Chan[llm.MessageGeneration] = aio.Chan()
+        self._functions: aio.Chan[llm.FunctionCall] = aio.Chan()
+        self._open: list[aio.Chan[Any]] = [self._messages, self._functions]
+        if asked is not None:
+            asked.add_done_callback(self._withdrawn)
+
+    def cancel(self) -> None:
+        """The server stops generating; what it has sent stays sent."""
+        self.task.cancel()
+
+    def _withdrawn(self, asked: asyncio.Future[llm.GenerationCreatedEvent]) -> None:
+        if asked.cancelled():
+            self.cancel()
+
+    async def run(self, instructions: str | None, may_call: bool) -> None:
+        """Answer what the session holds now."""
+        asked = self._session.chat_ctx
+        if instructions:
+            asked.add_message(role="developer", content=instructions)
+        request, reply = self._owner.answers.ask(asked)
+        begun = time.time()
+        try:
+            await asyncio.sleep(reply.ttft)
+            self._created()
+            if reply.text:
+                await self._say(reply)
+            for call in reply.calls if may_call else ():
+                self._call(call.name, json.dumps(dict(call.arguments)))
+            request.outcome = "complete"
+        finally:
+            self._ended(request, begun)
+
+    def _created(self) -> None:
+        event = llm.GenerationCreatedEvent(
+            message_stream=self._messages,
+            function_stream=self._functions,
+            user_initiated=self._asked is not None,
+            response_id=self._id,
+        )
+        self._session.emit("generation_created", event)
+        if self._asked is not None and not self._asked.done():
+            self._asked.set_result(event)
+
+    async def _say(self, reply: Reply) -> None:
+        text, audio = aio.Chan[str](), aio.Chan[rtc.AudioFrame]()
+        self._open += [text, audio]
+        spoken = self._owner.capabilities.audio_output
+        modalities: asyncio.Future[list[Literal["text", "audio"]]] = asyncio.Future()
+        modalities.set_result(["audio", "text"] if spoken else ["text"])
+        item = llm.ChatMessage(role="assistant", content=[reply.text])
+        self._session.remember(item)
+        self._messages.send_nowait(llm.MessageGeneration(item.id, text, audio, modalities))
+        for frame in self._frames(reply.text) if spoken else ():
+            audio.send_nowait(frame)
+        audio.close()
+        words = reply.text.split(" ")
+        for i, word in enumerate(words):
+            text.send_nowait(word if i == len(words) - 1 else word + " ")
+            await asyncio.sleep(reply.duration / len(words))
+        text.close()
+
+    def _frames(self, text: str) -> list[rtc.AudioFrame]:
+        data = self._owner.voice.pcm(text, self._owner.voice.duration(text))
+        size = 2 * _FRAME_SAMPLES
+        parts = [data[i : i + size] for i in range(0, len(data), size)]
+        return [rtc.AudioFrame(part, RATE, 1, len(part) // 2) for part in parts]
+
+    def _call(self, name: str, arguments: str) -> None:
+        call_id = self._owner.answers.next_call_id()
+        call = llm.FunctionCall(call_id=call_id, name=name, arguments=arguments)
+        self._session.remember(call)
+        self._functions.send_nowait(call)
+
+    def _ended(self, request: Request, begun: float) -> None:
+        cancelled = request.outcome == "running"
+        request.outcome = "cancelled" if cancelled else request.outcome
+        request.ended = asyncio.get_running_loop().time()
+        self._owner.answers.tell(request)
+        for channel in self._open:
+            channel.close()
+        if self._asked is not None and not self._asked.done():
+            self._asked.set_exception(llm.RealtimeError("the response was cancelled"))
+        self._session.emit("metrics_collected", self._metrics(begun, cancelled))
+
+    def _metrics(self, begun: float, cancelled: bool) -> RealtimeModelMetrics:
+        return RealtimeModelMetrics(
+            label=self._owner.label,
+            request_id=self._id,
+            timestamp=begun,
+            duration=time.time() - begun,
+            cancelled=cancelled,
+            input_token_details=RealtimeModelMetrics.InputTokenDetails(),
+            output_token_details=RealtimeModelMetrics.OutputTokenDetails(),
+        )

@@ -1,0 +1,222 @@
+"""A stage: one session, one user and one script, played offline in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from livekit.agents import Agent, AgentSession, llm
+
+from turnfsm.runtime.testing.clock import VirtualLoop, run
+
+from .ears import ScriptedSTT, ScriptedVAD
+from .outcome import Outcome
+from .realtime import ScriptedRealtime
+from .recorder import Recorder, found_by_collector
+from .scripted_llm import ScriptedLLM
+from .speaker import Fault, Heard, ScriptedAudioOutput
+from .user import ScriptedAudioInput, ScriptedUser
+from .voice import ScriptedTTS
+from .wallclock import bind_wall_clock
+
+__all__ = ["Stage"]
+
+Action = Callable[["Stage"], Awaitable[None] | None]
+
+TURN_HANDLING: dict[str, Any] = {
+    "turn_detection": "vad",
+    "endpointing": {"min_delay": 0.5, "max_delay": 3.0},
+}
+
+CLOSE_LIMIT = 120.0
+
+
+class Stage:
+    """Plays a conversation on a session of `session_class` and reports what was observed.
+
+    `agent` makes the agent inside the loop; without it, a plain one with `tools`. `options` go
+    to the session: its defaults stay, save that echo warm-up and the away timer are off and
+    turns end by VAD (`turn_handling` is merged over that). `timers` are those of a flow: a
+    session class that has none does not get them. Everything else is scripted. A
+    `ScriptedRealtime` does without STT, and without VAD if it detects turns itself; `user` and
+    `tts` are then those that it hears and speaks with, and `say()` speaks with `tts` too.
+    """
+
+    def __init__(
+        self,
+        session_class: type[AgentSession[Any]],
+        *,
+        user: ScriptedUser | None = None,
+        llm: ScriptedLLM | ScriptedRealtime | None = None,
+        tts: ScriptedTTS | None = None,
+        stt: ScriptedSTT | None = None,
+        vad: ScriptedVAD | None = None,
+        tools: Sequence[llm.Tool | llm.Toolset] = (),
+        agent: Callable[[], Agent] | None = None,
+        can_pause: bool = True,
+        faults: Iterable[Fault] = (),
+        turn_handling: dict[str, Any] | None = None,
+        timers: dict[str, float] | None = None,
+        **options: Any,
+    ) -> None:
+        self.session_class = session_class
+        self.user = user or ScriptedUser()
+        self.llm = llm or ScriptedLLM()
+        self.tts = tts or ScriptedTTS()
+        handling = TURN_HANDLING | (turn_handling or {})
+        by_stt = handling["turn_detection"] == "stt"
+        self.stt = stt or ScriptedSTT(self.user, ends_turns=by_stt)
+        self.vad = vad or ScriptedVAD()
+        self.tools = list(tools)
+        self._make_agent = agent or (lambda: Agent(instructions="Help.", tools=self.tools))
+        self._can_pause, self._faults = can_pause, tuple(faults)
+        self._options = {
+            "turn_handling": handling,
+            "aec_warmup_duration": None,
+            "user_away_timeout": None,
+        } | options
+        if timers and "timers" in inspect.signature(session_class).parameters:
+            self._options["timers"] = timers
+        self._actions: list[tuple[float, Action]] = []
+        self._acting: list[asyncio.Task[None]] | None = None  # once the session has started
+        self.session: AgentSession[Any]
+        self.output: ScriptedAudioOutput
+        self._recorder: Recorder
+        self._loop: asyncio.AbstractEventLoop
+
+    def at(self, seconds: float, action: Action) -> Stage:
+        """Do something at this time, once the session has started; async ones run as tasks."""
+        if self._acting is None:
+            self._actions.append((seconds, action))
+        else:
+            self._acting.append(self._loop.create_task(self._act(seconds, action)))
+        return self
+
+    def note(self, what: str) -> None:
+        """Put a remark, with the time, into the outcome; tools of a scenario use it."""
+        self._recorder.note(what)
+
+    @property
+    def now(self) -> float:
+        """Seconds since the stage began."""
+        return self._recorder.now
+
+    def run(
+        self, seconds: float, *, make_loop: Callable[..., VirtualLoop] = VirtualLoop
+    ) -> Outcome:
+        """Play for so many virtual seconds on a loop of its own; for synchronous tests."""
+        return run(self.play(seconds), make_loop=make_loop)
+
+    async def play(self, seconds: float | asyncio.Event) -> Outcome:
+        """Play on the running loop (virtual, or this takes `seconds` for real), then close.
+
+        Args:
+            seconds: How long, or what is set when it is enough.
+        """
+        bind_wall_clock()
+        self._loop = asyncio.get_running_loop()
+        if isinstance(self._loop, VirtualLoop):
+            self._loop.set_exception_handler(self._unhandled)
+        self._recorder = recorder = Recorder()
+        before = asyncio.all_tasks() | _timers()
+        logger = logging.getLogger()
+        logger.addHandler(recorder)
+        try:
+            await self._perform(seconds)
+        finally:
+            logger.removeHandler(recorder)
+        return self._collect(recorder.outcome, before)
+
+    async def _perform(self, seconds: float | asyncio.Event) -> None:
+        origin = self._loop.time()
+        self._build(origin)
+        try:
+            await self.session.start(self._make_agent())
+            self._acting = [self._loop.create_task(self._act(at, act)) for at, act in self._actions]
+            if isinstance(seconds, asyncio.Event):
+                await seconds.wait()
+            else:
+                await asyncio.sleep(origin + seconds - self._loop.time())
+            self._recorder.outcome.chat_ctx = self.session.current_agent.chat_ctx.copy()
+        finally:
+            await self._close(self._acting or [])
+
+    def _build(self, origin: float) -> None:
+        self.session = self.session_class(**self._models(), **self._options)
+        self._recorder.attach(self.session)
+        answers = self.llm.answers if isinstance(self.llm, ScriptedRealtime) else self.llm
+        answers.on_request = self._recorder.on_request
+        microphone = ScriptedAudioInput(self.user)
+        microphone.start(origin)
+        self.session.input.audio = microphone
+        self.output = ScriptedAudioOutput(self.tts, can_pause=self._can_pause, faults=self._faults)
+        self.session.output.audio = self.output
+
+    def _models(self) -> dict[str, Any]:
+        if not isinstance(self.llm, ScriptedRealtime):
+            return {"stt": self.stt, "vad": self.vad, "llm": self.llm, "tts": self.tts}
+        own = self.llm.capabilities.turn_detection
+        return {"vad": None if own else self.vad, "llm": self.llm, "tts": self.tts}
+
+    async def _act(self, at: float, action: Action) -> None:
+        await asyncio.sleep(at - self.now)
+        result = action(self)
+        if inspect.isawaitable(result):
+            await result
+
+    async def _close(self, actions: list[asyncio.Task[None]]) -> None:
+        outcome = self._recorder.outcome
+        outcome.closed_in = await self._close_session()
+        outcome.history = self.session.history.copy()
+        for task in actions:
+            if not task.done():
+                self._recorder.note("an action did not end")
+                task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(*actions)
+        await asyncio.sleep(1.0)  # what ends by itself has ended
+
+    async def _close_session(self) -> float:
+        """Seconds that it took; infinite if it does not end, and is then given up."""
+        begun = self.now
+        closing = asyncio.ensure_future(self.session.aclose())
+        await asyncio.wait({closing}, timeout=CLOSE_LIMIT)
+        if closing.done():
+            closing.result()
+            return self.now - begun
+        self._recorder.note(f"the session does not close within {CLOSE_LIMIT:g} s")
+        closing.cancel()
+        await asyncio.wait({closing})
+        return float("inf")
+
+    def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if not found_by_collector(context["message"]) and not loop.is_closed():
+            self._recorder.unhandled(f"{context['message']} {context.get('exception') or ''}")
+
+    def _collect(self, outcome: Outcome, before: set[Any]) -> Outcome:
+        left = asyncio.all_tasks() - before - {asyncio.current_task()}
+        outcome.orphans = tuple(sorted(_name(task) for task in left))
+        outcome.timers = tuple(sorted(str(timer) for timer in _timers() - before))
+        origin = self._recorder._origin
+        outcome.heard = [
+            Heard(round(h.start - origin, 6), round(h.end - origin, 6), h.text)
+            for h in self.output.heard
+        ]
+        for heard in outcome.heard:
+            self._recorder.add("heard", f"{heard.text!r} until {heard.end:.3f}", heard.start)
+        return outcome
+
+
+def _timers() -> set[Any]:
+    """The timers that are set, where the loop tells."""
+    loop = asyncio.get_running_loop()
+    return set(loop.timers) if isinstance(loop, VirtualLoop) else set()
+
+
+def _name(task: asyncio.Task[Any]) -> str:
+    coroutine = task.get_coro()
+    return getattr(coroutine, "__qualname__", task.get_name())

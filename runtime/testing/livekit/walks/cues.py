@@ -1,0 +1,117 @@
+"""Trigger to component script: what is done on the stage so that LiveKit reports it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import attrs
+
+from turnfsm.fsm.paths import PathStep
+
+from .cast import LONG, SHORT
+
+if TYPE_CHECKING:
+    from .walk import Walk
+
+__all__ = ["CUES"]
+
+Cue = Callable[["Walk", PathStep, int], Awaitable[None]]
+
+FRAME = 0.05
+BLIND = 1_000.0
+
+
+async def _loud(walk: Walk, step: PathStep, at: int) -> None:
+    """The user makes a sound that lasts; where words are counted, interim words come with it."""
+    interims = ((0.1, "well now look at this"),) if walk.plan.happens("turn_settled") else ()
+    walk.user.says("hm", at=walk.now, duration=1e5, stt_delay=None, interims=interims)
+
+
+async def _quiet(walk: Walk, step: PathStep, at: int) -> None:
+    sound = walk.user.utterances[-1]
+    walk.user.utterances[-1] = attrs.evolve(sound, duration=max(FRAME, walk.now - sound.at))
+
+
+async def _words(walk: Walk, step: PathStep, at: int) -> None:
+    """Two words, too soft for the VAD and clear enough for the recogniser."""
+    walk.vad.min_speech, heard = BLIND, walk.vad.min_speech
+    walk.user.says("well then", at=walk.now, duration=0.2, stt_delay=0.1)
+    await asyncio.sleep(0.2 + 0.1 + 2 * FRAME)
+    walk.vad.min_speech = heard
+
+
+async def _commit(walk: Walk, step: PathStep, at: int) -> None:
+    """The application commits the turn; silence alone would take too long."""
+    walk.session.update_options(endpointing_opts={"min_delay": 0.0, "max_delay": 0.0})
+    walk.session.commit_user_turn(transcript_timeout=0.01)
+    await asyncio.sleep(0.03)
+    walk.session.update_options(endpointing_opts=walk.plan.turn_handling["endpointing"])
+
+
+async def _reply(walk: Walk, step: PathStep, at: int) -> None:
+    walk.actor.thought.set()
+    walk.session.generate_reply(instructions="Go on.")
+
+
+async def _step(walk: Walk, step: PathStep, at: int) -> None:
+    """`say` for a step that only speaks, `generate_reply` for one that needs the model."""
+    kind, may = walk.plan.kind(at), walk.plan.interruptible(at)
+    walk.actor.voice.clear()
+    walk.actor.thought.set()
+    if walk.matched and walk.matched[-1] == "thinking":
+        return  # the reply to a tool's result comes by itself
+    if kind in ("say", "brief"):
+        text = SHORT if kind == "brief" else LONG
+        walk.session.say(text, allow_interruptions=may)
+        return
+    if walk.plan.waits(at):
+        walk.actor.thought.clear()
+    walk.actor.kinds.append(kind)
+    walk.session.generate_reply(instructions="Begin.", allow_interruptions=may)
+
+
+async def _think(walk: Walk, step: PathStep, at: int) -> None:
+    walk.actor.thought.set()
+
+
+async def _voice(walk: Walk, step: PathStep, at: int) -> None:
+    walk.actor.voice.set()
+
+
+async def _interrupt(walk: Walk, step: PathStep, at: int) -> None:
+    if (speech := walk.session.current_speech) is not None:
+        speech.interrupt()
+
+
+async def _interrupt_other(walk: Walk, step: PathStep, at: int) -> None:
+    if walk.actor.call is not None:
+        walk.actor.call.speech_handle.interrupt()
+
+
+async def _disallow(walk: Walk, step: PathStep, at: int) -> None:
+    walk.actor.disallow.set()
+
+
+async def _release(walk: Walk, step: PathStep, at: int) -> None:
+    walk.actor.released.set()
+
+
+CUES: dict[str, Cue] = {
+    "user_started_speaking": _loud,
+    "user_stopped_speaking": _quiet,
+    "final_transcript": _words,
+    "turn_committed": _commit,
+    "reply": _reply,
+    "step_started": _step,
+    "start_playout": _think,
+    "playout_started": _voice,
+    "step_interrupted": _interrupt,
+    "speech_interrupted": _interrupt_other,
+    "interruptions_disallowed": _disallow,
+    "tool_started": _think,
+    "step_finished": _think,
+    "tool_ended": _release,
+}
+"""The cues; every other trigger follows from one of them, or from time."""

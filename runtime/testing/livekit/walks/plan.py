@@ -1,0 +1,117 @@
+"""What a path asks of the stage before it begins: components cannot be changed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import attrs
+
+from turnfsm.fsm import Flow
+from turnfsm.fsm.flow import Policy
+from turnfsm.fsm.paths import PathStep, Scenario
+
+__all__ = ["Kind", "Plan"]
+
+Kind = Literal["say", "brief", "think", "silent", "work", "work aloud"]
+"""What a step does: speaks long, briefly or after a while, says nothing, calls the tool, or speaks
+and calls it."""
+
+MODEL = {"start_playout", "playout_started", "tool_started", "step_finished"}
+FAR = 80_000.0
+DECISION = 4.0
+
+
+@attrs.frozen
+class Plan:
+    """The stage for one path."""
+
+    flow: Flow
+    path: Scenario
+
+    def happens(self, *triggers: str) -> bool:
+        """Whether one of these comes in the path."""
+        return any(step.trigger in triggers for step in self.path.steps)
+
+    def answers(self, fact: str) -> set[bool]:
+        """What the host says about a fact on the path."""
+        return {step.given[fact] for step in self.path.steps if fact in step.given}
+
+    @property
+    def pausable(self) -> bool:
+        return False not in self.answers("pausable")
+
+    @property
+    def text_only(self) -> bool:
+        """A step is `heard` that never asked for its playout."""
+        return self.happens("playout_started") and not self.happens("start_playout")
+
+    @property
+    def lingers(self) -> bool:
+        """The output does not report its end, so that an interruption does not wind down."""
+        late = {"settle", "turn_committed", "speech_interrupted", "final_transcript"}
+        return any(s == "interrupted" and step.trigger in late for s, step in self._sources())
+
+    @property
+    def policy(self) -> Policy:
+        """What an interruption does to the tool call."""
+        rows = {step.row for step in self.path.steps}
+        if "tool_running.finish_limit.0" in rows:
+            return "finish"
+        return "hold" if True in self.answers("tools_held") else "detach"
+
+    @property
+    def replies_to_tool(self) -> bool:
+        """The result of the tool is answered by another step."""
+        taken = {step.row for step in self.path.steps}
+        return "thinking.step_started.0" in taken
+
+    @property
+    def timers(self) -> dict[str, float]:
+        """Those that fire are in the order of the path, the others out of reach."""
+        return dict.fromkeys(self.flow.timers, FAR) | dict(self.path.timers or {})
+
+    @property
+    def turn_handling(self) -> dict[str, Any]:
+        """How LiveKit decides on interruptions and on the end of the user's turn."""
+        delay = DECISION if self.happens("turn_settled") else FAR
+        words = 4 if self.happens("turn_settled") else 0
+        return {
+            "endpointing": {"min_delay": delay, "max_delay": delay},
+            "interruption": {"discard_audio_if_uninterruptible": False, "min_words": words},
+            "preemptive_generation": {"enabled": self.happens("preemptive_generation")},
+        }
+
+    def kind(self, at: int) -> Kind:
+        """What the step that starts here must be, for what comes before the next one."""
+        triggers = [step.trigger for step in self._until_next(at)]
+        aloud = "start_playout" in triggers or "playout_started" in triggers
+        if "tool_started" in triggers:
+            return "work aloud" if aloud else "work"
+        if "start_playout" in triggers[1:]:
+            return "think"
+        if "playout_finished" in triggers or (self.text_only and aloud):
+            return "brief"
+        ends = "step_finished" in triggers and "step_interrupted" not in triggers
+        return "silent" if ends else "say"
+
+    def waits(self, at: int) -> bool:
+        """Something comes before the model's answer to the step that starts here."""
+        triggers = [step.trigger for step in self._until_next(at)]
+        return bool(triggers) and triggers[0] not in MODEL
+
+    def interruptible(self, at: int) -> bool:
+        """Whether the step that starts here may be interrupted."""
+        return not any(s.given.get("interruptible") is False for s in self._until_next(at))
+
+    def _until_next(self, at: int) -> Iterator[PathStep]:
+        for step in self.path.steps[at + 1 :]:
+            if step.trigger == "step_started":
+                return
+            yield step
+
+    def _sources(self) -> Iterator[tuple[str, PathStep]]:
+        state = self.flow.initial
+        for step in self.path.steps:
+            yield state, step
+            state = step.state

@@ -1,0 +1,279 @@
+"""What surrounds the shipped turn in LiveKit: which trigger can come after what.
+
+The flow is proved against anything at any moment. Real components are less free: a tool call begins
+in a step that holds the floor, what a step has pushed is heard at once, an interruption is reported
+before anything else happens. Paths through this world can be walked on a real session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import attrs
+
+from turnfsm.fsm.paths import Move
+
+__all__ = ["LiveKitWorld", "Memory"]
+
+
+@attrs.frozen
+class Memory:
+    """What decides on what can come next, and is no fact of the flow.
+
+    Attributes:
+        must: Triggers that come before any other, in this order.
+        words: The user has said something that no turn holds yet.
+        watched: The flow has asked whether the end of the turn is being decided, and it was.
+        output: ``audio`` or ``text``, once it matters.
+        asked: The step has asked whether its audio may be played.
+        silent: The step only calls a tool.
+        tool: Whose call runs: ``own`` of the step that holds the floor, ``other`` of a speech that
+            gave the floor back, ``freed`` if its turn no longer waits, ``let go`` once interrupted.
+        drained: A call has ended in this step.
+        owed: The result of a call that was let go is there.
+        pausable, interruptible: What the host has said; of the session, and of this step.
+    """
+
+    must: tuple[str, ...] = ()
+    words: bool = False
+    watched: bool = False
+    output: str = ""
+    asked: bool = False
+    silent: bool = False
+    tool: str = ""
+    drained: bool = False
+    owed: bool = False
+    pausable: bool | None = None
+    interruptible: bool | None = None
+
+
+class LiveKitWorld:
+    """A `World` for `fsm.paths.cover`; tests/paths lists what it holds impossible, and why."""
+
+    start = Memory()
+
+    def after(self, memory: Hashable, move: Move) -> Memory | None:
+        """What is remembered after a move; None if LiveKit does not make it."""
+        assert isinstance(memory, Memory)
+        if memory.must:
+            can = move.trigger == memory.must[0]
+        else:
+            can = _CAN.get(move.trigger, _never)(memory, move)
+        if not can or not _truthful(memory, move) or _too_late(memory, move):
+            return None
+        return _follow(_changed(_answered(memory, move), move), move)
+
+
+def _truthful(m: Memory, move: Move) -> bool:
+    """Whether the host would give these answers."""
+    given = move.given
+    deciding = m.words and "user_speaking" not in move.before
+    expected = {
+        "pausable": False if m.output == "text" else m.pausable,
+        "interruptible": m.interruptible if "step_running" in move.before else False,
+        "turn_pending": deciding,
+        "model_replies": False,
+        "moot": False,
+    }
+    return all(expected.get(fact) in (None, value) for fact, value in given.items())
+
+
+_QUICK = {"step_finished", "tool_started", "tool_ended", "reply", "interruptions_disallowed"}
+
+
+def _too_late(m: Memory, move: Move) -> bool:
+    """Text, and a step that only calls a tool, are over in a moment."""
+    text = m.output == "text" and move.source == "speaking"
+    brief = text or (m.silent and move.source == "thinking")
+    return brief and not (m.must or move.trigger in _QUICK)
+
+
+def _answered(m: Memory, move: Move) -> Memory:
+    watched = m.watched or bool(move.given.get("turn_pending"))
+    m = attrs.evolve(m, watched=watched, pausable=move.given.get("pausable", m.pausable))
+    if "step_running" not in move.before:
+        return m
+    return attrs.evolve(m, interruptible=move.given.get("interruptible", m.interruptible))
+
+
+def _changed(m: Memory, move: Move) -> Memory:
+    change = {"must": (), **(_CHANGE[move.trigger](m, move) if move.trigger in _CHANGE else {})}
+    return attrs.evolve(m, **(change | {"must": (*m.must[1:], *change["must"])}))
+
+
+def _follow(m: Memory, move: Move) -> Memory:
+    """What the host's actions bring about before anything else can happen."""
+    follows = [f for action in move.actions for f in _FOLLOWS.get(action, _nothing)(m, move)]
+    m = attrs.evolve(m, must=(*m.must, *follows))
+    if move.state != "listening" or m.must:
+        return m
+    # No step any more.
+    return attrs.evolve(m, asked=False, silent=False, drained=False, interruptible=None)
+
+
+def _never(m: Memory, move: Move) -> bool:
+    return False
+
+
+def _nothing(m: Memory, move: Move) -> tuple[str, ...]:
+    return ()
+
+
+def _has(move: Move, *facts: str) -> bool:
+    return move.before.issuperset(facts)
+
+
+def _heard_before_asked(m: Memory, move: Move) -> bool:
+    """A transcript over a speech that may be interrupted is a barge-in first."""
+    over = move.source in ("thinking", "speaking") and _has(move, "step_running")
+    return _has(move, "user_speaking") or (
+        over and move.given.get("interruptible", True) and not _has(move, "output_held")
+    )
+
+
+def _may_barge_in(m: Memory, move: Move) -> bool:
+    """LiveKit does not ask where it is forbidden; an answer without effect is not journalled."""
+    allowed = m.interruptible is not False and move.given.get("interruptible", True)
+    effect = move.state != move.source or bool(move.actions)
+    return _has(move, "user_speaking", "step_running") and allowed and effect
+
+
+def _may_finish(m: Memory, move: Move) -> bool:
+    """An audible step ends with its playout, one without audio at once; text has no playout."""
+    if move.source == "thinking":
+        silent = not m.asked and not m.output and not _has(move, "user_speaking")
+        return silent or _has(move, "playout_started")
+    return move.source == "interrupted" or (move.source == "speaking" and m.output == "text")
+
+
+def _may_hear_words(m: Memory, move: Move) -> bool:
+    """It takes a while: a step that winds down in silence is over then."""
+    brief = move.source == "interrupted" and not _has(move, "playout_started")
+    return not _heard_before_asked(m, move) and not brief
+
+
+def _may_start_playout(m: Memory, move: Move) -> bool:
+    """A speech waits for the user to be quiet; who speaks later has its output held by then."""
+    quiet = not _has(move, "user_speaking") or _has(move, "output_held")
+    first = move.source == "thinking" and not m.asked and not m.silent
+    return first and quiet and m.output != "text"
+
+
+def _may_be_heard(m: Memory, move: Move) -> bool:
+    audio = m.asked and not _has(move, "output_held")
+    text = not m.output and not m.tool and not _has(move, "playout_started")
+    return move.source == "thinking" and (audio or text) and not m.silent
+
+
+def _may_interrupt_other(m: Memory, move: Move) -> bool:
+    if move.source == "interrupted" and not _has(move, "playout_started"):
+        return False  # it is over before anything can come
+    return m.tool == "freed" or (m.tool == "other" and _has(move, "tools_running"))
+
+
+def _may_commit(m: Memory, move: Move) -> bool:
+    """The scripted agent answers a turn before there can be another."""
+    if move.source == "listening" and _has(move, "turn_open"):
+        return False
+    return m.words and (move.source != "interrupted" or _has(move, "playout_started"))
+
+
+def _may_ask(m: Memory, move: Move) -> bool:
+    """Results of a background call are committed before anybody can ask."""
+    return "result_uncommitted" not in move.before or (m.tool == "own" and m.drained)
+
+
+def _tool_may_start(m: Memory, move: Move) -> bool:
+    """A model says its words first: as text they are there at once, as audio they come later."""
+    early = "speaking" if m.output == "text" else "thinking"
+    quiet = move.source == early and not m.tool and not _has(move, "user_speaking")
+    return quiet and _has(move, "step_running")
+
+
+_CAN: dict[str, Callable[[Memory, Move], bool]] = {
+    "user_started_speaking": lambda m, v: not _has(v, "user_speaking"),
+    "user_stopped_speaking": lambda m, v: _has(v, "user_speaking"),
+    "barge_in": _may_barge_in,
+    "final_transcript": _may_hear_words,
+    "turn_committed": _may_commit,
+    "turn_settled": lambda m, v: m.watched and m.words and not _has(v, "user_speaking"),
+    "preemptive_generation": lambda m, v: v.source == "listening" and m.words and not m.tool,
+    "reply": _may_ask,
+    "step_started": lambda m, v: not _has(v, "step_running"),
+    "start_playout": _may_start_playout,
+    "playout_started": _may_be_heard,
+    "playout_finished": lambda m, v: v.source == "speaking" and m.output == "audio",
+    "step_interrupted": lambda m, v: v.source != "interrupted" and m.interruptible is not False,
+    "step_finished": _may_finish,
+    "speech_interrupted": _may_interrupt_other,
+    "interruptions_disallowed": lambda m, v: (
+        m.tool == "own" and _has(v, "tools_running") and m.interruptible is not False
+    ),
+    "tool_started": _tool_may_start,
+    "tool_ended": lambda m, v: m.tool in ("own", "other", "let go") and not m.drained,
+    "owed_reply": lambda m, v: m.owed and v.verdict == "taken",
+    "false_interruption": lambda m, v: True,
+    "pause_limit": lambda m, v: True,
+    "settle": lambda m, v: _has(v, "playout_started"),
+    "handover": lambda m, v: v.verdict != "taken" or m.tool == "other",
+    "thinking_limit": lambda m, v: _has(v, "step_running"),
+    "speaking_limit": lambda m, v: True,
+    "tool_limit": lambda m, v: True,
+    "finish_limit": lambda m, v: True,
+    "turn_overdue": lambda m, v: True,
+}
+"""Trigger to whether it can come now; what is not here comes only after what brings it about."""
+
+
+def _step_begins(m: Memory, move: Move) -> dict[str, Any]:
+    tool = "other" if m.tool == "own" else m.tool
+    return {"asked": False, "silent": False, "tool": tool, "drained": False, "interruptible": None}
+
+
+def _call_ends(m: Memory, move: Move) -> dict[str, Any]:
+    if m.tool == "let go":
+        return {"tool": "", "owed": True, "must": ("results_committed",)}
+    return {"drained": True, "must": ("tools_drained",)}
+
+
+def _turn_asked(m: Memory, move: Move) -> dict[str, Any]:
+    kept = () if move.verdict == "taken" else ("turn_kept",)
+    return {"words": False, "must": kept}
+
+
+def _step_ends(m: Memory, move: Move) -> dict[str, Any]:
+    return {"tool": "other" if m.tool == "own" else m.tool, "asked": False, "silent": False}
+
+
+_CHANGE: dict[str, Callable[[Memory, Move], dict[str, Any]]] = {
+    "final_transcript": lambda m, v: {"words": True},
+    "turn_committed": _turn_asked,
+    "turn_settled": lambda m, v: {"words": False, "watched": False},
+    "step_started": _step_begins,
+    "step_finished": _step_ends,
+    "start_playout": lambda m, v: {"output": "audio", "asked": True},
+    "playout_started": lambda m, v: {} if m.output else {"output": "text"},
+    "step_interrupted": lambda m, v: {"interruptible": True},
+    "interruptions_disallowed": lambda m, v: {"interruptible": False},
+    "tool_started": lambda m, v: {"tool": "own", "silent": not (m.asked or m.output)},
+    "tool_ended": _call_ends,
+    "speech_interrupted": lambda m, v: {"tool": "let go"},
+}
+
+
+def _released(m: Memory, move: Move) -> tuple[str, ...]:
+    return ("output_released",) if "output_held" in move.before else ()
+
+
+def _tools_go(m: Memory, move: Move) -> tuple[str, ...]:
+    return ("tools_released",) if "tools_running" in move.before else ()
+
+
+_FOLLOWS: dict[str, Callable[[Memory, Move], tuple[str, ...]]] = {
+    "hold_output": lambda m, v: ("output_held",),
+    "release_output": _released,
+    "interrupt_speech": lambda m, v: ("step_interrupted",),
+    "release_tools": _tools_go,
+}
+"""What the host does to what follows at once."""

@@ -1,0 +1,38 @@
+"""A flow is proved before it runs: every reachable configuration is visited.
+
+Example:
+    >>> from turnfsm import load_flow
+    >>> from turnfsm.check import check_flow
+    >>> check_flow(load_flow("turn")).ok
+    True
+"""
+
+from turnfsm.fsm.check import (
+    Report,
+    Step,
+    Trace,
+    Verdict,
+    as_github,
+    as_json,
+    as_sarif,
+    as_text,
+    check_file,
+    check_flow,
+)
+
+__all__ = [
+    "Report",
+    "Step",
+    "Trace",
+    "Verdict",
+    "as_github",
+    "as_json",
+    "as_sarif",
+    "as_text",
+    "check_file",
+    "check_flow",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
