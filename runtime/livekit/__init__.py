@@ -1,9 +1,10 @@
 """`TurnSession`: LiveKit voice agents whose turns are governed by a flow."""
 
-from ._contract import SUPPORTED
-from ._seams import TurnContext
+from turnfsm.runtime.conversation.policies import on_interruption, repeatable
+
+from .contract import SUPPORTED
 from .errors import SpeechInterrupted, UnsupportedLiveKit
-from .policy import on_interruption, repeatable
+from .overrides import TurnContext
 from .session import TurnSession
 
 __all__ = [

@@ -12,16 +12,16 @@ from livekit.agents.voice.events import FunctionToolsExecutedEvent
 from livekit.agents.voice.run_result import RunResult
 
 from turnfsm.fsm import Flow, Verdict, load_flow
+from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.policies import check_tool_names
+from turnfsm.runtime.conversation.user_turns import OUTCOMES
+from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.turn import TurnRuntime
 
-from ._seams import REFUSED, GovernedSession, cancel_call
 from .errors import UnsupportedLiveKit
-from .governor import TurnGovernor
-from .policy import check_tool_names
-from .turns import OUTCOMES
-from .words import check_words
+from .overrides import REFUSED, GovernedSession, cancel_call
 
 __all__ = ["TurnSession"]
 
@@ -51,12 +51,12 @@ class TurnSession(GovernedSession[Userdata_T]):
         ledger: Ledger | None = None,
         **kwargs: Any,
     ) -> None:
-        self._governor: TurnGovernor
+        self._conductor: Conductor
         self._flow = flow if isinstance(flow, Flow) else load_flow(flow)
-        check_words(self._flow)
+        check_vocabulary(self._flow)
         self._sinks = tuple(sinks)
         self._timers = _resumption(self._flow, kwargs) | dict(timers or {})
-        self._governor = TurnGovernor(self)
+        self._conductor = Conductor(self)
         self._turn = self._make_turn(self._sinks)
         self.ledger = Ledger() if ledger is None else ledger
         super().__init__(*args, **kwargs)
@@ -70,7 +70,7 @@ class TurnSession(GovernedSession[Userdata_T]):
     def user_turns(self) -> Mapping[str, int]:
         """How many committed turns of the user were replied, superseded and dropped so far, and
         how many are queued for the floor."""
-        turns = self._governor.turns
+        turns = self._conductor.turns
         return {**dict.fromkeys(OUTCOMES, 0), **turns.outcomes, "queued": len(turns.kept)}
 
     async def start(self, agent: Agent, **kwargs: Any) -> Any:
@@ -81,13 +81,13 @@ class TurnSession(GovernedSession[Userdata_T]):
         """
         check_tool_names(self._turn.flow.tools, _tool_names([*self.tools, *agent.tools]))
         if self._turn.closed:
-            self._governor = TurnGovernor(self)
+            self._conductor = Conductor(self)
             self._turn = self._make_turn(())
-        self._turn.observe(self._governor.observed)
+        self._turn.observe(self._conductor.observed)
         self._turn.observe(self._report)
         self._turn.start()
-        self._governor.tuner.enter(self._turn.flow.states[self._turn.state].tuning)
-        self._governor.life.runtime.start()
+        self._conductor.tuner.enter(self._turn.flow.states[self._turn.state].tuning)
+        self._conductor.life.runtime.start()
         result = await super().start(agent, **kwargs)
         if self.started and self.activity is None:
             await self.aclose()
@@ -95,7 +95,7 @@ class TurnSession(GovernedSession[Userdata_T]):
                 "this livekit-agents does not let turnfsm govern its turns; "
                 "pip install 'turnfsm[livekit]' gives one that does"
             )
-        self._governor.life.started()
+        self._conductor.life.started()
         return result
 
     def run(
@@ -115,7 +115,7 @@ class TurnSession(GovernedSession[Userdata_T]):
             output_options=output_options,
             session=self,
         )
-        return self._governor.life.request(
+        return self._conductor.life.request(
             result, user_input=user_input, input_modality=input_modality
         )
 
@@ -127,26 +127,26 @@ class TurnSession(GovernedSession[Userdata_T]):
 
     def cancel_released_calls(self) -> None:
         """Cancel the tool calls that no turn waits for."""
-        for call in self._governor.tools.running.values():
+        for call in self._conductor.tools.running.values():
             if not call.blocking:
                 cancel_call(self, call.id)
 
     def _hear(self, event: str, arg: Any) -> None:
         if event == "tool_execution_updated":
-            self._governor.tool_updated(arg)
+            self._conductor.tool_updated(arg)
         elif event == "speech_created" and arg.source == "generate_reply":
-            self._governor.speech_created()
+            self._conductor.speech_created()
         elif event == "function_tools_executed":
-            self._governor.host.results_need_reply = arg.has_tool_reply
+            self._conductor.host.results_need_reply = arg.has_tool_reply
             _keep_together(arg, self.history)
-            _say_cancelled(arg, self._governor.tools.cancelled)
-            if self._governor.turn_is_over():
+            _say_cancelled(arg, self._conductor.tools.cancelled)
+            if self._conductor.turn_is_over():
                 _refuse_handoff(arg)
         elif event == "conversation_item_added" and arg.item.type == "message":
             self._turn.note("message", role=arg.item.role, text=arg.item.text_content or "")
 
     def _make_turn(self, sinks: Iterable[Sink]) -> TurnRuntime:
-        return TurnRuntime(self._flow, self._governor.host, timers=self._timers, sinks=sinks)
+        return TurnRuntime(self._flow, self._conductor.host, timers=self._timers, sinks=sinks)
 
     def _report(self, seq: int, verdict: Verdict) -> None:
         """Every verdict is an event of the session too: ``session.on("turn_verdict", ...)``."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from turnfsm.runtime.livekit._touched import ORDERS, TOUCHED
+from turnfsm.runtime.livekit.private_api import ORDERS, PRIVATE_NAMES
 
 PAGE = Path(__file__).parents[2] / "docs" / "livekit.md"
 FROM, TO = "<!-- tests/livekit/contract_table.py writes from here -->", "<!-- to here -->"
@@ -27,7 +27,7 @@ def written() -> str:
 
 def _names() -> Iterator[str]:
     yield "| in | name | kind | what for |\n| --- | --- | --- | --- |"
-    for owner, rows in groupby(sorted(TOUCHED, key=lambda row: _place(row.owner)), _place_of):
+    for owner, rows in groupby(sorted(PRIVATE_NAMES, key=lambda row: _place(row.owner)), _place_of):
         for row in sorted(rows, key=lambda row: (row.kind, row.name)):
             called = f"({', '.join(row.takes.split())})" if row.takes else ""
             yield f"| {owner} | `{row.name}{called}` | {row.kind} | {row.why} |"

@@ -9,8 +9,8 @@ import needed
 import pytest
 
 from turnfsm.runtime.compare import scenario
-from turnfsm.runtime.livekit import TurnSession, _contract
-from turnfsm.runtime.livekit._seams import (
+from turnfsm.runtime.livekit import TurnSession, contract
+from turnfsm.runtime.livekit.overrides import (
     activity,
     realtime,
     recognition,
@@ -100,4 +100,4 @@ def _overrides() -> Iterator[str]:
 
 def _set_by(base: type) -> frozenset[str]:
     built = inspect.isfunction(vars(base).get("__init__"))
-    return _contract._assigned(_contract._code(base.__init__)) if built else frozenset()  # type: ignore[misc]
+    return contract._assigned(contract._code(base.__init__)) if built else frozenset()  # type: ignore[misc]

@@ -12,8 +12,8 @@ import pytest
 
 import turnfsm.runtime.livekit
 from turnfsm.fsm import HostError, TurnfsmError, load_flow
+from turnfsm.runtime.conversation.vocabulary import FACTS, TRIGGERS
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.livekit.words import FACTS, TRIGGERS
 from turnfsm.runtime.testing.livekit import Stage
 
 TURN = load_flow("turn")
@@ -98,8 +98,8 @@ def test_the_words_are_those_that_the_binding_says() -> None:
     home = Path(turnfsm.runtime.livekit.__file__).parent
     code = "".join(
         p.read_text(encoding="utf-8")
-        for p in (*home.glob("*.py"), *home.glob("_seams/*.py"))
-        if p.name != "life.py"
+        for p in (*home.glob("*.py"), *(home.parent / "conversation").glob("*.py"))
+        if p.name != "lifecycle.py"
     )
     posted = set(re.findall(r"post\(\s*\"(\w+)\"", code)) | {"user_stopped_speaking"}
     assert set(TRIGGERS) == posted == set(TURN.triggers)

@@ -19,8 +19,8 @@ from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 import turnfsm.runtime.livekit
-from turnfsm.runtime.livekit import SUPPORTED, UnsupportedLiveKit, _contract
-from turnfsm.runtime.livekit._seams import (
+from turnfsm.runtime.livekit import SUPPORTED, UnsupportedLiveKit, contract
+from turnfsm.runtime.livekit.overrides import (
     activity,
     realtime,
     recognition,
@@ -29,10 +29,10 @@ from turnfsm.runtime.livekit._seams import (
     speech,
     tools,
 )
-from turnfsm.runtime.livekit._touched import TOUCHED
+from turnfsm.runtime.livekit.private_api import PRIVATE_NAMES
 
 BINDING = Path(turnfsm.runtime.livekit.__file__).parent
-SEAMS = sorted((BINDING / "_seams").glob("*.py"))
+OVERRIDES = sorted((BINDING / "overrides").glob("*.py"))
 GOVERNED = (
     *(activity.GovernedActivity, realtime.RealtimeActivity),
     *(recognition.GovernedRecognition, run.GovernedRun),
@@ -47,9 +47,9 @@ PLUGIN = {
 
 
 def test_the_installed_livekit_fits() -> None:
-    """The seams find every name as they expect it, or this suite would mean nothing."""
-    assert _contract.broken() == []
-    _contract.check()
+    """The overrides find every name as they expect it, or this suite would mean nothing."""
+    assert contract.broken() == []
+    contract.check()
 
 
 def test_the_range_is_the_one_that_is_installed() -> None:
@@ -61,9 +61,9 @@ def test_the_range_is_the_one_that_is_installed() -> None:
 @pytest.mark.parametrize("version", ["1.8.6", "1.7.1", "1.9.0", "2.0.0b1", "of unknown version"])
 def test_another_version_is_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error names the version that is there, those that fit, and the remedy."""
-    monkeypatch.setattr(_contract, "installed", lambda: version)
+    monkeypatch.setattr(contract, "installed", lambda: version)
     with pytest.raises(UnsupportedLiveKit) as caught:
-        _contract.check()
+        contract.check()
     said = str(caught.value)
     assert f"livekit-agents {version} is installed, turnfsm supports {SUPPORTED}" in said
     assert "pip install 'turnfsm[livekit]'" in said
@@ -72,8 +72,8 @@ def test_another_version_is_refused(version: str, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("version", ["1.8.7", "1.8.9", "1.8.12", "1.8.10rc1"])
 def test_a_later_one_of_the_series_is_tried(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the range the names decide, so that a bug-fix release needs none of ours."""
-    monkeypatch.setattr(_contract, "installed", lambda: version)
-    _contract.check()
+    monkeypatch.setattr(contract, "installed", lambda: version)
+    contract.check()
 
 
 def _no_constructor(self: object) -> None:
@@ -144,9 +144,9 @@ def test_a_change_in_livekit_is_named(
         monkeypatch.delattr(owner, name)  # type: ignore[arg-type]
     else:
         monkeypatch.setattr(owner, name, new)
-    assert [problem for problem in _contract.broken() if problem.startswith(said)]
+    assert [problem for problem in contract.broken() if problem.startswith(said)]
     with pytest.raises(UnsupportedLiveKit, match=re.escape(said)):
-        _contract.check()
+        contract.check()
 
 
 def test_the_check_is_made_at_import() -> None:
@@ -165,9 +165,9 @@ def test_the_check_is_made_at_import() -> None:
 
 
 def test_every_touched_name_is_listed() -> None:
-    """What the seams touch is in the list, and nothing is in the list that they do not touch."""
-    touched = {name for path in SEAMS for name in _names(path)}
-    listed = {row.name for row in TOUCHED}
+    """The list has exactly what the overrides touch."""
+    touched = {name for path in OVERRIDES for name in _names(path)}
+    listed = {row.name for row in PRIVATE_NAMES}
     private = {name for name in touched if _private(name)}
     assert private - listed - _ours() == set()
     assert listed - touched == set()
@@ -175,21 +175,21 @@ def test_every_touched_name_is_listed() -> None:
 
 def test_every_override_is_listed() -> None:
     """Each override of something of LiveKit's is in the list."""
-    listed = {row.name for row in TOUCHED}
+    listed = {row.name for row in PRIVATE_NAMES}
     for governed in GOVERNED:
         theirs = {name for base in _theirs(governed) for name in (*dir(base), *_set_by(base))}
-        ours = {name for path in SEAMS for name in _defined(path)} & set(vars(governed))
+        ours = {name for path in OVERRIDES for name in _defined(path)} & set(vars(governed))
         assert {name for name in ours & theirs - listed if not name.startswith("__")} == set()
 
 
 @pytest.mark.parametrize(
-    "path", [p for p in sorted(BINDING.rglob("*.py")) if p not in SEAMS], ids=lambda p: p.stem
+    "path", [p for p in sorted(BINDING.rglob("*.py")) if p not in OVERRIDES], ids=lambda p: p.stem
 )
 def test_no_private_name_is_touched_elsewhere(path: Path) -> None:
-    """Outside the seams nothing reaches into an object of LiveKit's, not even by a string."""
+    """Outside the overrides nothing reaches into an object of LiveKit's, not even by a string."""
     tree = ast.parse(path.read_text("utf-8"))
     near = (*path.parent.glob("*.py"), *(BINDING / "testing").glob("*.py"))
-    foreign = {row.name for row in TOUCHED}
+    foreign = {row.name for row in PRIVATE_NAMES}
     own = {name for neighbour in near for name in _defined(neighbour)} - foreign
     found = {f"{path.name}:{n}: {what}" for n, what in _reaches(tree, own | _defined(path))}
     assert found == set()
@@ -232,10 +232,10 @@ def _defined(path: Path) -> set[str]:
 
 
 def _ours() -> set[str]:
-    """Private names of the seams that LiveKit's classes do not have."""
+    """Private names of the overrides that LiveKit's classes do not have."""
     theirs = {name for cls in GOVERNED for base in _theirs(cls) for name in _set_by(base)}
     theirs |= {name for cls in GOVERNED for base in _theirs(cls) for name in dir(base)}
-    defined = {name for path in SEAMS for name in _defined(path)}
+    defined = {name for path in OVERRIDES for name in _defined(path)}
     strange = {"_GatesPassed", "_CommitRefused", "_Tidy"}
     return (defined - theirs) | strange
 
@@ -246,11 +246,11 @@ def _theirs(governed: type) -> list[type]:
 
 def _set_by(base: type) -> frozenset[str]:
     built = inspect.isfunction(vars(base).get("__init__"))
-    return _contract._assigned(_contract._code(base.__init__)) if built else frozenset()  # type: ignore[misc]
+    return contract._assigned(contract._code(base.__init__)) if built else frozenset()  # type: ignore[misc]
 
 
 def _reaches(tree: ast.AST, own: set[str]) -> Iterator[tuple[int, str]]:
-    foreign = {row.name for row in TOUCHED}
+    foreign = {row.name for row in PRIVATE_NAMES}
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):

@@ -10,8 +10,8 @@ from livekit.agents import Agent, RunContext, function_tool, llm
 from livekit.agents.voice import SpeechHandle
 
 from turnfsm.runtime.livekit import SpeechInterrupted, TurnSession
-from turnfsm.runtime.livekit._seams.conversation import Tidy
-from turnfsm.runtime.livekit._seams.tools import REFUSED, STILL_RUNNING
+from turnfsm.runtime.livekit.overrides.conversation import ChatContextSync
+from turnfsm.runtime.livekit.overrides.tools import REFUSED, STILL_RUNNING
 from turnfsm.runtime.testing import run
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -215,7 +215,7 @@ def test_a_result_on_its_way_is_not_sent_again() -> None:
         await told
 
     server: Any = _SlowServer(call, said)
-    tidy = Tidy(server)
+    tidy = ChatContextSync(server)
     run(main())
     assert server.created == [result.id]
     assert [item.type for item in server.chat_ctx.items][:2] == [call.type, result.type]

@@ -12,7 +12,7 @@ from turnfsm.fsm import shipped_flows
 from turnfsm.runtime import replay
 from turnfsm.runtime.compare import CONTROLS, SCENARIOS, Scenario, scenario
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.livekit._contract import installed
+from turnfsm.runtime.livekit.contract import installed
 from turnfsm.runtime.testing.livekit import Stage
 
 ALL = (*SCENARIOS, *CONTROLS)

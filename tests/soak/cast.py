@@ -18,8 +18,8 @@ from livekit.agents import (
     llm,
 )
 
+from turnfsm.runtime.conversation.policies import repeatable
 from turnfsm.runtime.livekit import on_interruption
-from turnfsm.runtime.livekit.policy import repeatable
 from turnfsm.runtime.testing.livekit import Call, Reply
 from turnfsm.runtime.testing.livekit.scripted_llm import Request
 

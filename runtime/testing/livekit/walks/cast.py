@@ -9,7 +9,7 @@ from typing import Any
 from livekit import rtc
 from livekit.agents import Agent, FlushSentinel, ModelSettings, RunContext, function_tool, llm
 
-from turnfsm.runtime.livekit.policy import on_interruption
+from turnfsm.runtime.conversation.policies import on_interruption
 from turnfsm.runtime.testing.livekit import Call, Reply, Request, ScriptedLLM
 
 from .plan import Kind, Plan

@@ -75,7 +75,7 @@ class UserTurns:
             self._tasks[task] = self._latest
             task.add_done_callback(self._task_ended)
 
-    def come_too_late(self, task: asyncio.Task[Any] | None) -> None:
+    def mark_unanswerable(self, task: asyncio.Task[Any] | None) -> None:
         """The turn that this task answers, if it is one's, has found no way to its reply."""
         turn = self._tasks.get(task) if task is not None else None
         if turn is not None:

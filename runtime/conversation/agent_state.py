@@ -6,9 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .session import TurnSession
+    from turnfsm.runtime.livekit.session import TurnSession
 
-__all__ = ["LABELS", "Label"]
+__all__ = ["LABELS", "AgentState"]
 
 LABELS = {
     "listening": "listening",
@@ -26,7 +26,7 @@ ends some loop turns before LiveKit gives the floor back, and an interrupted ste
 before the next one takes it; without the gap the label would flicker each time."""
 
 
-class Label:
+class AgentState:
     """Keeps LiveKit's agent state what the machine says."""
 
     def __init__(self, session: TurnSession[Any]) -> None:

@@ -11,13 +11,13 @@ from livekit.agents.voice.io import AudioOutput
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.runtime.event import Event
+from turnfsm.runtime.livekit.overrides import GovernedActivity, GovernedHandle, cancel_call
 
-from ._seams import GovernedActivity, GovernedHandle, cancel_call
 from .floor import Floor
-from .tools import ToolDesk
+from .tool_calls import ToolCalls
 
 if TYPE_CHECKING:
-    from .session import TurnSession
+    from turnfsm.runtime.livekit.session import TurnSession
 
 __all__ = ["TurnHost"]
 
@@ -34,7 +34,7 @@ OWED = (
 class TurnHost:
     """The actions and the given facts of `specs/turn.yaml`."""
 
-    def __init__(self, session: TurnSession[Any], floor: Floor, tools: ToolDesk) -> None:
+    def __init__(self, session: TurnSession[Any], floor: Floor, tools: ToolCalls) -> None:
         self._session = session
         self._floor = floor
         self._tools = tools
@@ -187,7 +187,7 @@ class TurnHost:
             if call.policy == "finish":
                 self._tools.let_go(call)
 
-    def step_over(self, handle: GovernedHandle) -> None:
+    def on_step_finished(self, handle: GovernedHandle) -> None:
         """A step has given the floor back: what was to be let go of with it can go now."""
         if handle in self._let_go:
             self._let_go.discard(handle)
@@ -200,7 +200,7 @@ class TurnHost:
         for call in released:
             if self._session.ledger.end(call.id, "released"):
                 self._session.turn.note("tool_ended", call=call.id, name=call.name, how="released")
-        self.answer_what_holds_back(handle)
+        self.answer_calls_delaying_commit(handle)
         if (activity := released[0].activity if released else None) is not None:
             activity.answer_open_calls([call.id for call in released if not call.reported])
         # Not before its step has given the floor back: the next speech would start while the old
@@ -210,9 +210,9 @@ class TurnHost:
         else:
             handle.end()
 
-    def answer_what_holds_back(self, handle: SpeechHandle) -> None:
+    def answer_calls_delaying_commit(self, handle: SpeechHandle) -> None:
         """LiveKit commits the results of a speech when its last call has ended, or was answered."""
-        calls = self._tools.holding_back(handle)
+        calls = self._tools.delaying_commit(handle)
         if calls and (activity := calls[0].activity) is not None:
             activity.answer([call.id for call in calls])
 

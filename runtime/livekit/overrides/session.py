@@ -1,4 +1,4 @@
-"""The seams of a session; `TurnSession` is the public face."""
+"""The overrides of a session; `TurnSession` is the public face."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ CLOSE_LIMIT = 5.0
 
 
 class GovernedSession(AgentSession[Userdata_T]):
-    """An `AgentSession` whose private parts report to a governor."""
+    """An `AgentSession` whose private parts report to a conductor."""
 
-    _governor: Any
+    _conductor: Any
     _adopted: WeakSet[GovernedActivity]
 
     @property
@@ -36,7 +36,7 @@ class GovernedSession(AgentSession[Userdata_T]):
     def _next_activity(self, activity: AgentActivity | None) -> None:
         # Set at one place, right after LiveKit has built the activity and before it is used.
         if activity is not None and not isinstance(activity, GovernedActivity):
-            adopt(activity, self._governor)
+            adopt(activity, self._conductor)
             self.__dict__.setdefault("_adopted", WeakSet()).add(activity)
         self.__dict__["_next_activity"] = activity
 
@@ -49,7 +49,7 @@ class GovernedSession(AgentSession[Userdata_T]):
     def _update_agent_state(
         self, state: Any, *, otel_context: Any = None, start_time: float | None = None
     ) -> None:
-        self._governor.label_wanted(state, otel_context, start_time)
+        self._conductor.label_wanted(state, otel_context, start_time)
 
     def publish(
         self, state: Any, otel_context: Any = None, start_time: float | None = None
@@ -63,15 +63,15 @@ class GovernedSession(AgentSession[Userdata_T]):
             stand_together(self._chat_ctx)
             for activity in tuple(self.__dict__.get("_adopted", ())):
                 activity.results_committed()
-        self._governor.results_committed(items)
+        self._conductor.results_committed(items)
 
     async def _aclose_locked(self, **how: Any) -> None:
-        self._governor.life.closing()
+        self._conductor.life.closing()
         try:
             await super()._aclose_locked(**how)
         finally:
             await self._close_the_rest()
-            await self._governor.aclose()
+            await self._conductor.aclose()
 
     async def _close_the_rest(self) -> None:
         # A close in mid-handoff can leave an agent behind that listens on.
@@ -96,7 +96,7 @@ class GovernedSession(AgentSession[Userdata_T]):
         try:
             await super()._update_activity(agent, **how)
         finally:
-            self._governor.chain_moved()
+            self._conductor.chain_moved()
 
     @property
     def chain_at_rest(self) -> bool:

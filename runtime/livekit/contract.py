@@ -1,4 +1,4 @@
-"""Holds the installed livekit-agents to what the seams expect of it, before anything is used."""
+"""Checks at import that the installed livekit-agents has what the overrides expect."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from types import CodeType
 from typing import Any
 
-from ._touched import ORDERS, TOUCHED, Order, Touched
 from .errors import UnsupportedLiveKit
+from .private_api import ORDERS, PRIVATE_NAMES, Order, PrivateName
 
 __all__ = ["SUPPORTED", "broken", "check", "installed"]
 
@@ -24,7 +24,7 @@ _FROM, _BELOW = (1, 8, 7), (1, 9)
 
 
 def check() -> None:
-    """Raise unless this livekit-agents is one that the seams fit.
+    """Raise unless this livekit-agents is one that the overrides fit.
 
     Raises:
         UnsupportedLiveKit: With the version, the supported range and every name that is missing.
@@ -47,8 +47,8 @@ def installed() -> str:
 
 
 def broken() -> list[str]:
-    """What is not as the seams expect it, one sentence each."""
-    return [*_problems(_touched, TOUCHED), *_problems(_ordered, ORDERS)]
+    """What is not as the overrides expect it, one sentence each."""
+    return [*_problems(private_api, PRIVATE_NAMES), *_problems(_ordered, ORDERS)]
 
 
 def _fits(text: str) -> bool:
@@ -63,7 +63,7 @@ def _problems(examine: Any, rows: Iterable[Any]) -> list[str]:
     return [said for row in rows if (said := examine(row)) is not None]
 
 
-def _touched(row: Touched) -> str | None:
+def private_api(row: PrivateName) -> str | None:
     place = f"{row.owner.partition(':')[2]}.{row.name}".lstrip(".")
     try:
         owner = _resolve(row.owner)
@@ -82,7 +82,7 @@ def _touched(row: Touched) -> str | None:
     return None if found else f"the {row.kind} {place} is missing"
 
 
-def _method(owner: Any, row: Touched, place: str) -> str | None:
+def _method(owner: Any, row: PrivateName, place: str) -> str | None:
     function = inspect.getattr_static(owner, row.name, None)
     if not inspect.isfunction(function):
         return f"the method {place} is missing"

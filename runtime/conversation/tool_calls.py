@@ -10,11 +10,16 @@ from livekit.agents import llm
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.fsm.flow import Policy, Tools
+from turnfsm.runtime.livekit.overrides import (
+    GovernedActivity,
+    GovernedHandle,
+    activity_of,
+    running_call,
+)
 
-from ._seams import GovernedActivity, GovernedHandle, activity_of, running_call
-from .policy import policy_of
+from .policies import policy_of
 
-__all__ = ["Call", "Owed", "ToolDesk"]
+__all__ = ["Call", "Owed", "ToolCalls"]
 
 
 @attrs.define(eq=False)
@@ -50,7 +55,7 @@ class Owed:
     moot: bool = False
 
 
-class ToolDesk:
+class ToolCalls:
     """Keeps account; decides nothing."""
 
     def __init__(self) -> None:
@@ -105,7 +110,7 @@ class ToolDesk:
         self.uncommitted |= self._batches.pop(handle)
         return True
 
-    def holding_back(self, handle: SpeechHandle) -> list[Call]:
+    def delaying_commit(self, handle: SpeechHandle) -> list[Call]:
         """Calls that nobody waits for, which keep results of their speech from being committed."""
         if handle not in self._batches:
             return []

@@ -11,7 +11,7 @@ from livekit.agents.voice.tool_executor import _RunningTasks, _ToolExecutor
 
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
-from .governor import Governor
+from .conductor import Conductor
 
 __all__ = [
     "REFUSED",
@@ -55,42 +55,42 @@ def _hands_over(output: Any) -> bool:
 class GovernedExecutor(_ToolExecutor):
     """Answers a call that its turn has made before from the result that is there."""
 
-    _governor: Governor
+    _conductor: Conductor
 
     async def execute(self, *, run_ctx: RunContext[Any], raw_arguments: Any, **how: Any) -> Any:
         call = run_ctx.function_call
-        known = self._governor.known_result(call, run_ctx.speech_handle.id)
+        known = self._conductor.known_result(call, run_ctx.speech_handle.id)
         if known is not None:
             return known.value
         value = await super().execute(run_ctx=run_ctx, raw_arguments=raw_arguments, **how)
-        self._governor.call_gave(call.call_id, value)
+        self._conductor.call_gave(call.call_id, value)
         return value
 
     async def _enqueue_reply(self, ctx: Any, items: Any, **how: Any) -> None:
         # LiveKit would ask for a reply of its own; what a call gives whose turn is over is owed,
         # as any result that comes late, or is nothing to tell the user.
         outputs = [item for item in items if item.type == "function_call_output"]
-        if ours := self._governor.was_let_go(ctx.function_call.call_id):
+        if ours := self._conductor.was_let_go(ctx.function_call.call_id):
             for output in outputs:
                 output.reply_required = False
         await super()._enqueue_reply(ctx, items, **how)
         if ours:
-            self._governor.late_results(ctx.function_call.call_id, outputs)
+            self._conductor.late_results(ctx.function_call.call_id, outputs)
 
     async def drain(self) -> None:
         # A handoff waits for the calls of the turn, as LiveKit has it, but not for ever for calls
         # that no turn waits for any more, from the start or since.
         self._spare_own_call()
         drained = asyncio.ensure_future(super().drain())
-        patience = asyncio.ensure_future(self._governor.patience(self._running_tasks))
+        waited = asyncio.ensure_future(self._conductor.wait_for_calls(self._running_tasks))
         try:
-            await asyncio.wait({drained, patience}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({drained, waited}, return_when=asyncio.FIRST_COMPLETED)
             if not drained.done():
                 for task in self._running_tasks.values():
                     task.exe_task.cancel()
             await drained
         finally:
-            patience.cancel()
+            waited.cancel()
             drained.cancel()
 
     def _spare_own_call(self) -> None:

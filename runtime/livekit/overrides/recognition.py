@@ -28,7 +28,7 @@ class GovernedRecognition(AudioRecognition):
         finally:
             self._committing = False
 
-    def take_open_turn(self) -> _EndOfTurnInfo | None:
+    def take_uncommitted_transcript(self) -> _EndOfTurnInfo | None:
         """The words that were recognised and are in no committed turn, as a turn."""
         words, self._audio_transcript = self._audio_transcript, ""
         if not words:
@@ -41,7 +41,7 @@ class GovernedRecognition(AudioRecognition):
             metrics=_EndOfTurnMetrics(None, None, None, None),
         )
 
-    def go_on_with(self, words: str) -> None:
+    def resume_with(self, words: str) -> None:
         """Begin with words that another recogniser has heard, for a commit that is yet to come."""
         self._audio_transcript = words
 

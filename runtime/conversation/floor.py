@@ -10,7 +10,7 @@ import attrs
 from livekit.agents.voice.io import AudioOutput
 from livekit.agents.voice.speech_handle import SpeechHandle
 
-from ._seams import GovernedActivity, GovernedHandle
+from turnfsm.runtime.livekit.overrides import GovernedActivity, GovernedHandle
 
 __all__ = ["Floor", "Step"]
 

@@ -16,7 +16,7 @@ from livekit.agents.voice.io import AudioOutput
 from livekit.agents.voice.speech_handle import SpeechHandle
 from livekit.agents.voice.turn import PreemptiveGenerationOptions
 
-from .governor import Governor
+from .conductor import Conductor
 from .realtime import RealtimeActivity
 from .recognition import GovernedRecognition
 from .speech import GovernedHandle
@@ -36,7 +36,7 @@ class _CommitRefused(Exception):
 class GovernedActivity(RealtimeActivity):
     """An agent's activity that asks before it acts."""
 
-    _governor: Governor
+    _conductor: Conductor
     _probing = False
     _deciding: Any = None
 
@@ -51,32 +51,32 @@ class GovernedActivity(RealtimeActivity):
         previous = self.__dict__.get("_current_speech")
         self.__dict__["_current_speech"] = handle
         if previous is not None and previous is not handle:
-            self._governor.floor_returned(self, previous)
+            self._conductor.floor_returned(self, previous)
         if handle is not None:
-            self._governor.floor_taken(self, handle)
+            self._conductor.floor_taken(self, handle)
 
     def _create_speech_task(
         self, coro: Any, *, speech_handle: SpeechHandle | None = None, name: str | None = None
     ) -> asyncio.Task[Any]:
         if speech_handle is not None and not isinstance(speech_handle, GovernedHandle):
             speech_handle.__class__ = GovernedHandle
-            speech_handle._governor = self._governor  # type: ignore[attr-defined]
+            speech_handle._conductor = self._conductor  # type: ignore[attr-defined]
         return super()._create_speech_task(coro, speech_handle=speech_handle, name=name)
 
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
         super()._schedule_speech(speech, priority, force)
-        self._governor.speech_scheduled(asyncio.current_task(), speech)
+        self._conductor.speech_scheduled(asyncio.current_task(), speech)
 
     async def _pipeline_reply_task(self, **request: Any) -> None:
         known = {item.id for item in self._agent._chat_ctx.items}
         news = []
-        if await self._governor.may_ask(request["speech_handle"]):
+        if await self._conductor.may_ask(request["speech_handle"]):
             # The wait was for something to be committed; the request's own copy must have it.
             news = [item for item in self._agent._chat_ctx.items if item.id not in known]
         if (handle := request["speech_handle"]).interrupted and not handle.scheduled:
             return  # nobody will hear it; LiveKit would ask the LLM first and look then
         # LiveKit commits the calls of a step together: what has ended waits for the slowest.
-        news += self._governor.ended_calls()
+        news += self._conductor.ended_calls()
         if news:
             request["chat_ctx"] = context = request["chat_ctx"].copy()
             context.insert([item for item in news if context.get_by_id(item.id) is None])
@@ -90,17 +90,18 @@ class GovernedActivity(RealtimeActivity):
     def _audio_recognition(self, recognition: AudioRecognition | None) -> None:
         if recognition is not None:
             recognition.__class__ = GovernedRecognition
-            recognition.go_on_with(self._governor.words_carried())  # type: ignore[attr-defined]
+            recognition.resume_with(self._conductor.take_carried_transcript())  # type: ignore[attr-defined]
         self.__dict__["_audio_recognition"] = recognition
 
     async def _close_session(self) -> None:
         # An agent goes, or pauses: what its recogniser has heard and not committed would be lost.
         # (When the session closes LiveKit itself puts it into the history.)
         recognition = self._audio_recognition
-        if isinstance(recognition, GovernedRecognition) and not self._governor.closing:
-            by_itself, turn = recognition.commits_by_itself, recognition.take_open_turn()
+        if isinstance(recognition, GovernedRecognition) and not self._conductor.closing:
+            by_itself = recognition.commits_by_itself
+            turn = recognition.take_uncommitted_transcript()
             if turn is not None:
-                self._governor.turn_left_open(turn, by_itself)
+                self._conductor.keep_uncommitted_turn(turn, by_itself)
         await super()._close_session()
 
     # -- the user
@@ -109,24 +110,24 @@ class GovernedActivity(RealtimeActivity):
         super().on_start_of_speech(ev, speech_start_time)
         if self._turn_detection == "manual":
             self._user_silence_event.set()  # voice is no turn: the flow says what waits for it
-        self._governor.user_started()
+        self._conductor.user_started()
 
     def on_end_of_speech(self, ev: Any) -> None:
         super().on_end_of_speech(ev)
-        self._governor.user_stopped()
+        self._conductor.user_stopped()
 
     def on_vad_inference_done(self, ev: Any) -> None:
         super().on_vad_inference_done(ev)
         if self._turn_detection != "manual":
-            self._governor.user_voice(not self._user_silence_event.is_set())
+            self._conductor.user_voice(not self._user_silence_event.is_set())
 
     def on_final_transcript(self, ev: Any, *, speaking: bool | None = None) -> None:
         super().on_final_transcript(ev, speaking=speaking)
         if ev.alternatives and ev.alternatives[0].text:
-            self._governor.final_transcript()
+            self._conductor.final_transcript()
 
     def on_preemptive_generation(self, info: Any) -> None:
-        if self._governor.may_speculate():
+        if self._conductor.may_speculate():
             super().on_preemptive_generation(info)
         else:
             self._cancel_preemptive_generation()
@@ -135,7 +136,7 @@ class GovernedActivity(RealtimeActivity):
     def preemptive_generation_opts(self) -> PreemptiveGenerationOptions:
         """The agent's, as far as the held state does not replace them."""
         options = super().preemptive_generation_opts
-        return cast(PreemptiveGenerationOptions, {**options, **self._governor.speculation()})
+        return cast(PreemptiveGenerationOptions, {**options, **self._conductor.speculation()})
 
     # -- barge-in: LiveKit's gates first (echo warm-up, min_words, server-side turn detection);
     # it asks whether the output can pause once they have let the interruption through
@@ -145,7 +146,7 @@ class GovernedActivity(RealtimeActivity):
         try:
             super()._interrupt_by_audio_activity()
         except _GatesPassed:
-            self._governor.barge_in()
+            self._conductor.barge_in()
         finally:
             self._probing = False
 
@@ -160,7 +161,7 @@ class GovernedActivity(RealtimeActivity):
         return super()._pause_enabled()
 
     def _reconcile_playout_pause(self, speech_handle: SpeechHandle) -> None:
-        self._governor.start_playout(speech_handle)
+        self._conductor.start_playout(speech_handle)
 
     # -- the end of a turn: LiveKit's gates first (too few words, a backchannel); it cancels the
     # timer of a false interruption once they have let the commit through
@@ -168,7 +169,7 @@ class GovernedActivity(RealtimeActivity):
     def on_end_of_turn(self, info: Any) -> bool:
         if info.skip_reply:
             return super().on_end_of_turn(info)
-        if (self._scheduling_paused or self._new_turns_blocked) and self._governor.cannot_take(
+        if (self._scheduling_paused or self._new_turns_blocked) and self._conductor.cannot_take(
             self, info
         ):
             self._cancel_preemptive_generation()
@@ -184,7 +185,7 @@ class GovernedActivity(RealtimeActivity):
             self._deciding = None
         task = self._user_turn_completed_atask
         if task is not None and task is not before:
-            self._governor.turn_begun(task)
+            self._conductor.turn_begun(task)
         return committed
 
     # LiveKit drops a committed turn where it finds, before the agent's hook or after it, that a
@@ -209,13 +210,13 @@ class GovernedActivity(RealtimeActivity):
     def _turn_sees(self, name: str) -> bool:
         handoff: bool = self.__dict__[name]
         if handoff:
-            self._governor.handoff_seen(asyncio.current_task())
+            self._conductor.handoff_seen(asyncio.current_task())
         return handoff
 
     def _cancel_false_interruption_timer(self) -> None:
         super()._cancel_false_interruption_timer()
         info, self._deciding = self._deciding, None
-        if info is not None and not self._governor.may_commit(self, info):
+        if info is not None and not self._conductor.may_commit(self, info):
             raise _CommitRefused
 
     @property
@@ -280,7 +281,7 @@ class GovernedActivity(RealtimeActivity):
     async def _pause_scheduling_task(
         self, *, blocked_tasks: list[asyncio.Task[Any]] | None = None
     ) -> None:
-        detached = [task for task in self._governor.detached_tasks() if task in self._speech_tasks]
+        detached = [task for task in self._conductor.detached_tasks() if task in self._speech_tasks]
         await super()._pause_scheduling_task(blocked_tasks=[*(blocked_tasks or ()), *detached])
 
     @contextlib.asynccontextmanager
@@ -289,7 +290,7 @@ class GovernedActivity(RealtimeActivity):
             async with super()._inline_task_slot(**slot):
                 yield
         finally:
-            self._governor.chain_moved()
+            self._conductor.chain_moved()
 
     @property
     def at_rest(self) -> bool:
@@ -315,14 +316,14 @@ def activity_of(context: RunContext[Any]) -> GovernedActivity | None:
     return activity if isinstance(activity, GovernedActivity) else None
 
 
-def adopt(activity: AgentActivity, governor: Governor) -> None:
+def adopt(activity: AgentActivity, conductor: Conductor) -> None:
     """Make an activity that LiveKit has built a governed one.
 
     By assignment of the class: the constructor's arguments stay LiveKit's business.
     """
     activity.__class__ = GovernedActivity
     assert isinstance(activity, GovernedActivity)
-    activity._governor = governor
+    activity._conductor = conductor
     executor = activity._tool_executor
     executor.__class__ = GovernedExecutor
-    executor._governor = governor  # type: ignore[attr-defined]
+    executor._conductor = conductor  # type: ignore[attr-defined]

@@ -8,10 +8,10 @@ from typing import Any
 
 from livekit.agents import llm
 
-__all__ = ["Gone", "Tidy", "stand_together"]
+__all__ = ["ChatContextSync", "ClosedRealtimeSession", "stand_together"]
 
 
-class Tidy:
+class ChatContextSync:
     """In the place of a realtime session's `update_chat_ctx`: sends each result once, next to its
     call. LiveKit appends results to the end, behind what was said since."""
 
@@ -88,7 +88,7 @@ def _place(
     placed.insert(at, output)
 
 
-class Gone:
+class ClosedRealtimeSession:
     """What a speech sees that outlives its agent: a model whom nothing more need be told."""
 
     def __init__(self, model: llm.RealtimeSession[Any]) -> None:

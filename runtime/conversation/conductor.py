@@ -9,41 +9,41 @@ from typing import TYPE_CHECKING, Any
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.fsm import Taken, Verdict
+from turnfsm.runtime.livekit.lifecycle import SessionLifecycle
+from turnfsm.runtime.livekit.overrides import GovernedActivity, GovernedHandle, current_speech
 
-from ._seams import GovernedActivity, GovernedHandle, current_speech
+from .agent_state import AgentState
 from .floor import Floor
 from .host import TurnHost
-from .label import Label
-from .life import Life
-from .tool_governor import ToolGovernor
-from .tools import ToolDesk
+from .tool_calls import ToolCalls
+from .tool_reports import ToolReports
 from .tuning import Tuner
-from .turns import Outcome, Turn, UserTurns
+from .user_turns import Outcome, Turn, UserTurns
 
 if TYPE_CHECKING:
-    from .session import TurnSession
+    from turnfsm.runtime.livekit.session import TurnSession
 
-__all__ = ["TurnGovernor"]
+__all__ = ["Conductor"]
 
 COMMIT_LIMIT = 1.0
 """Seconds that a request waits for LiveKit to commit what has ended; it takes some loop turns."""
 
 
-class TurnGovernor(ToolGovernor):
+class Conductor(ToolReports):
     """The sensors of one session; `TurnHost` has its effects."""
 
     def __init__(self, session: TurnSession[Any]) -> None:
         self.session = session
-        self.tools = ToolDesk()
+        self.tools = ToolCalls()
         self.floor = Floor(self._playout_started, self._playout_finished)
         self.host = TurnHost(session, self.floor, self.tools)
         self.turns = UserTurns(self._turn_ended)
-        self.label = Label(session)
+        self.label = AgentState(session)
         self.tuner = Tuner(session)
-        self.life = Life(session, self)
+        self.life = SessionLifecycle(session, self)
         self._voiced = False
         self._last_barge_in: Verdict | None = None
-        self._debts_due = False
+        self._deferred_due = False
         self._carried = ""
         self._waiting: list[asyncio.Event] = []
 
@@ -64,14 +64,14 @@ class TurnGovernor(ToolGovernor):
             self.label.project()
         for waiter in self._waiting:
             waiter.set()
-        self._look_at_debts()
+        self._schedule_deferred()
 
     def chain_moved(self) -> None:
         """An agent was entered, handed over to, or left."""
         self.life.chain_moved()
         if self._governs and self.session.started:
             self._count_tools()
-            self._look_at_debts()
+            self._schedule_deferred()
 
     def run_moved(self) -> None:
         self.life.run_moved()
@@ -103,7 +103,7 @@ class TurnGovernor(ToolGovernor):
         if step is not None:
             self.post("step_finished", step.id)
         if isinstance(handle, GovernedHandle):
-            self.host.step_over(handle)
+            self.host.on_step_finished(handle)
 
     def speech_interrupted(self, handle: SpeechHandle) -> None:
         step = self.floor.step
@@ -232,14 +232,14 @@ class TurnGovernor(ToolGovernor):
         """The session closes."""
         return self.session.closing
 
-    def turn_left_open(self, info: Any, commits_by_itself: bool) -> None:
+    def keep_uncommitted_turn(self, info: Any, commits_by_itself: bool) -> None:
         """An agent goes while a turn is open: the next one gets it, answered or to be committed."""
         if commits_by_itself:
             self.turns.keep(info)
         else:
             self._carried = info.new_transcript
 
-    def words_carried(self) -> str:
+    def take_carried_transcript(self) -> str:
         """What the recogniser of the agent before has heard, once."""
         words, self._carried = self._carried, ""
         return words
@@ -249,11 +249,11 @@ class TurnGovernor(ToolGovernor):
 
     def floor_denied(self, handle: SpeechHandle, task: asyncio.Task[Any] | None) -> None:
         if self.floor.holds(handle):
-            self.turns.come_too_late(task)
+            self.turns.mark_unanswerable(task)
 
     def handoff_seen(self, task: asyncio.Task[Any] | None) -> None:
         if not self.closing:  # LiveKit puts what is said into a close into the history
-            self.turns.come_too_late(task)
+            self.turns.mark_unanswerable(task)
 
     def speech_scheduled(self, task: asyncio.Task[Any] | None, handle: SpeechHandle) -> None:
         turn = self.turns.reply(task)
@@ -268,7 +268,7 @@ class TurnGovernor(ToolGovernor):
             why = "it is answered later" if turn.unanswered else "no reply was generated"
             self.post("turn_dropped", turn=turn.number, reason=why)
 
-    # -- tools: see ToolGovernor
+    # -- tools: see ToolReports
 
     def detached_tasks(self) -> Iterable[asyncio.Task[Any]]:
         return self.tools.detached_tasks()
@@ -285,14 +285,14 @@ class TurnGovernor(ToolGovernor):
 
     # -- what had to wait
 
-    def _look_at_debts(self) -> None:
+    def _schedule_deferred(self) -> None:
         """In the next turn of the loop: LiveKit may be in the middle of giving the floor back."""
-        if not self._debts_due and (self.tools.owed or self.turns.kept):
-            self._debts_due = True
-            asyncio.get_running_loop().call_soon(self._pay_debts)
+        if not self._deferred_due and (self.tools.owed or self.turns.kept):
+            self._deferred_due = True
+            asyncio.get_running_loop().call_soon(self._run_deferred)
 
-    def _pay_debts(self) -> None:
-        self._debts_due = False
+    def _run_deferred(self) -> None:
+        self._deferred_due = False
         activity = self.session.activity
         if not self._governs or self.session.closing or activity is None:
             return

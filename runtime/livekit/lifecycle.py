@@ -11,22 +11,22 @@ from livekit.agents.voice.run_result import RunResult
 from turnfsm.runtime.pump import Event
 from turnfsm.runtime.turn import TurnRuntime
 
-from ._seams import GovernedRun, Governor
+from .overrides import Conductor, GovernedRun
 
 if TYPE_CHECKING:
     from .session import TurnSession
 
-__all__ = ["Life"]
+__all__ = ["SessionLifecycle"]
 
 logger = logging.getLogger("turnfsm")
 
 
-class Life:
+class SessionLifecycle:
     """The host of the session's own flow; its methods named like actions are those actions."""
 
-    def __init__(self, session: TurnSession[Any], governor: Governor) -> None:
+    def __init__(self, session: TurnSession[Any], conductor: Conductor) -> None:
         self._session = session
-        self._governor = governor
+        self._conductor = conductor
         self._run: GovernedRun | None = None
         self._reply: dict[str, Any] | None = None
         self.runtime = TurnRuntime("session", self)
@@ -71,7 +71,7 @@ class Life:
             or not self.runtime.ask("run_requested")
         ):
             raise RuntimeError("nested runs are not supported")
-        self._run = GovernedRun.adopt(result, self._governor)
+        self._run = GovernedRun.adopt(result, self._conductor)
         self._run.when_done(self._ended)
         self._reply = reply
         self._post("run_requested")

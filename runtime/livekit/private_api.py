@@ -1,18 +1,18 @@
-"""The names of livekit-agents that the seams touch beside its documented interface.
+"""The names of livekit-agents that the overrides touch beside its documented interface.
 
-`_contract` checks each at import, `docs/livekit.md` lists them, and a test holds the list complete.
+`contract` checks each at import, `docs/livekit.md` lists them, and a test holds the list complete.
 """
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-__all__ = ["ORDERS", "TOUCHED", "Order", "Touched"]
+__all__ = ["ORDERS", "PRIVATE_NAMES", "Order", "PrivateName"]
 
 Kind = Literal["method", "property", "attribute", "global", "key"]
 
 
-class Touched(NamedTuple):
+class PrivateName(NamedTuple):
     """One name: where it lives, of what kind it is, and what it is for.
 
     `takes` are the parameters of a method, in order; an ellipsis at its end allows for more.
@@ -43,17 +43,17 @@ _RUN = "voice.run_result:RunResult"
 _EXECUTOR = "voice.tool_executor:_ToolExecutor"
 
 
-def _on(owner: str, kind: Kind, rows: str) -> tuple[Touched, ...]:
+def _on(owner: str, kind: Kind, rows: str) -> tuple[PrivateName, ...]:
     """Rows `name [(parameters)] | why`, one a line."""
     found = []
     for row in rows.strip().splitlines():
         left, _, why = row.partition("|")
         name, _, takes = left.strip().partition("(")
-        found.append(Touched(owner, name.strip(), kind, why.strip(), takes.rstrip(") ")))
+        found.append(PrivateName(owner, name.strip(), kind, why.strip(), takes.rstrip(") ")))
     return tuple(found)
 
 
-TOUCHED: tuple[Touched, ...] = (
+PRIVATE_NAMES: tuple[PrivateName, ...] = (
     *_on(
         _ACTIVITY,
         "method",

@@ -13,8 +13,8 @@ from livekit.agents import llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
-from .conversation import Gone, Tidy, stand_together
-from .governor import Governor
+from .conductor import Conductor
+from .conversation import ChatContextSync, ClosedRealtimeSession, stand_together
 from .speech import GovernedHandle, current_speech
 from .tools import answer_open_call
 
@@ -27,7 +27,7 @@ logger = logging.getLogger("turnfsm")
 DECISION = 2.0
 """Seconds after the user's speech in which a reply of a model that detects turns is waited for."""
 
-WAKING = 3
+WAKE_CYCLES = 3
 """Turns of the loop in which a tool ends that waits for its turn: it then answers for itself."""
 
 
@@ -36,7 +36,7 @@ class RealtimeActivity(AgentActivity):
     the end of a turn when it creates a generation. What is sent to it has each result next to its
     call."""
 
-    _governor: Governor
+    _conductor: Conductor
     _decision: asyncio.Task[None] | None = None
     _decided: asyncio.Event
     _telling: asyncio.Task[None] | None = None
@@ -50,7 +50,7 @@ class RealtimeActivity(AgentActivity):
         model = self.__dict__.get("_rt_session")
         # A speech whose calls were released may outlive its agent, whose model has gone on.
         if model is None and self._last_model is not None and _is_of_a_speech():
-            return Gone(self._last_model)
+            return ClosedRealtimeSession(self._last_model)
         return model
 
     @_rt_session.setter
@@ -60,19 +60,19 @@ class RealtimeActivity(AgentActivity):
         # An agent may take the model's session over from the one before: it is tidy already. One
         # that replies to results by itself replies to what comes last.
         if model is not None and not self.model_replies and self._tidy is None:
-            model.update_chat_ctx = Tidy(model)  # type: ignore[method-assign]
+            model.update_chat_ctx = ChatContextSync(model)  # type: ignore[method-assign]
 
     @property
-    def _tidy(self) -> Tidy | None:
+    def _tidy(self) -> ChatContextSync | None:
         tidy = getattr(self.__dict__.get("_rt_session"), "update_chat_ctx", None)
-        return tidy if isinstance(tidy, Tidy) else None
+        return tidy if isinstance(tidy, ChatContextSync) else None
 
     def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
         super()._on_input_speech_started(ev)
         if self._decision is not None:
             self._decision.cancel()
         if self.vad is None or self.using_default_vad:
-            self._governor.user_started()
+            self._conductor.user_started()
 
     def _on_input_speech_stopped(self, ev: llm.InputSpeechStoppedEvent) -> None:
         super()._on_input_speech_stopped(ev)
@@ -80,7 +80,7 @@ class RealtimeActivity(AgentActivity):
             self._decided = asyncio.Event()
             self._decision = asyncio.create_task(_until(self._decided))
         if self.vad is None or self.using_default_vad:
-            self._governor.user_stopped()
+            self._conductor.user_stopped()
 
     def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
         super()._on_generation_created(ev)
@@ -91,7 +91,7 @@ class RealtimeActivity(AgentActivity):
 
     async def _realtime_reply_task(self, **request: Any) -> None:
         if request.get("text") is None:
-            await self._governor.may_ask(request["speech_handle"])
+            await self._conductor.may_ask(request["speech_handle"])
             if under_way := {task for task in (self._answering, self._telling) if task is not None}:
                 await asyncio.wait(under_way)
         handle = self._asking = request["speech_handle"]
@@ -111,8 +111,10 @@ class RealtimeActivity(AgentActivity):
         # LiveKit leaves in the model's conversation what nobody heard, and calls that nobody made.
         said: list[str] = []
         made: list[str] = []
-        messages = _Noted(generation_ev.message_stream, said, lambda message: message.message_id)
-        calls = _Noted(generation_ev.function_stream, made, lambda call: call.id)
+        messages = _RecordingStream(
+            generation_ev.message_stream, said, lambda message: message.message_id
+        )
+        calls = _RecordingStream(generation_ev.function_stream, made, lambda call: call.id)
         noted = replace(generation_ev, message_stream=messages, function_stream=calls)
         self._unhandled = None
         await super()._realtime_generation_task(
@@ -124,7 +126,7 @@ class RealtimeActivity(AgentActivity):
             known = {item.id for item in self._session.history.items}
             await self._forget({*made, *(said if nothing_said else ())} - known, tidy)
 
-    async def _forget(self, unheard: set[str], tidy: Tidy) -> None:
+    async def _forget(self, unheard: set[str], tidy: ChatContextSync) -> None:
         items = self._agent._chat_ctx.items
         items[:] = [item for item in items if item.id not in unheard]
         with contextlib.suppress(llm.RealtimeError):
@@ -142,7 +144,7 @@ class RealtimeActivity(AgentActivity):
             self._telling = self._create_speech_task(telling, name="turnfsm.tell_results")
             self._telling.add_done_callback(_told)
 
-    async def _tell(self, tidy: Tidy, results: Sequence[llm.FunctionCallOutput]) -> None:
+    async def _tell(self, tidy: ChatContextSync, results: Sequence[llm.FunctionCallOutput]) -> None:
         with contextlib.suppress(llm.RealtimeError):  # LiveKit sends them again, later
             await tidy.tell(results)
 
@@ -172,11 +174,11 @@ class RealtimeActivity(AgentActivity):
     async def _answer(self, calls: Sequence[str], before: asyncio.Task[None] | None) -> None:
         if before is not None:
             await asyncio.wait({before})
-        for _ in range(WAKING):
+        for _ in range(WAKE_CYCLES):
             await asyncio.sleep(0)
         for call in calls:
-            if not self._governor.was_let_go(call) and await answer_open_call(self._session, call):
-                self._governor.call_let_go(call)
+            if not self._conductor.was_let_go(call) and await answer_open_call(self._session, call):
+                self._conductor.call_let_go(call)
 
     @property
     def model_replies(self) -> bool:
@@ -195,7 +197,7 @@ def _is_of_a_speech() -> bool:
     return isinstance(speech, GovernedHandle) and asyncio.current_task() in speech.tasks
 
 
-class _Noted(Generic[_Item]):
+class _RecordingStream(Generic[_Item]):
     """A stream whose items are noted by id. Not a generator: cancelling a reader would end it for
     the others."""
 

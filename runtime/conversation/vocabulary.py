@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from turnfsm.fsm import Flow, HostError
 
-__all__ = ["ACTIONS", "FACTS", "TRIGGERS", "check_words"]
+__all__ = ["ACTIONS", "FACTS", "TRIGGERS", "check_vocabulary"]
 
 TRIGGERS = (
     *("user_started_speaking", "user_stopped_speaking", "barge_in", "final_transcript"),
@@ -24,7 +24,7 @@ ACTIONS = ("answer_turn", "request_reply", "start_output", "release_tools", "aba
 """Without these no turn is answered, heard or brought to its end."""
 
 
-def check_words(flow: Flow) -> None:
+def check_vocabulary(flow: Flow) -> None:
     """Refuse a flow that would fail in mid-conversation.
 
     Raises:

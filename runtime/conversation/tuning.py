@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from turnfsm.fsm.flow import Tuning
 
 if TYPE_CHECKING:
-    from .session import TurnSession
+    from turnfsm.runtime.livekit.session import TurnSession
 
 __all__ = ["Tuner"]
 

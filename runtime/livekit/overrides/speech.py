@@ -13,7 +13,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
-from .governor import Governor
+from .conductor import Conductor
 
 __all__ = ["GovernedHandle", "current_speech"]
 
@@ -21,7 +21,7 @@ __all__ = ["GovernedHandle", "current_speech"]
 class GovernedHandle(SpeechHandle):
     """A speech whose interruption is reported at once, and whose waits end with it."""
 
-    _governor: Governor
+    _conductor: Conductor
 
     @property
     def allow_interruptions(self) -> bool:
@@ -29,7 +29,7 @@ class GovernedHandle(SpeechHandle):
         if not self._allow_interruptions:
             # LiveKit drops a committed turn where it finds that a speech has taken the floor since
             # which cannot be interrupted.
-            self._governor.floor_denied(self, asyncio.current_task())
+            self._conductor.floor_denied(self, asyncio.current_task())
         return self._allow_interruptions
 
     @allow_interruptions.setter
@@ -37,18 +37,18 @@ class GovernedHandle(SpeechHandle):
         before = self._allow_interruptions
         SpeechHandle.allow_interruptions.fset(self, value)  # type: ignore[attr-defined]
         if before and not value:
-            self._governor.disallowed(self)
+            self._conductor.disallowed(self)
 
     @property
     def interruptible(self) -> bool:
-        """The same, without a question to the governor."""
+        """The same, without a question to the conductor."""
         return self._allow_interruptions
 
     def _cancel(self) -> SpeechHandle:
         first = not self.done() and not self.interrupted
         super()._cancel()
         if first:
-            self._governor.speech_interrupted(self)
+            self._conductor.speech_interrupted(self)
         return self
 
     def _item_added(self, items: Sequence[llm.ChatItem]) -> None:
@@ -57,7 +57,7 @@ class GovernedHandle(SpeechHandle):
         # A handoff gives nothing; after an interruption LiveKit has yet to say what became of it.
         results = [item for item in outputs if item.output or not self.interrupted]
         if results:
-            self._governor.results_given(results)
+            self._conductor.results_given(results)
 
     async def _wait_for_generation(self, step_idx: int = -1) -> None:
         # LiveKit itself waits for the last step; a step index means RunContext.wait_for_playout.
@@ -86,7 +86,7 @@ class GovernedHandle(SpeechHandle):
             if cut is not None:
                 if cut is not self and self.allow_interruptions and not self.done():
                     self.interrupt()  # what the tool was to say is of the turn that is over
-                self._governor.call_ended_interrupted(call.call_id)
+                self._conductor.call_ended_interrupted(call.call_id)
                 raise SpeechInterrupted(cut.id)
             await wait
         finally:

@@ -11,31 +11,31 @@ from livekit.agents.voice.events import ToolExecutionUpdatedEvent
 
 from turnfsm.fsm import Verdict
 from turnfsm.runtime.ledger import End, LedgerCall
+from turnfsm.runtime.livekit.lifecycle import SessionLifecycle
 
 from .host import TurnHost
-from .life import Life
-from .policy import is_repeatable
-from .tools import Call, ToolDesk
+from .policies import is_repeatable
+from .tool_calls import Call, ToolCalls
 
 if TYPE_CHECKING:
-    from .session import TurnSession
+    from turnfsm.runtime.livekit.session import TurnSession
 
-__all__ = ["ToolGovernor"]
+__all__ = ["ToolReports"]
 
 
-class ToolGovernor:
-    """The sensors for tool calls; `TurnGovernor` has the others."""
+class ToolReports:
+    """The sensors for tool calls; `Conductor` has the others."""
 
     session: TurnSession[Any]
-    tools: ToolDesk
+    tools: ToolCalls
     host: TurnHost
-    life: Life
+    life: SessionLifecycle
 
     def post(self, trigger: str, of: str | None = None, /, **data: Any) -> Verdict:
         """Post to the session's runtime."""
         raise NotImplementedError
 
-    def _look_at_debts(self) -> None:
+    def _schedule_deferred(self) -> None:
         raise NotImplementedError
 
     async def moved_until(self, holds: Callable[[], bool]) -> None:
@@ -80,9 +80,9 @@ class ToolGovernor:
             self.tools.let_go(call)
             if how != "cancelled" or call_id in self.tools.cancelled:
                 self._result_due(call)
-                self.host.answer_what_holds_back(call.handle)
+                self.host.answer_calls_delaying_commit(call.handle)
         self._count_tools()
-        self._look_at_debts()
+        self._schedule_deferred()
 
     def known_result(self, call: llm.FunctionCall, speech: str) -> LedgerCall | None:
         """The result of an identical call of the same turn; a tool may opt out."""
@@ -99,7 +99,7 @@ class ToolGovernor:
         """The value itself, as an identical call will be answered with it."""
         self.session.ledger.keep(call_id, value)
 
-    async def patience(self, calls: Collection[str]) -> None:
+    async def wait_for_calls(self, calls: Collection[str]) -> None:
         """As long as a handoff waits for these calls, which may end meanwhile."""
         running = self.tools.running
         await self.moved_until(
@@ -142,10 +142,10 @@ class ToolGovernor:
     def late_results(self, call_id: str, outputs: Iterable[llm.FunctionCallOutput]) -> None:
         """What such a call gives stands in the conversation."""
         self.tools.owe(call_id, outputs)
-        self._look_at_debts()
+        self._schedule_deferred()
 
     def results_committed(self, items: Iterable[llm.ChatItem]) -> None:
         if self.tools.committed(items):
-            self._look_at_debts()
+            self._schedule_deferred()
         if not self.tools.uncommitted and self.session.turn.holds("result_uncommitted"):
             self.post("results_committed")
