@@ -20,7 +20,7 @@ from bench.report import table
 from turnfsm.fsm import Flow, load_flow, parse_flow
 from turnfsm.fsm.check import check_flow
 from turnfsm.fsm.diagram import render
-from turnfsm.fsm.loader import shipped_flows
+from turnfsm.fsm.load.loader import shipped_flows
 
 DOCS = Path(__file__).parents[1] / "docs"
 BEGIN, END = "<!-- growth: begin -->\n", "<!-- growth: end -->\n"

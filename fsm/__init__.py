@@ -15,7 +15,7 @@ from .flow import (
     Transition,
     Trigger,
 )
-from .loader import load_flow, parse_flow, shipped_flows
+from .load import load_flow, parse_flow, shipped_flows
 from .machine import Machine, Program, Refused, Taken, Verdict, compile_flow
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import Any
 
 from .errors import UnknownName
 from .flow import Flow
-from .program import CARE, Configuration, Program, compile_flow
+from .program import SLOW_PATH, Configuration, Program, compile_flow
 from .verdicts import Reason, Refused, Taken, Verdict
 
 __all__ = [
@@ -79,7 +79,7 @@ class Machine:
         if of is not None and (stale := self._stale(trigger, of)) is not None:
             return stale
         self.configuration, verdict, to_do = self.configuration[trigger]
-        if to_do >= CARE and verdict and (of is not None or self.tokens is not None):
+        if to_do >= SLOW_PATH and verdict and (of is not None or self.tokens is not None):
             self._change_scopes(trigger, of)
         return verdict
 

@@ -15,7 +15,7 @@ from .errors import UnknownName, UnknownTrigger
 from .flow import Flow, Row
 from .verdicts import Refused, Taken, Verdict
 
-__all__ = ["ACTS", "ARMS", "CARE", "Configuration", "Program", "Rows", "compile_flow"]
+__all__ = ["ACTS", "ARMS", "SLOW_PATH", "Configuration", "Program", "Rows", "compile_flow"]
 
 # One alternative: guard mask, guard value, facts kept, facts set, the rows of dest, the answer.
 Alternative: TypeAlias = "tuple[int, int, int, int, Rows, Taken]"
@@ -25,7 +25,7 @@ Answer: TypeAlias = "tuple[Configuration, Verdict, int]"
 
 ARMS = 1  # a state with timers was entered: they start
 ACTS = 2  # the host has something to do
-CARE = 4  # the host is asked for a given fact first, or a scope begins or ends
+SLOW_PATH = 4  # the host is asked for a given fact first, or a scope begins or ends
 
 MOST_CONFIGURATIONS = 4096
 """How many a program remembers (about 2 MB) before it starts anew."""
@@ -151,14 +151,14 @@ class Program:
         """
         rows, facts = held.rows, held.facts
         scoped = trigger in self.begins or trigger in self.ends
-        care = CARE if scoped or trigger in rows.asks else 0
+        slow = SLOW_PATH if scoped or trigger in rows.asks else 0
         for mask, want, keep, set_, dest, taken in rows.get(trigger, ()):
             if facts & mask == want:
-                to_do = ACTS * bool(taken.actions) | care
+                to_do = ACTS * bool(taken.actions) | slow
                 if taken.entered and dest.timers:
                     to_do |= ARMS
                 return self.configuration(dest, facts & keep | set_), taken, to_do
-        return held, self.refusal(rows, trigger, facts), care
+        return held, self.refusal(rows, trigger, facts), slow
 
     def refusal(self, rows: Rows, trigger: str, facts: int) -> Refused:
         """Why a trigger that no row took was refused.

@@ -11,7 +11,7 @@ import attrs
 
 from .diagnostics import Finding
 
-__all__ = ["Mark", "Node", "Page", "Path", "Refused", "Source"]
+__all__ = ["Location", "Node", "Page", "Path", "Source", "Unreadable"]
 
 Path = tuple[str | int, ...]
 
@@ -35,14 +35,14 @@ class Page:
         """One line, counted from 1; empty behind the end."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
-    def mark(self, offset: int) -> Mark:
+    def mark(self, offset: int) -> Location:
         """The place of a character, counted from 0."""
         before = _BREAK.split(self.text[:offset])
-        return Mark(self, len(before), len(before[-1]) + 1)
+        return Location(self, len(before), len(before[-1]) + 1)
 
 
 @attrs.frozen(eq=False)
-class Mark:
+class Location:
     """A stretch of one line, counted from 1."""
 
     page: Page
@@ -72,12 +72,12 @@ class Node:
     """
 
     value: Any
-    mark: Mark
-    key: Mark
+    mark: Location
+    key: Location
     base: bool = False
 
 
-class Refused(Exception):
+class Unreadable(Exception):
     """A text that cannot be read on; carries the finding that says why."""
 
     def __init__(self, finding: Finding) -> None:
@@ -96,10 +96,10 @@ class Source:
     """
 
     page: Page
-    removed: dict[Path, Mark] = attrs.field(factory=dict, repr=False)
-    cut: dict[str, Mark] = attrs.field(factory=dict, repr=False)
-    _keys: dict[Path, Mark] = attrs.field(factory=dict, repr=False)
-    _values: dict[Path, Mark] = attrs.field(factory=dict, repr=False)
+    removed: dict[Path, Location] = attrs.field(factory=dict, repr=False)
+    cut: dict[str, Location] = attrs.field(factory=dict, repr=False)
+    _keys: dict[Path, Location] = attrs.field(factory=dict, repr=False)
+    _values: dict[Path, Location] = attrs.field(factory=dict, repr=False)
     _inherited: set[Path] = attrs.field(factory=set, repr=False)
 
     @property
@@ -131,7 +131,7 @@ class Source:
         """``file:line:column`` of a key."""
         return str(self.key(path))
 
-    def key(self, path: Path) -> Mark:
+    def key(self, path: Path) -> Location:
         """The place of a key, or the nearest one around it."""
         return self._nearest(path, self._keys)
 
@@ -147,13 +147,13 @@ class Source:
         """Whether a key comes, untouched, from the flow that the file extends."""
         return path in self._inherited or _written(path) in self._inherited
 
-    def _nearest(self, path: Path, marks: Mapping[Path, Mark]) -> Mark:
+    def _nearest(self, path: Path, marks: Mapping[Path, Location]) -> Location:
         while path:
             for candidate in (path, _written(path)):
                 if candidate in marks:
                     return marks[candidate]
             path = path[:-1]
-        return marks.get(path) or Mark(self.page)
+        return marks.get(path) or Location(self.page)
 
 
 def _written(path: Path) -> Path:

@@ -19,7 +19,7 @@ from inspect import isawaitable, iscoroutine
 from typing import Any
 
 from turnfsm.fsm import Machine, Refused, TurnfsmError, UnknownTrigger, Verdict
-from turnfsm.fsm.program import ACTS, ARMS, CARE
+from turnfsm.fsm.program import ACTS, ARMS, SLOW_PATH
 
 from .event import Event
 from .given import answers_of
@@ -87,7 +87,7 @@ class EventPump(StateTimers):
             return self._refuse(trigger)
         machine = self.machine
         after, verdict, to_do = machine.configuration[trigger]
-        if to_do >= CARE or of is not None:
+        if to_do >= SLOW_PATH or of is not None:
             verdict = self._decide(trigger, of)
             if self._barred is not None:
                 return verdict  # a given fact's method has closed the runtime

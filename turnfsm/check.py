@@ -8,10 +8,10 @@ Example:
 """
 
 from turnfsm.fsm.check import (
+    PropertyResult,
     Report,
-    Step,
     Trace,
-    Verdict,
+    TraceStep,
     as_github,
     as_json,
     as_sarif,
@@ -21,10 +21,10 @@ from turnfsm.fsm.check import (
 )
 
 __all__ = [
+    "PropertyResult",
     "Report",
-    "Step",
     "Trace",
-    "Verdict",
+    "TraceStep",
     "as_github",
     "as_json",
     "as_sarif",

@@ -1,15 +1,15 @@
 """A flow is proved before it runs: every reachable configuration is visited."""
 
 from .check import check_file, check_flow
-from .report import Report, Verdict, as_github, as_json, as_text
+from .report import PropertyResult, Report, as_github, as_json, as_text
 from .sarif import as_sarif
-from .trace import Step, Trace
+from .trace import Trace, TraceStep
 
 __all__ = [
+    "PropertyResult",
     "Report",
-    "Step",
     "Trace",
-    "Verdict",
+    "TraceStep",
     "as_github",
     "as_json",
     "as_sarif",

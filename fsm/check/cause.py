@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.source import Mark, Path, Source
+from turnfsm.fsm.source import Location, Path, Source
 
 from .parts import Edge, Move
 
@@ -33,13 +33,13 @@ def placed(
     return source.at_key(path, message, code=code)
 
 
-def _timer(source: Source, path: Path) -> Mark | None:
+def _timer(source: Source, path: Path) -> Location | None:
     """A timer that a state which is held on no longer has: it is on no way."""
     gone = source.removed.items() if len(path) == 2 else ()
     return next((mark for where, mark in gone if where[:3] == (*path, "after")), None)
 
 
-def _changes(source: Source, moves: Sequence[Move]) -> Iterator[Mark]:
+def _changes(source: Source, moves: Sequence[Move]) -> Iterator[Location]:
     for move in moves:
         for section in ("on", "after"):
             row: Path = ("states", move.source, section, move.trigger)
@@ -49,7 +49,7 @@ def _changes(source: Source, moves: Sequence[Move]) -> Iterator[Mark]:
             yield removal
 
 
-def _removal(source: Source, move: Move) -> Mark | None:
+def _removal(source: Source, move: Move) -> Location | None:
     if move.taken is not None:
         return None
     removed = source.removed
@@ -57,7 +57,7 @@ def _removal(source: Source, move: Move) -> Mark | None:
     return on or removed.get(("states", move.source, "after", move.trigger))
 
 
-def _meanings(source: Source) -> Iterator[Mark]:
+def _meanings(source: Source) -> Iterator[Location]:
     """What the variant changes about facts, scopes and triggers: it is on every way."""
     for path in source.own():
         if path[0] in _MEANINGS and len(path) == 2:

@@ -9,7 +9,7 @@ from time import perf_counter
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import FlowError, near
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.loader import load_flow
+from turnfsm.fsm.load.loader import load_flow
 from turnfsm.fsm.machine import Program
 from turnfsm.fsm.source import Page, Source
 from turnfsm.fsm.source import Path as Place
@@ -21,9 +21,9 @@ from .leads import judge, waits
 from .liveness import Quiet
 from .parts import Bits
 from .properties import declared_rules
-from .report import Report, Result, Verdict
-from .space import Model
-from .structure import structure_findings
+from .report import PropertyResult, Report, Result
+from .shape import structure_findings
+from .space import StateSpace
 from .trace import Trace, trace
 from .turn import PROPERTIES, missing, turn_world
 from .turn_rules import turn_rules
@@ -67,7 +67,7 @@ class _Check:
         program, world = Program(flow), turn_world(flow)
         self.bits = Bits(program, world)
         self.rules = [*declared_rules(flow, self.bits), *turn_rules(flow, self.bits)]
-        self.model = Model(program, world, self.bits, self.rules)
+        self.model = StateSpace(program, world, self.bits, self.rules)
         self.findings: list[Finding] = []
         self.traces: dict[Finding, Trace] = {}
         self.failed: set[tuple[bool, str]] = set()
@@ -216,23 +216,23 @@ class _Check:
                 )
                 yield self.source.at_key(("kind",), message, remedy, code="vocabulary")
 
-    def _verdicts(self, complete: bool) -> Iterator[Verdict]:
+    def _verdicts(self, complete: bool) -> Iterator[PropertyResult]:
         properties = self.flow.properties
         declared = [never.name for never in properties.never]
         declared += [always.name for always in properties.always]
         declared += [leads.name for leads in properties.leads_to]
         for name in declared:
-            yield Verdict(name, "declared", *self._result((False, name), complete))
+            yield PropertyResult(name, "declared", *self._result((False, name), complete))
         for name, reason in properties.waived.items():
             if ("properties", "waived", name) in self.source.removed:
-                yield Verdict(name, "declared", "waived", reason)
+                yield PropertyResult(name, "declared", "waived", reason)
         for name in PROPERTIES if self.flow.kind == "turn" else ():
             if name in properties.waived:
-                yield Verdict(name, "turn", "waived", properties.waived[name])
+                yield PropertyResult(name, "turn", "waived", properties.waived[name])
             elif lacking := missing(self.flow, name):
-                yield Verdict(name, "turn", "open", f"there is no {', no '.join(lacking)}")
+                yield PropertyResult(name, "turn", "open", f"there is no {', no '.join(lacking)}")
             else:
-                yield Verdict(name, "turn", *self._result((True, name), complete))
+                yield PropertyResult(name, "turn", *self._result((True, name), complete))
 
     def _result(self, name: tuple[bool, str], complete: bool) -> tuple[Result, str]:
         if name in self.failed:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .explore import Exploration
-from .space import Model
+from .space import StateSpace
 
 __all__ = ["deadlocks"]
 
 
-def deadlocks(model: Model, found: Exploration) -> Iterator[tuple[str, int]]:
+def deadlocks(model: StateSpace, found: Exploration) -> Iterator[tuple[str, int]]:
     """Each state that can become a trap, and the nearest configuration in which it is one."""
     if len(model.flow.states) == 1:
         return

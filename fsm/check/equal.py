@@ -9,7 +9,7 @@ from turnfsm.fsm.machine import Program, Taken
 
 from .explore import Exploration, explore
 from .parts import Bits, Move, subsets
-from .space import Model
+from .space import StateSpace
 from .turn import HARMLESS, turn_world
 
 __all__ = ["Twin"]
@@ -63,7 +63,7 @@ class Twin:
                 if armed and (everywhere or ours != theirs):
                     yield name, trigger
 
-    def _nodes(self, theirs: Model, state: str, trigger: str) -> Iterator[int]:
+    def _nodes(self, theirs: StateSpace, state: str, trigger: str) -> Iterator[int]:
         """Reachable configurations of the state, one for each way to decide."""
         reads = self.model.reads(state, trigger) | theirs.reads(state, trigger)
         reads |= ~(-1 << self.model.bits.shift) ^ (1 << len(self.model.bits.facts)) - 1
@@ -73,7 +73,7 @@ class Twin:
                 seen.add(node & reads)
                 yield node
 
-    def _alike(self, theirs: Model, state: str, trigger: str, node: int) -> str | None:
+    def _alike(self, theirs: StateSpace, state: str, trigger: str, node: int) -> str | None:
         ours = list(self.model.arrivals(trigger, node))
         others = list(theirs.arrivals(trigger, node))
         if [arrives for arrives, _ in ours] != [arrives for arrives, _ in others]:
@@ -111,10 +111,10 @@ class Twin:
         return ""
 
 
-def _whole(flow: Flow) -> Model:
+def _whole(flow: Flow) -> StateSpace:
     """The model of a flow that follows every fact, read or not."""
     program, world = Program(flow), turn_world(flow)
     bits = Bits(program, world)
-    model = Model(program, world, bits, ())
+    model = StateSpace(program, world, bits, ())
     model.relevant = (1 << len(bits.facts)) - 1 & ~bits.given
     return model

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import attrs
 
 from .parts import Edge, Rule
-from .space import Model
+from .space import StateSpace
 
 __all__ = ["Exploration", "StateMoves", "Violation", "explore"]
 
@@ -60,7 +60,7 @@ class Exploration:
 class StateMoves:
     """The moves of one state: those that no bit decides on, and a table for each other trigger."""
 
-    def __init__(self, model: Model, state: str) -> None:
+    def __init__(self, model: StateSpace, state: str) -> None:
         self.model, self.state = model, state
         self.tests = model.state_tests(state)
         self.tables: list[tuple[int, dict[int, tuple[Edge, ...]], str]] = []
@@ -86,7 +86,7 @@ class StateMoves:
         return edges
 
 
-def explore(model: Model, limit: int, first: bool = False) -> Exploration:
+def explore(model: StateSpace, limit: int, first: bool = False) -> Exploration:
     """Visit every reachable configuration, at most `limit` of them.
 
     Args:

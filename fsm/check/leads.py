@@ -10,7 +10,7 @@ from turnfsm.fsm.flow import Flow, LeadsTo
 
 from .explore import Exploration
 from .liveness import Goal, Quiet, Run
-from .space import Model
+from .space import StateSpace
 from .turn import missing
 
 __all__ = ["Outcome", "Wait", "judge", "waits"]
@@ -47,7 +47,7 @@ class Outcome:
     quiet: tuple[str, ...] = ()
 
 
-def waits(model: Model) -> Iterator[Wait]:
+def waits(model: StateSpace) -> Iterator[Wait]:
     """Every promise of a flow: the declared ones, then those of a turn."""
     flow = model.flow
     for body in flow.properties.leads_to:
@@ -59,7 +59,7 @@ def waits(model: Model) -> Iterator[Wait]:
             yield wait
 
 
-def _declared(model: Model, body: LeadsTo) -> Wait:
+def _declared(model: StateSpace, body: LeadsTo) -> Wait:
     return Wait(
         body.name,
         f"{body.to} is reached",
@@ -70,7 +70,7 @@ def _declared(model: Model, body: LeadsTo) -> Wait:
     )
 
 
-def _holds(model: Model, state: str) -> Callable[[int], bool]:
+def _holds(model: StateSpace, state: str) -> Callable[[int], bool]:
     return lambda node: model.state(node) == state
 
 
@@ -78,7 +78,7 @@ def _is(goal: str) -> Goal:
     return lambda state, actions: state == goal
 
 
-def _settles(model: Model) -> Iterator[Wait]:
+def _settles(model: StateSpace) -> Iterator[Wait]:
     within = "settle" if "settle" in model.flow.timers else None
     yield Wait(
         "an_interruption_settles",
@@ -89,7 +89,7 @@ def _settles(model: Model) -> Iterator[Wait]:
     )
 
 
-def _dead_floor(model: Model) -> Iterator[Wait]:
+def _dead_floor(model: StateSpace) -> Iterator[Wait]:
     final = {name for name, state in model.flow.states.items() if state.final}
     yield Wait(
         "no_dead_floor",
@@ -100,7 +100,7 @@ def _dead_floor(model: Model) -> Iterator[Wait]:
     )
 
 
-def _overdue(model: Model) -> Iterator[Wait]:
+def _overdue(model: StateSpace) -> Iterator[Wait]:
     bit = model.bits.ghosts["turn_open"]
     yield Wait(
         "every_turn_is_accounted_for",
@@ -111,7 +111,7 @@ def _overdue(model: Model) -> Iterator[Wait]:
     )
 
 
-def _kept(model: Model) -> Iterator[Wait]:
+def _kept(model: StateSpace) -> Iterator[Wait]:
     """A turn that waits for tool calls to finish does not wait longer than it is told."""
     if not {"turn_kept", "finish_limit"} <= {*model.flow.triggers, *model.flow.timers}:
         return
@@ -125,7 +125,7 @@ def _kept(model: Model) -> Iterator[Wait]:
     )
 
 
-def judge(model: Model, found: Exploration, wait: Wait) -> Outcome:
+def judge(model: StateSpace, found: Exploration, wait: Wait) -> Outcome:
     """The worst quiet run from every reachable configuration that the promise speaks of."""
     quiet = Quiet(model, wait.goal)
     bound = model.flow.timers[wait.within] if wait.within else float("inf")
@@ -145,7 +145,7 @@ def _sum(flow: Flow, timers: tuple[str, ...]) -> str:
     return f"{total:g} s ({' + '.join(f'{t} {flow.timers[t]:g}' for t in timers)})"
 
 
-def _broken(model: Model, wait: Wait, node: int, run: Run, given: int) -> Outcome:
+def _broken(model: StateSpace, wait: Wait, node: int, run: Run, given: int) -> Outcome:
     state = model.state(node)
     if run.reached:
         why = f"it takes {_sum(model.flow, run.timers)}, more than {wait.within}"

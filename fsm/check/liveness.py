@@ -16,7 +16,7 @@ import attrs
 from turnfsm.fsm.machine import Taken
 
 from .parts import subsets
-from .space import Model
+from .space import StateSpace
 
 __all__ = ["Goal", "Quiet", "Run"]
 
@@ -48,7 +48,7 @@ class Run:
 class Quiet:
     """The quiet runs of a model to one goal."""
 
-    def __init__(self, model: Model, goal: Goal) -> None:
+    def __init__(self, model: StateSpace, goal: Goal) -> None:
         self.model, self.goal = model, goal
         self.flow, self.program = model.flow, model.program
         self.effects = frozenset(n for n, a in self.flow.actions.items() if a.done or a.failed)

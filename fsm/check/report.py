@@ -12,13 +12,13 @@ from turnfsm.fsm.diagnostics import Finding
 
 from .trace import Trace
 
-__all__ = ["Report", "Result", "Verdict", "as_github", "as_json", "as_text", "said"]
+__all__ = ["PropertyResult", "Report", "Result", "as_github", "as_json", "as_text", "said"]
 
 Result: TypeAlias = Literal["holds", "fails", "waived", "open"]
 
 
 @attrs.frozen
-class Verdict:
+class PropertyResult:
     """What was found out about one property.
 
     Attributes:
@@ -50,7 +50,7 @@ class Report:
     file: str
     flow: str
     findings: tuple[Finding, ...]
-    properties: tuple[Verdict, ...]
+    properties: tuple[PropertyResult, ...]
     configurations: int
     transitions: int
     seconds: float

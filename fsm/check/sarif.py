@@ -12,7 +12,7 @@ from turnfsm.fsm.codes import LOADER_CODES, PROOF_CODES
 from turnfsm.fsm.diagnostics import Finding
 
 from .report import Report, said
-from .trace import Step, Trace
+from .trace import Trace, TraceStep
 from .turn import PROPERTIES
 
 __all__ = ["as_sarif"]
@@ -75,7 +75,7 @@ def _way(finding: Finding, trace: Trace) -> list[dict[str, Any]]:
     return [*places, *quiet] or [{"location": _location(finding)}]
 
 
-def _step(step: Step, trace: Trace) -> dict[str, Any]:
+def _step(step: TraceStep, trace: Trace) -> dict[str, Any]:
     location: dict[str, Any] = {"message": {"text": step.line()}}
     source = trace.flow.source if trace.flow else None
     row = next((r for r in trace.flow.rows() if r.id == step.row), None) if trace.flow else None

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import attrs
 
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.names import check_names
+from turnfsm.fsm.load.names import check_names
 from turnfsm.fsm.source import Page, Source
 
 from .check import LIMIT, first_error

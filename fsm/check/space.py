@@ -20,10 +20,10 @@ from turnfsm.fsm.machine import Program, Taken
 
 from .parts import Alarm, Arrival, Bits, Edge, Move, Rule, World, subsets
 
-__all__ = ["Model"]
+__all__ = ["StateSpace"]
 
 
-class Model:
+class StateSpace:
     """The moves of a flow in its world, made when a configuration first needs them.
 
     Attributes:

@@ -10,13 +10,13 @@ import attrs
 from turnfsm.fsm.flow import Flow
 
 from .parts import Edge, Move
-from .space import Model
+from .space import StateSpace
 
-__all__ = ["Step", "Trace", "trace"]
+__all__ = ["Trace", "TraceStep", "trace"]
 
 
 @attrs.frozen
-class Step:
+class TraceStep:
     """One thing that happens.
 
     Attributes:
@@ -61,7 +61,7 @@ class Trace:
     """
 
     initial: str
-    steps: tuple[Step, ...]
+    steps: tuple[TraceStep, ...]
     quiet: tuple[str, ...] = ()
     flow: Flow | None = attrs.field(default=None, repr=False, eq=False)
 
@@ -87,7 +87,7 @@ class Trace:
         ]
 
 
-def trace(model: Model, moves: Iterable[tuple[int, Edge]], quiet: Iterable[str] = ()) -> Trace:
+def trace(model: StateSpace, moves: Iterable[tuple[int, Edge]], quiet: Iterable[str] = ()) -> Trace:
     """The moves of a path, with the facts that each leaves behind.
 
     Facts that no guard and no property reads are not followed, so they are not shown.
@@ -97,11 +97,11 @@ def trace(model: Model, moves: Iterable[tuple[int, Edge]], quiet: Iterable[str] 
     return Trace(model.flow.initial, tuple(steps), tuple(quiet), model.flow)
 
 
-def _step(model: Model, node: int, edge: Edge, tokens: _Names) -> Step:
+def _step(model: StateSpace, node: int, edge: Edge, tokens: _Names) -> TraceStep:
     keep, set_, _alarms, move = edge
     after = node & keep | set_
     names = model.program.names
-    return Step(
+    return TraceStep(
         trigger=move.trigger,
         of=tokens.of(move, node),
         given={name: bool(move.given & model.bits.facts[name]) for name in names(move.read)},
@@ -123,7 +123,7 @@ class _Names:
         held: Scope to the name that a machine knows as current.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: StateSpace) -> None:
         self.model, self.program = model, model.program
         self.last: dict[str, str] = {}
         self.before: dict[str, str] = {}

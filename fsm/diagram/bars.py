@@ -8,7 +8,7 @@ from html import escape
 import attrs
 
 from .geometry import Rect
-from .lanes import Lanes, Mark, Span
+from .lanes import LaneMark, Lanes, Span
 from .metrics import clip, text_width
 from .scale import BOLD, LEFT, SMALL, TEXT, Drawn, Strip, fitted, free_row, lane_name
 from .shapes import number, rect, text
@@ -147,7 +147,7 @@ def states_staircase(lanes: Lanes, strip: Strip, y: float) -> Drawn:
     return lines, 18.0 * len(lanes.order) + 4
 
 
-def _cross(x: float, y: float, mark: Mark) -> str:
+def _cross(x: float, y: float, mark: LaneMark) -> str:
     arms = f"M{number(x - 4)} {number(y - 4)}l8 8M{number(x + 4)} {number(y - 4)}l-8 8"
     tip = escape(f"{mark.label} refused: {mark.why}")
     return f'<path class="refusal" d="{arms}"><title>{tip}</title></path>'

@@ -10,7 +10,7 @@ from turnfsm.fsm.flow import Flow
 
 from .journal import Journal, Note, Record
 
-__all__ = ["Lanes", "Mark", "Span", "read_lanes"]
+__all__ = ["LaneMark", "Lanes", "Span", "read_lanes"]
 
 
 @attrs.frozen
@@ -30,7 +30,7 @@ class Span:
 
 
 @attrs.frozen
-class Mark:
+class LaneMark:
     """A refusal: a trigger, the state that refused it, and why."""
 
     t: float
@@ -53,7 +53,7 @@ class Lanes:
     tools: tuple[Span, ...]
     states: tuple[Span, ...]
     timers: tuple[Span, ...]
-    refusals: tuple[Mark, ...]
+    refusals: tuple[LaneMark, ...]
     taken: int
 
 
@@ -82,13 +82,13 @@ def read_lanes(journal: Journal, flow: Flow | None = None) -> Lanes:
     )
 
 
-def _refusals(events: Iterable[Record], flow: Flow | None) -> Iterator[Mark]:
+def _refusals(events: Iterable[Record], flow: Flow | None) -> Iterator[LaneMark]:
     """What came in vain; a timer that finds its guard closed waits on, and is none."""
     timers = flow.timers if flow else ()
     for event in events:
         if not (event.taken or event.trigger in timers):
             why = event.why or event.reason or ""
-            yield Mark(event.t, event.trigger, why, event.state, event.reason)
+            yield LaneMark(event.t, event.trigger, why, event.state, event.reason)
 
 
 def _order(flow: Flow | None, states: Iterable[Span]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from html import escape
 
 import attrs
 
-from .lanes import Lanes, Mark, Span
+from .lanes import LaneMark, Lanes, Span
 from .metrics import clip, text_width
 from .scale import BOLD, RIGHT, SMALL, TEXT, Drawn, Strip, fitted, lane_name
 from .shapes import classes, number, text
@@ -52,7 +52,7 @@ def _timer(span: Span, strip: Strip, y: float, limit: float) -> str:
 class _Label:
     """What is written beside the tick of one refusal, or of several that follow each other."""
 
-    mark: Mark
+    mark: LaneMark
     name: str
     why: str
     left: float
@@ -73,7 +73,7 @@ def refusals_lane(lanes: Lanes, strip: Strip, y: float) -> Drawn:
     return [lane_name("refused", y + 18), *ticks, *words], 12 + 17.0 * len(rows)
 
 
-def _repeats(marks: Sequence[Mark]) -> Iterator[tuple[int, int]]:
+def _repeats(marks: Sequence[LaneMark]) -> Iterator[tuple[int, int]]:
     """Where refusals of the same kind follow each other: from, to."""
     start = 0
     for index in range(1, len(marks) + 1):
@@ -82,11 +82,11 @@ def _repeats(marks: Sequence[Mark]) -> Iterator[tuple[int, int]]:
             start = index
 
 
-def _kind(mark: Mark) -> tuple[str, str]:
+def _kind(mark: LaneMark) -> tuple[str, str]:
     return mark.label, mark.why
 
 
-def _label(marks: Sequence[Mark], strip: Strip) -> _Label:
+def _label(marks: Sequence[LaneMark], strip: Strip) -> _Label:
     first = marks[0]
     name = first.label + (f" {times(len(marks))}" if len(marks) > 1 else "")
     x, width = strip.x(first.t), text_width(name, BOLD) + 14
@@ -114,7 +114,7 @@ def _apart(one: _Label, other: _Label) -> bool:
     return one.right + 8 <= other.left or other.right + 8 <= one.left
 
 
-def _tick(mark: Mark, x: float, y: float, depth: float) -> str:
+def _tick(mark: LaneMark, x: float, y: float, depth: float) -> str:
     tip = escape(f"{mark.t:.2f} s, {mark.state}: {mark.label} refused: {mark.why}")
     d = f"M{number(x)} {number(y + 2)}v{number(depth)}"
     return f'<path class="refusal" d="{d}"><title>{tip}</title></path>'

@@ -39,7 +39,7 @@ def export(
     ] = None,
 ) -> None:
     """Write a flow for another tool."""
-    from turnfsm.fsm.loader import load_flow
+    from turnfsm.fsm.load.loader import load_flow
     from turnfsm.runtime.cli._files import write_whole
 
     text = _text(load_flow(flow), to, output)

@@ -36,7 +36,7 @@ def matrix(
     format: Annotated[Format, typer.Option(help="How the table is written.")] = Format.table,
 ) -> None:
     """Print what every trigger does in every state, refusals included."""
-    from turnfsm.fsm.loader import load_flow
+    from turnfsm.fsm.load.loader import load_flow
     from turnfsm.fsm.matrix import as_csv, as_markdown
     from turnfsm.fsm.matrix import matrix as tabulate
 

@@ -12,7 +12,7 @@ import typer
 from turnfsm.fsm.check import check_flow
 from turnfsm.fsm.check.score import Result, Score, score
 from turnfsm.fsm.errors import TurnfsmError
-from turnfsm.fsm.loader import load_flow, shipped_flows
+from turnfsm.fsm.load.loader import load_flow, shipped_flows
 
 __all__ = ["mutants"]
 

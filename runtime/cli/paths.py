@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from turnfsm.fsm.cover import Cover, PathStep
     from turnfsm.fsm.flow import Flow
-    from turnfsm.fsm.paths import Cover, PathStep
 
 __all__ = ["paths"]
 
@@ -42,8 +42,8 @@ def paths(
     ] = None,
 ) -> None:
     """List the shortest paths that cover every state, transition and guard outcome."""
-    from turnfsm.fsm.loader import load_flow
-    from turnfsm.fsm.paths import cover
+    from turnfsm.fsm.cover import cover
+    from turnfsm.fsm.load.loader import load_flow
 
     loaded = load_flow(flow)
     if run is not None:
@@ -71,10 +71,10 @@ def _run(flow: Flow, where: Where) -> None:
 
 
 def _on_pump(flow: Flow) -> tuple[str, list[str]]:
-    from turnfsm.fsm.paths import cover
+    from turnfsm.fsm.cover import cover
     from turnfsm.runtime.testing import play_path
 
-    paths = [path for path in cover(flow).scenarios if path.timers is not None]
+    paths = [path for path in cover(flow).paths if path.timers is not None]
     said = [f"{path.name}: {problem}" for path in paths for problem in play_path(path, flow)]
     return f"{flow.name}: {len(paths)} paths run on the event pump, {len(said)} problems", said
 
@@ -82,7 +82,7 @@ def _on_pump(flow: Flow) -> tuple[str, list[str]]:
 def _on_session(flow: Flow) -> tuple[str, list[str]]:
     from turnfsm.runtime.testing import session_paths, walk_path
 
-    paths = [path for path in session_paths(flow).scenarios if path.timers is not None]
+    paths = [path for path in session_paths(flow).paths if path.timers is not None]
     walks = [walk_path(path, flow) for path in paths]
     said = [f"{walk.path.name}: {problem}" for walk in walks for problem in walk.problems]
     rows, taken = [row.id for row in flow.rows()], {row for walk in walks for row in walk.rows}
@@ -94,11 +94,11 @@ def _on_session(flow: Flow) -> tuple[str, list[str]]:
 
 def _text(found: Cover) -> str:
     lines = []
-    for number, scenario in enumerate(found.scenarios, 1):
-        lines.append(f"{number}. {', '.join(scenario.covers)}")
-        lines += [f"     {_line(step)}" for step in scenario.steps]
-    goals = sum(len(scenario.covers) for scenario in found.scenarios)
-    lines.append(f"{found.flow}: {len(found.scenarios)} paths cover {goals} goals")
+    for number, path in enumerate(found.paths, 1):
+        lines.append(f"{number}. {', '.join(path.covers)}")
+        lines += [f"     {_line(step)}" for step in path.steps]
+    goals = sum(len(path.covers) for path in found.paths)
+    lines.append(f"{found.flow}: {len(found.paths)} paths cover {goals} goals")
     lines += [f"no path reaches: {goal}" for goal in found.unreachable]
     return "\n".join(lines)
 
@@ -114,14 +114,14 @@ def _line(step: PathStep) -> str:
 
 
 def _plain(found: Cover) -> dict[str, Any]:
-    scenarios = []
-    for scenario in found.scenarios:
-        timers = dict(scenario.timers) if scenario.timers else {}
-        steps = [_step(step) for step in scenario.steps]
-        scenarios.append({"covers": list(scenario.covers), "timers": timers, "steps": steps})
+    paths = []
+    for path in found.paths:
+        timers = dict(path.timers) if path.timers else {}
+        steps = [_step(step) for step in path.steps]
+        paths.append({"covers": list(path.covers), "timers": timers, "steps": steps})
     return {
         "flow": found.flow,
-        "scenarios": scenarios,
+        "paths": paths,
         "unreachable": list(found.unreachable),
     }
 

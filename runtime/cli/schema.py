@@ -49,8 +49,8 @@ def schema(
 
 
 def _fresh(form: _Format, old: str | None) -> str:
-    from turnfsm.fsm.reference import MARKS, reference, with_reference
-    from turnfsm.fsm.schema import schema_text
+    from turnfsm.fsm.load.reference import MARKS, reference, with_reference
+    from turnfsm.fsm.load.schema import schema_text
 
     if form is _Format.json:
         return schema_text()

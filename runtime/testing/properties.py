@@ -12,7 +12,7 @@ from typing import Any
 from turnfsm.fsm import Flow
 from turnfsm.fsm.check.parts import Arrival, Bits, Move, Rule, Test
 from turnfsm.fsm.check.properties import declared_rules
-from turnfsm.fsm.check.space import Model
+from turnfsm.fsm.check.space import StateSpace
 from turnfsm.fsm.check.turn import turn_world
 from turnfsm.fsm.check.turn_rules import turn_rules
 from turnfsm.fsm.machine import Program, Taken
@@ -43,7 +43,7 @@ class _Judge:
         self.program, world = Program(flow), turn_world(flow)
         self.bits = Bits(self.program, world)
         self.rules = [*declared_rules(flow, self.bits), *turn_rules(flow, self.bits)]
-        self.model = Model(self.program, world, self.bits, self.rules)
+        self.model = StateSpace(self.program, world, self.bits, self.rules)
         self.bounds = {state: _bound(flow, state, timers) for state in flow.states}
         self.node = self.model.initial
         self.tokens: dict[str, Any] = {}

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from turnfsm.fsm import Flow, Taken, Verdict, load_flow
-from turnfsm.fsm.paths import PathStep, Scenario
+from turnfsm.fsm.cover import CoveringPath, PathStep
 from turnfsm.runtime.turn import TurnRuntime
 
 from .clock import run
@@ -16,7 +16,7 @@ __all__ = ["play_path"]
 FAR = 80_000.0
 
 
-def play_path(path: Scenario, flow: Flow | str) -> tuple[str, ...]:
+def play_path(path: CoveringPath, flow: Flow | str) -> tuple[str, ...]:
     """Post the triggers of a path and let its timers fire, each as the path foretells.
 
     Returns:
@@ -46,7 +46,7 @@ class _Host:
 
 
 class _Player:
-    def __init__(self, flow: Flow, path: Scenario) -> None:
+    def __init__(self, flow: Flow, path: CoveringPath) -> None:
         self.flow, self.path, self.host = flow, path, _Host(flow)
         self.problems: list[str] = []
         self.seen: list[Verdict] = []

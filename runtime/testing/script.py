@@ -10,9 +10,9 @@ import attrs
 
 from turnfsm.fsm import Flow, FlowError, TurnfsmError, load_flow
 from turnfsm.fsm.diagnostics import Finding, render_findings
-from turnfsm.fsm.source import Page, Refused, Source
-from turnfsm.fsm.structure import structure_as
-from turnfsm.fsm.yaml12 import read_nodes, unfold
+from turnfsm.fsm.load.structure import structure_as
+from turnfsm.fsm.load.yaml12 import read_nodes, unfold
+from turnfsm.fsm.source import Page, Source, Unreadable
 
 from .script_rules import check_script
 
@@ -173,7 +173,7 @@ def _read(page: Page, file: File) -> Script:
     if root is not None:
         try:
             data = unfold(root, source)
-        except Refused as exc:
+        except Unreadable as exc:
             raise ScriptError([*findings, exc.finding]) from None
         script, problems = structure_as(Script, _spelt_out(data), source)
         findings += problems

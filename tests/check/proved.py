@@ -4,7 +4,7 @@ from functools import cache
 
 from turnfsm.fsm import Flow, load_flow, parse_flow
 from turnfsm.fsm.check import Report, check_flow
-from turnfsm.fsm.loader import shipped_flows
+from turnfsm.fsm.load.loader import shipped_flows
 
 TURN = shipped_flows()["turn"].read_text(encoding="utf-8")
 

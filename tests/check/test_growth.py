@@ -7,7 +7,7 @@ import pytest
 
 from bench.growth import DOCS, FAMILIES, made, measured
 from bench.growth_chart import Line, chart
-from turnfsm.fsm.loader import shipped_flows
+from turnfsm.fsm.load.loader import shipped_flows
 
 
 @pytest.mark.parametrize("kind", FAMILIES)

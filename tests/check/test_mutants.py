@@ -14,7 +14,7 @@ from turnfsm.fsm.check.mutate import mutants
 from turnfsm.fsm.check.score import score
 from turnfsm.fsm.check.turn import PROPERTIES
 from turnfsm.fsm.codes import PROOF_CODES
-from turnfsm.fsm.loader import shipped_flows
+from turnfsm.fsm.load.loader import shipped_flows
 from turnfsm.runtime.cli import main
 
 PROOF = Path(__file__).parents[2] / "docs" / "proof.md"

@@ -9,7 +9,7 @@ from turnfsm.fsm import Flow, Machine
 from turnfsm.fsm.check import check_flow
 from turnfsm.fsm.check.explore import explore
 from turnfsm.fsm.check.parts import Bits, World
-from turnfsm.fsm.check.space import Model
+from turnfsm.fsm.check.space import StateSpace
 from turnfsm.fsm.machine import Program
 
 DOOR = """
@@ -216,7 +216,7 @@ def test_the_explorer_visits_what_machines_reach(flow: Flow) -> None:
         return
     program = Program(flow)
     bits = Bits(program, World())
-    model = Model(program, World(), bits, ())
+    model = StateSpace(program, World(), bits, ())
     model.relevant = (1 << len(bits.facts)) - 1 & ~bits.given
     found = explore(model, 100_000)
     ours = {(model.state(n), frozenset(program.names(n & model.relevant))) for n in found.links}

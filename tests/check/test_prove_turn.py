@@ -6,7 +6,7 @@ from proved import TURN, codes, flow_of, shipped, turn_with
 from turnfsm.fsm import Machine, load_flow
 from turnfsm.fsm.check import check_flow
 from turnfsm.fsm.check.turn import PROPERTIES
-from turnfsm.fsm.loader import shipped_flows
+from turnfsm.fsm.load.loader import shipped_flows
 
 
 @pytest.mark.parametrize("name", sorted(shipped_flows()))

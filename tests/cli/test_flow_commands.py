@@ -11,8 +11,8 @@ import transitions
 import yaml
 
 from turnfsm.fsm import load_flow, parse_flow
+from turnfsm.fsm.cover import cover
 from turnfsm.fsm.interop import FlowModel
-from turnfsm.fsm.paths import cover
 from turnfsm.runtime.cli import main
 
 
@@ -70,20 +70,20 @@ def test_paths_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("paths", "turn") == 0
     lines = capsys.readouterr().out.splitlines()
     found = cover(load_flow("turn"))
-    assert lines[-1].startswith(f"turn: {len(found.scenarios)} paths cover ")
+    assert lines[-1].startswith(f"turn: {len(found.paths)} paths cover ")
     assert sum(line.startswith("     ") for line in lines) == sum(
-        len(scenario.steps) for scenario in found.scenarios
+        len(scenario.steps) for scenario in found.paths
     )
 
 
 def test_paths_as_data(capsys: pytest.CaptureFixture[str]) -> None:
-    """JSON and YAML hold the same scenarios."""
+    """JSON and YAML hold the same paths."""
     assert run("paths", "turn", "--format", "json") == 0
     data = json.loads(capsys.readouterr().out)
     assert run("paths", "turn", "--format", "yaml") == 0
     assert yaml.safe_load(capsys.readouterr().out) == data
-    assert len(data["scenarios"]) == len(cover(load_flow("turn")).scenarios)
-    assert {"trigger", "verdict", "state", "facts"} <= data["scenarios"][0]["steps"][0].keys()
+    assert len(data["paths"]) == len(cover(load_flow("turn")).paths)
+    assert {"trigger", "verdict", "state", "facts"} <= data["paths"][0]["steps"][0].keys()
 
 
 def test_what_no_path_reaches_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,7 +97,7 @@ def test_what_no_path_reaches_is_listed(tmp_path: Path, capsys: pytest.CaptureFi
 def test_paths_are_run_on_the_pump(capsys: pytest.CaptureFixture[str]) -> None:
     """The number of paths is said, and that the runtime did as foretold."""
     assert run("paths", "session", "--run", "pump") == 0
-    many = len(cover(load_flow("session")).scenarios)
+    many = len(cover(load_flow("session")).paths)
     assert capsys.readouterr().out == (f"session: {many} paths run on the event pump, 0 problems\n")
 
 
@@ -106,8 +106,8 @@ def test_paths_that_a_session_does_not_walk_are_named(
 ) -> None:
     """A path that goes another way is said, and the exit status is 1."""
     found = cover(load_flow("turn"))
-    wrong = next(p for p in found.scenarios if "row paused.step_started.0" in p.covers)
-    only = attrs.evolve(found, scenarios=(wrong,))
+    wrong = next(p for p in found.paths if "row paused.step_started.0" in p.covers)
+    only = attrs.evolve(found, paths=(wrong,))
     monkeypatch.setattr("turnfsm.runtime.testing.livekit.walks.session_paths", lambda flow: only)
     assert run("paths", "turn", "--run", "session") == 1
     said = capsys.readouterr()

@@ -11,10 +11,10 @@ from strategies import flow_to_yaml, flows
 from trees import TURN_TREE, as_yaml, mutated_trees, near_flows
 
 from turnfsm.fsm import Flow, parse_flow, shipped_flows
-from turnfsm.fsm.reference import reference
-from turnfsm.fsm.schema import flow_schema, schema_text
+from turnfsm.fsm.load.reference import reference
+from turnfsm.fsm.load.schema import flow_schema, schema_text
+from turnfsm.fsm.load.yaml12 import read_nodes, unfold
 from turnfsm.fsm.source import Page, Source
-from turnfsm.fsm.yaml12 import read_nodes, unfold
 from turnfsm.runtime.cli import main
 
 MANY = settings(

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-import turnfsm.fsm.yaml12
+import turnfsm.fsm.load.yaml12
 from turnfsm.fsm import FlowError, load_flow, parse_flow
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.yaml12 import MAX_BYTES, MAX_DEPTH, MAX_NODES
+from turnfsm.fsm.load.yaml12 import MAX_BYTES, MAX_DEPTH, MAX_NODES
 
 GOOD = "flow: x\ninitial: a\nstates: {a: {}}\n"
 
@@ -239,5 +239,5 @@ def test_without_libyaml(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyYAML's own parser, for a build without libyaml, gives the same places and remedies."""
     texts = [GOOD, "a: {b: c", "a: 'x", "a:\n\tb: c", "a: b: c", "a: [b}", "a: @b", "a\nb"]
     libyaml = [[(f.place, f.message, f.remedy) for f in parse_flow(t)[1]] for t in texts]
-    monkeypatch.setattr(turnfsm.fsm.yaml12, "_LOADER", yaml.SafeLoader)
+    monkeypatch.setattr(turnfsm.fsm.load.yaml12, "_LOADER", yaml.SafeLoader)
     assert [[(f.place, f.message, f.remedy) for f in parse_flow(t)[1]] for t in texts] == libyaml

@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from turnfsm.fsm import shipped_flows
+from turnfsm.fsm.load.yaml12 import read_nodes, unfold
 from turnfsm.fsm.source import Page, Source
-from turnfsm.fsm.yaml12 import read_nodes, unfold
 
 __all__ = ["TURN", "TURN_TREE", "as_yaml", "mutated_trees", "near_flows"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnfsm.fsm import load_flow, shipped_flows
-from turnfsm.fsm.paths import cover
+from turnfsm.fsm.cover import cover
 
 __all__ = ["COVERS", "FLOWS"]
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from strategies import flows
 
 from turnfsm.fsm import Flow, Machine, parse_flow
-from turnfsm.fsm.paths import Cover, Scenario, cover
+from turnfsm.fsm.cover import Cover, CoveringPath, cover
 
 MANY = settings(
     max_examples=20,
@@ -49,16 +49,16 @@ def _gate() -> Flow:
     return flow
 
 
-def _run(flow: Flow, scenario: Scenario) -> set[str]:
+def _run(flow: Flow, path: CoveringPath) -> set[str]:
     """Drive a machine along a path; gives the goals that it met by its own account."""
     machine = Machine(flow)
     met = {f"state {flow.initial}"}
-    for step in scenario.steps:
+    for step in path.steps:
         before = machine.state
         assert not step.timer or step.trigger in machine.timers
         machine.give(step.given)
         verdict = machine.step(step.trigger, step.of)
-        assert (verdict.reason if not verdict else "taken") == step.verdict, (scenario.name, step)
+        assert (verdict.reason if not verdict else "taken") == step.verdict, (path.name, step)
         assert machine.state == step.state
         given = {*flow.given}
         facts = tuple(f for f in machine.program.names(machine.facts) if f not in given)
@@ -71,9 +71,9 @@ def _run(flow: Flow, scenario: Scenario) -> set[str]:
 
 def _check(flow: Flow, found: Cover) -> None:
     met: set[str] = set()
-    for scenario in found.scenarios:
-        goals = _run(flow, scenario)
-        assert {*scenario.covers} <= goals, scenario.name
+    for path in found.paths:
+        goals = _run(flow, path)
+        assert {*path.covers} <= goals, path.name
         met |= goals
     assert {f"state {name}" for name in flow.states} - met <= {*found.unreachable}
     assert {f"row {row.id}" for row in flow.rows()} - met <= {*found.unreachable}
@@ -88,11 +88,11 @@ def test_the_machine_follows_every_path(name: str) -> None:
     _check(FLOWS[name], found)
 
 
-def _outcomes(flow: Flow, scenario: Scenario) -> set[tuple[str, bool]]:
+def _outcomes(flow: Flow, path: CoveringPath) -> set[tuple[str, bool]]:
     """Each guard that a path meets, and whether it held, by the facts alone."""
     met: set[tuple[str, bool]] = set()
     true, state = set[str](), flow.initial
-    for step in scenario.steps:
+    for step in path.steps:
         true = {fact for fact in true if fact not in flow.given}
         true |= {fact for fact, answer in step.given.items() if answer}
         for row in (row for row in flow.rows(state) if row.trigger == step.trigger):
@@ -109,7 +109,7 @@ def _outcomes(flow: Flow, scenario: Scenario) -> set[tuple[str, bool]]:
 def test_every_guard_is_met_both_ways(name: str) -> None:
     """Each guard of a shipped flow holds on some path and fails on some path."""
     flow = FLOWS[name]
-    met = {outcome for path in COVERS[name].scenarios for outcome in _outcomes(flow, path)}
+    met = {outcome for path in COVERS[name].paths for outcome in _outcomes(flow, path)}
     guarded = [r.id for r in flow.rows() if r.transition.conditions or r.transition.unless]
     assert [row for row in guarded if not {(row, True), (row, False)} <= met] == []
 
@@ -117,7 +117,7 @@ def test_every_guard_is_met_both_ways(name: str) -> None:
 @pytest.mark.parametrize("name", FLOWS)
 def test_timers_can_fire_in_the_order_of_a_path(name: str) -> None:
     """There are seconds under which each path of a shipped flow happens in time."""
-    assert all(scenario.timers is not None for scenario in COVERS[name].scenarios)
+    assert all(path.timers is not None for path in COVERS[name].paths)
 
 
 @MANY
@@ -165,10 +165,10 @@ def test_paths_are_the_shortest(flow: Flow) -> None:
     """No other search reaches a row in fewer steps than the path that was made for it."""
     best = _distances(flow)
     found = cover(flow)
-    for scenario in found.scenarios:
-        kind, _, row = scenario.name.partition(" ")
+    for path in found.paths:
+        kind, _, row = path.name.partition(" ")
         if kind == "row":
-            assert len(scenario.steps) == best[row]
+            assert len(path.steps) == best[row]
     assert {g for g in found.unreachable if g.startswith("row ")} == {
         f"row {row.id}" for row in flow.rows() if row.id not in best
     }
@@ -184,7 +184,7 @@ def test_a_small_flow() -> None:
         "row shut.push.1",
         "row island.never.0",
     )
-    by_goal = {goal: scenario for scenario in found.scenarios for goal in scenario.covers}
+    by_goal = {goal: path for path in found.paths for goal in path.covers}
     opened = by_goal["row shut.push.0"]
     assert [(s.trigger, s.of) for s in opened.steps][:2] == [
         ("ring", "visit 1"),
@@ -198,7 +198,7 @@ def test_a_small_flow() -> None:
 
 def test_seconds_follow_the_path() -> None:
     """The timer that fires is the first of its state; where no order can do it, none is given."""
-    by_goal = {g: s for s in cover(_gate()).scenarios for g in s.covers}
+    by_goal = {g: s for s in cover(_gate()).paths for g in s.covers}
     late = by_goal["row shut.late.0"].timers
     assert late is not None
     assert late["late"] < late["soon"]
@@ -214,6 +214,6 @@ def test_an_order_that_no_seconds_have_is_said() -> None:
         "  three: {}\n"
     )
     assert flow is not None, findings
-    by_goal = {g: s for s in cover(flow).scenarios for g in s.covers}
+    by_goal = {g: s for s in cover(flow).paths for g in s.covers}
     assert [step.trigger for step in by_goal["state three"].steps] == ["a", "b"]
     assert by_goal["state three"].timers is None

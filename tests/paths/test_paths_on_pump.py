@@ -7,18 +7,18 @@ import pytest
 from covers import COVERS, FLOWS
 
 from turnfsm.fsm import Flow
-from turnfsm.fsm.paths import Scenario
+from turnfsm.fsm.cover import CoveringPath
 from turnfsm.runtime.testing import play_path
 
 CASES = [
     pytest.param(flow, scenario, id=f"{name}-{scenario.name.replace(' ', '-')}")
     for name, flow in FLOWS.items()
-    for scenario in COVERS[name].scenarios
+    for scenario in COVERS[name].paths
 ]
 
 
 @pytest.mark.parametrize(("flow", "scenario"), CASES)
-def test_the_runtime_follows_the_path(flow: Flow, scenario: Scenario) -> None:
+def test_the_runtime_follows_the_path(flow: Flow, scenario: CoveringPath) -> None:
     """Each trigger and timer gets the verdict, state, facts and actions that the path foretells."""
     assert scenario.timers is not None
     assert play_path(scenario, flow) == ()
@@ -27,7 +27,7 @@ def test_the_runtime_follows_the_path(flow: Flow, scenario: Scenario) -> None:
 def test_another_flow_does_not_follow() -> None:
     """A path is no path of a flow that does otherwise: each difference is said."""
     turn = FLOWS["turn"]
-    by_goal = {goal: path for path in COVERS["turn"].scenarios for goal in path.covers}
+    by_goal = {goal: path for path in COVERS["turn"].paths for goal in path.covers}
     path = by_goal["row paused.pause_limit.0"]
     paused = attrs.evolve(turn.states["paused"], after={})
     changed = attrs.evolve(turn, states={**turn.states, "paused": paused})

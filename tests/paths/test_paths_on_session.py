@@ -14,7 +14,7 @@ import attrs
 import pytest
 
 from turnfsm.fsm import Taken, load_flow
-from turnfsm.fsm.paths import Scenario
+from turnfsm.fsm.cover import CoveringPath
 from turnfsm.runtime.testing import session_paths, walk_path
 from turnfsm.runtime.testing.livekit.walks import Walk
 
@@ -65,7 +65,7 @@ UNSCRIPTED = {
 """What no script of components brings about, and why."""
 
 
-def _walk(path: Scenario) -> Walk:
+def _walk(path: CoveringPath) -> Walk:
     if path.name not in WALKS:
         WALKS[path.name] = walk_path(path, TURN)
     return WALKS[path.name]
@@ -79,8 +79,8 @@ def _states(walk: Walk) -> list[str]:
     return [state for state, _ in groupby([TURN.initial, *held])]
 
 
-@pytest.mark.parametrize("path", FOUND.scenarios, ids=lambda path: path.name.replace(" ", "-"))
-def test_the_session_walks_the_path(path: Scenario) -> None:
+@pytest.mark.parametrize("path", FOUND.paths, ids=lambda path: path.name.replace(" ", "-"))
+def test_the_session_walks_the_path(path: CoveringPath) -> None:
     """Each trigger comes from LiveKit, is decided as the path says, and leads where it says."""
     walk = _walk(path)
     assert walk.problems == [], walk.outcome.timeline()
@@ -88,8 +88,8 @@ def test_the_session_walks_the_path(path: Scenario) -> None:
     assert _states(walk)[: len(foretold)] == foretold
 
 
-@pytest.mark.parametrize("path", FOUND.scenarios, ids=lambda path: path.name.replace(" ", "-"))
-def test_the_state_is_what_is_heard(path: Scenario) -> None:
+@pytest.mark.parametrize("path", FOUND.paths, ids=lambda path: path.name.replace(" ", "-"))
+def test_the_state_is_what_is_heard(path: CoveringPath) -> None:
     """The loudspeaker sounds while the state is speaking, and is still in every other."""
     walk = _walk(path)
     if walk.plan.text_only:
@@ -108,7 +108,7 @@ def test_a_tool_runs_while_the_turn_waits_for_one() -> None:
     """In tool_running a call of LiveKit's is running from the first to the last moment."""
     spans = [
         (walk, span)
-        for walk in map(_walk, FOUND.scenarios)
+        for walk in map(_walk, FOUND.paths)
         for span in walk.spans
         if span.state == "tool_running"
     ]
@@ -126,7 +126,7 @@ def test_what_has_no_script_is_listed() -> None:
 
 def test_most_of_the_turn_is_walked() -> None:
     """The sessions take three of four transitions, hold every state and hear every trigger."""
-    walks = [_walk(path) for path in FOUND.scenarios]
+    walks = [_walk(path) for path in FOUND.paths]
     rows = {row for walk in walks for row in walk.rows}
     known = len([*TURN.rows()])
     assert len(rows) >= 0.75 * known
@@ -141,7 +141,7 @@ def test_most_of_the_turn_is_walked() -> None:
 
 def test_a_wrong_turn_is_noticed() -> None:
     """A path that the session does not take is said, with what came instead."""
-    path = next(p for p in FOUND.scenarios if "row thinking.step_finished.2" in p.covers)
+    path = next(p for p in FOUND.paths if "row thinking.step_finished.2" in p.covers)
     other = attrs.evolve(path.steps[-1], row="thinking.step_finished.1", state="thinking")
     wrong = attrs.evolve(path, steps=(*path.steps[:-1], other))
     assert walk_path(wrong, TURN).problems == [

@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from turnfsm.fsm import Flow, load_flow
-from turnfsm.fsm.paths import PathStep, cover
+from turnfsm.fsm.cover import PathStep, cover
 from turnfsm.runtime import Event, TurnRuntime, replay
 from turnfsm.runtime.testing import VirtualClock
 
@@ -90,7 +90,7 @@ async def _walk(flow: Flow, fault: Fault, path: tuple[PathStep, ...]) -> Any:
     return [(round(entry.t, 3), str(entry.verdict)) for entry in turn.journal], host.begun, noted
 
 
-PATHS = {name: cover(flow).scenarios for name, flow in FLOWS.items()}
+PATHS = {name: cover(flow).paths for name, flow in FLOWS.items()}
 MOST = 3  # paths for an action; each is walked with every fault
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from turnfsm.fsm.paths import PathStep
+from turnfsm.fsm.cover import PathStep
 
 from .cast import LONG, SHORT
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import attrs
 
 from turnfsm.fsm import Flow
+from turnfsm.fsm.cover import CoveringPath, PathStep
 from turnfsm.fsm.flow import Policy
-from turnfsm.fsm.paths import PathStep, Scenario
 
 __all__ = ["Kind", "Plan"]
 
@@ -27,7 +27,7 @@ class Plan:
     """The stage for one path."""
 
     flow: Flow
-    path: Scenario
+    path: CoveringPath
 
     def happens(self, *triggers: str) -> bool:
         """Whether one of these comes in the path."""

@@ -9,7 +9,7 @@ from functools import partial
 import attrs
 
 from turnfsm.fsm import Flow, Taken, Verdict, load_flow
-from turnfsm.fsm.paths import Cover, PathStep, Scenario, cover
+from turnfsm.fsm.cover import Cover, CoveringPath, PathStep, cover
 from turnfsm.runtime.livekit.session import TurnSession
 from turnfsm.runtime.testing.clock import run
 from turnfsm.runtime.testing.livekit import Outcome, ScriptedVAD, Stage
@@ -33,7 +33,7 @@ def session_paths(flow: Flow | str = "turn") -> Cover:
     return cover(load_flow(flow) if isinstance(flow, str) else flow, LiveKitWorld(), LONGEST)
 
 
-def walk_path(path: Scenario, flow: Flow | str = "turn") -> Walk:
+def walk_path(path: CoveringPath, flow: Flow | str = "turn") -> Walk:
     """Walk a path on a `TurnSession` with scripted components, in virtual time."""
     walk = Walk(load_flow(flow) if isinstance(flow, str) else flow, path)
     walk.play()
@@ -65,7 +65,7 @@ class Walk(Stage):
         rows: The rows of the flow that the session took.
     """
 
-    def __init__(self, flow: Flow, path: Scenario) -> None:
+    def __init__(self, flow: Flow, path: CoveringPath) -> None:
         self.flow, self.path, self.plan = flow, path, Plan(flow, path)
         self.problems: list[str] = []
         self.seen: list[Seen] = []

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from turnfsm.fsm.paths import Move
+from turnfsm.fsm.cover import PathMove
 
 __all__ = ["LiveKitWorld", "Memory"]
 
@@ -49,11 +49,11 @@ class Memory:
 
 
 class LiveKitWorld:
-    """A `World` for `fsm.paths.cover`; tests/paths lists what it holds impossible, and why."""
+    """An `Environment` for `cover`; tests/paths lists what it holds impossible, and why."""
 
     start = Memory()
 
-    def after(self, memory: Hashable, move: Move) -> Memory | None:
+    def after(self, memory: Hashable, move: PathMove) -> Memory | None:
         """What is remembered after a move; None if LiveKit does not make it."""
         assert isinstance(memory, Memory)
         if memory.must:
@@ -65,7 +65,7 @@ class LiveKitWorld:
         return _follow(_changed(_answered(memory, move), move), move)
 
 
-def _truthful(m: Memory, move: Move) -> bool:
+def _truthful(m: Memory, move: PathMove) -> bool:
     """Whether the host would give these answers."""
     given = move.given
     deciding = m.words and "user_speaking" not in move.before
@@ -82,14 +82,14 @@ def _truthful(m: Memory, move: Move) -> bool:
 _QUICK = {"step_finished", "tool_started", "tool_ended", "reply", "interruptions_disallowed"}
 
 
-def _too_late(m: Memory, move: Move) -> bool:
+def _too_late(m: Memory, move: PathMove) -> bool:
     """Text, and a step that only calls a tool, are over in a moment."""
     text = m.output == "text" and move.source == "speaking"
     brief = text or (m.silent and move.source == "thinking")
     return brief and not (m.must or move.trigger in _QUICK)
 
 
-def _answered(m: Memory, move: Move) -> Memory:
+def _answered(m: Memory, move: PathMove) -> Memory:
     watched = m.watched or bool(move.given.get("turn_pending"))
     m = attrs.evolve(m, watched=watched, pausable=move.given.get("pausable", m.pausable))
     if "step_running" not in move.before:
@@ -97,12 +97,12 @@ def _answered(m: Memory, move: Move) -> Memory:
     return attrs.evolve(m, interruptible=move.given.get("interruptible", m.interruptible))
 
 
-def _changed(m: Memory, move: Move) -> Memory:
+def _changed(m: Memory, move: PathMove) -> Memory:
     change = {"must": (), **(_CHANGE[move.trigger](m, move) if move.trigger in _CHANGE else {})}
     return attrs.evolve(m, **(change | {"must": (*m.must[1:], *change["must"])}))
 
 
-def _follow(m: Memory, move: Move) -> Memory:
+def _follow(m: Memory, move: PathMove) -> Memory:
     """What the host's actions bring about before anything else can happen."""
     follows = [f for action in move.actions for f in _FOLLOWS.get(action, _nothing)(m, move)]
     m = attrs.evolve(m, must=(*m.must, *follows))
@@ -112,19 +112,19 @@ def _follow(m: Memory, move: Move) -> Memory:
     return attrs.evolve(m, asked=False, silent=False, drained=False, interruptible=None)
 
 
-def _never(m: Memory, move: Move) -> bool:
+def _never(m: Memory, move: PathMove) -> bool:
     return False
 
 
-def _nothing(m: Memory, move: Move) -> tuple[str, ...]:
+def _nothing(m: Memory, move: PathMove) -> tuple[str, ...]:
     return ()
 
 
-def _has(move: Move, *facts: str) -> bool:
+def _has(move: PathMove, *facts: str) -> bool:
     return move.before.issuperset(facts)
 
 
-def _heard_before_asked(m: Memory, move: Move) -> bool:
+def _heard_before_asked(m: Memory, move: PathMove) -> bool:
     """A transcript over a speech that may be interrupted is a barge-in first."""
     over = move.source in ("thinking", "speaking") and _has(move, "step_running")
     return _has(move, "user_speaking") or (
@@ -132,14 +132,14 @@ def _heard_before_asked(m: Memory, move: Move) -> bool:
     )
 
 
-def _may_barge_in(m: Memory, move: Move) -> bool:
+def _may_barge_in(m: Memory, move: PathMove) -> bool:
     """LiveKit does not ask where it is forbidden; an answer without effect is not journalled."""
     allowed = m.interruptible is not False and move.given.get("interruptible", True)
     effect = move.state != move.source or bool(move.actions)
     return _has(move, "user_speaking", "step_running") and allowed and effect
 
 
-def _may_finish(m: Memory, move: Move) -> bool:
+def _may_finish(m: Memory, move: PathMove) -> bool:
     """An audible step ends with its playout, one without audio at once; text has no playout."""
     if move.source == "thinking":
         silent = not m.asked and not m.output and not _has(move, "user_speaking")
@@ -147,51 +147,51 @@ def _may_finish(m: Memory, move: Move) -> bool:
     return move.source == "interrupted" or (move.source == "speaking" and m.output == "text")
 
 
-def _may_hear_words(m: Memory, move: Move) -> bool:
+def _may_hear_words(m: Memory, move: PathMove) -> bool:
     """It takes a while: a step that winds down in silence is over then."""
     brief = move.source == "interrupted" and not _has(move, "playout_started")
     return not _heard_before_asked(m, move) and not brief
 
 
-def _may_start_playout(m: Memory, move: Move) -> bool:
+def _may_start_playout(m: Memory, move: PathMove) -> bool:
     """A speech waits for the user to be quiet; who speaks later has its output held by then."""
     quiet = not _has(move, "user_speaking") or _has(move, "output_held")
     first = move.source == "thinking" and not m.asked and not m.silent
     return first and quiet and m.output != "text"
 
 
-def _may_be_heard(m: Memory, move: Move) -> bool:
+def _may_be_heard(m: Memory, move: PathMove) -> bool:
     audio = m.asked and not _has(move, "output_held")
     text = not m.output and not m.tool and not _has(move, "playout_started")
     return move.source == "thinking" and (audio or text) and not m.silent
 
 
-def _may_interrupt_other(m: Memory, move: Move) -> bool:
+def _may_interrupt_other(m: Memory, move: PathMove) -> bool:
     if move.source == "interrupted" and not _has(move, "playout_started"):
         return False  # it is over before anything can come
     return m.tool == "freed" or (m.tool == "other" and _has(move, "tools_running"))
 
 
-def _may_commit(m: Memory, move: Move) -> bool:
+def _may_commit(m: Memory, move: PathMove) -> bool:
     """The scripted agent answers a turn before there can be another."""
     if move.source == "listening" and _has(move, "turn_open"):
         return False
     return m.words and (move.source != "interrupted" or _has(move, "playout_started"))
 
 
-def _may_ask(m: Memory, move: Move) -> bool:
+def _may_ask(m: Memory, move: PathMove) -> bool:
     """Results of a background call are committed before anybody can ask."""
     return "result_uncommitted" not in move.before or (m.tool == "own" and m.drained)
 
 
-def _tool_may_start(m: Memory, move: Move) -> bool:
+def _tool_may_start(m: Memory, move: PathMove) -> bool:
     """A model says its words first: as text they are there at once, as audio they come later."""
     early = "speaking" if m.output == "text" else "thinking"
     quiet = move.source == early and not m.tool and not _has(move, "user_speaking")
     return quiet and _has(move, "step_running")
 
 
-_CAN: dict[str, Callable[[Memory, Move], bool]] = {
+_CAN: dict[str, Callable[[Memory, PathMove], bool]] = {
     "user_started_speaking": lambda m, v: not _has(v, "user_speaking"),
     "user_stopped_speaking": lambda m, v: _has(v, "user_speaking"),
     "barge_in": _may_barge_in,
@@ -226,27 +226,27 @@ _CAN: dict[str, Callable[[Memory, Move], bool]] = {
 """Trigger to whether it can come now; what is not here comes only after what brings it about."""
 
 
-def _step_begins(m: Memory, move: Move) -> dict[str, Any]:
+def _step_begins(m: Memory, move: PathMove) -> dict[str, Any]:
     tool = "other" if m.tool == "own" else m.tool
     return {"asked": False, "silent": False, "tool": tool, "drained": False, "interruptible": None}
 
 
-def _call_ends(m: Memory, move: Move) -> dict[str, Any]:
+def _call_ends(m: Memory, move: PathMove) -> dict[str, Any]:
     if m.tool == "let go":
         return {"tool": "", "owed": True, "must": ("results_committed",)}
     return {"drained": True, "must": ("tools_drained",)}
 
 
-def _turn_asked(m: Memory, move: Move) -> dict[str, Any]:
+def _turn_asked(m: Memory, move: PathMove) -> dict[str, Any]:
     kept = () if move.verdict == "taken" else ("turn_kept",)
     return {"words": False, "must": kept}
 
 
-def _step_ends(m: Memory, move: Move) -> dict[str, Any]:
+def _step_ends(m: Memory, move: PathMove) -> dict[str, Any]:
     return {"tool": "other" if m.tool == "own" else m.tool, "asked": False, "silent": False}
 
 
-_CHANGE: dict[str, Callable[[Memory, Move], dict[str, Any]]] = {
+_CHANGE: dict[str, Callable[[Memory, PathMove], dict[str, Any]]] = {
     "final_transcript": lambda m, v: {"words": True},
     "turn_committed": _turn_asked,
     "turn_settled": lambda m, v: {"words": False, "watched": False},
@@ -262,15 +262,15 @@ _CHANGE: dict[str, Callable[[Memory, Move], dict[str, Any]]] = {
 }
 
 
-def _released(m: Memory, move: Move) -> tuple[str, ...]:
+def _released(m: Memory, move: PathMove) -> tuple[str, ...]:
     return ("output_released",) if "output_held" in move.before else ()
 
 
-def _tools_go(m: Memory, move: Move) -> tuple[str, ...]:
+def _tools_go(m: Memory, move: PathMove) -> tuple[str, ...]:
     return ("tools_released",) if "tools_running" in move.before else ()
 
 
-_FOLLOWS: dict[str, Callable[[Memory, Move], tuple[str, ...]]] = {
+_FOLLOWS: dict[str, Callable[[Memory, PathMove], tuple[str, ...]]] = {
     "hold_output": lambda m, v: ("output_held",),
     "release_output": _released,
     "interrupt_speech": lambda m, v: ("step_interrupted",),

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import attrs
 
-from .flow import Flow, Names, Never, Transition, yaml_name
+from turnfsm.fsm.flow import Flow, Names, Never, Transition, yaml_name
 
 __all__ = ["flow_schema", "schema_text", "yaml_fields"]
 

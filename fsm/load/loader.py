@@ -9,12 +9,13 @@ from pathlib import Path
 
 import attrs
 
-from .diagnostics import Finding, render_findings
-from .errors import FlowError, near, quoted
+from turnfsm.fsm.diagnostics import Finding, render_findings
+from turnfsm.fsm.errors import FlowError, near, quoted
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.source import Location, Node, Page, Source, Unreadable
+
 from .extends import Merge
-from .flow import Flow
 from .names import check_names
-from .source import Mark, Node, Page, Refused, Source
 from .structure import structure
 from .yaml12 import MAX_BYTES, read_nodes, too_large, unfold
 
@@ -23,7 +24,7 @@ __all__ = ["load_flow", "parse_flow", "shipped_flows"]
 MAX_FINDINGS = 100
 MAX_BASES = 8
 
-_SHELF = Path(__file__).parents[1] / "specs"
+_SHELF = Path(__file__).parents[2] / "specs"
 
 
 def shipped_flows() -> dict[str, Path]:
@@ -80,7 +81,7 @@ def _parse(page: Page, path: Path) -> tuple[Flow | None, list[Finding]]:
     extends = root.value.pop("extends", None) if isinstance(root.value, dict) else None
     try:
         data = unfold(root, source)
-    except Refused as exc:
+    except Unreadable as exc:
         return None, [*findings, exc.finding]
     flow, problems = structure(data, source)
     if flow is not None:
@@ -166,7 +167,7 @@ def _read(path: Path, file: str) -> tuple[Page, Finding | None]:
     try:
         if path.exists() and not path.is_file():
             message = "it is a folder" if path.is_dir() else "it is no regular file"
-            return page, Mark(page).finding(message, "name a file", code="unreadable")
+            return page, Location(page).finding(message, "name a file", code="unreadable")
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
@@ -176,7 +177,7 @@ def _read(path: Path, file: str) -> tuple[Page, Finding | None]:
         return page, _not_utf8(file, exc)
     except (OSError, ValueError) as exc:  # ValueError: a path with a NUL
         why = (getattr(exc, "strerror", None) or str(exc)).lower()
-        return page, Mark(page).finding(why, "name a readable file", code="unreadable")
+        return page, Location(page).finding(why, "name a readable file", code="unreadable")
 
 
 def _not_utf8(file: str, exc: UnicodeDecodeError) -> Finding:
@@ -196,7 +197,7 @@ def _locate(name: str) -> Path:
     if _there(path, Path.exists):
         return path
     message, remedy = f"no flow {quoted(name)}", _shipped_near(name)
-    finding = Mark(Page(name, "")).finding(message, remedy, code="unknown-flow")
+    finding = Location(Page(name, "")).finding(message, remedy, code="unknown-flow")
     raise FlowError(f"{message}; {remedy}", [finding])
 
 

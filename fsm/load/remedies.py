@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .errors import quoted
+from turnfsm.fsm.errors import quoted
 
 __all__ = ["SYNONYMS", "mismatch_remedy"]
 

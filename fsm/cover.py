@@ -18,14 +18,14 @@ from .machine import Machine
 from .program import Program, compile_flow
 from .verdicts import Taken
 
-__all__ = ["Cover", "Move", "PathStep", "Scenario", "World", "cover"]
+__all__ = ["Cover", "CoveringPath", "Environment", "PathMove", "PathStep", "cover"]
 
 _APART = 20.0
 
 
 @attrs.frozen
-class Move:
-    """One step that the flow allows, for a `World` to judge.
+class PathMove:
+    """One step that the flow allows, for a `Environment` to judge.
 
     Attributes:
         source, state: The state before and after.
@@ -44,21 +44,21 @@ class Move:
     actions: tuple[str, ...]
 
 
-class World(Protocol):
+class Environment(Protocol):
     """What surrounds a flow: which moves can come, after what has come before."""
 
     @property
     def start(self) -> Hashable:
         """What it remembers at the start."""
 
-    def after(self, memory: Hashable, move: Move) -> Hashable | None:
+    def after(self, memory: Hashable, move: PathMove) -> Hashable | None:
         """What it remembers after a move; None if the move cannot come."""
 
 
 class _Anything:
     start = ()
 
-    def after(self, memory: Hashable, move: Move) -> Hashable | None:
+    def after(self, memory: Hashable, move: PathMove) -> Hashable | None:
         return memory
 
 
@@ -87,7 +87,7 @@ class PathStep:
 
 
 @attrs.frozen
-class Scenario:
+class CoveringPath:
     """One path and what it is for.
 
     Attributes:
@@ -111,15 +111,15 @@ class Cover:
     """The paths through a flow.
 
     Attributes:
-        unreachable: What no path covers, in the words of `Scenario.covers`.
+        unreachable: What no path covers, in the words of `CoveringPath.covers`.
     """
 
     flow: str
-    scenarios: tuple[Scenario, ...]
+    paths: tuple[CoveringPath, ...]
     unreachable: tuple[str, ...]
 
 
-def cover(flow: Flow, world: World | None = None, longest: int | None = None) -> Cover:
+def cover(flow: Flow, world: Environment | None = None, longest: int | None = None) -> Cover:
     """The shortest path to each goal, without those that a longer one covers on its way.
 
     Args:
@@ -130,15 +130,15 @@ def cover(flow: Flow, world: World | None = None, longest: int | None = None) ->
     found = search.run()
     ways = sorted(found.items(), key=lambda item: -len(item[1]))  # stable: goals keep their order
     covered: set[str] = set()
-    scenarios = []
+    paths = []
     for goal, way in ways:
         if goal not in covered:
             goals = [goal, *(g for g in search.along(way) if g not in covered and g != goal)]
             covered |= {*goals}
             steps = tuple(way)
-            scenarios.append(Scenario(tuple(goals), steps, _seconds(flow, steps)))
+            paths.append(CoveringPath(tuple(goals), steps, _seconds(flow, steps)))
     missed = tuple(goal for goal in search.goals if goal not in found)
-    return Cover(flow.name, tuple(scenarios), missed)
+    return Cover(flow.name, tuple(paths), missed)
 
 
 # State, facts that no host gives, scopes that are current, what the world remembers.
@@ -148,7 +148,7 @@ _Node = tuple[str, int, tuple[str, ...], Hashable]
 class _Search:
     """Breadth first over the machine's own steps: the first way to a goal is the shortest."""
 
-    def __init__(self, flow: Flow, world: World, longest: int | None) -> None:
+    def __init__(self, flow: Flow, world: Environment, longest: int | None) -> None:
         self.flow, self.world, self.longest = flow, world, longest
         self.program: Program = compile_flow(flow)
         self.machine = Machine(self.program)
@@ -235,7 +235,7 @@ class _Search:
         row = answer.row if isinstance(answer, Taken) else None
         actions = answer.actions if isinstance(answer, Taken) else ()
         held = self.machine.state
-        move = Move(node[0], before, trigger, given, verdict, row, held, actions)
+        move = PathMove(node[0], before, trigger, given, verdict, row, held, actions)
         if (memory := self.world.after(node[3], move)) is None:
             return None
         after: _Node = (held, facts, tuple(sorted(scopes)), memory)

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
-from .diagnostics import Finding
-from .errors import closest, near, quoted
-from .flow import Always, Flow, Names, Never, Transition
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.errors import closest, near, quoted
+from turnfsm.fsm.flow import Always, Flow, Names, Never, Transition
+from turnfsm.fsm.source import Path, Source
+
 from .rules import check_rules
-from .source import Path, Source
 
 __all__ = ["check_names"]
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.flow import Always, Flow, Never, Row
-from turnfsm.fsm.source import Mark, Source
+from turnfsm.fsm.source import Location, Source
 
 from .explore import Exploration
-from .space import Model
+from .space import StateSpace
 
 __all__ = ["structure_findings"]
 
 
-def structure_findings(model: Model, found: Exploration, source: Source) -> Iterator[Finding]:
+def structure_findings(model: StateSpace, found: Exploration, source: Source) -> Iterator[Finding]:
     """Unreachable, dead, unused, not total. Only where all configurations were visited."""
     flow = model.flow
     reached = {model.state(node) for node in found.links}
@@ -39,7 +39,7 @@ def _unreachable(flow: Flow, name: str, source: Source) -> Finding:
     return source.at_key(("states", name), message, remedy, code="unreachable")
 
 
-def _cut(flow: Flow, name: str, source: Source, seen: set[str]) -> Mark | None:
+def _cut(flow: Flow, name: str, source: Source, seen: set[str]) -> Location | None:
     """Where a variant took away the way to a state, or to one that leads to it."""
     if name in source.cut:
         return source.cut[name]
@@ -83,14 +83,14 @@ def _unused(flow: Flow, source: Source) -> Iterator[Finding]:
             yield source.at_key(("triggers", name), message, remedy, code="unused")
 
 
-def _dead_rows(model: Model, source: Source, reached: set[str]) -> Iterator[Finding]:
+def _dead_rows(model: StateSpace, source: Source, reached: set[str]) -> Iterator[Finding]:
     for row in model.flow.rows():
         if row.source in reached and row.id not in model.taken:
             message, remedy = _why_dead(model, row)
             yield source.at_key(row.path, message, remedy, code="dead")
 
 
-def _why_dead(model: Model, row: Row) -> tuple[str, str]:
+def _why_dead(model: StateSpace, row: Row) -> tuple[str, str]:
     what = "timer" if row.timer else "transition"
     shadows = sorted(model.shadows.get(row.id, ()))
     if shadows:
@@ -107,7 +107,7 @@ def _guard(facts: list[str]) -> str:
     return f"its guard never holds: {', '.join(facts)}" if facts else "its trigger never arrives"
 
 
-def _dead_facts(model: Model, source: Source) -> Iterator[Finding]:
+def _dead_facts(model: StateSpace, source: Source) -> Iterator[Finding]:
     flow = model.flow
     for name, bit in model.bits.facts.items():
         if not _is_read(model, name, bit) and not source.inherited(("facts", name)):
@@ -124,7 +124,7 @@ def _dead_facts(model: Model, source: Source) -> Iterator[Finding]:
             )
 
 
-def _is_read(model: Model, name: str, bit: int) -> bool:
+def _is_read(model: StateSpace, name: str, bit: int) -> bool:
     if bit & model.relevant:
         return True
     properties = model.flow.properties

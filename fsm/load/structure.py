@@ -14,11 +14,12 @@ from cattrs.errors import (
 )
 from cattrs.gen import make_dict_structure_fn, override
 
-from .diagnostics import Finding
-from .errors import closest, near, quoted
-from .flow import Action, Fact, Flow, Names, Scope, State, Transition, Trigger, yaml_name
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.errors import closest, near, quoted
+from turnfsm.fsm.flow import Action, Fact, Flow, Names, Scope, State, Transition, Trigger, yaml_name
+from turnfsm.fsm.source import Path, Source
+
 from .remedies import SYNONYMS, mismatch_remedy
-from .source import Path, Source
 
 __all__ = ["structure", "structure_as"]
 

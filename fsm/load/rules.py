@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import attrs
 
-from .diagnostics import Finding
-from .errors import quoted
-from .flow import Fact, Flow, Names, State, Transition, Tuning
-from .source import Path, Source
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.errors import quoted
+from turnfsm.fsm.flow import Fact, Flow, Names, State, Transition, Tuning
+from turnfsm.fsm.source import Path, Source
 
 __all__ = ["check_rules"]
 

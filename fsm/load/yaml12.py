@@ -14,9 +14,10 @@ from typing import Any
 
 import yaml
 
-from .diagnostics import Finding
-from .errors import quoted
-from .source import Mark, Node, Page, Path, Refused, Source
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.errors import quoted
+from turnfsm.fsm.source import Location, Node, Page, Path, Source, Unreadable
+
 from .syntax import explain_syntax
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "read_nodes", "too_large", "unfold"]
@@ -51,7 +52,7 @@ def read_nodes(page: Page) -> tuple[Node | None, list[Finding]]:
     try:
         _check_text(page)
         return composer.compose(), composer.findings
-    except Refused as exc:
+    except Unreadable as exc:
         return None, [*composer.findings, exc.finding]
     except yaml.MarkedYAMLError as exc:
         return None, [*composer.findings, explain_syntax(page, exc)]
@@ -60,15 +61,15 @@ def read_nodes(page: Page) -> tuple[Node | None, list[Finding]]:
 def too_large(page: Page) -> Finding:
     """The finding for a text of more than `MAX_BYTES`."""
     message = f"the flow is larger than {MAX_BYTES // 1024} KiB"
-    return Mark(page).finding(message, "split it: a flow may extend another", code="too-large")
+    return Location(page).finding(message, "split it: a flow may extend another", code="too-large")
 
 
 def _check_text(page: Page) -> None:
     if len(page.text) > MAX_BYTES or len(page.text.encode("utf-8", "replace")) > MAX_BYTES:
-        raise Refused(too_large(page))
+        raise Unreadable(too_large(page))
     if bad := _ILLEGAL.search(page.text):
         message = f"character U+{ord(bad.group()):04X} is not allowed in YAML"
-        raise Refused(page.mark(bad.start()).finding(message, "remove it", code="character"))
+        raise Unreadable(page.mark(bad.start()).finding(message, "remove it", code="character"))
 
 
 class _Composer:
@@ -84,7 +85,9 @@ class _Composer:
         self.events = iter(yaml.parse(self.page.text, Loader=_LOADER))
         next(self.events)
         if isinstance(next(self.events), yaml.StreamEndEvent):
-            self._refuse(Mark(self.page), "empty", "the flow is empty", "begin with 'flow: NAME'")
+            self._refuse(
+                Location(self.page), "empty", "the flow is empty", "begin with 'flow: NAME'"
+            )
         root = self._node(next(self.events), 0)
         next(self.events)
         again = next(self.events)
@@ -92,10 +95,12 @@ class _Composer:
             message, remedy = "a second document begins here", "keep one flow in a file"
             self._refuse(self._mark(again), "documents", message, remedy)
         if root.value is None:
-            self._refuse(Mark(self.page), "empty", "the flow is empty", "begin with 'flow: NAME'")
+            self._refuse(
+                Location(self.page), "empty", "the flow is empty", "begin with 'flow: NAME'"
+            )
         return root
 
-    def _node(self, event: Any, depth: int, key: Mark | None = None) -> Node:
+    def _node(self, event: Any, depth: int, key: Location | None = None) -> Node:
         mark = self._mark(event)
         self._count += 1
         _check_size(mark, self._count, depth)
@@ -131,7 +136,7 @@ class _Composer:
                 out[name] = value
         return out
 
-    def _key(self, event: Any, mark: Mark, depth: int) -> str | None:
+    def _key(self, event: Any, mark: Location, depth: int) -> str | None:
         if not isinstance(event, yaml.ScalarEvent):
             self._node(event, depth + 1)
             self._add(mark, "key", "a key must be a word", "write 'name: value'")
@@ -151,7 +156,7 @@ class _Composer:
             items.append(self._node(event, depth + 1))
         return items
 
-    def _alias(self, event: Any, mark: Mark, key: Mark | None) -> Node:
+    def _alias(self, event: Any, mark: Location, key: Location | None) -> Node:
         target = self._anchors.get(event.anchor)
         if event.anchor in self._open:
             message = f"alias '*{event.anchor}' stands inside the value that it names"
@@ -174,14 +179,14 @@ class _Composer:
             self._add(node.mark, "number", message, "write a finite number, or quote the text")
             return None
 
-    def _check_tag(self, event: Any, mark: Mark) -> None:
+    def _check_tag(self, event: Any, mark: Location) -> None:
         tag = event.tag
         if tag and tag not in {f"tag:yaml.org,2002:{plain}" for plain in _PLAIN_TAGS} | {"!"}:
             shown = tag.replace("tag:yaml.org,2002:", "!!")
             message = f"tag {quoted(shown)} is not allowed"
             self._add(mark, "tag", message, "a flow is plain data: remove the tag")
 
-    def _mark(self, event: Any) -> Mark:
+    def _mark(self, event: Any) -> Location:
         start, end = event.start_mark, event.end_mark
         line, column = start.line + 1, start.column + 1
         if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
@@ -190,13 +195,13 @@ class _Composer:
             width = max(1, end.column - start.column)
         else:
             width = max(1, len(self.page.line(line).rstrip()) - start.column)
-        return Mark(self.page, line, column, width)
+        return Location(self.page, line, column, width)
 
-    def _add(self, mark: Mark, code: str, message: str, remedy: str) -> None:
+    def _add(self, mark: Location, code: str, message: str, remedy: str) -> None:
         self.findings.append(mark.finding(message, remedy, code=code))
 
-    def _refuse(self, mark: Mark, code: str, message: str, remedy: str) -> None:
-        raise Refused(mark.finding(message, remedy, code=code))
+    def _refuse(self, mark: Location, code: str, message: str, remedy: str) -> None:
+        raise Unreadable(mark.finding(message, remedy, code=code))
 
 
 def _plain(text: str) -> Any:
@@ -216,18 +221,18 @@ def _plain(text: str) -> Any:
     return text
 
 
-def _check_size(mark: Mark, count: int, depth: int) -> None:
+def _check_size(mark: Location, count: int, depth: int) -> None:
     if count > MAX_NODES or depth > MAX_DEPTH:
         limit = f"{MAX_NODES} values" if count > MAX_NODES else f"{MAX_DEPTH} levels"
         message = f"the flow unfolds to more than {limit}"
-        raise Refused(mark.finding(message, "use fewer aliases and levels", code="too-large"))
+        raise Unreadable(mark.finding(message, "use fewer aliases and levels", code="too-large"))
 
 
 def unfold(root: Node, source: Source) -> Any:
     """Plain data of a tree whose aliases may share nodes; the source then knows every place.
 
     Raises:
-        Refused: The tree unfolds to more than a flow may be.
+        Unreadable: The tree unfolds to more than a flow may be.
     """
     count = 0
 

@@ -7,7 +7,8 @@ from typing import Any, Literal, get_args, get_origin
 
 import attrs
 
-from .flow import Always, Flow, LeadsTo, Names, Never, Transition, yaml_name
+from turnfsm.fsm.flow import Always, Flow, LeadsTo, Names, Never, Transition, yaml_name
+
 from .schema import yaml_fields
 
 __all__ = ["MARKS", "reference", "with_reference"]

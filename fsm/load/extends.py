@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .diagnostics import Finding
-from .errors import closest, quoted
-from .source import Mark, Node, Path
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.errors import closest, quoted
+from turnfsm.fsm.source import Location, Node, Path
 
 __all__ = ["Merge"]
 
@@ -34,8 +34,8 @@ class Merge:
     def __init__(self, base_name: str) -> None:
         self.base_name = base_name
         self.findings: list[Finding] = []
-        self.removed: dict[Path, Mark] = {}
-        self.cut: dict[str, Mark] = {}
+        self.removed: dict[Path, Location] = {}
+        self.cut: dict[str, Location] = {}
 
     def merge(self, base: Node, flow: Node) -> Node:
         """The merged root."""
@@ -83,12 +83,12 @@ class Merge:
         message = f"there is no {quoted(name)} to remove in {quoted(self.base_name)}"
         self.findings.append(node.key.finding(message, remedy.strip(), code="nothing-to-remove"))
 
-    def _take(self, gone: Node, where: Mark, path: Path) -> None:
+    def _take(self, gone: Node, where: Location, path: Path) -> None:
         self.removed[path] = where
         if _is_transition(path):
             self._cut_off(gone, where)
 
-    def _cut_off(self, transitions: Node, where: Mark) -> None:
+    def _cut_off(self, transitions: Node, where: Location) -> None:
         """Nothing leads from here to where these transitions led."""
         found = transitions.value if isinstance(transitions.value, list) else [transitions]
         for dest in filter(None, (_field(node, "dest") for node in found)):

@@ -6,9 +6,9 @@ import re
 
 import yaml
 
-from .diagnostics import Finding
-from .errors import quoted
-from .source import Mark, Page
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.errors import quoted
+from turnfsm.fsm.source import Location, Page
 
 __all__ = ["explain_syntax"]
 
@@ -47,7 +47,9 @@ def explain_syntax(page: Page, exc: yaml.MarkedYAMLError) -> Finding:
     return at.finding(message, remedy, code="syntax")
 
 
-def _special(page: Page, problem: str, mark: Mark, context: Mark) -> tuple[Mark, str, str] | None:
+def _special(
+    page: Page, problem: str, mark: Location, context: Location
+) -> tuple[Location, str, str] | None:
     line, character = page.line(mark.line), _character(mark)
     if "cannot start any token" in problem:
         return _token(mark, character)
@@ -64,13 +66,15 @@ def _special(page: Page, problem: str, mark: Mark, context: Mark) -> tuple[Mark,
     return None
 
 
-def _token(mark: Mark, character: str) -> tuple[Mark, str, str]:
+def _token(mark: Location, character: str) -> tuple[Location, str, str]:
     if character == "\t":
         return mark, "a tab indents this line", "YAML is indented with spaces: use two"
     return mark, f"a text cannot begin with {quoted(character)}", _QUOTE
 
 
-def _bracket(page: Page, mark: Mark, opened: Mark, character: str) -> tuple[Mark, str, str]:
+def _bracket(
+    page: Page, mark: Location, opened: Location, character: str
+) -> tuple[Location, str, str]:
     bracket = _character(opened)
     close = "}" if bracket == "{" else "]"
     if mark.line > opened.line or not character:
@@ -84,7 +88,7 @@ def _bracket(page: Page, mark: Mark, opened: Mark, character: str) -> tuple[Mark
     return mark, message, f"{_QUOTE}, if {quoted(character)} is part of it"
 
 
-def _block(mark: Mark, line: str, character: str) -> tuple[Mark, str, str]:
+def _block(mark: Location, line: str, character: str) -> tuple[Location, str, str]:
     if character and character in "]}":
         return mark, f"{quoted(character)} closes nothing", "remove it"
     if _behind_apostrophe(mark):
@@ -96,12 +100,12 @@ def _block(mark: Mark, line: str, character: str) -> tuple[Mark, str, str]:
     return mark, "this line belongs to no block", _NEIGHBOUR
 
 
-def _behind_apostrophe(mark: Mark) -> bool:
+def _behind_apostrophe(mark: Location) -> bool:
     before = mark.page.line(mark.line)[: mark.column - 1]
     return before.endswith("'") and _character(mark).isalnum()
 
 
-def _common(problem: str, mark: Mark) -> tuple[Mark, str, str]:
+def _common(problem: str, mark: Location) -> tuple[Location, str, str]:
     shown = quoted(_character(mark)) if _character(mark) else "the end"
     for words, message, remedy in _PROBLEMS:
         if words in problem:
@@ -109,16 +113,16 @@ def _common(problem: str, mark: Mark) -> tuple[Mark, str, str]:
     return mark, f"this is not YAML: {problem or 'it cannot be read'}", _QUOTE
 
 
-def _character(mark: Mark) -> str:
+def _character(mark: Location) -> str:
     return mark.page.line(mark.line)[mark.column - 1 : mark.column]
 
 
-def _place(page: Page, where: yaml.Mark | None) -> Mark:
+def _place(page: Page, where: yaml.Mark | None) -> Location:
     """Where the parser was; at the end of the text, its last line that says something."""
     if where is None:
-        return Mark(page)
+        return Location(page)
     line, column = where.line + 1, where.column + 1
     while line > 1 and not page.line(line).strip():
         line -= 1
         column = len(page.line(line)) + 1
-    return Mark(page, line, column)
+    return Location(page, line, column)
