@@ -16,6 +16,7 @@ from .schedules import PermutedLoop
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit import (
+        REQUEST_FORMATS,
         Call,
         Event,
         Heard,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         Played,
         Reply,
         Request,
+        RequestEntry,
         ScriptedAudioInput,
         ScriptedAudioOutput,
         ScriptedLLM,
@@ -36,13 +38,17 @@ if TYPE_CHECKING:
         Stage,
         ToolRun,
         Utterance,
+        formatted_request,
         play_script,
+        realtime_request,
+        request_problems,
     )
     from turnfsm.runtime.testing.livekit.walks import session_paths, walk_path
 
     from .script import Script, ScriptError, load_script
 
 __all__ = [
+    "REQUEST_FORMATS",
     "Call",
     "Event",
     "Heard",
@@ -53,6 +59,7 @@ __all__ = [
     "Played",
     "Reply",
     "Request",
+    "RequestEntry",
     "Script",
     "ScriptError",
     "ScriptedAudioInput",
@@ -72,9 +79,12 @@ __all__ = [
     "VirtualTimeError",
     "VirtualTimeLimit",
     "broken_properties",
+    "formatted_request",
     "load_script",
     "play_path",
     "play_script",
+    "realtime_request",
+    "request_problems",
     "run",
     "session_paths",
     "walk_path",

@@ -10,6 +10,7 @@ from turnfsm.runtime import testing as _testing
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing import (
+        REQUEST_FORMATS,
         Call,
         Event,
         Heard,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         Played,
         Reply,
         Request,
+        RequestEntry,
         Script,
         ScriptedAudioInput,
         ScriptedAudioOutput,
@@ -39,15 +41,19 @@ if TYPE_CHECKING:
         VirtualTimeError,
         VirtualTimeLimit,
         broken_properties,
+        formatted_request,
         load_script,
         play_path,
         play_script,
+        realtime_request,
+        request_problems,
         run,
         session_paths,
         walk_path,
     )
 
 __all__ = [
+    "REQUEST_FORMATS",
     "Call",
     "Event",
     "Heard",
@@ -58,6 +64,7 @@ __all__ = [
     "Played",
     "Reply",
     "Request",
+    "RequestEntry",
     "Script",
     "ScriptError",
     "ScriptedAudioInput",
@@ -77,9 +84,12 @@ __all__ = [
     "VirtualTimeError",
     "VirtualTimeLimit",
     "broken_properties",
+    "formatted_request",
     "load_script",
     "play_path",
     "play_script",
+    "realtime_request",
+    "request_problems",
     "run",
     "session_paths",
     "walk_path",

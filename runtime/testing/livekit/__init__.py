@@ -5,6 +5,13 @@ from .live import LiveStage
 from .outcome import Event, Outcome, Speech, ToolRun
 from .player import Played, play_script
 from .realtime import ScriptedRealtime
+from .requests import (
+    REQUEST_FORMATS,
+    RequestEntry,
+    formatted_request,
+    realtime_request,
+    request_problems,
+)
 from .scripted_llm import Call, Reply, Request, ScriptedLLM
 from .speaker import Heard, ScriptedAudioOutput
 from .stage import Stage
@@ -12,6 +19,7 @@ from .user import ScriptedAudioInput, ScriptedUser, Utterance
 from .voice import ScriptedTTS
 
 __all__ = [
+    "REQUEST_FORMATS",
     "Call",
     "Event",
     "Heard",
@@ -20,6 +28,7 @@ __all__ = [
     "Played",
     "Reply",
     "Request",
+    "RequestEntry",
     "ScriptedAudioInput",
     "ScriptedAudioOutput",
     "ScriptedLLM",
@@ -32,5 +41,8 @@ __all__ = [
     "Stage",
     "ToolRun",
     "Utterance",
+    "formatted_request",
     "play_script",
+    "realtime_request",
+    "request_problems",
 ]

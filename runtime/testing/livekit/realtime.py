@@ -270,7 +270,7 @@ class _Response:
         asked = self._session.chat_ctx
         if instructions:
             asked.add_message(role="developer", content=instructions)
-        request, reply = self._owner.answers.ask(asked)
+        request, reply = self._owner.answers.ask(asked, realtime=True)
         begun = time.time()
         try:
             await asyncio.sleep(reply.ttft)

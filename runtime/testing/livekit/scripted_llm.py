@@ -11,6 +11,8 @@ import attrs
 from livekit.agents import DEFAULT_API_CONNECT_OPTIONS, NOT_GIVEN, APIConnectOptions, llm
 from livekit.agents.types import NotGivenOr
 
+from .requests import RequestEntry, formatted_request, realtime_request
+
 __all__ = ["Call", "Reply", "Request", "ScriptedLLM", "items_of"]
 
 
@@ -53,6 +55,15 @@ class Request:
     ended: float | None = None
     finished_calls: frozenset[str] = frozenset()
     """Ids of the tool calls that had ended when the request was made."""
+    realtime: bool = False
+    """A realtime model was asked: it has its conversation in the order of `chat_ctx`."""
+
+    @property
+    def shown(self) -> tuple[RequestEntry, ...]:
+        """What the model gets: formatted as for OpenAI, or as a realtime model has it."""
+        if self.realtime:
+            return realtime_request(self.chat_ctx)
+        return formatted_request(self.chat_ctx)
 
 
 Rule = Reply | str | Callable[[Request], Reply]
@@ -91,7 +102,7 @@ class ScriptedLLM(llm.LLM[Any]):
     ) -> llm.LLMStream:
         return _Stream(self, chat_ctx=chat_ctx, tools=tools or [], conn_options=conn_options)
 
-    def ask(self, chat_ctx: llm.ChatContext) -> tuple[Request, Reply]:
+    def ask(self, chat_ctx: llm.ChatContext, realtime: bool = False) -> tuple[Request, Reply]:
         """Record a request made now and find its answer."""
         kind, name, text = _question(chat_ctx)
         request = Request(
@@ -99,6 +110,7 @@ class ScriptedLLM(llm.LLM[Any]):
             prompt=f"{kind} {name}".strip() + f": {text}",
             context=items_of(chat_ctx),
             chat_ctx=chat_ctx.copy(),
+            realtime=realtime,
         )
         self.requests.append(request)
         self.tell(request)

@@ -93,8 +93,8 @@ class Model(ScriptedLLM):
         super().__init__()
         self._actor = actor
 
-    def ask(self, chat_ctx: llm.ChatContext) -> tuple[Request, Reply]:
-        request, _ = super().ask(chat_ctx)
+    def ask(self, chat_ctx: llm.ChatContext, realtime: bool = False) -> tuple[Request, Reply]:
+        request, _ = super().ask(chat_ctx, realtime)
         kinds = self._actor.kinds
         return request, _REPLIES[kinds.pop(0) if kinds else "say"]
 

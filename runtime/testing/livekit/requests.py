@@ -1,0 +1,236 @@
+"""A chat context as a model gets it: formatted for each provider, or as a realtime model has it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+import attrs
+from livekit.agents import llm
+
+__all__ = [
+    "REQUEST_FORMATS",
+    "RequestEntry",
+    "formatted_request",
+    "realtime_request",
+    "refusals",
+    "request_problems",
+]
+
+REQUEST_FORMATS = ("openai", "openai.responses", "anthropic", "google", "aws", "mistralai")
+"""The formats of `ChatContext.to_provider_format`."""
+
+
+@attrs.frozen
+class RequestEntry:
+    """One entry of a request: what somebody said, a tool call, or the result of one.
+
+    Attributes:
+        kind: Who speaks, or `call` or `result`.
+        text: What was said, the arguments of a call as JSON, or what it gave.
+        id: The call's id, of calls and results.
+        name: The tool's name, of calls.
+    """
+
+    kind: Literal["system", "user", "assistant", "call", "result"]
+    text: str
+    id: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        if self.kind == "call":
+            return f"call {self.id} {self.name}({self.text})"
+        return f"{self.kind}{' ' * bool(self.id)}{self.id}: {self.text}"
+
+
+def formatted_request(
+    chat_ctx: llm.ChatContext, format: str = "openai"
+) -> tuple[RequestEntry, ...]:
+    """The request that a provider gets, entry by entry.
+
+    LiveKit puts each call next to its result and leaves out what has none.
+
+    Args:
+        chat_ctx: The context that the request is made with.
+        format: One of `REQUEST_FORMATS`.
+
+    Example:
+        ``[str(entry) for entry in formatted_request(session.history)]``
+    """
+    messages, _ = chat_ctx.to_provider_format(format, inject_dummy_user_message=False)
+    return tuple(_READERS[format](messages))
+
+
+def realtime_request(chat_ctx: llm.ChatContext) -> tuple[RequestEntry, ...]:
+    """A realtime model's conversation, in the order in which the model has it."""
+    return tuple(entry for item in chat_ctx.items if (entry := _held(item)) is not None)
+
+
+def refusals(entries: Iterable[RequestEntry]) -> list[str]:
+    """Why a model would refuse this request or misread it; empty if it would not.
+
+    Each call is followed by its one result before anybody says something.
+    """
+    problems, pending = [], dict[str, RequestEntry]()
+    for entry in entries:
+        if entry.kind == "call":
+            if entry.id in pending:
+                problems.append(f"two calls have the id {entry.id}")
+            pending[entry.id] = entry
+        elif entry.kind == "result":
+            if pending.pop(entry.id, None) is None:
+                problems.append(f"the result {entry.text!r} ({entry.id}) does not follow its call")
+        elif pending:
+            problems += [_unanswered(call, f"before {entry.text!r}") for call in pending.values()]
+            pending.clear()
+    return problems + [_unanswered(call, "after it") for call in pending.values()]
+
+
+def request_problems(chat_ctx: llm.ChatContext, *, realtime: bool = False) -> list[str]:
+    """What is wrong with a context as the model gets it, in every format that there is.
+
+    Args:
+        chat_ctx: The context.
+        realtime: A realtime model has it in this order; nothing is formatted.
+
+    Returns:
+        What the model would refuse or misread, and what it does not get: calls and results that
+        are in the context and not in the request, or under another's id.
+    """
+    if realtime:
+        return refusals(realtime_request(chat_ctx))
+    problems: dict[str, list[str]] = {}
+    for format in REQUEST_FORMATS:
+        entries = formatted_request(chat_ctx, format)
+        for problem in (*refusals(entries), *_left_out(chat_ctx, entries)):
+            problems.setdefault(problem, []).append(format)
+    return [
+        problem if len(formats) == len(REQUEST_FORMATS) else f"{problem} (for {', '.join(formats)})"
+        for problem, formats in problems.items()
+    ]
+
+
+def _left_out(chat_ctx: llm.ChatContext, entries: Sequence[RequestEntry]) -> Iterator[str]:
+    shown = [(entry.kind, entry.id) for entry in entries]
+    for entry in realtime_request(chat_ctx):
+        if entry.kind not in ("call", "result"):
+            continue
+        if (entry.kind, entry.id) in shown:
+            shown.remove((entry.kind, entry.id))
+        else:
+            yield f"the request leaves out {entry}"
+
+
+def _unanswered(call: RequestEntry, where: str) -> str:
+    return f"the call {call.name} ({call.id}) has no result {where}"
+
+
+def _held(item: llm.ChatItem) -> RequestEntry | None:
+    if item.type == "message":
+        return RequestEntry(_role(item.role), item.text_content or "")
+    if item.type == "function_call":
+        return RequestEntry("call", _arguments(item.arguments), item.call_id, item.name)
+    if item.type == "function_call_output":
+        return RequestEntry("result", item.output, item.call_id)
+    return None
+
+
+def _role(role: str) -> Literal["system", "user", "assistant"]:
+    if role in ("assistant", "model"):
+        return "assistant"
+    return "user" if role == "user" else "system"
+
+
+def _arguments(given: Any) -> str:
+    if not isinstance(given, str):
+        return json.dumps(given)
+    try:
+        return json.dumps(json.loads(given or "{}"))
+    except ValueError:  # a model may write what is no JSON
+        return given
+
+
+def _texts(content: Any) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "\n".join(part["text"] for part in content if "text" in part)
+
+
+def _openai(messages: Sequence[dict[str, Any]]) -> Iterator[RequestEntry]:
+    for message in messages:
+        if message["role"] == "tool":
+            yield RequestEntry("result", _texts(message["content"]), message["tool_call_id"])
+            continue
+        if "content" in message:
+            yield RequestEntry(_role(message["role"]), _texts(message["content"]))
+        for call in message.get("tool_calls", ()):
+            made = call["function"]
+            yield RequestEntry("call", _arguments(made["arguments"]), call["id"], made["name"])
+
+
+def _responses(items: Sequence[dict[str, Any]]) -> Iterator[RequestEntry]:
+    for item in items:
+        if item.get("type") == "function_call":
+            yield RequestEntry("call", _arguments(item["arguments"]), item["call_id"], item["name"])
+        elif item.get("type") == "function_call_output":
+            yield RequestEntry("result", _texts(item["output"]), item["call_id"])
+        else:
+            yield RequestEntry(_role(item["role"]), _texts(item["content"]))
+
+
+def _anthropic(messages: Sequence[dict[str, Any]]) -> Iterator[RequestEntry]:
+    for role, part in _parts(messages, "content"):
+        if part["type"] == "tool_use":
+            yield RequestEntry("call", _arguments(part["input"]), part["id"], part["name"])
+        elif part["type"] == "tool_result":
+            yield RequestEntry("result", _texts(part["content"]), part["tool_use_id"])
+        else:
+            yield RequestEntry(_role(role), part.get("text", ""))
+
+
+def _google(turns: Sequence[dict[str, Any]]) -> Iterator[RequestEntry]:
+    for role, part in _parts(turns, "parts"):
+        if call := part.get("function_call"):
+            yield RequestEntry("call", _arguments(call["args"]), call["id"], call["name"])
+        elif result := part.get("function_response"):
+            yield RequestEntry(
+                "result", "".join(map(str, result["response"].values())), result["id"]
+            )
+        else:
+            yield RequestEntry(_role(role), part.get("text", ""))
+
+
+def _aws(messages: Sequence[dict[str, Any]]) -> Iterator[RequestEntry]:
+    for role, part in _parts(messages, "content"):
+        if call := part.get("toolUse"):
+            yield RequestEntry("call", _arguments(call["input"]), call["toolUseId"], call["name"])
+        elif result := part.get("toolResult"):
+            yield RequestEntry("result", _texts(result["content"]), result["toolUseId"])
+        else:
+            yield RequestEntry(_role(role), part.get("text", ""))
+
+
+def _mistral(entries: Sequence[dict[str, Any]]) -> Iterator[RequestEntry]:
+    for entry in entries:
+        if entry["type"] == "function.call":
+            made = _arguments(entry["arguments"])
+            yield RequestEntry("call", made, entry["tool_call_id"], entry["name"])
+        elif entry["type"] == "function.result":
+            yield RequestEntry("result", entry["result"], entry["tool_call_id"])
+        else:
+            yield RequestEntry(_role(entry["role"]), _texts(entry["content"]))
+
+
+def _parts(messages: Sequence[dict[str, Any]], key: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    return ((message["role"], part) for message in messages for part in message[key])
+
+
+_READERS: dict[str, Callable[[Sequence[dict[str, Any]]], Iterator[RequestEntry]]] = {
+    "openai": _openai,
+    "openai.responses": _responses,
+    "anthropic": _anthropic,
+    "google": _google,
+    "aws": _aws,
+    "mistralai": _mistral,
+}
