@@ -9,7 +9,7 @@ JOBS   ?= auto
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo coverage check diagrams bench mutation clean
+.PHONY: help test demo coverage check diagrams docs bench mutation soak clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -20,6 +20,7 @@ help:
 	@echo 'make demo      hold the recorded conversation, leave ./demo-out/'
 	@echo 'make check     lint, format, types, proofs of the flows, freshness of what is generated'
 	@echo 'make diagrams  draw all shipped flows again'
+	@echo 'make docs      the documentation as a site, in build/docs/; a broken link is an error'
 	@echo 'make bench     measure against the peers (ARGS=docs: all of it, into docs/performance.md)'
 	@echo 'make mutation  change the machine and the pump on purpose; do the tests notice?'
 	@echo 'make soak      random conversations, five minutes; goes on where it stopped (docs/soak.md)'
@@ -45,6 +46,10 @@ check: .venv/.test .venv/.lint
 diagrams: .venv/.test
 	$(BIN)/turnfsm schema && $(BIN)/turnfsm diagrams
 
+docs: .venv/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -c docs . build/docs
+	@echo 'build/docs/index.html'
+
 bench: .venv/.bench
 	$(BIN)/python -m bench $(ARGS)
 
@@ -59,7 +64,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is touched last, so that an interrupted set-up is taken up again.
-.venv/.test .venv/.lint .venv/.bench .venv/.mutation: .venv/.%: pyproject.toml .venv/.pip
+.venv/.test .venv/.lint .venv/.docs .venv/.bench .venv/.mutation: .venv/.%: pyproject.toml .venv/.pip
 	@echo 'setting up .venv: $*'
 	@$(PIP) --editable . --group $*
 	@touch $@

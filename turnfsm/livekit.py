@@ -1,12 +1,11 @@
 """LiveKit voice agents whose turns are governed by a flow. Needs `pip install 'turnfsm[livekit]'`.
 
-Example:
-    ```python
+Example::
+
     from turnfsm.livekit import TurnSession  # instead of livekit.agents.AgentSession
 
     session = TurnSession(stt=..., llm=..., tts=..., vad=...)
     await session.start(agent)
-    ```
 """
 
 from turnfsm.runtime.livekit import (

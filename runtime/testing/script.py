@@ -118,7 +118,7 @@ class Script:
     expect: tuple[Check, ...]
     is_: str = attrs.field(default="", metadata={"yaml": "is"})
     agent: str | None = None
-    """`module:Name` or `file.py:Name`, a class or a function without arguments."""
+    """A class or a function without arguments, written as `module:Name` or `file.py:Name`."""
     flow: str = "turn"
     timers: Mapping[str, float] = attrs.field(factory=dict)
     seconds: float | None = None
@@ -132,7 +132,7 @@ class Script:
     """Seconds that a sentence of the agent takes; 0.3 a word without it."""
     file: File = attrs.field(default=File(), metadata={"internal": True})
     places: tuple[str, ...] = attrs.field(default=(), metadata={"internal": True})
-    """`file:line` of each check."""
+    """Where each check stands: `file:line`."""
 
     @property
     def length(self) -> float:

@@ -1,0 +1,34 @@
+"""The documentation as a site: `make docs` writes it to build/docs.
+
+Sphinx reads from the top of the repository, so that a link which works there works in the site.
+"""
+
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+
+project = "turnfsm"
+copyright = "the turnfsm authors"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+
+root_doc = "docs/index"
+include_patterns = ["docs/*.md", "diagrams/*.md", "examples/README.md", "*.md"]
+exclude_patterns = ["README.md"]
+suppress_warnings = [
+    "toc.not_included",  # diagrams/README links its pages itself
+    "ref.python",  # a docstring's `state` is the one of its own class
+]
+
+html_theme = "furo"
+html_title = "turnfsm"
+html_extra_path = ["_site"]
+
+myst_heading_anchors = 3
+
+default_role = "code"  # docstrings write names as `name`
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+napoleon_use_ivar = True  # attrs classes list their fields under Attributes
+
+
+def setup(app: Sphinx) -> None:
+    app.add_lexer("mermaid", TextLexer)

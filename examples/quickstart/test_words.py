@@ -1,0 +1,15 @@
+from functools import partial
+
+from agent import Clerk, make_llm
+
+from turnfsm.livekit import TurnSession
+from turnfsm.testing import ScriptedUser, Stage
+
+
+def test_one_word_does_not_stop_the_clerk():
+    clerk = Clerk()
+    caller = ScriptedUser().says("please transfer fifty", at=1.0).says("okay", at=3.6)
+    session = partial(TurnSession, flow="clerk.yaml")
+    outcome = Stage(session, user=caller, llm=make_llm(), agent=lambda: clerk).run(12.0)
+
+    assert clerk.transfers == [50], outcome.timeline()

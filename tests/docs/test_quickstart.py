@@ -1,0 +1,97 @@
+"""docs/quickstart.md: every block of it is a file of examples/quickstart, and each is run."""
+
+import ctypes.util
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "quickstart"
+PAGE = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with the files that a reader of the page has saved."""
+    for path in EXAMPLE.iterdir():
+        if path.is_file():
+            shutil.copy(path, tmp_path)
+    return tmp_path
+
+
+def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a module of Python in the folder, as the page's commands do."""
+    command = [sys.executable, "-m", *words]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+
+
+def test_the_blocks_are_the_files_of_the_example() -> None:
+    """Python and YAML blocks are the files, each shown once."""
+    blocks = re.findall(r"```(?:python|yaml)\n(.*?)```", PAGE, re.DOTALL)
+    files = [p.read_text(encoding="utf-8") for p in EXAMPLE.iterdir() if p.is_file()]
+    assert sorted(blocks) == sorted(files)
+
+
+def test_the_flow_is_proved(project: Path) -> None:
+    """`turnfsm check clerk.yaml` exits 0."""
+    checked = run(project, "turnfsm.runtime.cli", "check", "clerk.yaml")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_stock_moves_the_money_and_one_word_stops_the_unchanged_flow(project: Path) -> None:
+    """What the page says of AgentSession and of the flow as it ships."""
+    barge_in = project / "test_agent.py"
+    text = barge_in.read_text(encoding="utf-8")
+    stock = "from livekit.agents import AgentSession as TurnSession"
+    barge_in.write_text(text.replace("from turnfsm.livekit import TurnSession", stock))
+    words = project / "test_words.py"
+    text = words.read_text(encoding="utf-8")
+    words.write_text(text.replace("clerk.yaml", "turn"))
+    played = run(project, "pytest", "-q", "-p", "no:cacheprovider", ".")
+    failed = re.findall(r"^FAILED (\S+)", played.stdout, re.MULTILINE)
+    assert failed == [
+        "test_agent.py::test_a_caller_who_objects_keeps_the_money",
+        "test_words.py::test_one_word_does_not_stop_the_clerk",
+    ], played.stdout
+
+
+@pytest.mark.skipif(
+    ctypes.util.find_library("portaudio") is None, reason="LiveKit's console needs PortAudio"
+)
+def test_the_agent_answers_in_the_console(project: Path) -> None:
+    """`python agent.py console --text` on a terminal: the typed sentence leads to the transfer."""
+    said = ("I transfer fifty euros now", "50 euros were transferred", "are on their way")
+    shown = ""
+    terminal, its = pty.openpty()
+    command = [sys.executable, "agent.py", "console", "--text"]
+    agent = subprocess.Popen(command, cwd=project, stdin=its, stdout=its, stderr=its)
+    typed = False
+    until = time.monotonic() + 60
+    try:
+        while not all(s in shown for s in said) and time.monotonic() < until:
+            if select.select([terminal], [], [], 0.2)[0]:
+                shown = words(shown + os.read(terminal, 65536).decode(errors="replace"))
+            if not typed and "Type to talk" in shown:
+                for key in b"please transfer fifty\r":
+                    time.sleep(0.02)  # as fast as a person: the console takes a burst for a paste
+                    os.write(terminal, bytes([key]))
+                typed = True
+    finally:
+        agent.kill()
+        agent.wait()
+        os.close(its)
+        os.close(terminal)
+    assert [s for s in said if s not in shown] == [], shown[-3000:]
+
+
+def words(shown: str) -> str:
+    """What a terminal shows, without its colours and line breaks."""
+    return re.sub(r"\s+", " ", re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown))
