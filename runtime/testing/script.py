@@ -118,7 +118,7 @@ class Script:
     expect: tuple[Check, ...]
     is_: str = attrs.field(default="", metadata={"yaml": "is"})
     agent: str | None = None
-    """A class or a function without arguments, written as `module:Name` or `file.py:Name`."""
+    """Module or file and the name in it, a colon between them; a class or a function."""
     flow: str = "turn"
     timers: Mapping[str, float] = attrs.field(factory=dict)
     seconds: float | None = None
@@ -132,7 +132,7 @@ class Script:
     """Seconds that a sentence of the agent takes; 0.3 a word without it."""
     file: File = attrs.field(default=File(), metadata={"internal": True})
     places: tuple[str, ...] = attrs.field(default=(), metadata={"internal": True})
-    """Where each check stands: `file:line`."""
+    """File and line of each check, a colon between them."""
 
     @property
     def length(self) -> float:
