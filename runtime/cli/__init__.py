@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from turnfsm.runtime.cli._errors import report
+from turnfsm.runtime.cli._streams import steady_output
 
 __all__ = ["COMMANDS", "build_app", "main"]
 
@@ -30,10 +31,11 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 findings, 2 bad input."""
     words = list(sys.argv[1:] if argv is None else argv)
-    try:
-        build_app(words)(args=words, prog_name="turnfsm")
-    except Exception as error:
-        raise SystemExit(report(error)) from None
+    with steady_output():
+        try:
+            build_app(words)(args=words, prog_name="turnfsm")
+        except Exception as error:
+            raise SystemExit(report(error)) from None
 
 
 def build_app(words: Sequence[str]) -> typer.Typer:
@@ -68,7 +70,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"turnfsm {version('turnfsm')}")
+        print(f"turnfsm {version('turnfsm')}")
         raise typer.Exit
 
 

@@ -27,8 +27,9 @@ def report(error: Exception) -> int:
             f"error: {error.name} is not installed, this command needs it\n"
             f"  = help: pip install 'turnfsm[{extra}]'"
         )
-    if isinstance(error, OSError) and error.filename is not None:
-        return _say(f"error: {error.filename}: {error.strerror}")
+    if isinstance(error, OSError) and error.strerror is not None:
+        place = "" if error.filename is None else f"{error.filename}: "
+        return _say(f"error: {place}{error.strerror}")
     raise error
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+import sys
 import tempfile
 from pathlib import Path
 
@@ -10,24 +12,54 @@ __all__ = ["write_whole"]
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Replace a file in one step; a reader never sees half of it.
+    """Replace a regular file in one step, so that a reader never sees half of it.
+
+    A link is followed. A device or a pipe is written to, as is standard output under any name.
 
     Raises:
-        OSError: The folder is missing or not writable; carries its name.
+        OSError: It cannot be written; carries the path as the caller named it.
     """
-    if not path.parent.is_dir():
-        path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        there = _status(path)
+        if there is not None and _is_stdout(there):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+        elif there is not None and not stat.S_ISREG(there.st_mode):
+            path.write_bytes(data)
+        else:
+            _replace(Path(os.path.realpath(path)), data, there)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _is_stdout(there: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(there, os.fstat(sys.stdout.fileno()))
+    except (AttributeError, OSError, ValueError):  # it is closed, or a test has replaced it
+        return False
+
+
+def _replace(path: Path, data: bytes, old: os.stat_result | None) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".turnfsm.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
+        os.chmod(name, _fresh_mode() if old is None else stat.S_IMODE(old.st_mode))
         os.replace(name, path)
-    except BaseException as error:
+    except BaseException:
         Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename == name:
-            # The reader asked for `path` and knows nothing of the file beside it.
-            raise OSError(error.errno, error.strerror, str(path)) from None
         raise
+
+
+def _fresh_mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -12,6 +12,7 @@ import typer
 from turnfsm.fsm import Machine
 from turnfsm.fsm.check import Report, Trace, as_github, as_json, as_sarif, as_text, check_file
 from turnfsm.fsm.check.check import LIMIT
+from turnfsm.runtime.cli._files import write_whole
 
 __all__ = ["check"]
 
@@ -49,14 +50,13 @@ def check(
     if counterexamples is not None:
         for report in reports:
             _write(report, counterexamples)
-    typer.echo(_WRITERS[format](reports))
+    print(_WRITERS[format](reports))
     loaded = all(report.loaded for report in reports)
     raise typer.Exit(2 if not loaded else not all(report.ok for report in reports))
 
 
 def _write(report: Report, folder: Path) -> None:
     """One journal for each finding: FILE.CODE.jsonl, numbered where a code has several."""
-    folder.mkdir(parents=True, exist_ok=True)
     many = Counter(finding.code for finding in report.traces)
     count: Counter[str] = Counter()
     for finding in report.findings:
@@ -66,7 +66,7 @@ def _write(report: Report, folder: Path) -> None:
         number = f".{count[finding.code]}" if many[finding.code] > 1 else ""
         lines = "".join(json.dumps(record) + "\n" for record in _records(proof))
         file = folder / f"{Path(report.file).stem}.{finding.code}{number}.jsonl"
-        file.write_text(lines, encoding="utf-8")
+        write_whole(file, lines.encode())
 
 
 def _records(proof: Trace) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -51,7 +52,7 @@ def compare(
     if output is not None:
         write_whole(output, text.encode())
     else:
-        typer.echo(text, nl=False)
+        print(text, end="")
     if format is not Format.table or output is not None:
         _say_summary(rows)
     raise typer.Exit(not all(row.ours.right for row in rows))
@@ -105,4 +106,4 @@ def _drawn(table: object) -> str:
 def _say_summary(rows: Sequence[Row]) -> None:
     from turnfsm.runtime.compare import summary
 
-    typer.echo(summary(rows), err=True)
+    print(summary(rows), file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -35,7 +36,7 @@ def diagrams(
             write_whole(folder / name, files[name])
         else:
             (folder / name).unlink()
-    typer.echo(f"{folder}: {len(files)} files, {len(stale)} written or removed")
+    print(f"{folder}: {len(files)} files, {len(stale)} written or removed")
 
 
 def _stale(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
@@ -56,8 +57,8 @@ def _stale(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
 
 def _report(folder: Path, stale: Mapping[str, str]) -> None:
     for name, wrong in stale.items():
-        typer.echo(f"{folder / name}: {wrong}", err=True)
+        print(f"{folder / name}: {wrong}", file=sys.stderr)
     if stale:
         where = "" if folder == Path("diagrams") else f" -o {folder}"
-        typer.echo(f"  = help: run 'turnfsm diagrams{where}' and commit the result", err=True)
+        print(f"  = help: run 'turnfsm diagrams{where}' and commit the result", file=sys.stderr)
         raise typer.Exit(1)

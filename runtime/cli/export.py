@@ -44,7 +44,7 @@ def export(
 
     text = _text(load_flow(flow), to, output)
     if output is None:
-        typer.echo(text, nl=False)
+        print(text, end="")
     else:
         write_whole(output, text.encode())
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from turnfsm.runtime.cli._streams import printable
+
 if TYPE_CHECKING:
     from turnfsm.fsm.matrix import Matrix
 
@@ -44,7 +46,7 @@ def matrix(
     if format is Format.table:
         _show(table)
     else:
-        typer.echo((as_csv if format is Format.csv else as_markdown)(table), nl=False)
+        print(printable((as_csv if format is Format.csv else as_markdown)(table)), end="")
 
 
 def _show(table: Matrix) -> None:
@@ -59,7 +61,7 @@ def _show(table: Matrix) -> None:
         label, groups = table.label(trigger), _groups(table, trigger)
         for at, ((kind, lines), states) in enumerate(groups.items(), 1):
             last = at == len(groups)
-            said = "\n".join(lines).replace("[", "\\[")
+            said = printable("\n".join(lines)).replace("[", "\\[")
             shown.add_row(label, ", ".join(states), said, style=_STYLES[kind], end_section=last)
             label = ""
     Console().print(shown)

@@ -36,7 +36,7 @@ def mutants(
     if not check_flow(subject).ok:
         raise TurnfsmError(f"{flow}: the flow itself is not proved; see 'turnfsm check {flow}'")
     result = score(subject, _read(explained, flow), every)
-    typer.echo(json.dumps(_record(result), indent=2) if as_json else "\n".join(_text(result)))
+    print(json.dumps(_record(result), indent=2) if as_json else "\n".join(_text(result)))
     raise typer.Exit(not result.ok)
 
 

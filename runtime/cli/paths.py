@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,21 +52,21 @@ def paths(
         return
     found = cover(loaded)
     if format is Format.text:
-        typer.echo(_text(found))
+        print(_text(found))
     elif format is Format.json:
-        typer.echo(json.dumps(_plain(found), indent=2, ensure_ascii=False))
+        print(json.dumps(_plain(found), indent=2, ensure_ascii=False))
     else:
         import yaml
 
-        typer.echo(yaml.safe_dump(_plain(found), sort_keys=False, allow_unicode=True), nl=False)
+        print(yaml.safe_dump(_plain(found), sort_keys=False, allow_unicode=True), end="")
 
 
 def _run(flow: Flow, where: Where) -> None:
     """Run every path; exit 1 if the runtime did otherwise than the model."""
     ran, problems = (_on_pump if where is Where.pump else _on_session)(flow)
-    typer.echo(ran)
+    print(ran)
     for problem in problems:
-        typer.echo(problem, err=True)
+        print(problem, file=sys.stderr)
     if problems:
         raise typer.Exit(1)
 

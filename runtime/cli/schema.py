@@ -1,5 +1,6 @@
 """`turnfsm schema`: the JSON Schema of flows, for editors."""
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +8,7 @@ from typing import Annotated
 import typer
 
 from turnfsm.fsm.errors import TurnfsmError
+from turnfsm.runtime.cli._files import write_whole
 
 __all__ = ["schema"]
 
@@ -35,17 +37,18 @@ def schema(
     """Write the JSON Schema of flows, specs/flow.schema.json, or the reference of their keys."""
     path = output or _DEFAULT[form]
     if str(path) == "-":
-        typer.echo(_fresh(form, None), nl=False)
+        print(_fresh(form, None), end="")
         return
     if not path.parent.is_dir():
         raise TurnfsmError(f"{path}: there is no folder {path.parent}; name a file with --output")
-    old = path.read_text(encoding="utf-8") if path.exists() else None
+    old = path.read_text(encoding="utf-8") if path.is_file() else None
     new = _fresh(form, old)
     if check:
         _compare(path, old, new)
     elif old != new:
-        path.write_text(new, encoding="utf-8")
-        typer.echo(f"{path} written")
+        write_whole(path, new.encode())
+        if path.is_file():
+            print(f"{path} written")
 
 
 def _fresh(form: _Format, old: str | None) -> str:
@@ -64,5 +67,5 @@ def _fresh(form: _Format, old: str | None) -> str:
 
 def _compare(path: Path, old: str | None, new: str) -> None:
     if old != new:
-        typer.echo(f"{path} is stale: run 'turnfsm schema --output {path}'", err=True)
+        print(f"{path} is stale: run 'turnfsm schema --output {path}'", file=sys.stderr)
         raise typer.Exit(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +103,7 @@ class _Run:
         self._folder = folder
         self._model = model
         self._pace = Pace(settings.speed)
+        self._unwritten: list[str] = []
         console = settings.console
         # virtual time is over before the eye has seen a picture
         seen = console.is_terminal and not settings.text
@@ -128,6 +129,8 @@ class _Run:
         for result in results:
             self._say(str(result))
         self._list(files)
+        if self._unwritten:
+            raise TurnfsmError("\n".join(self._unwritten))
         return int(any(result.ok is False for result in results))
 
     def _interrupted(self) -> int:
@@ -145,7 +148,7 @@ class _Run:
                 await hold(stack, self._flow, self._take, self._view)
             finally:
                 await self._view.close()
-                audible = stack.write_audio(self._folder.partial / OutFolder.WAV)
+                audible = self._leave(OutFolder.WAV, stack.write_audio)
             if audible:
                 self._say("transcribing the agent's recorded voice")
                 self._take.transcribed = await stack.transcribe_back()
@@ -173,15 +176,24 @@ class _Run:
 
     def _write(self) -> Sequence[Path]:
         """What can be told from the journal, then all of it to where the user finds it."""
-        partial = self._folder.partial
         records = self._take.records
-        (partial / OutFolder.TRANSCRIPT).write_text(transcript(records), encoding="utf-8")
+        self._leave(OutFolder.TRANSCRIPT, lambda p: p.write_bytes(transcript(records).encode()))
         if len(records) > 1:
             # not from the file, which keeps what was said to itself
             told = "\n".join(json.dumps(record, default=str) for record in records)
             svg = timeline(parse_journal(told), self._flow)
-            (partial / OutFolder.TIMELINE).write_text(svg, encoding="utf-8")
+            self._leave(OutFolder.TIMELINE, lambda path: path.write_bytes(svg.encode()))
         return self._folder.publish()
+
+    def _leave(self, name: str, write: Callable[[Path], object]) -> bool:
+        """Write one of the files; what does not fit is left out and said at the end."""
+        path = self._folder.partial / name
+        try:
+            return bool(write(path))
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            self._unwritten.append(f"error: {self._folder.path / name}: {error.strerror}")
+            return False
 
     def _list(self, files: Sequence[Path]) -> None:
         self._say("")

@@ -1,0 +1,222 @@
+"""Where output goes: devices, pipes, links, full disks and narrow encodings, as real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "turnfsm.runtime.cli"]
+FULL = Path("/dev/full")
+
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
+
+
+def start(
+    *words: str, stdout: int | IO[Any] = subprocess.PIPE, env: Mapping[str, str] = {}, **more: Any
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the command as a process of its own."""
+    return subprocess.run(
+        [*COMMAND, *words],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **env},
+        timeout=60,
+        check=False,
+        **more,
+    )
+
+
+@needs_full
+@pytest.mark.parametrize(
+    "words", ["--help", "matrix turn", "check session", "export session --to json"]
+)
+def test_a_full_device_as_stdout_is_said_in_a_line(words: str) -> None:
+    """What cannot be printed is an error with its reason, not a traceback."""
+    with FULL.open("wb") as full:
+        done = start(*words.split(), stdout=full)
+    assert done.stderr == b"error: standard output: No space left on device\n"
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_table_is_printed_in_any_encoding(encoding: str) -> None:
+    """What the terminal cannot show is written with what it can."""
+    done = start("matrix", "turn", env={"PYTHONIOENCODING": encoding, "COLUMNS": "80"})
+    assert (done.stderr, done.returncode) == (b"", 0)
+    lines = done.stdout.decode(encoding).splitlines()
+    assert any("| -> paused " in line for line in lines)
+    assert len({len(line) for line in lines[2:]}) == 1, "the frame is straight"
+
+
+def test_a_flow_with_words_of_any_script_is_exported_in_ascii(tmp_path: Path) -> None:
+    """What is printed as JSON stays JSON, with escapes."""
+    flow = tmp_path / "flow.yaml"
+    flow.write_text('flow: a\nis: "größer → 😀"\ninitial: b\nstates: {b: {}}\n', encoding="utf-8")
+    wide = start("export", str(flow), "--to", "json", env={"PYTHONIOENCODING": "utf-8"})
+    narrow = start("export", str(flow), "--to", "json", env={"PYTHONIOENCODING": "ascii"})
+    assert json.loads(narrow.stdout.decode("ascii")) == json.loads(wide.stdout.decode("utf-8"))
+
+
+def test_a_name_that_is_no_text_is_reported(tmp_path: Path) -> None:
+    """A file whose name is no UTF-8 can be named in a message."""
+    done = start("check", os.fsdecode(bytes(tmp_path) + b"/\xff.yaml"))
+    assert b"Traceback" not in done.stderr
+    assert done.returncode == 2
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    """`turnfsm check turn | head -0`: the command ends as it would have ended, and is quiet."""
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as closed:
+        done = start("check", "session", stdout=closed)
+    assert (done.stderr, done.returncode) == (b"", 0)
+
+
+def test_a_demo_whose_reader_goes_away_keeps_its_evidence(tmp_path: Path) -> None:
+    """`turnfsm demo --text | head -1` leaves the journal, the timeline and the transcript."""
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as closed:
+        done = start("demo", "--text", stdout=closed, cwd=tmp_path)
+    assert (done.stderr, done.returncode) == (b"", 0)
+    left = {file.name for file in (tmp_path / "demo-out").iterdir()}
+    assert left == {"journal.jsonl", "timeline.svg", "transcript.txt"}
+
+
+@needs_full
+def test_a_demo_that_cannot_print_keeps_its_evidence(tmp_path: Path) -> None:
+    """What could not be printed is said, and nothing that was recorded is lost."""
+    with FULL.open("wb") as full:
+        done = start("demo", "--text", stdout=full, cwd=tmp_path)
+    assert done.stderr == b"error: standard output: No space left on device\n"
+    assert done.returncode == 2
+    assert (tmp_path / "demo-out" / "journal.jsonl").stat().st_size > 10_000
+
+
+def test_a_demo_on_a_disk_that_fills_keeps_what_fits(tmp_path: Path) -> None:
+    """The transcript still has room; what has not is named with the reason."""
+    limited = "ulimit -f 20; exec " + " ".join([*COMMAND, "demo", "--text"])
+    done = subprocess.run(
+        ["bash", "-c", limited], capture_output=True, cwd=tmp_path, timeout=60, check=False
+    )
+    assert b"Traceback" not in done.stderr
+    assert b"timeline.svg: File too large" in done.stderr
+    assert done.returncode == 2
+    left = {file.name for file in (tmp_path / "demo-out").iterdir()}
+    assert left == {"journal.jsonl", "transcript.txt"}
+
+
+WRITERS = {
+    "export": ("export session --to json", "a.json"),
+    "render": ("render session", "a.svg"),
+    "timeline": ("timeline {journal}", "a.svg"),
+    "schema": ("schema", "a.json"),
+    "compare": ("compare C1 --format json", "a.json"),
+}
+"""Every command that writes one file, and a name that it takes."""
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A journal to draw."""
+    folder = tmp_path_factory.mktemp("journal")
+    assert start("demo", "--text", cwd=folder).returncode == 0
+    return folder / "demo-out" / "journal.jsonl"
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_links_are_followed_and_devices_are_written_through(
+    name: str, journal: Path, tmp_path: Path
+) -> None:
+    """The file that a link leads to gets the output; the link and a device stay what they are."""
+    words, file = WRITERS[name]
+    target = tmp_path / "target"
+    target.write_text("old")
+    target.chmod(0o640)
+    link = tmp_path / file
+    link.symlink_to(target)
+    done = start(*words.format(journal=journal).split(), "-o", str(link))
+    assert done.returncode == 0, done.stderr
+    assert link.is_symlink()
+    assert len(target.read_bytes()) > 100
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert sorted(os.listdir(tmp_path)) == sorted([file, "target"])
+
+    if FULL.exists():
+        link.unlink()
+        link.symlink_to(FULL)
+        done = start(*words.format(journal=journal).split(), "-o", str(link))
+        assert stat.S_ISCHR(FULL.stat().st_mode)
+        assert f"error: {link}: No space left on device".encode() in done.stderr
+        assert b"Traceback" not in done.stderr
+        assert done.returncode == 2
+
+
+@pytest.mark.parametrize("name", ["export", "schema"])
+def test_a_pipe_with_a_name_is_written_through(name: str, tmp_path: Path) -> None:
+    """A reader of a FIFO gets the output, and the FIFO stays."""
+    words, file = WRITERS[name]
+    pipe = tmp_path / file
+    os.mkfifo(pipe)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    done = start(*words.split(), "-o", str(pipe))
+    reader.join(10)
+    assert (done.stderr, done.returncode) == (b"", 0)
+    assert len(got[0]) > 100
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_output_to_standard_output_by_name_is_printed(tmp_path: Path) -> None:
+    """A link to /dev/stdout prints, whatever standard output is."""
+    (link := tmp_path / "out").symlink_to("/proc/self/fd/1")
+    printed = start("export", "session", "--to", "json").stdout
+    assert start("export", "session", "--to", "json", "-o", str(link)).stdout == printed
+    with (tmp_path / "all").open("wb") as file:
+        file.write(b"before\n")
+        file.flush()
+        start("export", "session", "--to", "json", "-o", str(link), stdout=file)
+    assert (tmp_path / "all").read_bytes() == b"before\n" + printed
+
+
+def test_a_file_that_does_not_fit_leaves_the_old_one(tmp_path: Path) -> None:
+    """A full disk is said with the name of the file; what was there stays, nothing else is left."""
+    file = tmp_path / "session.svg"
+    file.write_text("old")
+    limited = "ulimit -f 1; exec " + " ".join([*COMMAND, "render", "session", "-o", str(file)])
+    done = subprocess.run(["bash", "-c", limited], capture_output=True, timeout=60, check=False)
+    assert done.stderr.decode() == f"error: {file}: File too large\n"
+    assert done.returncode == 2
+    assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [
+        ("session.svg", "old")
+    ]
+
+
+def test_counterexamples_are_written_through_links(tmp_path: Path) -> None:
+    """The journal of a counterexample goes where a link of its name leads."""
+    flow = tmp_path / "bad.yaml"
+    flow.write_text(
+        "flow: bad\ninitial: a\ntriggers: {go: {is: Go.}}\nstates:\n"
+        "  a: {on: {go: {dest: b}}}\n  b: {}\n"
+    )
+    folder = tmp_path / "out"
+    words = ("check", str(flow), "--counterexamples", str(folder))
+    assert start(*words).returncode == 1
+    found, *_ = folder.iterdir()
+    journal = found.read_bytes()
+    found.unlink()
+    found.symlink_to(tmp_path / "target")
+    assert start(*words).returncode == 1
+    assert (tmp_path / "target").read_bytes() == journal
+    assert found.is_symlink()
