@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from livekit.agents import NOT_GIVEN, Agent, AgentSession, llm
-from livekit.agents.voice.agent_session import Userdata_T
-from livekit.agents.voice.events import FunctionToolsExecutedEvent
-from livekit.agents.voice.run_result import RunResult
+from livekit.agents.types import NotGivenOr
+from livekit.agents.voice.agent_session import Run_T, Userdata_T
+from livekit.agents.voice.events import EventTypes, FunctionToolsExecutedEvent
+from livekit.agents.voice.run_result import RunOutputOptions, RunResult
 
 from turnfsm.fsm import Flow, Verdict, load_flow
 from turnfsm.runtime.conversation.conductor import Conductor
@@ -21,9 +22,13 @@ from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.turn import TurnRuntime
 
 from .errors import UnsupportedLiveKit
+from .options import SessionOptions, StartOptions, resumption
 from .overrides import REFUSED, GovernedSession, cancel_call
 
 __all__ = ["TurnSession"]
+
+TurnEvents = EventTypes | Literal["turn_verdict"]
+Handler = Callable[..., Any]
 
 
 class TurnSession(GovernedSession[Userdata_T]):
@@ -44,22 +49,23 @@ class TurnSession(GovernedSession[Userdata_T]):
 
     def __init__(
         self,
-        *args: Any,
+        *,
         flow: Flow | str | Path = "turn",
         timers: Mapping[str, float] | None = None,
         sinks: Iterable[Sink] = (),
         ledger: Ledger | None = None,
-        **kwargs: Any,
+        **options: Unpack[SessionOptions[Userdata_T]],
     ) -> None:
         self._conductor: Conductor
         self._flow = flow if isinstance(flow, Flow) else load_flow(flow)
         check_vocabulary(self._flow)
+        super().__init__(**options)
+        timeout = self.options.interruption["false_interruption_timeout"]
+        self._timers = resumption(self._flow, options, timeout) | dict(timers or {})
         self._sinks = tuple(sinks)
-        self._timers = _resumption(self._flow, kwargs) | dict(timers or {})
         self._conductor = Conductor(self)
         self._turn = self._make_turn(self._sinks)
         self.ledger = Ledger() if ledger is None else ledger
-        super().__init__(*args, **kwargs)
 
     @property
     def turn(self) -> TurnRuntime:
@@ -73,7 +79,19 @@ class TurnSession(GovernedSession[Userdata_T]):
         turns = self._conductor.turns
         return {**dict.fromkeys(OUTCOMES, 0), **turns.outcomes, "queued": len(turns.kept)}
 
-    async def start(self, agent: Agent, **kwargs: Any) -> Any:
+    @overload
+    async def start(
+        self, agent: Agent, *, capture_run: Literal[True], **options: Unpack[StartOptions]
+    ) -> RunResult[Any]: ...
+
+    @overload
+    async def start(
+        self, agent: Agent, *, capture_run: Literal[False] = False, **options: Unpack[StartOptions]
+    ) -> None: ...
+
+    async def start(
+        self, agent: Agent, *, capture_run: bool = False, **options: Unpack[StartOptions]
+    ) -> RunResult[Any] | None:
         """As `AgentSession.start`.
 
         Raises:
@@ -88,7 +106,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._turn.start()
         self._conductor.tuner.enter(self._turn.flow.states[self._turn.state].tuning)
         self._conductor.life.runtime.start()
-        result = await super().start(agent, **kwargs)
+        start: Callable[..., Awaitable[RunResult[Any] | None]] = super().start
+        result = await start(agent, capture_run=capture_run, **options)
         if self.started and self.activity is None:
             await self.aclose()
             raise UnsupportedLiveKit(
@@ -103,13 +122,13 @@ class TurnSession(GovernedSession[Userdata_T]):
         *,
         user_input: str,
         input_modality: Literal["text", "audio"] = "text",
-        output_type: type[Any] | None = None,
-        output_options: Any = NOT_GIVEN,
-    ) -> RunResult[Any]:
+        output_type: type[Run_T] | None = None,
+        output_options: NotGivenOr[RunOutputOptions | None] = NOT_GIVEN,
+    ) -> RunResult[Run_T]:
         """As `AgentSession.run`; begins and ends when the chain of agents is at rest."""
         if self.activity is None:
             raise RuntimeError("AgentSession isn't running")
-        result: RunResult[Any] = RunResult(
+        result: RunResult[Run_T] = RunResult(
             user_input=user_input,
             output_type=output_type,
             output_options=output_options,
@@ -118,6 +137,12 @@ class TurnSession(GovernedSession[Userdata_T]):
         return self._conductor.life.request(
             result, user_input=user_input, input_modality=input_modality
         )
+
+    if TYPE_CHECKING:  # one event more than LiveKit's
+
+        def on(self, event: TurnEvents, callback: Handler | None = None) -> Handler: ...
+        def once(self, event: TurnEvents, callback: Handler | None = None) -> Handler: ...
+        def off(self, event: TurnEvents, callback: Handler) -> None: ...
 
     def emit(self, event: Any, arg: Any) -> None:
         """As `AgentSession.emit`; the machine hears of it first."""
@@ -156,16 +181,6 @@ class TurnSession(GovernedSession[Userdata_T]):
 
 def _tool_names(tools: Iterable[Any]) -> Iterable[str]:
     return llm.ToolContext(list(tools)).function_tools
-
-
-def _resumption(flow: Flow, kwargs: Mapping[str, Any]) -> dict[str, float]:
-    """What the application says about false interruptions is about the machine's timer."""
-    if "false_interruption" not in flow.timers:
-        return {}
-    handling = kwargs.get("turn_handling") or {}
-    interruption = handling.get("interruption") or {}
-    seconds = interruption.get("false_interruption_timeout")
-    return {"false_interruption": float(seconds)} if seconds else {}
 
 
 def _keep_together(event: FunctionToolsExecutedEvent, history: llm.ChatContext) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from livekit.agents import Agent, AgentSession, ToolError
+from livekit.agents.voice.agent_session import Userdata_T
 from livekit.agents.voice.events import RunContext
 from livekit.agents.voice.tool_executor import _RunningTasks, _ToolExecutor
 
@@ -26,7 +27,7 @@ REFUSED = "the handoff did not happen: the user interrupted"
 STILL_RUNNING = "The call is still running. Its result will follow; do not make the call again."
 
 
-class TurnContext(RunContext[Any]):
+class TurnContext(RunContext[Userdata_T]):
     """The `RunContext` of a tool in a `TurnSession`; annotate with either."""
 
     async def commit_point(self) -> None:
@@ -101,7 +102,7 @@ class GovernedExecutor(_ToolExecutor):
                 del self._running_tasks[call]
 
 
-def running_call(session: AgentSession[Any], call_id: str) -> TurnContext | None:
+def running_call(session: AgentSession[Any], call_id: str) -> TurnContext[Any] | None:
     """The context of a tool call that is running, of whichever executor."""
     task = _RunningTasks.get(session, {}).get(call_id)
     if task is None:

@@ -1,0 +1,133 @@
+"""The keyword arguments of `AgentSession`, and what they mean for the timers of a flow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict
+
+from livekit.agents import NOT_GIVEN
+from livekit.agents.utils import is_given
+from livekit.agents.voice.agent_session import Userdata_T
+
+from turnfsm.fsm import Flow
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Sequence
+
+    from livekit import rtc
+    from livekit.agents import AgentSession, llm, stt, tts, vad
+    from livekit.agents.inference import LLMModels, RealtimeModels, STTModels, TTSModels
+    from livekit.agents.llm import mcp
+    from livekit.agents.types import NotGivenOr
+    from livekit.agents.voice import room_io
+    from livekit.agents.voice.agent_session import (
+        ExpressiveOptions,
+        RecordingOptions,
+        SessionConnectOptions,
+    )
+    from livekit.agents.voice.keyterm_detection import KeytermsOptions, STTContextOptions
+    from livekit.agents.voice.tool_executor import ToolHandlingOptions
+    from livekit.agents.voice.transcription.text_transforms import TextTransforms
+    from livekit.agents.voice.turn import (
+        PreemptiveGenerationOptions,
+        TurnDetectionMode,
+        TurnHandlingOptions,
+    )
+
+__all__ = ["SessionOptions", "StartOptions", "VideoSampler", "resumption"]
+
+_AT_ONCE = 0.01
+"""Seconds of a `false_interruption_timeout` of 0: a timer of a flow takes a moment."""
+
+_NEVER = 80_000.0
+"""Seconds of a timeout that is longer than the timers of a flow can be."""
+
+_DEPRECATED = ("false_interruption_timeout", "agent_false_interruption_timeout")
+
+
+class VideoSampler(Protocol):
+    """Whether a frame of the user's video is passed on."""
+
+    def __call__(self, frame: rtc.VideoFrame, session: AgentSession[Any]) -> bool: ...
+
+
+class SessionOptions(TypedDict, Generic[Userdata_T], total=False):
+    """The keyword arguments of `AgentSession`, for type checkers and editors; a test holds them
+    against LiveKit's signature."""
+
+    stt: NotGivenOr[stt.STT[Any] | STTModels | str]
+    vad: NotGivenOr[vad.VAD | None]
+    llm: NotGivenOr[
+        llm.LLM[Any] | llm.RealtimeModel | llm.DuplexModel | LLMModels | RealtimeModels | str
+    ]
+    tts: NotGivenOr[tts.TTS[Any] | TTSModels | str]
+    turn_handling: NotGivenOr[TurnHandlingOptions]
+    stt_context_options: NotGivenOr[STTContextOptions]
+    tools: NotGivenOr[list[llm.Tool | llm.Toolset]]
+    tool_handling: NotGivenOr[ToolHandlingOptions]
+    max_tool_steps: int
+    use_tts_aligned_transcript: NotGivenOr[bool]
+    tts_text_transforms: NotGivenOr[Sequence[TextTransforms] | None]
+    min_consecutive_speech_delay: float
+    expressive: bool | ExpressiveOptions
+    userdata: NotGivenOr[Userdata_T]
+    video_sampler: NotGivenOr[VideoSampler | None]
+    aec_warmup_duration: NotGivenOr[float | None]
+    ivr_detection: bool
+    user_away_timeout: float | None
+    transcription_timeout: float | None
+    session_close_transcript_timeout: float
+    conn_options: NotGivenOr[SessionConnectOptions]
+    loop: asyncio.AbstractEventLoop | None
+    # deprecated by LiveKit, and honoured
+    preemptive_generation: NotGivenOr[bool | PreemptiveGenerationOptions]
+    min_endpointing_delay: NotGivenOr[float]
+    max_endpointing_delay: NotGivenOr[float]
+    false_interruption_timeout: NotGivenOr[float | None]
+    turn_detection: NotGivenOr[TurnDetectionMode]
+    discard_audio_if_uninterruptible: NotGivenOr[bool]
+    min_interruption_duration: NotGivenOr[float]
+    min_interruption_words: NotGivenOr[int]
+    allow_interruptions: NotGivenOr[bool]
+    resume_false_interruption: NotGivenOr[bool]
+    agent_false_interruption_timeout: NotGivenOr[float | None]
+    mcp_servers: NotGivenOr[list[mcp.MCPServer]]
+    keyterms_options: NotGivenOr[KeytermsOptions]
+
+
+class StartOptions(TypedDict, total=False):
+    """The keyword arguments of `AgentSession.start`, without `capture_run`, which decides what it
+    returns."""
+
+    room: NotGivenOr[rtc.Room]
+    room_options: NotGivenOr[room_io.RoomOptions]
+    session_host: NotGivenOr[bool]
+    record: bool | RecordingOptions
+    # deprecated by LiveKit
+    room_input_options: NotGivenOr[room_io.RoomInputOptions]
+    room_output_options: NotGivenOr[room_io.RoomOutputOptions]
+
+
+def resumption(flow: Flow, given: Mapping[str, Any], seconds: float | None) -> dict[str, float]:
+    """The timers of a flow that a `false_interruption_timeout` replaces.
+
+    Args:
+        flow: The flow; it keeps its own seconds if the application has given none.
+        given: The keyword arguments of the session.
+        seconds: What LiveKit has made of them; None: no speech is resumed, and none is paused.
+    """
+    if "false_interruption" not in flow.timers or seconds is None or not _is_said(given):
+        return {}
+    timers = {"false_interruption": min(max(float(seconds), _AT_ONCE), _NEVER)}
+    limit = flow.timers.get("pause_limit")
+    if limit is not None and limit <= seconds:  # it ends a pause that nothing has ended
+        timers["pause_limit"] = timers["false_interruption"] + limit
+    return timers
+
+
+def _is_said(given: Mapping[str, Any]) -> bool:
+    """LiveKit looks at its deprecated arguments where `turn_handling` is not given."""
+    if is_given(handling := given.get("turn_handling", NOT_GIVEN)):
+        return "false_interruption_timeout" in (handling.get("interruption") or {})
+    return any(is_given(given.get(name, NOT_GIVEN)) for name in _DEPRECATED)

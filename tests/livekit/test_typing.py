@@ -1,0 +1,88 @@
+"""What a type checker sees of a session: wrong arguments are errors, results have types."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from livekit.agents import Agent, AgentSession, RunContext, function_tool
+
+from turnfsm.runtime.livekit import TurnContext, TurnSession
+from turnfsm.runtime.livekit.options import SessionOptions, StartOptions
+from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+def test_an_application_passes_mypy_and_its_mistakes_do_not() -> None:
+    """The file holds both: a mistake that passed would leave a "type: ignore" without need."""
+    file = str(HERE / "typed_agent.py")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / ".mypy_cache")]
+    found = subprocess.run(
+        [*command, file],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "method", "apart"),
+    [
+        (SessionOptions, AgentSession.__init__, set()),
+        (StartOptions, AgentSession.start, {"agent", "capture_run"}),
+    ],
+    ids=["AgentSession", "start"],
+)
+def test_the_options_are_those_of_livekit(options: Any, method: Any, apart: set[str]) -> None:
+    """A name or type that LiveKit adds, changes or takes away is seen here."""
+    theirs = {
+        name: _plain(annotation)
+        for name, annotation in inspect.get_annotations(inspect.unwrap(method)).items()
+        if name not in {"return", *apart}
+    }
+    assert _given(options) == theirs
+
+
+def _given(options: Any) -> Mapping[str, str]:
+    hints = inspect.get_annotations(options)
+    return {name: _plain(hint.__forward_arg__) for name, hint in hints.items()}
+
+
+def _plain(annotation: str) -> str:
+    # LiveKit writes generic classes without their argument, and has its own name for a sampler;
+    # `record` may be left out there, as it may here.
+    text = "".join(annotation.replace("[Any]", "").replace("_VideoSampler", "VideoSampler").split())
+    return text.replace("NotGivenOr[bool|RecordingOptions]", "bool|RecordingOptions")
+
+
+@pytest.mark.parametrize("annotation", [TurnContext[str], TurnContext, RunContext[str], RunContext])
+def test_a_tool_may_name_the_type_of_its_userdata(annotation: Any) -> None:
+    """`TurnContext[str]` is taken as `RunContext[str]` is: the model does not see the parameter."""
+
+    async def greet(context: Any) -> str:
+        return f"for {context.userdata}"
+
+    greet.__annotations__["context"] = annotation
+    tool = function_tool(greet, name="greet", description="Greet.")
+    model = ScriptedLLM({"hello": Reply(calls=Call("greet"))}, {"greet": "Good morning."})
+    stage = Stage(
+        TurnSession,
+        user=ScriptedUser().says("hello", at=1.0),
+        llm=model,
+        agent=lambda: Agent(instructions="Help.", tools=[tool]),
+        userdata="Ada",
+    )
+    outcome = stage.run(6.0)
+    assert [run.message for run in outcome.tools] == ["for Ada"]
+    assert outcome.heard_saying("Good morning.") is not None
