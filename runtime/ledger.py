@@ -59,6 +59,9 @@ class Ledger:
     def __len__(self) -> int:
         return len(self._calls)
 
+    def __contains__(self, call_id: object) -> bool:
+        return call_id in self._calls
+
     def __getitem__(self, call_id: str) -> LedgerCall:
         return self._calls[call_id]
 

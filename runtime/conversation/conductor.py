@@ -13,6 +13,7 @@ from turnfsm.runtime.livekit.lifecycle import SessionLifecycle
 from turnfsm.runtime.livekit.overrides import GovernedActivity, GovernedHandle, current_speech
 
 from .agent_state import AgentState
+from .call_ids import CallIds
 from .floor import Floor
 from .host import TurnHost
 from .tool_calls import ToolCalls
@@ -35,6 +36,7 @@ class Conductor(ToolReports):
     def __init__(self, session: TurnSession[Any]) -> None:
         self.session = session
         self.tools = ToolCalls()
+        self.ids = CallIds()
         self.floor = Floor(self._playout_started, self._playout_finished)
         self.host = TurnHost(session, self.floor, self.tools)
         self.turns = UserTurns(self._turn_ended)

@@ -13,6 +13,7 @@ from turnfsm.fsm import Verdict
 from turnfsm.runtime.ledger import End, LedgerCall
 from turnfsm.runtime.livekit.lifecycle import SessionLifecycle
 
+from .call_ids import CallIds
 from .host import TurnHost
 from .policies import is_repeatable
 from .tool_calls import Call, ToolCalls
@@ -28,6 +29,7 @@ class ToolReports:
 
     session: TurnSession[Any]
     tools: ToolCalls
+    ids: CallIds
     host: TurnHost
     life: SessionLifecycle
 
@@ -41,6 +43,12 @@ class ToolReports:
     async def moved_until(self, holds: Callable[[], bool]) -> None:
         """Wait until this holds; looked at after every verdict."""
         raise NotImplementedError
+
+    def own_id(self, item: str, given: str) -> str:
+        """The id of a call, by its item; the model's, unless another call has that."""
+        activity = self.session.activity
+        before = activity.other_calls(item) if activity is not None else ()
+        return self.ids.own(item, given, before, self.session.ledger)
 
     def tool_updated(self, event: ToolExecutionUpdatedEvent) -> None:
         """The life of a call: started, first update, ended."""

@@ -163,6 +163,7 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._conductor.speech_created()
         elif event == "function_tools_executed":
             self._conductor.host.results_need_reply = arg.has_tool_reply
+            _give_ids(arg, self._conductor.own_id)
             _keep_together(arg, self.history)
             _say_cancelled(arg, self._conductor.tools.cancelled)
             if self._conductor.turn_is_over():
@@ -181,6 +182,12 @@ class TurnSession(GovernedSession[Userdata_T]):
 
 def _tool_names(tools: Iterable[Any]) -> Iterable[str]:
     return llm.ToolContext(list(tools)).function_tools
+
+
+def _give_ids(event: FunctionToolsExecutedEvent, own_id: Callable[[str, str], str]) -> None:
+    """A call that LiveKit has refused never began: it has its id from here."""
+    for call, output in event.zipped():
+        call.call_id = output.call_id = own_id(call.id, call.call_id)
 
 
 def _keep_together(event: FunctionToolsExecutedEvent, history: llm.ChatContext) -> None:

@@ -272,6 +272,14 @@ class GovernedActivity(RealtimeActivity):
             sink.flush()  # a sink reports the end of a segment that is whole
             sink.clear_buffer()
 
+    def other_calls(self, item: str) -> frozenset[str]:
+        """The ids of the calls of the conversation, save that of this item."""
+        return frozenset(
+            other.call_id
+            for other in self._agent._chat_ctx.items
+            if other.type in ("function_call", "function_call_output") and other.id != item
+        )
+
     def tool(self, name: str) -> Any:
         """The agent's tool of this name, wherever it comes from; None if there is none."""
         return llm.ToolContext(self.tools).function_tools.get(name)

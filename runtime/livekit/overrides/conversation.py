@@ -15,22 +15,36 @@ class ChatContextSync:
     """In the place of a realtime session's `update_chat_ctx`: sends each result once, next to its
     call. LiveKit appends results to the end, behind what was said since."""
 
-    def __init__(self, model: llm.RealtimeSession[Any]) -> None:
+    def __init__(self, model: llm.RealtimeSession[Any], ordered: bool = True) -> None:
         self._model = model
+        self._ordered = ordered  # one that replies to results by itself replies to the last item
         self._send = model.update_chat_ctx
         self._results: dict[str, llm.FunctionCallOutput] = {}
         self._forgotten: set[str] = set()
+        self._ours: dict[str, str] = {}
+        self._theirs: dict[str, str] = {}
         self._sending = asyncio.Lock()  # what is on its way would be sent a second time
 
     async def __call__(self, chat_ctx: llm.ChatContext) -> None:
         async with self._sending:
             await self._send_tidy(chat_ctx.copy())
 
+    def call_renamed(self, item: str, ours: str, theirs: str) -> None:
+        """A call has another id for us than for the model, who is told of it under its own.
+
+        Args:
+            item: The id of the call's item.
+            ours: What the session calls it.
+            theirs: What the model does.
+        """
+        self._ours[item], self._theirs[ours] = ours, theirs
+
     async def tell(self, results: Iterable[llm.FunctionCallOutput]) -> None:
         """Send these results of calls that the model holds open."""
         self._results |= {result.call_id: result for result in results}
         async with self._sending:
             context = self._model.chat_ctx.copy()
+            context.items[:] = map(self._with_our_id, context.items)
             if self._unsent(context):
                 await self._send_tidy(context)
 
@@ -47,16 +61,36 @@ class ChatContextSync:
     async def _send_tidy(self, context: llm.ChatContext) -> None:
         # LiveKit may have copied the conversation before: what was told stays told, and what was
         # forgotten forgotten.
-        context.items[:] = [item for item in context.items if item.id not in self._forgotten]
-        context.items.extend(self._unsent(context))
-        stand_together(context)
+        items = [item for item in context.items if item.id not in self._forgotten]
+        context.items[:] = map(self._with_our_id, items)
+        if self._ordered:
+            context.items.extend(self._unsent(context))
+            stand_together(context)
+        context.items[:] = map(self._with_their_id, context.items)
         await self._send(context)
+
+    def _with_our_id(self, item: llm.ChatItem) -> llm.ChatItem:
+        return _with_call_id(item, self._ours.get(item.id))
+
+    def _with_their_id(self, item: llm.ChatItem) -> llm.ChatItem:
+        if item.type not in ("function_call", "function_call_output"):
+            return item
+        theirs = self._theirs.get(item.call_id)
+        if theirs is not None:
+            self._ours[item.id] = item.call_id
+        return _with_call_id(item, theirs)
 
     def _unsent(self, context: llm.ChatContext) -> list[llm.FunctionCallOutput]:
         answered = {item.call_id for item in context.items if item.type == "function_call_output"}
         calls = [item.call_id for item in context.items if item.type == "function_call"]
         missing = [call for call in calls if call not in answered and call in self._results]
         return [self._results[call] for call in missing]
+
+
+def _with_call_id(item: llm.ChatItem, id: str | None) -> llm.ChatItem:
+    if id is None or item.type not in ("function_call", "function_call_output"):
+        return item
+    return item if item.call_id == id else item.model_copy(update={"call_id": id})
 
 
 def stand_together(context: llm.ChatContext) -> None:

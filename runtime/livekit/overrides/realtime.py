@@ -57,15 +57,20 @@ class RealtimeActivity(AgentActivity):
     def _rt_session(self, model: llm.RealtimeSession[Any] | None) -> None:
         self.__dict__["_rt_session"] = model
         self._last_model = model or self._last_model
-        # An agent may take the model's session over from the one before: it is tidy already. One
-        # that replies to results by itself replies to what comes last.
-        if model is not None and not self.model_replies and self._tidy is None:
-            model.update_chat_ctx = ChatContextSync(model)  # type: ignore[method-assign]
+        # An agent may take the model's session over from the one before: it has one already.
+        if model is not None and self._sync is None:
+            sync = ChatContextSync(model, ordered=not self.model_replies)
+            model.update_chat_ctx = sync  # type: ignore[method-assign]
+
+    @property
+    def _sync(self) -> ChatContextSync | None:
+        sync = getattr(self.__dict__.get("_rt_session"), "update_chat_ctx", None)
+        return sync if isinstance(sync, ChatContextSync) else None
 
     @property
     def _tidy(self) -> ChatContextSync | None:
-        tidy = getattr(self.__dict__.get("_rt_session"), "update_chat_ctx", None)
-        return tidy if isinstance(tidy, ChatContextSync) else None
+        # One that replies to results by itself must not be told anything at another time.
+        return None if self.model_replies else self._sync
 
     def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
         super()._on_input_speech_started(ev)
@@ -111,10 +116,17 @@ class RealtimeActivity(AgentActivity):
         # LiveKit leaves in the model's conversation what nobody heard, and calls that nobody made.
         said: list[str] = []
         made: list[str] = []
-        messages = _RecordingStream(
-            generation_ev.message_stream, said, lambda message: message.message_id
-        )
-        calls = _RecordingStream(generation_ev.function_stream, made, lambda call: call.id)
+
+        def message_comes(message: llm.MessageGeneration) -> llm.MessageGeneration:
+            said.append(message.message_id)
+            return message
+
+        def call_comes(call: llm.FunctionCall) -> llm.FunctionCall:
+            made.append(call.id)
+            return self._with_own_id(call)
+
+        messages = _EnteringStream(generation_ev.message_stream, message_comes)
+        calls = _EnteringStream(generation_ev.function_stream, call_comes)
         noted = replace(generation_ev, message_stream=messages, function_stream=calls)
         self._unhandled = None
         await super()._realtime_generation_task(
@@ -125,6 +137,15 @@ class RealtimeActivity(AgentActivity):
             nothing_said = speech_handle.interrupted and not heard
             known = {item.id for item in self._session.history.items}
             await self._forget({*made, *(said if nothing_said else ())} - known, tidy)
+
+    def _with_own_id(self, call: llm.FunctionCall) -> llm.FunctionCall:
+        # A copy: the model knows its call by the id that it gave.
+        own = self._conductor.own_id(call.id, call.call_id)
+        if own == call.call_id:
+            return call
+        if self._sync is not None:
+            self._sync.call_renamed(call.id, own, call.call_id)
+        return call.model_copy(update={"call_id": own})
 
     async def _forget(self, unheard: set[str], tidy: ChatContextSync) -> None:
         items = self._agent._chat_ctx.items
@@ -197,23 +218,19 @@ def _is_of_a_speech() -> bool:
     return isinstance(speech, GovernedHandle) and asyncio.current_task() in speech.tasks
 
 
-class _RecordingStream(Generic[_Item]):
-    """A stream whose items are noted by id. Not a generator: cancelling a reader would end it for
-    the others."""
+class _EnteringStream(Generic[_Item]):
+    """A stream whose items are looked at as they come. Not a generator: cancelling a reader would
+    end it for the others."""
 
-    def __init__(
-        self, stream: AsyncIterable[_Item], made: list[str], id_of: Callable[[_Item], str]
-    ) -> None:
+    def __init__(self, stream: AsyncIterable[_Item], comes: Callable[[_Item], _Item]) -> None:
         self._items = aiter(stream)
-        self._made, self._id_of = made, id_of
+        self._comes = comes
 
     def __aiter__(self) -> AsyncIterator[_Item]:
         return self
 
     async def __anext__(self) -> _Item:
-        item = await anext(self._items)
-        self._made.append(self._id_of(item))
-        return item
+        return self._comes(await anext(self._items))
 
 
 def _told(task: asyncio.Task[None]) -> None:

@@ -52,6 +52,9 @@ class GovernedHandle(SpeechHandle):
         return self
 
     def _item_added(self, items: Sequence[llm.ChatItem]) -> None:
+        for item in items:
+            if item.type == "function_call":  # it begins: nobody has seen its id yet
+                item.call_id = self._conductor.own_id(item.id, item.call_id)
         super()._item_added(items)
         outputs = (item for item in items if item.type == "function_call_output")
         # A handoff gives nothing; after an interruption LiveKit has yet to say what became of it.

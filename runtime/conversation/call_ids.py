@@ -1,0 +1,33 @@
+"""Tool calls have ids of their own; a model may give an id again, in a later turn or at once."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+__all__ = ["CallIds"]
+
+
+class CallIds:
+    """The ids of a session's calls. An id that is free stays as the model gave it: some providers
+    find more by it."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, str] = {}
+        self._taken: set[str] = set()
+
+    def own(self, item: str, given: str, *used: Container[str]) -> str:
+        """The id of a call, the same whenever it is asked for.
+
+        Args:
+            item: What tells this call from all others: the id of its item.
+            given: What the model calls it.
+            used: Ids of calls that are not this session's.
+        """
+        if item not in self._own:
+            id, number = given, 1
+            while id in self._taken or any(id in ids for ids in used):
+                number += 1
+                id = f"{given}_{number}"
+            self._own[item] = id
+            self._taken.add(id)
+        return self._own[item]
