@@ -58,10 +58,11 @@ def nothing_is_said_into_the_user() -> list[str]:
 STORY = "One two three four five six seven eight nine ten eleven twelve."
 
 
-def _stage(user: ScriptedUser, rules: Rules, *tools: Any) -> Stage:
+def _stage(user: ScriptedUser, rules: Rules, *tools: Any, believes: bool = True) -> Stage:
     """A model that detects turns; tools are told of by what their name says."""
     tts = ScriptedTTS()
-    answers = ScriptedLLM(rules, {"book": "Your table is booked.", "look": "There it is."})
+    told = {"book": "Your table is booked.", "look": "There it is."}
+    answers = ScriptedLLM(rules, told, believes=believes)
     return Stage(
         TurnSession,
         user=user,
@@ -125,7 +126,8 @@ def what_nobody_heard_is_forgotten() -> list[str]:
         return "booked"
 
     user = ScriptedUser().says("book a table", at=1.0).says("well", at=4.0)
-    stage = _stage(user, {"table": Reply("At once.", calls=Call("book")), "well": "Yes?"}, book)
+    rules: Rules = {"table": Reply("At once.", calls=Call("book")), "well": "Yes?"}
+    stage = _stage(user, rules, book, believes=False)  # it would call again, and rightly
     stage.at(2.45, lambda s: s.session.say(STORY) and None).run(10)
     (model,) = stage.llm.sessions  # type: ignore[union-attr]
     lines = [(item.type, getattr(item, "text_content", "")) for item in model.chat_ctx.items]

@@ -270,7 +270,8 @@ class _Response:
         asked = self._session.chat_ctx
         if instructions:
             asked.add_message(role="developer", content=instructions)
-        request, reply = self._owner.answers.ask(asked, realtime=True)
+        offered = self._session.tools.flatten()
+        request, reply = self._owner.answers.ask(asked, offered, realtime=True)
         begun = time.time()
         try:
             await asyncio.sleep(reply.ttft)

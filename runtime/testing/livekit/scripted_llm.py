@@ -11,17 +11,10 @@ import attrs
 from livekit.agents import DEFAULT_API_CONNECT_OPTIONS, NOT_GIVEN, APIConnectOptions, llm
 from livekit.agents.types import NotGivenOr
 
+from .belief import Belief, Call
 from .requests import RequestEntry, formatted_request, realtime_request
 
 __all__ = ["Call", "Reply", "Request", "ScriptedLLM", "items_of"]
-
-
-@attrs.frozen
-class Call:
-    """A tool call that the model makes."""
-
-    name: str
-    arguments: Mapping[str, Any] = attrs.field(factory=dict)
 
 
 def _calls(value: Call | Iterable[Call]) -> tuple[Call, ...]:
@@ -73,6 +66,11 @@ class ScriptedLLM(llm.LLM[Any]):
     """Answers by the last thing that the context asks: a user's text, a tool's output, or
     instructions. A key matches when it is contained in that text; a tool rule is keyed by the
     tool's name. What no rule matches is answered with `otherwise`.
+
+    It believes its context: a call that it has made for a message of the user, and that a later
+    request shows with the message but without the call, is made again, as a real model does it.
+    With `retries` also one whose output says that nothing was done. `believes=False`: it does what
+    the rules say and no more.
     """
 
     def __init__(
@@ -81,8 +79,11 @@ class ScriptedLLM(llm.LLM[Any]):
         on_tool: Mapping[str, Rule] | None = None,
         *,
         otherwise: Rule = "I see.",
+        believes: bool = True,
+        retries: bool = False,
     ) -> None:
         super().__init__()
+        self._belief = Belief(retries=retries) if believes else None
         self.on_user, self.on_tool = dict(on_user or {}), dict(on_tool or {})
         self.otherwise = otherwise
         self.requests: list[Request] = []
@@ -102,7 +103,9 @@ class ScriptedLLM(llm.LLM[Any]):
     ) -> llm.LLMStream:
         return _Stream(self, chat_ctx=chat_ctx, tools=tools or [], conn_options=conn_options)
 
-    def ask(self, chat_ctx: llm.ChatContext, realtime: bool = False) -> tuple[Request, Reply]:
+    def ask(
+        self, chat_ctx: llm.ChatContext, tools: Iterable[llm.Tool] = (), *, realtime: bool = False
+    ) -> tuple[Request, Reply]:
         """Record a request made now and find its answer."""
         kind, name, text = _question(chat_ctx)
         request = Request(
@@ -117,7 +120,12 @@ class ScriptedLLM(llm.LLM[Any]):
         rules, key = (self.on_tool, name) if kind == "tool" else (self.on_user, text)
         rule = next((r for k, r in rules.items() if k.lower() in key.lower()), self.otherwise)
         reply = rule if isinstance(rule, Reply | str) else rule(request)
-        return request, Reply(reply) if isinstance(reply, str) else reply
+        reply = Reply(reply) if isinstance(reply, str) else reply
+        if self._belief is not None and reply.error is None:
+            offered = llm.ToolContext(list(tools)).function_tools
+            calls = self._belief.calls(request.shown, reply.calls, offered=offered)
+            reply = attrs.evolve(reply, calls=calls)
+        return request, reply
 
     def tell(self, request: Request) -> None:
         """Report a request's news to the listener, if there is one."""
@@ -134,7 +142,7 @@ class _Stream(llm.LLMStream):
         model = self._llm
         assert isinstance(model, ScriptedLLM)
         loop = asyncio.get_running_loop()
-        request, reply = model.ask(self._chat_ctx)
+        request, reply = model.ask(self._chat_ctx, self._tools)
         try:
             await asyncio.sleep(reply.ttft)
             await self._say(reply)

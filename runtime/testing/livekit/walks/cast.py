@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterable
 from typing import Any
 
 from livekit import rtc
@@ -93,8 +93,10 @@ class Model(ScriptedLLM):
         super().__init__()
         self._actor = actor
 
-    def ask(self, chat_ctx: llm.ChatContext, realtime: bool = False) -> tuple[Request, Reply]:
-        request, _ = super().ask(chat_ctx, realtime)
+    def ask(
+        self, chat_ctx: llm.ChatContext, tools: Iterable[llm.Tool] = (), *, realtime: bool = False
+    ) -> tuple[Request, Reply]:
+        request, _ = super().ask(chat_ctx, tools, realtime=realtime)
         kinds = self._actor.kinds
         return request, _REPLIES[kinds.pop(0) if kinds else "say"]
 

@@ -1,0 +1,82 @@
+"""What a model still has to do, as far as it can see: a call that it is not shown was not made."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from .requests import RequestEntry
+
+__all__ = ["Belief", "Call"]
+
+NOT_DONE = "nothing was done"
+"""An output with these words says that its call had no effect."""
+
+Key = tuple[str, str]
+"""A tool's name and its arguments, as JSON with sorted keys."""
+
+
+@attrs.frozen
+class Call:
+    """A tool call that the model makes."""
+
+    name: str
+    arguments: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+class Belief:
+    """What the user has asked for, and what of it the model cannot see.
+
+    A model has made tool calls for a message of the user. As long as it is shown that message and
+    not the calls with their results, it takes them for not made, and makes them again. A realtime
+    model has its calls before their results: those it takes for made.
+    """
+
+    def __init__(self, *, retries: bool = False) -> None:
+        self._wanted: dict[str, Counter[Key]] = {}
+        self._retries = retries
+
+    def calls(
+        self, shown: Sequence[RequestEntry], made: Iterable[Call], *, offered: Collection[str]
+    ) -> tuple[Call, ...]:
+        """What is called now: `made`, and whatever is missing.
+
+        Args:
+            shown: The request as the model gets it.
+            made: What the script calls in answer to it.
+            offered: The names of the tools that the request offers; no other is made again.
+        """
+        made = tuple(made)
+        now = Counter((call.name, _sorted(dict(call.arguments))) for call in made)
+        results = {entry.id: entry.text for entry in shown if entry.kind == "result"}
+        done = Counter(
+            (entry.name, _sorted(entry.text))
+            for entry in shown
+            if entry.kind == "call" and not self._undone(results.get(entry.id, ""))
+        )
+        asked = [entry.text for entry in shown if entry.kind == "user"]
+        wanted: Counter[Key] = Counter()
+        for text in asked:
+            wanted.update(self._wanted.get(text, ()))
+        if asked and now:
+            before = done if shown[-1].kind == "result" else Counter[Key]()  # the same once more
+            again = Counter({key: count + before[key] for key, count in now.items()})
+            self._wanted[asked[-1]] = self._wanted.get(asked[-1], Counter()) | again
+        missing = (wanted - done - now).elements()
+        return (*made, *(Call(name, json.loads(of)) for name, of in missing if name in offered))
+
+    def _undone(self, output: str) -> bool:
+        return self._retries and NOT_DONE in output
+
+
+def _sorted(arguments: Any) -> str:
+    """However they are written."""
+    try:
+        given = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+    except ValueError:
+        return str(arguments)
+    return json.dumps(given, sort_keys=True, default=str)
