@@ -5,33 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .event import Event
-    from .journal import (
-        Entry,
-        Journal,
-        JournalError,
-        JsonlSink,
-        Note,
-        read_journal,
-        replay,
-        write_journal,
-    )
+    from .journal import JsonlSink, LiveJournal, write_journal
     from .ledger import Ledger, LedgerCall
     from .pump import EventPump
     from .turn import TurnRuntime
 
 __all__ = [
-    "Entry",
     "Event",
     "EventPump",
-    "Journal",
-    "JournalError",
     "JsonlSink",
     "Ledger",
     "LedgerCall",
-    "Note",
+    "LiveJournal",
     "TurnRuntime",
-    "read_journal",
-    "replay",
     "write_journal",
 ]
 

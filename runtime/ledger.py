@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import attrs
 
 from turnfsm.fsm import TurnfsmError
+from turnfsm.fsm.journal import Journal
 
 __all__ = ["End", "Ledger", "LedgerCall"]
 
@@ -124,16 +125,16 @@ class Ledger:
         return tuple(c for c in self._calls.values() if c.end == "result" or c.output is not None)
 
     @classmethod
-    def from_records(cls, records: Iterable[Mapping[str, Any]]) -> Ledger:
-        """The ledger as a journal has it, as after a crash: see `turnfsm.runtime.read_journal`.
+    def from_journal(cls, journal: Journal) -> Ledger:
+        """The ledger as a journal has it, as after a crash: see `turnfsm.read_journal`.
 
         Raises:
             TurnfsmError: The journal leaves out what calls were made with.
         """
         ledger = cls()
-        for record in records:
-            data = record.get("data") or {}
-            match record.get("note"):
+        for note in journal.notes:
+            data = note.data
+            match note.kind:
                 case "tool_started":
                     if "arguments" not in data:
                         raise TurnfsmError(_REDACTED)

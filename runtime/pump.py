@@ -23,7 +23,7 @@ from turnfsm.fsm.program import ACTS, ARMS, SLOW_PATH
 
 from .event import Event
 from .given import answers_of
-from .journal import Journal, Raw
+from .journal import LiveJournal, Raw
 from .observers import Observer, Observers
 from .tasks import OwnedTasks
 from .threads import from_thread
@@ -57,7 +57,7 @@ class EventPump(StateTimers):
     )  # fmt: skip
 
     def __init__(
-        self, machine: Machine, host: object, journal: Journal, plan: Plan | None = None
+        self, machine: Machine, host: object, journal: LiveJournal, plan: Plan | None = None
     ) -> None:
         super().__init__(machine, plan_of(machine.program, {}) if plan is None else plan)
         self.journal = journal

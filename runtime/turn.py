@@ -20,7 +20,7 @@ from turnfsm.fsm import (
     load_flow,
 )
 
-from .journal import Journal, Sink
+from .journal import LiveJournal, Sink
 from .pump import EventPump, Observer
 from .timers import plan_of
 
@@ -59,7 +59,7 @@ class TurnRuntime:
         self._fences = program.fences
         _check_host(program, host)
         plan = plan_of(program, _checked(program.flow, timers) if timers else {})
-        self._pump = EventPump(self.machine, host, Journal(program, maxlen, sinks), plan)
+        self._pump = EventPump(self.machine, host, LiveJournal(program, maxlen, sinks), plan)
 
     @property
     def flow(self) -> Flow:
@@ -77,7 +77,7 @@ class TurnRuntime:
         return self.machine.program.names(self.machine.facts)
 
     @property
-    def journal(self) -> Journal:
+    def journal(self) -> LiveJournal:
         """Everything that was asked and that happened."""
         return self._pump.journal
 

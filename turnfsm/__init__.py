@@ -46,19 +46,15 @@ if TYPE_CHECKING:
         parse_flow,
         shipped_flows,
     )
+    from turnfsm.fsm.journal import Entry, Header, Journal, JournalError, Note, read_journal, replay
     from turnfsm.runtime import (
-        Entry,
         Event,
         EventPump,
-        Journal,
-        JournalError,
         JsonlSink,
         Ledger,
         LedgerCall,
-        Note,
+        LiveJournal,
         TurnRuntime,
-        read_journal,
-        replay,
         write_journal,
     )
 
@@ -71,6 +67,7 @@ __all__ = [
     "Fact",
     "Flow",
     "FlowError",
+    "Header",
     "HostError",
     "Journal",
     "JournalError",
@@ -78,6 +75,7 @@ __all__ = [
     "LeadsTo",
     "Ledger",
     "LedgerCall",
+    "LiveJournal",
     "Machine",
     "Never",
     "Note",
@@ -105,18 +103,21 @@ __all__ = [
 ]
 
 _MODULES = ("check", "diagram", "livekit", "testing")
-_OF_RUNTIME = {"Entry", "Event", "EventPump", "Journal", "JournalError", "JsonlSink", "Ledger"}
-_OF_RUNTIME |= {"LedgerCall", "Note", "TurnRuntime", "read_journal", "replay", "write_journal"}
+_HOMES = dict.fromkeys(__all__, "fsm")
+_HOMES |= dict.fromkeys(
+    ("Entry", "Header", "Journal", "JournalError", "Note", "read_journal", "replay"), "fsm.journal"
+)
+_HOMES |= dict.fromkeys(("Event", "EventPump", "JsonlSink", "Ledger", "LedgerCall"), "runtime")
+_HOMES |= dict.fromkeys(("LiveJournal", "TurnRuntime", "write_journal"), "runtime")
 
 
 def __getattr__(name: str) -> Any:
     # On first use: each command imports this package, and `turnfsm --help` needs none of it.
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "runtime" if name in _OF_RUNTIME else "fsm"
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -9,15 +9,11 @@ Example:
 
 from turnfsm.fsm.diagram import (
     Format,
-    Journal,
-    JournalError,
     Marks,
     StateRows,
     Theme,
     configuration,
     format_of,
-    parse_journal,
-    read_journal,
     render,
     timeline,
     to_png,
@@ -26,15 +22,11 @@ from turnfsm.fsm.diagram import (
 
 __all__ = [
     "Format",
-    "Journal",
-    "JournalError",
     "Marks",
     "StateRows",
     "Theme",
     "configuration",
     "format_of",
-    "parse_journal",
-    "read_journal",
     "render",
     "timeline",
     "to_png",

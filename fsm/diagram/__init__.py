@@ -9,7 +9,6 @@ from turnfsm.fsm.flow import Flow
 
 from .chart import build_chart
 from .dot import chart_dot
-from .journal import Journal, JournalError, parse_journal, read_journal
 from .markdown import chart_markdown
 from .marks import Marks, configuration, trace
 from .mermaid import chart_mermaid
@@ -20,15 +19,11 @@ from .timeline import StateRows, timeline
 
 __all__ = [
     "Format",
-    "Journal",
-    "JournalError",
     "Marks",
     "StateRows",
     "Theme",
     "configuration",
     "format_of",
-    "parse_journal",
-    "read_journal",
     "render",
     "timeline",
     "to_png",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 import attrs
 
 from turnfsm.fsm.flow import Flow
-
-from .journal import Journal, Note, Record
+from turnfsm.fsm.journal import Entry, Journal, Note
+from turnfsm.fsm.verdicts import Refused
 
 __all__ = ["LaneMark", "Lanes", "Span", "read_lanes"]
 
@@ -63,8 +63,8 @@ def read_lanes(journal: Journal, flow: Flow | None = None) -> Lanes:
     Args:
         flow: The flow that was run: which states arm which timers.
     """
-    end = max(journal.end, 0.1)
-    events = journal.events
+    end = _end(journal)
+    events = journal.entries
     states = tuple(_states(journal, end))
     agent = tuple(_agent(journal, end))
     return Lanes(
@@ -78,24 +78,32 @@ def read_lanes(journal: Journal, flow: Flow | None = None) -> Lanes:
         states=states,
         timers=tuple(_timers(flow, journal, states)) if flow else (),
         refusals=tuple(_refusals(events, flow)),
-        taken=sum(event.taken for event in events),
+        taken=sum(bool(event.verdict) for event in events),
     )
 
 
-def _refusals(events: Iterable[Record], flow: Flow | None) -> Iterator[LaneMark]:
+def _end(journal: Journal) -> float:
+    """The last moment that anything tells of."""
+    moments = [record.t for record in journal.records]
+    moments += [_seconds(note, "end") or 0.0 for note in journal.notes]
+    return max([0.1, *moments])
+
+
+def _refusals(events: Iterable[Entry], flow: Flow | None) -> Iterator[LaneMark]:
     """What came in vain; a timer that finds its guard closed waits on, and is none."""
     timers = flow.timers if flow else ()
     for event in events:
-        if not (event.taken or event.trigger in timers):
-            why = event.why or event.reason or ""
-            yield LaneMark(event.t, event.trigger, why, event.state, event.reason)
+        verdict = event.verdict
+        if isinstance(verdict, Refused) and event.trigger not in timers:
+            why = verdict.why or verdict.reason
+            yield LaneMark(event.t, event.trigger, why, verdict.source, verdict.reason)
 
 
 def _order(flow: Flow | None, states: Iterable[Span]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(flow.states if flow else ()), *(s.label for s in states)]))
 
 
-Test = Callable[[Record], bool]
+Test = Callable[[Entry], bool]
 
 
 def _is(*triggers: str) -> Test:
@@ -103,11 +111,11 @@ def _is(*triggers: str) -> Test:
 
 
 def _does(*actions: str) -> Test:
-    return lambda event: event.taken and any(action in event.actions for action in actions)
+    return lambda event: any(action in event.verdict.actions for action in actions)
 
 
 def _between(
-    events: Iterable[Record], opens: Test, closes: Test, end: float, label: str = ""
+    events: Iterable[Entry], opens: Test, closes: Test, end: float, label: str = ""
 ) -> Iterator[Span]:
     """Stretches from an opening to the next closing event; the last may be open to the end."""
     since: float | None = None
@@ -124,12 +132,12 @@ def _between(
 _pauses = _does("pause_output")
 
 
-def _resumes(event: Record) -> bool:
+def _resumes(event: Entry) -> bool:
     return _does("resume_output", "interrupt_speech", "release_output")(event) or _ends_step(event)
 
 
-def _ends_step(event: Record) -> bool:
-    return event.taken and event.trigger in ("step_finished", "step_interrupted")
+def _ends_step(event: Entry) -> bool:
+    return bool(event.verdict) and event.trigger in ("step_finished", "step_interrupted")
 
 
 def _notes(journal: Journal, kind: str, end: float) -> list[tuple[Note, Span]]:
@@ -156,7 +164,7 @@ def _user(journal: Journal, end: float) -> Iterator[Span]:
         return
     opens, closes = _is("user_started_speaking"), _is("user_stopped_speaking")
     words = [note for note in journal.notes if note.kind == "transcript"]
-    spans = list(_between(journal.events, opens, closes, end))
+    spans = list(_between(journal.entries, opens, closes, end))
     for index, span in enumerate(spans):
         limit = spans[index + 1].start if index + 1 < len(spans) else end + 1
         said = [str(n.data.get("text") or "") for n in words if span.start < n.t <= limit]
@@ -172,12 +180,12 @@ def _agent(journal: Journal, end: float) -> Iterator[Span]:
             yield attrs.evolve(span, label=text, kind=kind, tip=text)
         return
 
-    def closes(event: Record) -> bool:
+    def closes(event: Entry) -> bool:
         ends = _is("playout_finished")(event) or _ends_step(event)
         return ends or _does("interrupt_speech")(event)
 
-    for span in _between(journal.events, _is("playout_started"), closes, end):
-        stop = next((e for e in journal.events if e.t == span.end and closes(e)), None)
+    for span in _between(journal.entries, _is("playout_started"), closes, end):
+        stop = next((e for e in journal.entries if e.t == span.end and closes(e)), None)
         cut = stop is not None and stop.trigger not in ("playout_finished", "step_finished")
         yield attrs.evolve(span, kind="cut" if cut else "")
 
@@ -194,25 +202,22 @@ def _tools(journal: Journal, end: float) -> Iterator[Span]:
         yield attrs.evolve(span, label=name or "tool", kind=outcome, tip=tip)
     if not notes:
         ends = _is("tools_drained", "tools_released")
-        yield from _between(journal.events, _is("tool_started"), ends, end, "tool")
+        yield from _between(journal.entries, _is("tool_started"), ends, end, "tool")
 
 
 def _states(journal: Journal, end: float) -> Iterator[Span]:
     """A state from its entry to its exit; entering it again begins another span."""
-    events = [event for event in journal.events if event.taken and event.entered]
-    first = journal.initial or (journal.events[0].state if journal.events else None)
-    if first is None:
-        return
-    start, state, cause = 0.0, first, "the start"
+    events = [event for event in journal.entries if event.verdict.entered]
+    start, state, cause = 0.0, journal.header.initial, "the start"
     for event in events:
         yield Span(start, event.t, state, tip=f"{state}, entered by {cause}")
-        start, state, cause = event.t, event.dest, event.trigger
+        start, state, cause = event.t, event.verdict.dest, event.trigger
     yield Span(start, end, state, tip=f"{state}, entered by {cause}")
 
 
 def _timers(flow: Flow, journal: Journal, states: Iterable[Span]) -> Iterator[Span]:
     """Armed on entry; fired, or gone with the state."""
-    fired = {(e.t, e.trigger) for e in journal.events if e.taken and e.trigger in flow.timers}
+    fired = {(e.t, e.trigger) for e in journal.entries if e.verdict and e.trigger in flow.timers}
     for span in states:
         body = flow.states.get(span.label)
         for name in body.after if body else ():

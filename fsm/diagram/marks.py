@@ -9,9 +9,9 @@ import attrs
 
 from turnfsm.fsm.errors import UnknownName
 from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.journal import Journal
 from turnfsm.fsm.machine import Machine
-
-from .journal import Journal
+from turnfsm.fsm.verdicts import Taken
 
 __all__ = ["Marks", "configuration", "trace"]
 
@@ -62,17 +62,19 @@ def trace(flow: Flow, journal: Journal) -> Marks:
     """
     taken: Counter[str] = Counter()
     refused: Counter[tuple[str, str]] = Counter()
-    visits: Counter[str] = Counter([journal.initial or flow.initial])
+    visits: Counter[str] = Counter([journal.header.initial])
     known = {row.id for row in flow.rows()}
-    for record in journal.events:
-        _must_know("state", record.state, flow, flow.states)
-        if record.row is not None:
-            _must_know("row", record.row, flow, known)
-            taken[record.row] += 1
-        if not record.taken:
-            refused[record.state, record.trigger] += 1
-        elif record.entered:
-            visits[record.dest] += 1
+    for entry in journal.entries:
+        verdict = entry.verdict
+        _must_know("state", verdict.source, flow, flow.states)
+        if not isinstance(verdict, Taken):
+            refused[verdict.source, entry.trigger] += 1
+            continue
+        if verdict.row is not None:
+            _must_know("row", verdict.row, flow, known)
+            taken[verdict.row] += 1
+        if verdict.entered:
+            visits[verdict.dest] += 1
     return Marks(taken=taken, refused=refused, visits=visits)
 
 

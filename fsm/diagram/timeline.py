@@ -8,8 +8,8 @@ from typing import Literal
 
 from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.journal import Journal
 
-from .journal import Journal
 from .lanes import Lanes, read_lanes
 from .scale import Strip, clock
 from .shapes import number, text
@@ -79,7 +79,7 @@ def timeline(
             f"nothing between {start:g} s and {stop:g} s; the journal has 0 to {lanes.end:g} s"
         )
         raise TurnfsmError(message)
-    return "\n".join(_lines(lanes, journal.flow or "", rows, start, stop, theme)) + "\n"
+    return "\n".join(_lines(lanes, journal.header.flow, rows, start, stop, theme)) + "\n"
 
 
 def _lines(

@@ -71,11 +71,11 @@ def _write(report: Report, folder: Path) -> None:
 
 def _records(proof: Trace) -> Iterator[dict[str, Any]]:
     """The journal of a machine that goes the counterexample's way; a timer takes its time."""
-    from turnfsm.runtime.journal import Journal  # only a flow with a fault pays for the import
+    from turnfsm.runtime.journal import LiveJournal  # only a flow with a fault pays for the import
 
     assert proof.flow is not None
     machine = Machine(proof.flow)
-    journal = Journal(machine.program, maxlen=len(proof.steps) + 1)
+    journal = LiveJournal(machine.program, maxlen=len(proof.steps) + 1)
     journal.started_at = now = 0.0
     for seq, step in enumerate(proof.steps, 1):
         machine.give(step.given)
@@ -83,4 +83,4 @@ def _records(proof: Trace) -> Iterator[dict[str, Any]]:
         now += proof.flow.timers.get(step.trigger, 0.0)
         after = machine.configuration, machine.tokens
         journal.append((seq, now, step.trigger, step.of, *after, verdict, None, None))
-    return journal.records()
+    return journal.read().to_json()

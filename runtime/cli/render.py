@@ -58,7 +58,8 @@ def render(
 def _marks(
     flow: Flow, state: str | None, facts: str, focus: bool, journal: Path | None
 ) -> Marks | None:
-    from turnfsm.fsm.diagram import configuration, read_journal, trace
+    from turnfsm.fsm.diagram import configuration, trace
+    from turnfsm.fsm.journal import read_journal
 
     if journal is not None:
         if state is not None:

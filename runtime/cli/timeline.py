@@ -37,13 +37,14 @@ def timeline(
     width: Annotated[int, typer.Option(min=200, max=10_000, help="Pixels of a PNG.")] = 1600,
 ) -> None:
     """Draw a journal as lanes: user, agent audio, tools, state, timers, refusals."""
-    from turnfsm.fsm.diagram import read_journal, to_png
     from turnfsm.fsm.diagram import timeline as draw
+    from turnfsm.fsm.diagram import to_png
+    from turnfsm.fsm.journal import read_journal
 
     png = _is_png(output)
     told = read_journal(journal)
     colors = Theme.light if png and theme is Theme.auto else theme
-    run = _flow(flow, told.flow)
+    run = _flow(flow, told.header.flow)
     svg = draw(told, run, rows=rows.value, start=start, end=end, theme=colors.value)
     write_whole(output, to_png(svg, width) if png else svg.encode())
 
@@ -54,7 +55,7 @@ def _is_png(output: Path) -> bool:
     return output.suffix == ".png"
 
 
-def _flow(named: str | None, told: str | None) -> Flow | None:
+def _flow(named: str | None, told: str) -> Flow | None:
     """The named flow; else the journal's, if it is a shipped one."""
     from turnfsm.fsm import load_flow, shipped_flows
 

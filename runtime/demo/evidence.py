@@ -2,13 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from livekit.agents import llm
 
 from turnfsm.fsm import Flow
-from turnfsm.runtime.journal import replay
+from turnfsm.fsm.journal import Journal, replay
 
 from .checks import Result, check
 from .expected import EXPECTED, WORD_ERRORS
@@ -22,11 +22,11 @@ __all__ = ["judge"]
 _LINES = {line.name: line for line in CONVERSATION}
 
 
-def judge(take: Take, flow: Flow, written: Sequence[Mapping[str, Any]]) -> list[Result]:
+def judge(take: Take, flow: Flow, written: Journal) -> list[Result]:
     """Every point of the yardstick; a model that is not scripted is held to those of the flow.
 
     Args:
-        written: The records of the journal as the file has them.
+        written: The journal as the file has it.
     """
     results = [_to_the_end(take)]
     for expectation in EXPECTED:
@@ -119,12 +119,12 @@ def _audible(take: Take) -> Result:
     return Result("agent_audible", ok, f"transcribed back: {_wrong(errors)}")
 
 
-def _replays(take: Take, flow: Flow, written: Sequence[Mapping[str, Any]]) -> Result:
+def _replays(take: Take, flow: Flow, written: Journal) -> Result:
     """The file is whole, and the flow decides everything in it again."""
     divergence = replay(written, flow)
-    decided = sum("trigger" in record for record in written)
-    if len(written) != len(take.records):
-        told = f"the file has {len(written)} of {len(take.records)} records"
+    decided, count = len(written.entries), 1 + len(written.records)
+    if count != len(take.records):
+        told = f"the file has {count} of {len(take.records)} records"
         return Result("journal_replays", False, told)
     told = str(divergence or f"the flow decides all {decided} entries again as the journal has it")
     return Result("journal_replays", decided > 0 and divergence is None, told)

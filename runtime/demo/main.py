@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,8 +12,9 @@ from attrs import field, frozen
 from rich.console import Console
 
 from turnfsm.fsm import Flow, TurnfsmError, load_flow
-from turnfsm.fsm.diagram import parse_journal, timeline
-from turnfsm.runtime.journal import JsonlSink, read_journal
+from turnfsm.fsm.diagram import timeline
+from turnfsm.fsm.journal import journal_of, read_journal
+from turnfsm.runtime.journal import JsonlSink
 from turnfsm.runtime.testing.clock import VirtualTimeError
 from turnfsm.runtime.testing.clock import run as run_in_virtual_time
 
@@ -123,7 +123,7 @@ class _Run:
             finally:
                 self._take.recorder.close()
         files = self._write()
-        written, _ = read_journal(self._folder.path / OutFolder.JOURNAL)
+        written = read_journal(self._folder.path / OutFolder.JOURNAL)
         results = judge(self._take, self._flow, written)
         self._say("")
         for result in results:
@@ -180,8 +180,7 @@ class _Run:
         self._leave(OutFolder.TRANSCRIPT, lambda p: p.write_bytes(transcript(records).encode()))
         if len(records) > 1:
             # not from the file, which keeps what was said to itself
-            told = "\n".join(json.dumps(record, default=str) for record in records)
-            svg = timeline(parse_journal(told), self._flow)
+            svg = timeline(journal_of(records), self._flow)
             self._leave(OutFolder.TIMELINE, lambda path: path.write_bytes(svg.encode()))
         return self._folder.publish()
 

@@ -1,24 +1,19 @@
-"""The record of everything that was asked and that happened, with its verdict and its cause."""
+"""Writes the record of everything that was asked and that happened, with its verdict and cause.
 
-from .entries import Entry, Journal, Note, Raw, Sink
-from .errors import JournalError
+What a journal is, and how it is read, is `turnfsm.fsm.journal`.
+"""
+
+from .live import LiveJournal, Raw, Sink
 from .redact import PRIVATE, Redact, Redactor
-from .replay import Divergence, read_journal, replay
 from .sinks import JsonlSink, write_journal
 
 __all__ = [
     "PRIVATE",
-    "Divergence",
-    "Entry",
-    "Journal",
-    "JournalError",
     "JsonlSink",
-    "Note",
+    "LiveJournal",
     "Raw",
     "Redact",
     "Redactor",
     "Sink",
-    "read_journal",
-    "replay",
     "write_journal",
 ]

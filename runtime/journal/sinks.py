@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from .errors import JournalError
+from turnfsm.fsm.journal import Journal, JournalError
+
 from .redact import PRIVATE, Redact, Redactor
 
 __all__ = ["JsonlSink", "write_journal"]
@@ -70,7 +71,7 @@ class JsonlSink:
 
 def write_journal(
     path: str | Path,
-    records: Iterable[Mapping[str, Any]],
+    journal: Journal,
     *,
     redact: Redact | None = "leave_out",
     private: Collection[str] = PRIVATE,
@@ -81,7 +82,7 @@ def write_journal(
         JournalError: The file exists or cannot be written.
     """
     path, redactor = Path(path), Redactor(redact, private)
-    text = "".join(_line(redactor(record)) for record in records)
+    text = "".join(_line(redactor(record)) for record in journal.to_json())
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
     except OSError as exc:

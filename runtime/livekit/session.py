@@ -38,7 +38,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
         timers: Seconds that replace those of the flow.
         sinks: Each gets every record of the journal, such as a `JsonlSink`.
-        ledger: The tool calls of a session that was cut off, `Ledger.from_records(...)`: what it
+        ledger: The tool calls of a session that was cut off, `Ledger.from_journal(...)`: what it
             had completed and not said is answered from it and not executed again.
 
     Raises:

@@ -6,7 +6,7 @@ with the facts of the world drawn from what was posted and carried out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from turnfsm.fsm import Flow
@@ -15,6 +15,7 @@ from turnfsm.fsm.check.properties import declared_rules
 from turnfsm.fsm.check.space import StateSpace
 from turnfsm.fsm.check.turn import turn_world
 from turnfsm.fsm.check.turn_rules import turn_rules
+from turnfsm.fsm.journal import Entry, Journal
 from turnfsm.fsm.machine import Program, Taken
 
 __all__ = ["broken_properties"]
@@ -23,16 +24,16 @@ _LATE = 1e-3  # seconds
 
 
 def broken_properties(
-    records: Iterable[Mapping[str, Any]], flow: Flow, timers: Mapping[str, float] | None = None
+    journal: Journal, flow: Flow, timers: Mapping[str, float] | None = None
 ) -> list[str]:
     """What a journal shows that the properties of its flow forbid, one sentence each.
 
     Args:
-        records: A whole journal, from its first entry on.
+        journal: A whole journal, from its first entry on.
         timers: Seconds that replaced those of the flow.
     """
     judge = _Judge(flow, {**flow.timers, **(timers or {})})
-    found = [line for r in records if "trigger" in r for line in judge.entry(r)]
+    found = [line for entry in journal.entries for line in judge.entry(entry)]
     return list(dict.fromkeys(found))
 
 
@@ -49,45 +50,46 @@ class _Judge:
         self.tokens: dict[str, Any] = {}
         self.entered = 0.0
 
-    def entry(self, record: Mapping[str, Any]) -> Iterator[str]:
+    def entry(self, entry: Entry) -> Iterator[str]:
         """What is wrong with one entry, and the configuration after it."""
-        move, before = self._move(record), self.node
-        place = f"at {record['t']:.3f} s, {record['trigger']} in {record['state']}: "
-        yield from self._overstayed(record)
+        move, before = self._move(entry), self.node
+        place = f"at {entry.t:.3f} s, {entry.trigger} in {entry.verdict.source}: "
+        yield from self._overstayed(entry)
         self.node = self.model.after(move, before)
-        self._begun(record, move)
+        self._begun(entry, move)
         for rule in self._broken(move, before):
             yield f"{place}{rule.property}: {rule.broken}"
 
-    def _move(self, record: Mapping[str, Any]) -> Move:
-        state, trigger = record["state"], record["trigger"]
-        given = self.bits.mask(f for f in record["facts"] if f in self.model.flow.given)
+    def _move(self, entry: Entry) -> Move:
+        state, trigger = entry.verdict.source, entry.trigger
+        given = self.bits.mask(f for f in entry.facts if f in self.model.flow.given)
         asked = self.bits.mask(self.program.rows[state].asks.get(trigger, ()))
-        return Move(state, trigger, self._arrives(record), self._taken(record), given, asked)
+        return Move(state, trigger, self._arrives(entry), self._taken(entry), given, asked)
 
-    def _taken(self, record: Mapping[str, Any]) -> Taken | None:
+    def _taken(self, entry: Entry) -> Taken | None:
         """The very answer of the program, which the model knows by identity."""
-        if record["verdict"] != "taken":
+        verdict = entry.verdict
+        if not isinstance(verdict, Taken):
             return None
-        rows = self.program.rows[record["state"]][record["trigger"]]
-        return next(row[5] for row in rows if row[5].row == record["row"])
+        rows = self.program.rows[verdict.source][entry.trigger]
+        return next(row[5] for row in rows if row[5].row == verdict.row)
 
-    def _arrives(self, record: Mapping[str, Any]) -> Arrival:
-        world, trigger = self.model.world, record["trigger"]
+    def _arrives(self, entry: Entry) -> Arrival:
+        world, trigger = self.model.world, entry.trigger
         scope = world.belongs.get(trigger) or self.program.fences.get(trigger)
         if scope is None or scope in self.program.begins.get(trigger, ()):
             return ""
         begun = world.begun.get(scope)
         runs = begun is None or bool(self.node & self.bits.ghosts[begun])
-        return "fresh" if runs and record["of"] == self.tokens.get(scope) else "stale"
+        return "fresh" if runs and entry.of == self.tokens.get(scope) else "stale"
 
-    def _begun(self, record: Mapping[str, Any], move: Move) -> None:
+    def _begun(self, entry: Entry, move: Move) -> None:
         if move.taken is None:
             return
         for scope in self.program.begins.get(move.trigger, ()):
-            self.tokens[scope] = record["of"]
-        if record["entered"]:
-            self.entered = record["t"]
+            self.tokens[scope] = entry.of
+        if entry.verdict.entered:
+            self.entered = entry.t
 
     def _broken(self, move: Move, before: int) -> Iterator[Rule]:
         unknown = self.bits.given & ~move.read
@@ -106,11 +108,11 @@ class _Judge:
             if wrong:
                 yield rule
 
-    def _overstayed(self, record: Mapping[str, Any]) -> Iterator[str]:
-        state, held = record["state"], record["t"] - self.entered
+    def _overstayed(self, entry: Entry) -> Iterator[str]:
+        state, held = entry.verdict.source, entry.t - self.entered
         if held > self.bounds[state] + _LATE:
             yield (
-                f"at {record['t']:.3f} s: {state} was held for {held:.3f} s, though its timers "
+                f"at {entry.t:.3f} s: {state} was held for {held:.3f} s, though its timers "
                 f"leave it within {self.bounds[state]:g} s"
             )
 

@@ -8,8 +8,8 @@ import pytest
 from proved import TURN
 
 from turnfsm.fsm import load_flow
+from turnfsm.fsm.journal import read_journal, replay
 from turnfsm.runtime.cli import main
-from turnfsm.runtime.journal import read_journal, replay
 
 
 def check(*words: str) -> int:
@@ -254,10 +254,10 @@ def test_counterexamples_are_journals_that_replay(broken: Path, tmp_path: Path) 
         "broken.no_speculation_while_a_tool_runs.2.jsonl",
     ]
     for file in files:
-        records, lost = read_journal(file)
-        assert lost is None
-        assert replay(records, load_flow(broken)) is None
-        assert "preemptive_generation" in str(replay(records, load_flow("turn")))
+        journal = read_journal(file)
+        assert journal.damage is None
+        assert replay(journal, load_flow(broken)) is None
+        assert "preemptive_generation" in str(replay(journal, load_flow("turn")))
 
 
 def test_a_limit_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,11 +12,11 @@ import pytest
 from rich.console import Console
 
 from turnfsm.fsm import TurnfsmError, load_flow
+from turnfsm.fsm.journal import read_journal, replay
 from turnfsm.runtime.cli import main as command
 from turnfsm.runtime.demo.expected import EXPECTED
 from turnfsm.runtime.demo.main import Settings, demo
 from turnfsm.runtime.demo.view import Lines
-from turnfsm.runtime.journal import read_journal, replay
 
 WITHOUT_GUARD = """\
 flow: bug
@@ -53,9 +53,9 @@ def test_typed_conversation_goes_as_declared(tmp_path: Path) -> None:
     assert {name for name, word in judged.items() if word != "ok"} == {"agent_audible"}
     assert {expectation.name for expectation in EXPECTED} < judged.keys()
     assert sorted(path.name for path in out.iterdir()) == NAMES
-    records, lost = read_journal(out / "journal.jsonl")
-    assert lost is None
-    assert replay(records, load_flow("turn")) is None
+    journal = read_journal(out / "journal.jsonl")
+    assert journal.damage is None
+    assert replay(journal, load_flow("turn")) is None
     assert "heavy" not in (out / "journal.jsonl").read_text()  # what was said stays off the disk
     assert "heavy" in (out / "timeline.svg").read_text()
     assert ET.fromstring((out / "timeline.svg").read_text()).tag.endswith("svg")
@@ -157,4 +157,4 @@ def test_interrupt_keeps_what_was_recorded(tmp_path: Path, monkeypatch: pytest.M
     told = (tmp_path / "out" / "transcript.txt").read_text()
     assert "Is it heavy?" in told
     assert "Stop, please stop now." not in told
-    assert read_journal(tmp_path / "out" / "journal.jsonl")[1] is None
+    assert read_journal(tmp_path / "out" / "journal.jsonl").damage is None

@@ -10,6 +10,7 @@ from livekit.agents import llm
 from rich.console import Console
 
 from turnfsm.fsm import load_flow
+from turnfsm.fsm.journal import journal_of
 from turnfsm.runtime.demo.checks import check
 from turnfsm.runtime.demo.evidence import judge
 from turnfsm.runtime.demo.expected import EXPECTED, Expectation, Mark
@@ -48,7 +49,7 @@ def copy(take: Take, keep: Callable[[Record], bool] = lambda _: True, **changes:
 
 def failed(take: Take) -> set[str]:
     """The points that fail."""
-    results = judge(take, load_flow("turn"), take.records)
+    results = judge(take, load_flow("turn"), journal_of(take.records))
     return {result.name for result in results if result.ok is False}
 
 
@@ -161,16 +162,16 @@ def test_error_in_the_log(good: Take) -> None:
 def test_journal_that_is_not_what_happened(good: Take) -> None:
     """A file that lost a record, and one that tells of another state."""
     flow = load_flow("turn")
-    short = judge(good, flow, good.records[:-1])
+    short = judge(good, flow, journal_of(good.records[:-1]))
     changed = [dict(record) for record in good.records]
     next(r for r in changed if r.get("entered"))["dest"] = "paused"
-    for results in (short, judge(good, flow, changed)):
+    for results in (short, judge(good, flow, journal_of(changed))):
         assert {r.name for r in results if r.ok is False} == {"journal_replays"}
 
 
 def test_model_of_the_user(good: Take) -> None:
     """Points about scripted words are not looked at, and say so; those of the flow are."""
-    results = judge(copy(good, scripted=False), load_flow("turn"), good.records)
+    results = judge(copy(good, scripted=False), load_flow("turn"), journal_of(good.records))
     skipped = {result.name for result in results if result.ok is None}
     assert "backchannel_resumed" in skipped
     assert {"no_speculation", "calls_once", "turns_accounted"}.isdisjoint(skipped)

@@ -49,8 +49,8 @@ def a_turn_is_counted() -> list[str]:
     """A user's turn that is answered ends as replied."""
     stage = Stage(TurnSession, user=ScriptedUser().says("hello", at=1.0))
     stage.run(5)
-    records = stage.session.turn.journal.records()  # type: ignore[attr-defined]
-    ends = [r["data"]["outcome"] for r in records if r.get("note") == "turn"]
+    notes = stage.session.turn.journal.notes("turn")  # type: ignore[attr-defined]
+    ends = [note.data["outcome"] for note in notes]
     return [] if ends == ["replied"] else [f"the turn ends {ends}"]
 
 

@@ -15,7 +15,7 @@ import pytest
 from livekit.agents import function_tool
 
 from turnfsm.fsm import Taken, shipped_flows
-from turnfsm.runtime import replay
+from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -72,7 +72,7 @@ def play(stage: Stage, seconds: float = 15.0) -> Played:
     """Play; the journal gives every verdict again, and nothing is left over."""
     outcome = stage.run(seconds)
     turn = stage.session.turn  # type: ignore[attr-defined]
-    assert replay(turn.journal.records(), turn.flow) is None
+    assert replay(turn.journal.read(), turn.flow) is None
     assert outcome.errors == []
     assert outcome.orphans == ()
     return Played(outcome, turn)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from turnfsm.fsm import shipped_flows
-from turnfsm.runtime import replay
+from turnfsm.fsm.journal import replay
 from turnfsm.runtime.compare import CONTROLS, SCENARIOS, Scenario, scenario
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.livekit.contract import installed
@@ -42,7 +42,7 @@ def test_goes_right_with_turn_session(case: Scenario) -> None:
 def _assert_replays(stage: Any) -> None:
     """The journal, replayed through the flow, gives every verdict, state and fact again."""
     turn = stage.session.turn
-    assert replay(turn.journal.records(), turn.flow) is None
+    assert replay(turn.journal.read(), turn.flow) is None
     assert turn.closed
 
 

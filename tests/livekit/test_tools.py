@@ -11,7 +11,8 @@ import pytest
 from livekit.agents import Agent, function_tool
 
 from turnfsm.fsm import TurnfsmError
-from turnfsm.runtime import JsonlSink, read_journal
+from turnfsm.fsm.journal import Header, Journal, Note, read_journal
+from turnfsm.runtime import JsonlSink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.livekit import TurnContext, TurnSession, on_interruption, repeatable
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
@@ -217,7 +218,7 @@ def test_the_ledger_is_restored_from_a_journal() -> None:
     """The journal's notes rebuild it: what was completed is known to be."""
     stage = _play(_slow(2.0))
     ledger: Ledger = stage.session.ledger  # type: ignore[attr-defined]
-    restored = Ledger.from_records(stage.session.turn.journal.records())  # type: ignore[attr-defined]
+    restored = Ledger.from_journal(stage.session.turn.journal.read())  # type: ignore[attr-defined]
     entries = [(c.id, c.end, c.output) for c in ledger]
     assert [(c.id, c.end, c.output) for c in restored] == entries
     assert restored.completed[0].output == "booked"
@@ -232,7 +233,7 @@ def test_a_session_that_was_cut_off_does_not_book_twice(tmp_path: Path) -> None:
     assert ran == [1]
     assert first.heard == []
     for asked, times in ((1, 1), (2, 2)):
-        ledger = Ledger.from_records(read_journal(file)[0])
+        ledger = Ledger.from_journal(read_journal(file))
         ran[:] = [1]
         model = ScriptedLLM({"book": Reply(calls=Call("book"))}, {"book": "It is booked."})
         user = ScriptedUser()
@@ -255,27 +256,28 @@ def _cut_off(file: Path, ran: list[int]) -> Outcome:
     return Stage(session, user=user, llm=model, tools=[_counted(ran)]).run(8.0)
 
 
-def _records(how: str, arguments: str = "{}") -> list[dict[str, Any]]:
-    """The notes of one call that a session made before it was cut off."""
+def _journal(how: str | None, arguments: str = "{}") -> Journal:
+    """The journal of a session that made one call before it was cut off."""
     made = {"call": "call_1", "name": "book", "arguments": arguments, "turn": "speech_1"}
     ended = {"call": "call_1", "name": "book", "how": how, "output": "booked"}
-    return [{"note": "tool_started", "data": made}, {"note": "tool_ended", "data": ended}]
+    notes = [Note(1, 0.0, "tool_started", made), Note(2, 1.0, "tool_ended", ended)]
+    return Journal(Header("turn", "listening"), tuple(notes if how else notes[:1]))
 
 
 @pytest.mark.parametrize(
-    ("records", "runs"),
+    ("journal", "runs"),
     [
-        (_records("result"), 0),
-        (_records("error"), 1),  # what failed is tried again
-        (_records("result", '{"seats": 2}'), 1),  # another call, though the model's id is the same
-        (_records("result")[:1], 1),  # nobody knows what became of it
+        (_journal("result"), 0),
+        (_journal("error"), 1),  # what failed is tried again
+        (_journal("result", '{"seats": 2}'), 1),  # another call, though the model's id is the same
+        (_journal(None), 1),  # nobody knows what became of it
     ],
     ids=["done", "failed", "another", "unknown"],
 )
-def test_only_what_was_done_is_answered_after_a_restart(records: Any, runs: int) -> None:
+def test_only_what_was_done_is_answered_after_a_restart(journal: Journal, runs: int) -> None:
     """A model that numbers its calls anew in each session is no error."""
     ran: list[int] = []
-    session: Any = partial(TurnSession, ledger=Ledger.from_records(records))
+    session: Any = partial(TurnSession, ledger=Ledger.from_journal(journal))
     model = ScriptedLLM({"book": Reply(calls=Call("book"))}, {"book": "It is booked."})
     user = ScriptedUser().says(BOOK, at=1.0)
     outcome = Stage(session, user=user, llm=model, tools=[_counted(ran)]).run(10.0)
@@ -290,7 +292,7 @@ def test_a_redacted_journal_restores_no_ledger(tmp_path: Path) -> None:
     session: Any = partial(TurnSession, sinks=[JsonlSink(file)])
     _play(_slow(2.0), session=session)
     with pytest.raises(TurnfsmError, match=r"write it with JsonlSink\(path, redact=None\)"):
-        Ledger.from_records(read_journal(file)[0])
+        Ledger.from_journal(read_journal(file))
 
 
 @pytest.mark.parametrize("by", ["close", "handoff"])

@@ -18,8 +18,7 @@ NOTICE = "This call is recorded for quality and for training purposes."
 def _ends(stage: Stage) -> list[tuple[int, str]]:
     """Number and outcome of each turn, as the journal has them."""
     session: Any = stage.session
-    records = session.turn.journal.records()
-    notes = [r["data"] for r in records if r.get("note") == "turn"]
+    notes = [note.data for note in session.turn.journal.notes("turn")]
     return [(note["number"], note["outcome"]) for note in notes]
 
 

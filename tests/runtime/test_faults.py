@@ -11,7 +11,8 @@ import pytest
 
 from turnfsm.fsm import Flow, load_flow
 from turnfsm.fsm.cover import PathStep, cover
-from turnfsm.runtime import Event, TurnRuntime, replay
+from turnfsm.fsm.journal import replay
+from turnfsm.runtime import Event, TurnRuntime
 from turnfsm.runtime.testing import VirtualClock
 
 AWAITS = 3
@@ -82,7 +83,7 @@ async def _walk(flow: Flow, fault: Fault, path: tuple[PathStep, ...]) -> Any:
         assert verdict.row == step.row if verdict else verdict.reason == step.verdict
         await asyncio.sleep(0.015)  # the effects come past one await, or two
     assert turn.state == path[-1].state
-    assert replay(turn.journal.records(), flow) is None
+    assert replay(turn.journal.read(), flow) is None
     noted = [note.data for note in turn.journal.notes("effect_failed")]
     await asyncio.sleep(1)
     await turn.aclose()

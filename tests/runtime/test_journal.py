@@ -1,4 +1,4 @@
-"""The journal in memory, on disk, cut, damaged, redacted and replayed."""
+"""The journal in memory, on disk, redacted and replayed."""
 
 from __future__ import annotations
 
@@ -11,21 +11,26 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from calls import Host, flow_of
 from calls import runtime as make_runtime
 
-from turnfsm.runtime import (
+from turnfsm.fsm.journal import (
+    Header,
+    Journal,
     JournalError,
-    JsonlSink,
-    TurnRuntime,
+    Note,
+    Snapshot,
+    journal_of,
     read_journal,
     replay,
-    write_journal,
 )
+from turnfsm.runtime import JsonlSink, TurnRuntime, write_journal
 from turnfsm.runtime.journal import Redactor
 
 OPEN: list[TurnRuntime] = []
+EMPTY = Journal(Header("call", "idle"), ())
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +100,9 @@ def test_the_journal_is_bounded() -> None:
 
 def test_an_empty_journal_is_its_header() -> None:
     """It names the flow and when it began."""
-    [header] = runtime().journal.records()
+    journal = runtime().journal.read()
+    assert journal.records == ()
+    [header] = journal.to_json()
     assert (header["journal"], header["flow"], header["initial"]) == (1, "call", "idle")
     assert set(header) == {"journal", "flow", "initial", "started_at"}
 
@@ -106,20 +113,21 @@ def test_an_empty_journal_is_its_header() -> None:
 def test_a_replay_reproduces_every_state_fact_and_verdict() -> None:
     """From memory, and through JSON."""
     turn = conversation()
-    records = list(turn.journal.records())
-    assert replay(records, turn.flow) is None
-    assert replay(json.loads(json.dumps(records)), turn.flow) is None
+    journal = turn.journal.read()
+    assert replay(journal, turn.flow) is None
+    assert replay(journal_of(json.loads(json.dumps(list(journal.to_json())))), turn.flow) is None
 
 
 @pytest.mark.parametrize("kept", range(1, 9))
 def test_a_journal_without_its_beginning_is_replayed_from_where_it_goes_on(kept: int) -> None:
     """The header holds the configuration and tokens after the first entry that is kept."""
     turn = conversation(maxlen=kept)
-    records = list(turn.journal.records())
-    assert replay(records, turn.flow) is None
+    journal = turn.journal.read()
+    assert replay(journal, turn.flow) is None
     if kept >= 2:
+        records = list(journal.to_json())
         records[-1]["facts"] = ["heard"]
-        assert replay(records, turn.flow) is not None
+        assert replay(journal_of(records), turn.flow) is not None
 
 
 def test_stale_verdicts_are_reproduced_after_a_dropped_beginning() -> None:
@@ -129,15 +137,11 @@ def test_stale_verdicts_are_reproduced_after_a_dropped_beginning() -> None:
     turn.post("tick")
     turn.post("playout_started", "s1")
     turn.post("playout_started", "s2")
-    records = list(turn.journal.records())
-    assert records[0]["snapshot"] == {
-        "seq": 2,
-        "state": "talking",
-        "facts": [],
-        "tokens": {"step": "s1"},
-    }
-    assert [r.get("reason") for r in records[1:]] == [None, None, "stale"]
-    assert replay(records, turn.flow) is None
+    journal = turn.journal.read()
+    assert journal.header.snapshot == Snapshot(2, "talking", (), {"step": "s1"})
+    assert [getattr(e.verdict, "reason", None) for e in journal.entries] == [None, None, "stale"]
+    assert replay(journal, turn.flow) is None
+    assert journal_of(journal.to_json()).header == journal.header
 
 
 @pytest.mark.parametrize(
@@ -152,9 +156,9 @@ def test_stale_verdicts_are_reproduced_after_a_dropped_beginning() -> None:
 def test_a_replay_says_where_it_diverges(key: str, value: Any) -> None:
     """The entry's number, what the journal has and what the flow gives."""
     turn = conversation()
-    records = list(turn.journal.records())
-    changed = {**records[1], key: value, "reason": None}
-    divergence = replay([records[0], changed, *records[2:]], turn.flow)
+    records = list(turn.journal.read().to_json())
+    changed = {**records[1], key: value, "reason": "guard", "why": ""}
+    divergence = replay(journal_of([records[0], changed, *records[2:]]), turn.flow)
     assert divergence is not None
     assert (divergence.seq, divergence.trigger) == (1, "ring")
     assert str(divergence) == (
@@ -165,18 +169,10 @@ def test_a_replay_says_where_it_diverges(key: str, value: Any) -> None:
 
 def test_a_replay_on_another_flow_names_what_it_lacks() -> None:
     """A trigger that the flow does not have is an error, not a divergence."""
-    records = list(conversation().journal.records())
+    journal = conversation().journal.read()
     other = flow_of("flow: x\ninitial: a\nstates: {a: {}}")
     with pytest.raises(LookupError, match="flow 'x' has no trigger 'ring'"):
-        replay(records, other)
-
-
-@pytest.mark.parametrize("broken", [{"trigger": "ring"}, {"trigger": "ring", "seq": 1}])
-def test_a_record_that_lacks_a_field_is_named(broken: Mapping[str, Any]) -> None:
-    """A replay of half a record is refused with its place."""
-    turn = runtime()
-    with pytest.raises(JournalError, match="record 2 is no journal's"):
-        replay([turn.journal.header(), broken], turn.flow)
+        replay(journal, other)
 
 
 # -- on disk
@@ -186,10 +182,11 @@ def test_a_sink_gets_every_record_as_it_happens(tmp_path: Path) -> None:
     """What stands in the file is what memory has, while the conversation goes on."""
     path = tmp_path / "journal.jsonl"
     turn = conversation(sinks=[JsonlSink(path, redact=None)])
-    records, lost = read_journal(path)
-    assert lost is None
-    assert records == json.loads(json.dumps(list(turn.journal.records())))
-    assert replay(records, turn.flow) is None
+    journal = read_journal(path)
+    assert journal.damage is None
+    kept = json.dumps(list(turn.journal.read().to_json()))
+    assert list(journal.to_json()) == json.loads(kept)
+    assert replay(journal, turn.flow) is None
 
 
 def test_a_file_keeps_what_memory_has_dropped(tmp_path: Path) -> None:
@@ -197,8 +194,7 @@ def test_a_file_keeps_what_memory_has_dropped(tmp_path: Path) -> None:
     turn = runtime(maxlen=2, sinks=[JsonlSink(tmp_path / "j")])
     for _ in range(10):
         turn.post("tick")
-    records, _ = read_journal(tmp_path / "j")
-    assert [r["seq"] for r in records[1:]] == list(range(1, 11))
+    assert [entry.seq for entry in read_journal(tmp_path / "j").entries] == list(range(1, 11))
 
 
 def test_only_the_owner_reads_a_journal(tmp_path: Path) -> None:
@@ -206,7 +202,7 @@ def test_only_the_owner_reads_a_journal(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         JsonlSink(tmp_path / "a").close()
-        write_journal(tmp_path / "b", [])
+        write_journal(tmp_path / "b", EMPTY)
     finally:
         os.umask(before)
     for name in "ab":
@@ -222,12 +218,12 @@ def test_a_journal_is_never_written_over(tmp_path: Path) -> None:
         with pytest.raises(JournalError, match="exists; name a new file"):
             JsonlSink(target)
         with pytest.raises(JournalError, match="exists; name a new file"):
-            write_journal(target, [])
+            write_journal(target, EMPTY)
     assert path.read_text() == "mine"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "there"]
 
 
-@pytest.mark.parametrize("make", [JsonlSink, lambda path: write_journal(path, [])])
+@pytest.mark.parametrize("make", [JsonlSink, lambda path: write_journal(path, EMPTY)])
 def test_a_journal_needs_a_folder(tmp_path: Path, make: Any) -> None:
     """A missing folder is one clear message."""
     with pytest.raises(JournalError, match="no such file or directory; name a file"):
@@ -237,16 +233,13 @@ def test_a_journal_needs_a_folder(tmp_path: Path, make: Any) -> None:
 def test_a_journal_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     """An error while the records are made leaves nothing behind."""
 
-    def records() -> Any:
-        yield {"journal": 1}
-        raise RuntimeError
-
+    broken = Note(1, 0.0, "broken", Unreadable())
     with pytest.raises(RuntimeError):
-        write_journal(tmp_path / "journal", records())
+        write_journal(tmp_path / "journal", attrs.evolve(EMPTY, records=(broken,)))
     assert list(tmp_path.iterdir()) == []
     turn = conversation()
-    write_journal(tmp_path / "journal", turn.journal.records(), redact=None)
-    assert replay(read_journal(tmp_path / "journal")[0], turn.flow) is None
+    write_journal(tmp_path / "journal", turn.journal.read(), redact=None)
+    assert replay(read_journal(tmp_path / "journal"), turn.flow) is None
 
 
 def test_a_full_disk_ends_the_writing_not_the_conversation() -> None:
@@ -318,6 +311,19 @@ def test_an_open_file_is_not_closed() -> None:
     assert not file.closed
 
 
+class Unreadable(Mapping[str, Any]):
+    """Data that cannot be read."""
+
+    def __getitem__(self, key: str) -> Any:
+        raise RuntimeError
+
+    def __iter__(self) -> Iterator[str]:
+        raise RuntimeError
+
+    def __len__(self) -> int:
+        return 1
+
+
 class Unspeakable:
     """A value that raises when it is shown."""
 
@@ -339,68 +345,22 @@ def test_whatever_data_is_the_record_is_written(tmp_path: Path, value: Any) -> N
     turn = runtime(sinks=[JsonlSink(tmp_path / "j", redact=None)])
     turn.post("tick", value=value)
     turn.post("ring")
-    records, lost = read_journal(tmp_path / "j")
-    assert (lost, [r["trigger"] for r in records[1:]]) == (None, ["tick", "ring"])
-    assert replay(records, turn.flow) is None
-
-
-# -- cut and damaged
-
-
-def test_a_journal_that_was_cut_anywhere_keeps_its_whole_records(tmp_path: Path) -> None:
-    """At every byte: all records that are whole are read, and what was lost is said."""
-    path, cut = tmp_path / "whole", tmp_path / "cut"
-    turn = conversation(sinks=[JsonlSink(path, redact=None)])
-    turn.close()
-    blob = path.read_bytes()
-    lines = blob.split(b"\n")[:-1]
-    whole, _ = read_journal(path)
-    assert all(replay(whole[:count], turn.flow) is None for count in range(len(whole) + 1))
-    for size in range(len(blob) + 1):
-        cut.write_bytes(blob[:size])
-        records, lost = read_journal(cut)
-        ends = [sum(len(line) + 1 for line in lines[: n + 1]) - 1 for n in range(len(lines))]
-        complete = sum(end <= size for end in ends)
-        assert records == whole[:complete]
-        torn = size - (ends[complete - 1] + 1 if complete else 0)
-        expected = f"{torn} bytes of record {complete + 1} were cut off" if torn > 0 else None
-        assert lost == expected
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [(b'{"seq": 2, "t": 0.', "not JSON"), (b"[1]", "not a record"), (b"\xff\xfe", "not JSON")],
-)
-def test_a_torn_record_in_the_middle_is_named(tmp_path: Path, line: bytes, why: str) -> None:
-    """Damage before the end is no cut: file and line are named, nothing is guessed."""
-    path = tmp_path / "journal"
-    conversation(sinks=[JsonlSink(path)]).close()
-    lines = path.read_bytes().split(b"\n")
-    path.write_bytes(b"\n".join([*lines[:2], line, *lines[3:]]))
-    with pytest.raises(JournalError, match=f"journal:3: {why}"):
-        read_journal(path)
-
-
-def test_what_is_no_journal_is_refused(tmp_path: Path) -> None:
-    """A missing file, and one that begins with something else."""
-    with pytest.raises(JournalError, match="no such file or directory; name a journal"):
-        read_journal(tmp_path / "nothing")
-    (tmp_path / "other").write_text('{"seq": 1}\n')
-    with pytest.raises(JournalError, match="other:1: not a journal"):
-        read_journal(tmp_path / "other")
+    journal = read_journal(tmp_path / "j")
+    assert journal.damage is None
+    assert [entry.trigger for entry in journal.entries] == ["tick", "ring"]
+    assert replay(journal, turn.flow) is None
 
 
 def test_a_killed_process_loses_no_record(tmp_path: Path) -> None:
     """What was posted before kill -9 stands in the file and replays."""
     path = tmp_path / "journal"
     if (child := os.fork()) == 0:
-        turn = conversation(sinks=[JsonlSink(path)])
+        conversation(sinks=[JsonlSink(path)])
         os.kill(os.getpid(), 9)
     os.waitpid(child, 0)
-    records, lost = read_journal(path)
-    turn = runtime()
-    assert (len(records), lost) == (9, None)
-    assert replay(records, turn.flow) is None
+    journal = read_journal(path)
+    assert (len(journal.records), journal.damage) == (8, None)
+    assert replay(journal, runtime().flow) is None
 
 
 # -- redacted
@@ -413,11 +373,13 @@ def test_what_was_said_stays_off_the_disk(tmp_path: Path) -> None:
     turn.note("tool", name="look", arguments={"city": "Bonn"}, parts=[{"text": "secret", "n": 1}])
     text = path.read_text()
     assert not [word for word in ("said.", "Bonn", "secret", "Gr") if word in text]
-    records, _ = read_journal(path)
-    assert records[0]["redacted"]["how"] == "leave_out"
-    assert "text" in records[0]["redacted"]["keys"]
-    assert records[-1]["data"] == {"name": "look", "parts": [{"n": 1}]}
-    assert replay(records, turn.flow) is None
+    journal = read_journal(path)
+    redacted = journal.header.redacted
+    assert redacted is not None
+    assert redacted["how"] == "leave_out"
+    assert "text" in redacted["keys"]
+    assert journal.records[-1].data == {"name": "look", "parts": [{"n": 1}]}
+    assert replay(journal, turn.flow) is None
     assert list(turn.journal)[1].data == {"text": "what the user said"}, "memory keeps it"
 
 

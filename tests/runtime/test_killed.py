@@ -12,7 +12,8 @@ import pytest
 from livekit.agents import RunContext, function_tool
 
 from turnfsm.fsm import load_flow
-from turnfsm.runtime import JsonlSink, read_journal, replay
+from turnfsm.fsm.journal import read_journal, replay
+from turnfsm.runtime import JsonlSink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing import Call, Outcome, Reply, Request, ScriptedLLM, ScriptedUser, Stage
@@ -61,11 +62,10 @@ def _again(folder: Path, **options: Any) -> Outcome:
 def test_what_was_flushed_before_the_kill_is_whole_and_replays(tmp_path: Path) -> None:
     """The journal of the dead process ends in the middle of a turn, and nothing of it is lost."""
     assert _killed(tmp_path) == signal.SIGKILL
-    records, lost = read_journal(tmp_path / "journal")
-    assert lost is None
-    assert records[-1].get("trigger") or records[-1].get("note")
-    assert replay(records, load_flow("turn")) is None
-    assert [call.end for call in Ledger.from_records(records)] == ["result"]
+    journal = read_journal(tmp_path / "journal")
+    assert journal.damage is None
+    assert replay(journal, load_flow("turn")) is None
+    assert [call.end for call in Ledger.from_journal(journal)] == ["result"]
 
 
 @pytest.mark.parametrize("restored", [True, False])
@@ -75,7 +75,7 @@ def test_a_completed_call_is_not_carried_out_again(tmp_path: Path, restored: boo
     assert _killed(tmp_path) == signal.SIGKILL
     options: dict[str, Any] = {}
     if restored:
-        options["ledger"] = Ledger.from_records(read_journal(tmp_path / "journal")[0])
+        options["ledger"] = Ledger.from_journal(read_journal(tmp_path / "journal"))
     outcome = _again(tmp_path, **options)
     assert outcome.heard_saying(BOOKED) is not None, outcome.timeline()
     bookings = (tmp_path / "bookings").read_text().splitlines()

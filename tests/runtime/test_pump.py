@@ -11,7 +11,7 @@ from calls import Host, flow_of, runtime
 
 from turnfsm.fsm import HostError, Machine, TurnfsmError, UnknownName, UnknownTrigger, compile_flow
 from turnfsm.runtime import Event, TurnRuntime
-from turnfsm.runtime.journal import Journal
+from turnfsm.runtime.journal import LiveJournal
 from turnfsm.runtime.pump import EventPump
 
 
@@ -479,7 +479,7 @@ def test_a_pump_has_the_timers_of_its_flow() -> None:
 
     async def main() -> str:
         machine = Machine(flow_of())
-        pump = EventPump(machine, Host(), Journal(machine.program))
+        pump = EventPump(machine, Host(), LiveJournal(machine.program))
         pump.post("ring")
         [handle] = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
         assert handle.when() == pytest.approx(asyncio.get_running_loop().time() + 2.0, abs=0.5)

@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from strategies import flows
 
 from turnfsm.fsm import Flow, Machine, program
-from turnfsm.runtime import Event, TurnRuntime, replay
+from turnfsm.fsm.journal import replay
+from turnfsm.runtime import Event, TurnRuntime
 
 
 class AnyHost:
@@ -89,7 +90,7 @@ class PumpAgainstMachine(RuleBasedStateMachine):
         )
         assert self.host.done == self.chosen
         assert self.observed == list(range(1, self.posted + 1))
-        assert replay(self.turn.journal.records(), self.flow) is None
+        assert replay(self.turn.journal.read(), self.flow) is None
 
 
 TestPumpAgainstMachine = PumpAgainstMachine.TestCase
@@ -113,4 +114,4 @@ def test_a_program_remembers_only_so_much(monkeypatch: Any) -> None:
     assert other.facts == ("user_speaking",)
     assert other.post("user_stopped")
     for one in (turn, other):
-        assert replay(one.journal.records(), one.flow) is None
+        assert replay(one.journal.read(), one.flow) is None

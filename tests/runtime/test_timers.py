@@ -8,7 +8,8 @@ import time
 import pytest
 from calls import Host, flow_of, runtime
 
-from turnfsm.runtime import TurnRuntime, replay
+from turnfsm.fsm.journal import replay
+from turnfsm.runtime import TurnRuntime
 from turnfsm.runtime.testing import VirtualClock, VirtualLoop
 from turnfsm.runtime.timers import clock_of, plan_of
 
@@ -136,7 +137,7 @@ async def test_a_refusal_that_says_the_same_is_kept_once(virtual_time: VirtualCl
     await asyncio.sleep(0.3)
     assert (turn.state, fired(turn)[-1]) == ("over", (3.8, "check", True))
     assert told == [entry.seq for entry in turn.journal]
-    assert replay(turn.journal.records(), turn.flow) is None
+    assert replay(turn.journal.read(), turn.flow) is None
     await turn.aclose()
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 from talk import Played
 
+from turnfsm.fsm.journal import journal_of, replay
 from turnfsm.runtime.compare.checks import apart
-from turnfsm.runtime.journal import replay
 from turnfsm.runtime.testing.livekit import Request
 from turnfsm.runtime.testing.properties import broken_properties
 
@@ -54,12 +54,12 @@ def judge(played: Played) -> list[str]:
 
 def properties(played: Played) -> Iterator[str]:
     """The properties of the flow hold in what happened."""
-    yield from broken_properties(played.records, played.flow, played.talk.timers)
+    yield from broken_properties(journal_of(played.records), played.flow, played.talk.timers)
 
 
 def journal(played: Played) -> Iterator[str]:
     """The journal reproduces every state and fact."""
-    if divergence := replay(played.records, played.flow):
+    if divergence := replay(journal_of(played.records), played.flow):
         yield str(divergence)
 
 

@@ -15,6 +15,7 @@ from reach import Coverage
 from talk import Played, Shape, draw_talk, play
 
 from turnfsm.fsm import load_flow, shipped_flows
+from turnfsm.fsm.journal import journal_of
 from turnfsm.runtime.testing import broken_properties
 
 PIPELINE = ("pipeline",)
@@ -187,11 +188,13 @@ def test_a_state_that_is_held_too_long_is_told() -> None:
     """The bounds of the timers hold at run time too."""
     flow = load_flow("turn")
     taken = {"trigger": "step_started", "of": "s1", "state": "listening", "dest": "thinking"}
-    taken |= {"verdict": "taken", "row": "listening.step_started.0", "entered": True}
+    taken |= {"verdict": "taken", "row": "listening.step_started.0", "entered": True, "actions": []}
     begun = {"seq": 1, "t": 0.0, "facts": ["step_running"], **taken}
     late = {"seq": 2, "t": 99.0, "trigger": "barge_in", "of": None, "state": "thinking"}
     late |= {"dest": "thinking", "verdict": "refused", "facts": ["step_running"]}
-    (line,) = broken_properties([begun, late], flow)
+    late |= {"reason": "guard", "why": "not interruptible"}
+    header = {"journal": 1, "flow": "turn", "initial": "listening"}
+    (line,) = broken_properties(journal_of([header, begun, late]), flow)
     assert "thinking was held for 99.000 s" in line
 
 

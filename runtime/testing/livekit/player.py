@@ -15,7 +15,7 @@ from livekit.agents import Agent
 
 from turnfsm.fsm import Refused, Taken
 from turnfsm.fsm.errors import TurnfsmError, near
-from turnfsm.runtime.journal import Entry
+from turnfsm.fsm.journal import Entry
 from turnfsm.runtime.livekit.session import TurnSession
 from turnfsm.runtime.testing.script import Answer, Check, Script, Step
 from turnfsm.runtime.testing.script_rules import head_of, moment_of

@@ -1,4 +1,4 @@
-"""The journal in memory.
+"""The journal of a runtime that is running.
 
 Entries are plain tuples in a bounded deque: making a typed value of each would cost more than the
 decision itself. A typed `Entry` is built when somebody reads.
@@ -12,14 +12,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
-import attrs
-
-from turnfsm.fsm import Program, Refused, Taken, Verdict
+from turnfsm.fsm import Program, Refused, Verdict
+from turnfsm.fsm.journal import Entry, Header, Journal, Note, Snapshot
 from turnfsm.fsm.machine import Configuration
 
-__all__ = ["Entry", "Journal", "Note", "Raw", "Sink"]
-
-VERSION = 1
+__all__ = ["LiveJournal", "Raw", "Sink"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -38,57 +35,6 @@ Raw = tuple[
 verdict (None: a note), cause, data."""
 
 
-@attrs.frozen
-class Entry:
-    """One trigger and what became of it.
-
-    Attributes:
-        seq: Its number, from 1.
-        t: Seconds since the runtime was made.
-        of: The step, turn or call that it belonged to.
-        facts: The facts that were true afterwards.
-        cause: The number of the entry whose effect posted this one.
-        data: What the caller said about it.
-    """
-
-    seq: int
-    t: float
-    trigger: str
-    of: Any
-    facts: tuple[str, ...]
-    verdict: Verdict
-    cause: int | None
-    data: Mapping[str, Any]
-
-    def record(self) -> dict[str, Any]:
-        """The entry as JSON has it."""
-        verdict = self.verdict
-        record: dict[str, Any] = {"seq": self.seq, "t": round(self.t, 6), "trigger": self.trigger}
-        record |= {"of": self.of, "state": verdict.source, "facts": list(self.facts)}
-        if isinstance(verdict, Taken):
-            record |= {"verdict": "taken", "dest": verdict.dest, "row": verdict.row}
-            record |= {"actions": list(verdict.actions), "entered": verdict.entered}
-        else:
-            record |= {"verdict": "refused", "dest": verdict.source}
-            record |= {"reason": verdict.reason, "why": verdict.why}
-        return record | {"cause": self.cause, "data": dict(self.data)}
-
-
-@attrs.frozen
-class Note:
-    """Something worth keeping that is no trigger: a transcript, a span of audio, a tool call."""
-
-    seq: int
-    t: float
-    kind: str
-    data: Mapping[str, Any]
-
-    def record(self) -> dict[str, Any]:
-        """The note as JSON has it."""
-        data = dict(self.data)
-        return {"seq": self.seq, "t": round(self.t, 6), "note": self.kind, "data": data}
-
-
 class Sink(Protocol):
     """Where records go as they happen. One that raises is logged and gets nothing more."""
 
@@ -99,7 +45,7 @@ class Sink(Protocol):
         """Nothing more will come."""
 
 
-class Journal:
+class LiveJournal:
     """The last entries of one runtime, and the sinks that keep them all.
 
     Args:
@@ -129,15 +75,7 @@ class Journal:
         self._sinks = tuple(sinks)
         self.append = self._begin
         if self._sinks:
-            self._write(self._header())
-
-    def header(self) -> dict[str, Any]:
-        """The first record: which flow this is the journal of, when it began, and, where the
-        beginning is no longer kept, the configuration that `replay` goes on from."""
-        first = next((raw for raw in self._entries or () if raw[6] is not None), None)
-        if first is None or first[0] == 1:
-            return self._header()
-        return {**self._header(), "snapshot": self._snapshot(first)}
+            self._write(self._header().to_json())
 
     def shift(self, seconds: float) -> None:
         """The clock was replaced by one that reads this much more."""
@@ -166,11 +104,16 @@ class Journal:
             if isinstance(note, Note) and kind in (None, note.kind):
                 yield note
 
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Header, entries and notes, as a sink would have got them."""
-        yield self.header()
-        for raw in self._kept():
-            yield self._typed(raw).record()
+    def read(self) -> Journal:
+        """What is kept, as a value that does not change any more.
+
+        Where the beginning is no longer kept, its header has the configuration that `replay` goes
+        on from.
+        """
+        kept = self._kept()
+        first = next((raw for raw in kept if raw[6] is not None), None)
+        snapshot = None if first is None or first[0] == 1 else self._snapshot(first)
+        return Journal(self._header(snapshot), tuple(self._typed(raw) for raw in kept))
 
     @property
     def refusals(self) -> Iterator[Entry]:
@@ -193,12 +136,12 @@ class Journal:
         self._entries = deque((raw,), self.maxlen)
         self.append = self._emit if self._sinks else self._entries.append
         if self._sinks:
-            self._write(self._typed(raw).record())
+            self._write(self._typed(raw).to_json())
 
     def _emit(self, raw: Raw) -> None:
         self._entries.append(raw)  # type: ignore[union-attr]  # _begin has made it
         if self._sinks:
-            self._write(self._typed(raw).record())
+            self._write(self._typed(raw).to_json())
 
     def _write(self, record: Mapping[str, Any]) -> None:
         for sink in self._sinks:
@@ -209,17 +152,15 @@ class Journal:
                 logger.exception("sink %r gets no more records", sink)
                 self._sinks = tuple(other for other in self._sinks if other is not sink)
 
-    def _header(self) -> dict[str, Any]:
+    def _header(self, snapshot: Snapshot | None = None) -> Header:
         flow = self.program.flow
-        names = {"flow": flow.name, "initial": flow.initial}
-        return {"journal": VERSION, **names, "started_at": round(self.started_at, 3)}
+        return Header(flow.name, flow.initial, round(self.started_at, 3), snapshot)
 
-    def _snapshot(self, raw: Raw) -> dict[str, Any]:
+    def _snapshot(self, raw: Raw) -> Snapshot:
         """Where the machine was after the first entry that is kept."""
         after = raw[4]
         assert after is not None
-        facts = list(self.program.names(after.facts))
-        return {"seq": raw[0], "state": after.state, "facts": facts, "tokens": dict(raw[5] or {})}
+        return Snapshot(raw[0], after.state, self.program.names(after.facts), dict(raw[5] or {}))
 
     def _typed(self, raw: Raw) -> Entry | Note:
         seq, now, trigger, of, after, _tokens, verdict, cause, data = raw

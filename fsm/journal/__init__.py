@@ -1,0 +1,21 @@
+"""A journal: the record of one conversation, read and replayed."""
+
+from .errors import JournalError
+from .read import journal_of, parse_journal, read_journal
+from .records import VERSION, Entry, Header, Journal, Note, Snapshot
+from .replay import Divergence, replay
+
+__all__ = [
+    "VERSION",
+    "Divergence",
+    "Entry",
+    "Header",
+    "Journal",
+    "JournalError",
+    "Note",
+    "Snapshot",
+    "journal_of",
+    "parse_journal",
+    "read_journal",
+    "replay",
+]

@@ -1,0 +1,224 @@
+"""Reads journals: one JSON object a line; every problem is named with its file and line.
+
+The end of a journal may be damaged: the process was killed, the disk was full. What is whole is
+read, and what was lost is said. Damage before the end is an error.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from turnfsm.fsm.verdicts import Refused, Taken, Verdict
+
+from .errors import JournalError
+from .records import VERSION, Entry, Header, Journal, Note, Record, Snapshot
+
+__all__ = ["journal_of", "parse_journal", "read_journal"]
+
+logger = logging.getLogger("turnfsm")
+
+LONGEST = 1e7
+"""Seconds that a journal may span."""
+
+
+def read_journal(path: str | Path) -> Journal:
+    """Read the journal in a file.
+
+    A damaged end is left out; `Journal.damage` and a warning in the log say so.
+
+    Raises:
+        JournalError: The file cannot be read, is no journal or one of another version, or is
+            damaged before its end.
+
+    Example:
+        >>> from turnfsm import read_journal
+        >>> read_journal("journal.jsonl").entries[0].trigger  # doctest: +SKIP
+        'user_started_speaking'
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as exc:
+        why = (exc.strerror or str(exc)).lower()
+        raise JournalError(f"{path}: {why}; name a journal that can be read") from None
+    journal = parse_journal(data, str(path))
+    if journal.damage is not None:
+        logger.warning("%s", journal.damage)
+    return journal
+
+
+def parse_journal(data: bytes | str, file: str = "<journal>") -> Journal:
+    """Read a journal from what a file holds.
+
+    Args:
+        file: The name that errors and `Journal.damage` use.
+
+    Raises:
+        JournalError: As `read_journal`.
+    """
+    # not splitlines(): JSON strings may hold U+2028, which is no end of a line here
+    blob = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    lines = [(n, line) for n, line in enumerate(blob.split(b"\n"), 1) if line.strip()]
+    if not lines:
+        raise JournalError(f"{file}: empty; name a journal (JSON lines)")
+    damage = None
+    objects = []
+    for number, line in lines:
+        place = f"{file}:{number}"
+        try:
+            objects.append((place, _loaded(line)))
+        except ValueError as exc:
+            if number != lines[-1][0] or number == lines[0][0]:
+                message = f"{place}: not JSON ({exc}); a journal has one record a line"
+                raise JournalError(message) from None
+            damage = f"{place}: the last record was cut off ({len(line)} bytes); it is left out"
+    return _journal(objects, damage)
+
+
+def journal_of(records: Iterable[Mapping[str, Any]]) -> Journal:
+    """The journal that these records make, as a sink has got them.
+
+    Raises:
+        JournalError: They are no journal's.
+    """
+    return _journal(((f"record {n}", record) for n, record in enumerate(records, 1)), None)
+
+
+def _loaded(line: bytes) -> Any:
+    try:
+        return json.loads(line.decode("utf-8"))
+    except json.JSONDecodeError as exc:
+        raise ValueError(exc.msg) from None
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _journal(objects: Iterable[tuple[str, Any]], damage: str | None) -> Journal:
+    header: Header | None = None
+    records: list[Record] = []
+    for place, fields in objects:
+        if not isinstance(fields, Mapping):
+            raise JournalError(f"{place}: not a record; a journal has one JSON object a line")
+        if header is None:
+            header = _header(_Fields(place, fields))
+        elif "journal" in fields:
+            raise JournalError(f"{place}: a second header; a journal is of one session, split it")
+        else:
+            records.append(_record(_Fields(place, fields)))
+    if header is None:
+        raise JournalError("no records; a journal begins with its header")
+    return Journal(header, tuple(records), damage)
+
+
+_REQUIRED: Any = object()
+_TEXT = (str,)
+_OPTIONAL_TEXT = (str, type(None))
+
+
+class _Fields:
+    """The fields of one line, taken with their types."""
+
+    def __init__(self, place: str, fields: Mapping[str, Any]) -> None:
+        self.place = place
+        self._fields = fields
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._fields
+
+    @property
+    def of(self) -> Any:
+        """Of any type."""
+        return self._fields.get("of")
+
+    def error(self, message: str) -> JournalError:
+        return JournalError(f"{self.place}: {message}")
+
+    def take(self, key: str, kinds: tuple[type, ...], default: Any = _REQUIRED) -> Any:
+        value = self._fields.get(key, default)
+        if value is _REQUIRED:
+            raise self.error(f"a record without {key!r}; name a journal, whole and unchanged")
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise self.error(f"{key!r} cannot be {repr(value)[:60]}")
+        return value
+
+    def names(self, key: str) -> tuple[str, ...]:
+        names = self.take(key, (list, tuple))
+        if not all(isinstance(name, str) for name in names):
+            raise self.error(f"{key!r} is a list of names")
+        return tuple(names)
+
+    def time(self) -> float:
+        value = self.take("t", (int, float))
+        if not 0 <= value < LONGEST:
+            raise self.error(f"'t' is {value!r}; it is seconds since the start, not negative")
+        return float(value)
+
+    def mapping(self, key: str) -> Mapping[str, Any] | None:
+        found: Mapping[str, Any] | None = self.take(key, (Mapping, type(None)), None)
+        return found
+
+
+def _header(line: _Fields) -> Header:
+    if "journal" not in line:
+        raise line.error("not a journal; its first line is a header with the key 'journal'")
+    version = line.take("journal", (int, float, str, type(None)))
+    if version != VERSION:
+        raise line.error(
+            f"journal version {version!r}, this turnfsm reads version {VERSION}; "
+            "use the turnfsm that wrote it"
+        )
+    started_at = line.take("started_at", (int, float), 0.0)
+    snapshot = line.mapping("snapshot")
+    return Header(
+        flow=line.take("flow", _TEXT),
+        initial=line.take("initial", _TEXT),
+        started_at=float(started_at) if math.isfinite(started_at) else 0.0,
+        snapshot=None if snapshot is None else _snapshot(_Fields(line.place, snapshot)),
+        redacted=line.mapping("redacted"),
+    )
+
+
+def _snapshot(line: _Fields) -> Snapshot:
+    tokens = line.mapping("tokens") or {}
+    return Snapshot(
+        line.take("seq", (int,)), line.take("state", _TEXT), line.names("facts"), tokens
+    )
+
+
+def _record(line: _Fields) -> Record:
+    data = line.mapping("data") or {}
+    if "note" in line:
+        return Note(line.take("seq", (int,)), line.time(), line.take("note", _TEXT), data)
+    trigger = line.take("trigger", _TEXT)
+    return Entry(
+        verdict=_verdict(line, trigger),
+        seq=line.take("seq", (int,)),
+        t=line.time(),
+        trigger=trigger,
+        of=line.of,
+        facts=line.names("facts"),
+        cause=line.take("cause", (int, type(None)), None),
+        data=data,
+    )
+
+
+def _verdict(line: _Fields, trigger: str) -> Verdict:
+    verdict, source = line.take("verdict", _TEXT), line.take("state", _TEXT)
+    if verdict == "taken":
+        return Taken(
+            trigger,
+            source,
+            line.take("dest", _TEXT),
+            line.names("actions"),
+            line.take("entered", (bool,)),
+            line.take("row", _OPTIONAL_TEXT),
+        )
+    if verdict == "refused":
+        return Refused(trigger, source, line.take("reason", _TEXT), line.take("why", _TEXT))
+    raise line.error(f"verdict {verdict!r}; it is 'taken' or 'refused'")

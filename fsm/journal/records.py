@@ -1,0 +1,149 @@
+"""What a journal consists of: a header, then entries and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import attrs
+
+from turnfsm.fsm.verdicts import Taken, Verdict
+
+__all__ = ["VERSION", "Entry", "Header", "Journal", "Note", "Record", "Snapshot"]
+
+VERSION = 1
+
+
+@attrs.frozen
+class Entry:
+    """One trigger and what became of it.
+
+    Attributes:
+        seq: Its number, from 1; entries and notes are counted together.
+        t: Seconds since the runtime was made.
+        of: The step, turn or call that it belonged to.
+        facts: The facts that were true afterwards.
+        cause: The number of the entry whose effect posted this one.
+        data: What the caller said about it.
+    """
+
+    seq: int
+    t: float
+    trigger: str
+    of: Any
+    facts: tuple[str, ...]
+    verdict: Verdict
+    cause: int | None
+    data: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry as a line of the file has it."""
+        verdict = self.verdict
+        record: dict[str, Any] = {"seq": self.seq, "t": round(self.t, 6), "trigger": self.trigger}
+        record |= {"of": self.of, "state": verdict.source, "facts": list(self.facts)}
+        if isinstance(verdict, Taken):
+            record |= {"verdict": "taken", "dest": verdict.dest, "row": verdict.row}
+            record |= {"actions": list(verdict.actions), "entered": verdict.entered}
+        else:
+            record |= {"verdict": "refused", "dest": verdict.source}
+            record |= {"reason": verdict.reason, "why": verdict.why}
+        return record | {"cause": self.cause, "data": dict(self.data)}
+
+
+@attrs.frozen
+class Note:
+    """Something worth keeping that is no trigger: a transcript, a span of audio, a tool call.
+
+    Attributes:
+        seq: Its number, from 1; entries and notes are counted together.
+        t: Seconds since the runtime was made.
+        kind: What it is about, such as ``message`` or ``tool_started``.
+    """
+
+    seq: int
+    t: float
+    kind: str
+    data: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """The note as a line of the file has it."""
+        data = dict(self.data)
+        return {"seq": self.seq, "t": round(self.t, 6), "note": self.kind, "data": data}
+
+
+Record: TypeAlias = Entry | Note
+
+
+@attrs.frozen
+class Snapshot:
+    """Where the machine was after an entry.
+
+    Attributes:
+        seq: The entry's number.
+        tokens: Scope to the step, turn or call that was current in it.
+    """
+
+    seq: int
+    state: str
+    facts: tuple[str, ...]
+    tokens: Mapping[str, Any]
+
+
+@attrs.frozen
+class Header:
+    """The first line of a journal.
+
+    Attributes:
+        flow: The name of the flow that was run.
+        initial: The state that it began in.
+        started_at: When it began, in seconds of Unix time.
+        snapshot: Where a replay begins if the first entries are no longer kept.
+        redacted: How and under which keys what people said was taken out; None if it was not.
+    """
+
+    flow: str
+    initial: str
+    started_at: float = 0.0
+    snapshot: Snapshot | None = None
+    redacted: Mapping[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The header as the file's first line has it."""
+        record: dict[str, Any] = {"journal": VERSION, "flow": self.flow, "initial": self.initial}
+        record["started_at"] = round(self.started_at, 3)
+        if self.snapshot is not None:
+            record["snapshot"] = attrs.asdict(self.snapshot)
+        if self.redacted is not None:
+            record["redacted"] = dict(self.redacted)
+        return record
+
+
+@attrs.frozen
+class Journal:
+    """The journal of one conversation, as it was read. Times are seconds from its start.
+
+    Attributes:
+        records: Entries and notes, in their order.
+        damage: What was lost at the end of the file, with file and line; None if it is whole.
+    """
+
+    header: Header
+    records: tuple[Record, ...]
+    damage: str | None = None
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The triggers."""
+        return tuple(record for record in self.records if isinstance(record, Entry))
+
+    @cached_property
+    def notes(self) -> tuple[Note, ...]:
+        """What is no trigger."""
+        return tuple(record for record in self.records if isinstance(record, Note))
+
+    def to_json(self) -> Iterator[dict[str, Any]]:
+        """One object for each line of the file."""
+        yield self.header.to_json()
+        for record in self.records:
+            yield record.to_json()

@@ -1,0 +1,71 @@
+"""Journals run again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.machine import Machine
+from turnfsm.fsm.verdicts import Verdict
+
+from .records import Entry, Journal
+
+__all__ = ["Divergence", "replay"]
+
+
+@attrs.frozen
+class Divergence:
+    """Where a flow does not do what a journal says.
+
+    Attributes:
+        seq: The entry.
+        expected: What the journal has: verdict, state, facts afterwards, row or reason.
+        got: What the flow gives.
+    """
+
+    seq: int
+    trigger: str
+    expected: str
+    got: str
+
+    def __str__(self) -> str:
+        return f"entry {self.seq} ({self.trigger}): journal {self.expected}; flow {self.got}"
+
+
+def replay(journal: Journal, flow: Flow) -> Divergence | None:
+    """Run a journal through a flow; None if every verdict, state, fact and row is reproduced.
+
+    A journal whose beginning was dropped from memory says in its header where it goes on from;
+    it is replayed from there.
+
+    Raises:
+        UnknownTrigger, UnknownName: The journal is of another flow.
+    """
+    machine = Machine(flow)
+    snapshot = journal.header.snapshot
+    if snapshot is not None:
+        machine.restore(snapshot.state, snapshot.facts, snapshot.tokens)
+    for entry in journal.entries:
+        if snapshot is not None and entry.seq <= snapshot.seq:
+            continue
+        divergence = _again(machine, entry)
+        if divergence is not None:
+            return divergence
+    return None
+
+
+def _again(machine: Machine, entry: Entry) -> Divergence | None:
+    machine.give({name: name in entry.facts for name in machine.program.flow.given})
+    verdict = machine.step(entry.trigger, entry.of)
+    got = _outcome(verdict, machine.program.names(machine.facts))
+    expected = _outcome(entry.verdict, entry.facts)
+    if got == expected:
+        return None
+    return Divergence(entry.seq, entry.trigger, expected, got)
+
+
+def _outcome(verdict: Verdict, facts: Iterable[str]) -> str:
+    taken, how = ("taken", verdict.row) if verdict else ("refused", verdict.reason)
+    return f"{taken} ({how}) -> {verdict.dest} {{{', '.join(sorted(facts))}}}"
