@@ -23,7 +23,7 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "merge-key": "YAML 1.2 has no merge key.",
         "alias": "An alias names nothing, or the value that it stands in.",
         "tag": "Tags would build objects; a flow is plain data.",
-        "number": "A number that is not finite, or has more digits than any number needs.",
+        "number": "A number with more digits than any number needs.",
         # the shape of a flow
         "type": "A value of the wrong kind.",
         "unknown-key": "A key that a flow does not have there.",

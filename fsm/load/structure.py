@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -60,6 +61,8 @@ def _scalar(kind: type) -> Callable[[Any, Any], Any]:
             return float(value)
         if type(value) is not kind:
             raise _Mismatch(_KINDS[kind], value)
+        if kind is float and not math.isfinite(value):
+            raise _Mismatch("a finite number", value, "write the seconds as digits, such as 0.5")
         return value
 
     return hook

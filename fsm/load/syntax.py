@@ -13,11 +13,13 @@ from turnfsm.fsm.source import Location, Page
 __all__ = ["explain_syntax"]
 
 _QUOTE = "write the whole text in quotes"
+_SPACES = "YAML is indented with spaces: use two"
 _APOSTROPHE = "write '' for an apostrophe inside quotes"
 _NEIGHBOUR = "indent it like the other keys of its block"
 
 # The words of libyaml and of PyYAML's own parser, and ours: message, remedy. {c} is the character.
 _PROBLEMS = (
+    ("found a tab character", "a tab indents this line", _SPACES),
     ("mapping values are not allowed", "':' cannot stand here", _QUOTE),
     ("found unexpected ':'", "':' cannot stand here", "put a space after it"),
     ("sequence entries are not allowed", "a list cannot begin here", "begin it on the next line"),
@@ -68,7 +70,7 @@ def _special(
 
 def _token(mark: Location, character: str) -> tuple[Location, str, str]:
     if character == "\t":
-        return mark, "a tab indents this line", "YAML is indented with spaces: use two"
+        return mark, "a tab indents this line", _SPACES
     return mark, f"a text cannot begin with {quoted(character)}", _QUOTE
 
 

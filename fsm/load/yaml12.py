@@ -7,7 +7,6 @@ unfold to is bounded, so that a few lines cannot grow into gigabytes.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -175,8 +174,8 @@ class _Composer:
         try:
             return _plain(event.value)
         except ValueError:
-            message = f"{quoted(event.value)} is not a number that a flow can use"
-            self._add(node.mark, "number", message, "write a finite number, or quote the text")
+            message = f"the number {quoted(event.value)[1:-1]} has too many digits"
+            self._add(node.mark, "number", message, "write fewer, or quote it if it is text")
             return None
 
     def _check_tag(self, event: Any, mark: Location) -> None:
@@ -214,10 +213,8 @@ def _plain(text: str) -> Any:
     if _INT.fullmatch(text):
         return int(text, 0 if text[:2] in ("0o", "0x") else 10)
     if _FLOAT.fullmatch(text):
-        number = float(text) if text.lstrip("+-")[1:2].lower() not in ("i", "n") else math.inf
-        if not math.isfinite(number):
-            raise ValueError(text)
-        return number
+        special = text.lstrip("+-")[1:2].lower() in ("i", "n")
+        return float(text.replace(".", "", 1) if special else text)
     return text
 
 

@@ -1,0 +1,91 @@
+"""What an application hands to a runtime, checked before anything begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from turnfsm.fsm import Flow, TurnfsmError, UnknownName
+
+if TYPE_CHECKING:
+    from .journal import Sink
+    from .ledger import Ledger
+
+__all__ = ["check_ledger", "check_sinks", "check_timers"]
+
+_LONGEST = 86_400
+
+
+def check_timers(flow: Flow, timers: Mapping[str, float] | None) -> dict[str, float]:
+    """The seconds that replace those of the flow, by timer.
+
+    Raises:
+        UnknownName: The flow has no timer of this name.
+        TurnfsmError: It is no mapping of timers to seconds.
+    """
+    if timers is None:
+        return {}
+    if not isinstance(timers, Mapping):
+        raise TurnfsmError(
+            f"timers is {_shown(timers)}; give timers and seconds: timers={{'settle': 0.5}}"
+        )
+    for name, seconds in timers.items():
+        if name not in flow.timers:
+            raise UnknownName("timer", name, flow.name, flow.timers)
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if not number or not 0 < seconds < _LONGEST:
+            raise TurnfsmError(
+                f"timer {name!r} takes {_shown(seconds)}; give a number of seconds, "
+                f"above 0 and below {_LONGEST}"
+            )
+    return dict(timers)
+
+
+def check_sinks(sinks: Iterable[Sink] | None) -> tuple[Sink, ...]:
+    """The sinks of a journal.
+
+    Raises:
+        TurnfsmError: It is no list of sinks.
+    """
+    if sinks is None:
+        return ()
+    if _is_sink(sinks):
+        raise TurnfsmError(f"sinks is one {type(sinks).__name__}; give a list: sinks=[...]")
+    if isinstance(sinks, str | bytes) or not isinstance(sinks, Iterable):
+        raise TurnfsmError(f"sinks is {_shown(sinks)}; {_SINKS}")
+    checked = tuple(sinks)
+    for sink in checked:
+        if not _is_sink(sink):
+            raise TurnfsmError(f"{_shown(sink)} is not a sink; {_SINKS}")
+    return checked
+
+
+def check_ledger(ledger: Ledger | None) -> Ledger:
+    """The ledger of a session; a new one for None.
+
+    Raises:
+        TurnfsmError: It is no ledger.
+    """
+    from .ledger import Ledger
+
+    if ledger is None:
+        return Ledger()
+    if not isinstance(ledger, Ledger):
+        raise TurnfsmError(
+            f"ledger is {_shown(ledger)}; read one from a journal: "
+            "ledger=Ledger.from_records(read_journal(PATH)[0])"
+        )
+    return ledger
+
+
+_SINKS = "give a list of sinks: sinks=[JsonlSink('calls.jsonl')]"
+
+
+def _is_sink(value: Any) -> bool:
+    named = (getattr(value, name, None) for name in ("write", "close"))
+    return not isinstance(value, type) and all(map(callable, named))
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
