@@ -35,8 +35,7 @@ def check_timers(flow: Flow, timers: Mapping[str, float] | None) -> dict[str, fl
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         if not number or not 0 < seconds < _LONGEST:
             raise TurnfsmError(
-                f"timer {name!r} takes {_shown(seconds)}; give a number of seconds, "
-                f"above 0 and below {_LONGEST}"
+                f"timer {name!r} takes {_shown(seconds)} s; give 0 < seconds < {_LONGEST}"
             )
     return dict(timers)
 
@@ -72,8 +71,8 @@ def check_ledger(ledger: Ledger | None) -> Ledger:
         return Ledger()
     if not isinstance(ledger, Ledger):
         raise TurnfsmError(
-            f"ledger is {_shown(ledger)}; read one from a journal: "
-            "ledger=Ledger.from_records(read_journal(PATH)[0])"
+            f"ledger is {_shown(ledger)}; make one from the records of a journal: "
+            "ledger=Ledger.from_records(records)"
         )
     return ledger
 

@@ -15,11 +15,11 @@ from turnfsm.fsm import (
     Machine,
     Program,
     TurnfsmError,
-    UnknownName,
     Verdict,
     load_flow,
 )
 
+from .arguments import check_sinks, check_timers
 from .journal import LiveJournal, Sink
 from .pump import EventPump, Observer
 from .timers import plan_of
@@ -41,6 +41,8 @@ class TurnRuntime:
     Raises:
         HostError: The host lacks an action or a given fact.
         UnknownName: ``timers`` names one that the flow does not have.
+        FlowError: The flow cannot be used.
+        TurnfsmError: ``timers`` holds no seconds, or ``sinks`` something that is no sink.
     """
 
     __slots__ = ("_fences", "_pump", "machine")
@@ -54,12 +56,13 @@ class TurnRuntime:
         sinks: Iterable[Sink] = (),
         maxlen: int = 4096,
     ) -> None:
-        self.machine = Machine(load_flow(flow) if isinstance(flow, str | Path) else flow)
+        self.machine = Machine(flow if isinstance(flow, Flow | Program) else load_flow(flow))
         program = self.machine.program
         self._fences = program.fences
         _check_host(program, host)
-        plan = plan_of(program, _checked(program.flow, timers) if timers else {})
-        self._pump = EventPump(self.machine, host, LiveJournal(program, maxlen, sinks), plan)
+        plan = plan_of(program, check_timers(program.flow, timers))
+        journal = LiveJournal(program, maxlen, check_sinks(sinks))
+        self._pump = EventPump(self.machine, host, journal, plan)
 
     @property
     def flow(self) -> Flow:
@@ -170,12 +173,3 @@ def _require(host: object, names: Iterable[str], what: str, flow: str) -> None:
         methods = ", ".join(repr(name) for name in missing)
         remedy = f"add a method for it to {who}, or take it out of the flow"
         raise HostError(f"flow {flow!r} needs the {what} {methods}, which {who} has not; {remedy}")
-
-
-def _checked(flow: Flow, override: Mapping[str, float]) -> Mapping[str, float]:
-    for name, seconds in override.items():
-        if name not in flow.timers:
-            raise UnknownName("timer", name, flow.name, flow.timers)
-        if not 0 < seconds < 86_400:
-            raise TurnfsmError(f"timer {name!r} takes {seconds!r} s; give 0 < seconds < 86400")
-    return override

@@ -13,6 +13,7 @@ from livekit.agents.voice.events import EventTypes, FunctionToolsExecutedEvent
 from livekit.agents.voice.run_result import RunOutputOptions, RunResult
 
 from turnfsm.fsm import Flow, Verdict, load_flow
+from turnfsm.runtime.arguments import check_ledger, check_sinks, check_timers
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.policies import check_tool_names
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
@@ -45,6 +46,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         FlowError: The flow cannot be used.
         HostError: The flow lacks a word that the binding needs, or asks for an action that it
             does not have.
+        TurnfsmError: An argument is of the wrong kind; the message says what to write.
     """
 
     def __init__(
@@ -61,11 +63,11 @@ class TurnSession(GovernedSession[Userdata_T]):
         check_vocabulary(self._flow)
         super().__init__(**options)
         timeout = self.options.interruption["false_interruption_timeout"]
-        self._timers = resumption(self._flow, options, timeout) | dict(timers or {})
-        self._sinks = tuple(sinks)
+        self._timers = resumption(self._flow, options, timeout) | check_timers(self._flow, timers)
+        self._sinks = check_sinks(sinks)
         self._conductor = Conductor(self)
         self._turn = self._make_turn(self._sinks)
-        self.ledger = Ledger() if ledger is None else ledger
+        self.ledger = check_ledger(ledger)
 
     @property
     def turn(self) -> TurnRuntime:

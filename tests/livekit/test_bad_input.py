@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import turnfsm.runtime.livekit
 from turnfsm.fsm import HostError, TurnfsmError, load_flow
 from turnfsm.runtime.conversation.vocabulary import FACTS, TRIGGERS
+from turnfsm.runtime.journal import JsonlSink
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Stage
 
@@ -56,6 +58,15 @@ async def test_an_action_that_the_binding_has_not_is_refused(tmp_path: Path) -> 
         ({"flow": "tunr"}, "no flow 'tunr'; did you mean 'turn'?"),
         ({"timers": {"setle": 1.0}}, "no timer 'setle'; did you mean 'settle'?"),
         ({"timers": {"settle": -1.0}}, "timer 'settle' takes -1.0 s; give 0 < seconds < 86400"),
+        ({"timers": {"settle": "1"}}, "timer 'settle' takes '1' s; give 0 < seconds < 86400"),
+        ({"timers": {"settle": True}}, "timer 'settle' takes True s; give 0 < seconds < 86400"),
+        ({"timers": 0.5}, "timers is 0.5; give timers and seconds: timers={'settle': 0.5}"),
+        ({"sinks": JsonlSink(StringIO())}, "sinks is one JsonlSink; give a list: sinks=[...]"),
+        ({"sinks": "x.jsonl"}, "sinks is 'x.jsonl'; give a list of sinks: sinks=[JsonlSink("),
+        ({"sinks": 5}, "sinks is 5; give a list of sinks"),
+        ({"sinks": ["x.jsonl"]}, "'x.jsonl' is not a sink; give a list of sinks"),
+        ({"sinks": [JsonlSink]}, "is not a sink; give a list of sinks"),
+        ({"ledger": "x"}, "ledger is 'x'; make one from the records of a journal"),
     ],
 )
 async def test_misspelt_and_impossible_options_are_refused(options: Any, said: str) -> None:

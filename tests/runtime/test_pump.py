@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 from calls import Host, flow_of, runtime
 
-from turnfsm.fsm import HostError, Machine, TurnfsmError, UnknownName, UnknownTrigger, compile_flow
+from turnfsm.fsm import (
+    FlowError,
+    HostError,
+    Machine,
+    TurnfsmError,
+    UnknownName,
+    UnknownTrigger,
+    compile_flow,
+)
 from turnfsm.runtime import Event, TurnRuntime
 from turnfsm.runtime.journal import LiveJournal
 from turnfsm.runtime.pump import EventPump
@@ -389,6 +397,13 @@ def test_timers_have_sensible_seconds(seconds: float) -> None:
     """More than nothing, less than a day."""
     with pytest.raises(TurnfsmError, match="give 0 < seconds < 86400"):
         runtime(timers={"patience": seconds})
+
+
+@pytest.mark.parametrize("flow", [5, None, object()])
+def test_what_is_no_flow_is_named(flow: Any) -> None:
+    """A flow is a flow, the name of one, or a path."""
+    with pytest.raises(FlowError, match=r"no flow .*or name a .yaml file"):
+        TurnRuntime(flow, object())
 
 
 def test_an_unknown_timer_is_named() -> None:
