@@ -147,3 +147,19 @@ def test_a_wrong_turn_is_noticed() -> None:
     assert walk_path(wrong, TURN).problems == [
         "before step_finished: step_finished leads from thinking to listening"
     ]
+
+
+@pytest.mark.parametrize("words", [2, 5])
+def test_a_variant_that_counts_words_is_walked_without_problems(words: int, tmp_path: Path) -> None:
+    """The README's own variant: an interruption needs words while the agent speaks."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "flow: mine\nextends: turn\ntimers: {false_interruption: 1.2}\nstates:\n"
+        f"  speaking:\n    tuning: {{min_words: {words}}}\n"
+        "tools:\n  by_name: {transfer_money: hold}\n",
+        encoding="utf-8",
+    )
+    walks = [walk_path(path, str(file)) for path in session_paths(str(file)).paths]
+    assert [problem for walk in walks for problem in walk.problems] == []
+    rows = {row for walk in walks for row in walk.rows}
+    assert {"speaking.barge_in.0", "speaking.barge_in.1", "paused.false_interruption.0"} <= rows

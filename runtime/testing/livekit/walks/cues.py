@@ -25,8 +25,13 @@ BLIND = 1_000.0
 
 async def _loud(walk: Walk, step: PathStep, at: int) -> None:
     """The user makes a sound that lasts; where words are counted, interim words come with it."""
-    interims = ((0.1, "well now look at this"),) if walk.plan.happens("turn_settled") else ()
+    count = walk.plan.words_that_interrupt
+    interims = ((0.1, _some(count + 1)),) if count else ()
     walk.user.says("hm", at=walk.now, duration=1e5, stt_delay=None, interims=interims)
+
+
+def _some(count: int) -> str:
+    return " ".join(["well"] * count)
 
 
 async def _quiet(walk: Walk, step: PathStep, at: int) -> None:
@@ -35,9 +40,11 @@ async def _quiet(walk: Walk, step: PathStep, at: int) -> None:
 
 
 async def _words(walk: Walk, step: PathStep, at: int) -> None:
-    """Two words, too soft for the VAD and clear enough for the recogniser."""
+    """Words that are too soft for the VAD and clear enough for the recogniser."""
+    # a decision is given up for too few words
+    count = 2 if walk.plan.happens("turn_settled") else max(2, walk.plan.words)
     walk.vad.min_speech, heard = BLIND, walk.vad.min_speech
-    walk.user.says("well then", at=walk.now, duration=0.2, stt_delay=0.1)
+    walk.user.says(_some(count), at=walk.now, duration=0.2, stt_delay=0.1)
     await asyncio.sleep(0.2 + 0.1 + 2 * FRAME)
     walk.vad.min_speech = heard
 

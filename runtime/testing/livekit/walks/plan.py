@@ -20,6 +20,8 @@ and calls it."""
 MODEL = {"start_playout", "playout_started", "tool_started", "step_finished"}
 FAR = 80_000.0
 DECISION = 4.0
+SETTLED = 4
+"""Words that count as an interruption where the end of the user's turn is decided."""
 
 
 @attrs.frozen
@@ -75,12 +77,22 @@ class Plan:
     def turn_handling(self) -> dict[str, Any]:
         """How LiveKit decides on interruptions and on the end of the user's turn."""
         delay = DECISION if self.happens("turn_settled") else FAR
-        words = 4 if self.happens("turn_settled") else 0
+        words = SETTLED if self.happens("turn_settled") else 0
         return {
             "endpointing": {"min_delay": delay, "max_delay": delay},
             "interruption": {"discard_audio_if_uninterruptible": False, "min_words": words},
             "preemptive_generation": {"enabled": self.happens("preemptive_generation")},
         }
+
+    @property
+    def words(self) -> int:
+        """How many words must be recognised in the state that asks for most."""
+        return max(state.tuning.min_words or 0 for state in self.flow.states.values())
+
+    @property
+    def words_that_interrupt(self) -> int:
+        """How many words must be recognised before a sound is an interruption; 0: not counted."""
+        return max(self.words, SETTLED if self.happens("turn_settled") else 0)
 
     def kind(self, at: int) -> Kind:
         """What the step that starts here must be, for what comes before the next one."""

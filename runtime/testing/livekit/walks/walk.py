@@ -30,7 +30,9 @@ LONGEST = 9
 
 def session_paths(flow: Flow | str = "turn") -> Cover:
     """The shortest paths through a flow of kind ``turn`` that real components can take."""
-    return cover(load_flow(flow) if isinstance(flow, str) else flow, LiveKitWorld(), LONGEST)
+    loaded = load_flow(flow) if isinstance(flow, str) else flow
+    counted = any(state.tuning.min_words for state in loaded.states.values())
+    return cover(loaded, LiveKitWorld(counted), LONGEST)
 
 
 def walk_path(path: CoveringPath, flow: Flow | str = "turn") -> Walk:

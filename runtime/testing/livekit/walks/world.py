@@ -53,6 +53,10 @@ class LiveKitWorld:
 
     start = Memory()
 
+    def __init__(self, words_counted: bool = False) -> None:
+        """Words counted: an interruption needs words, so it leaves some that are not yet final."""
+        self._words_counted = words_counted
+
     def after(self, memory: Hashable, move: PathMove) -> Memory | None:
         """What is remembered after a move; None if LiveKit does not make it."""
         assert isinstance(memory, Memory)
@@ -60,6 +64,8 @@ class LiveKitWorld:
             can = move.trigger == memory.must[0]
         else:
             can = _CAN.get(move.trigger, _never)(memory, move)
+        if self._words_counted and (move.source, move.trigger) == ("paused", "turn_committed"):
+            can = False  # the words of the interruption become final first, and end the pause
         if not can or not _truthful(memory, move) or _too_late(memory, move):
             return None
         return _follow(_changed(_answered(memory, move), move), move)
