@@ -61,7 +61,7 @@ def _scalar(kind: type) -> Callable[[Any, Any], Any]:
             return float(value)
         if type(value) is not kind:
             raise _Mismatch(_KINDS[kind], value)
-        if kind is float and not math.isfinite(value):
+        if isinstance(value, float) and not math.isfinite(value):
             raise _Mismatch("a finite number", value, "write the seconds as digits, such as 0.5")
         return value
 
