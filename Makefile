@@ -24,6 +24,7 @@ help:
 	@echo 'make bench     measure against the peers (ARGS=docs: all of it, into docs/performance.md)'
 	@echo 'make mutation  change the machine and the pump on purpose; do the tests notice?'
 	@echo 'make soak      random conversations, five minutes; goes on where it stopped (docs/soak.md)'
+	@echo '               ARGS=--pairs: on AgentSession too; ARGS=--sweep: interruptions at any moment'
 	@echo 'make clean     remove .venv and all caches'
 
 test: .venv/.test

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 from oracles import judge
+from pairs import play_one, play_seeds, play_sweep
 from reach import Coverage
 from talk import Played, draw_talk, play
 
@@ -47,6 +48,10 @@ class Progress:
 def main() -> int:
     """Play until the time is over; 1 if something was found."""
     words = _words()
+    if words.sweep:
+        return play_sweep(words)
+    if words.pairs:
+        return play_seeds(words) if words.seed is None else play_one(words)
     if words.seed is not None:
         return _one(words.seed, words.schedule, words.show)
     progress = Progress(words.state) if words.fresh else Progress.load(words.state)
@@ -68,6 +73,14 @@ def _words() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="play this conversation only")
     parser.add_argument("--schedule", type=int, default=0, help="in this order of waking (0)")
     parser.add_argument("--show", action="store_true", help="print its script and timeline too")
+    parser.add_argument("--pairs", action="store_true", help="on AgentSession too: is ours worse?")
+    parser.add_argument(
+        "--sweep", action="store_true", help="interruptions at every moment, on both"
+    )
+    parser.add_argument("--every", type=float, default=0.05, help="seconds between moments (0.05)")
+    parser.add_argument("--only", help="of the sweep, what has this in its name")
+    parser.add_argument("--jobs", type=int, default=2, help="processes for --pairs, --sweep (2)")
+    parser.add_argument("--shrink", action="store_true", help="of a seed of --pairs, the simplest")
     return parser.parse_args()
 
 

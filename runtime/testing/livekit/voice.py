@@ -44,6 +44,11 @@ class ScriptedTTS(tts.TTS[Any]):
         known = self.durations.get(text.strip())
         return known if known is not None else self.seconds_per_word * len(text.split())
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Everything that it has been asked to say."""
+        return tuple(self._texts)
+
     def text(self, code: int) -> str:
         """The sentence that samples of this value speak."""
         return self._texts[code - 1] if 0 < code <= len(self._texts) else ""

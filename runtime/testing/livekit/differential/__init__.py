@@ -1,0 +1,43 @@
+"""The same conversation on two sessions, judged by what a caller and an application get.
+
+Nothing here reads a flow, a journal or a ledger: the measures would judge any two sessions.
+"""
+
+from .agents import Clerk
+from .declared import DECLARED, Declared, explained
+from .jobs import ENDS, POLICIES, WAITS, Job, JobRun, Jobs
+from .many import Judged, judge_plan, judge_plans, shrink
+from .measures import Measures
+from .pair import Pair, play_pair
+from .plan import Answer, Move, Plan, Sound, draw_plan, shrunk
+from .sweep import sweep_plans
+from .worse import Worse, worse
+
+__all__ = [
+    "DECLARED",
+    "ENDS",
+    "POLICIES",
+    "WAITS",
+    "Answer",
+    "Clerk",
+    "Declared",
+    "Job",
+    "JobRun",
+    "Jobs",
+    "Judged",
+    "Measures",
+    "Move",
+    "Pair",
+    "Plan",
+    "Sound",
+    "Worse",
+    "draw_plan",
+    "explained",
+    "judge_plan",
+    "judge_plans",
+    "play_pair",
+    "shrink",
+    "shrunk",
+    "sweep_plans",
+    "worse",
+]

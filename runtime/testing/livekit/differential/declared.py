@@ -1,0 +1,66 @@
+"""The differences that docs/livekit.md declares: what each of them explains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from .pair import Pair
+
+__all__ = ["DECLARED", "Declared", "explained"]
+
+
+@attrs.frozen
+class Declared:
+    """A difference on the list.
+
+    Attributes:
+        id: Its name in the table of docs/livekit.md.
+        kinds: The measures that it makes worse; empty if it makes none worse.
+        applies: Whether it explains that this is worse in this conversation.
+    """
+
+    id: str
+    kinds: frozenset[str] = frozenset()
+    applies: Callable[[int, Pair], bool] = lambda about, pair: False
+
+
+def _cancelled(job: int, pair: Pair) -> bool:
+    """Its policy is to be cancelled, and it was."""
+    cut = any(run.number == job and run.how == "CancelledError" for run in pair.ours.runs)
+    return cut and pair.plan.jobs[job].policy == "cancel"
+
+
+def _wait_raised(job: int, pair: Pair) -> bool:
+    """Its wait for the preamble was interrupted, before it did anything."""
+    return any(
+        run.number == job and run.how == "SpeechInterrupted" and run.effect is None
+        for run in pair.ours.runs
+    )
+
+
+def _waits_for_a_call(sentence: int, pair: Pair) -> bool:
+    """A call whose turn cannot be interrupted ran after the sentence."""
+    if sentence > len(pair.plan.sounds):
+        return False
+    said = pair.plan.sounds[sentence - 1]
+    return any(
+        pair.plan.jobs[run.number].policy in ("finish", "hold")
+        and (run.end is None or run.end > said.at)
+        for run in pair.ours.runs
+    )
+
+
+DECLARED: tuple[Declared, ...] = (
+    Declared("tool-policies", frozenset({"undone", "half", "untold"}), _cancelled),
+    Declared("tool-policies", frozenset({"late"}), _waits_for_a_call),
+    Declared("wait-raises", frozenset({"undone", "untold"}), _wait_raised),
+)
+
+
+def explained(kind: str, about: int, pair: Pair) -> str:
+    """The id of the difference that explains it, or nothing."""
+    return next((d.id for d in DECLARED if kind in d.kinds and d.applies(about, pair)), "")

@@ -1,0 +1,81 @@
+"""Plays many plans on all cores and tells what was worse."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import attrs
+
+from .pair import play_pair
+from .plan import Plan, shrunk
+from .worse import Worse, worse
+
+__all__ = ["Judged", "judge_plan", "judge_plans", "shrink"]
+
+
+@attrs.frozen
+class Judged:
+    """A plan and what was worse in it."""
+
+    plan: Plan
+    worse: tuple[Worse, ...]
+    seconds: float
+    """Of work on a core."""
+
+
+def judge_plan(plan: Plan, session_class: Any, *, declared: bool = True) -> Judged:
+    """Play it on both sessions and compare."""
+    begun = time.process_time()
+    found = worse(play_pair(plan, session_class), declared=declared)
+    return Judged(plan, tuple(found), time.process_time() - begun)
+
+
+def judge_plans(
+    plans: Iterable[Plan], session_class: Any, *, jobs: int = 1, declared: bool = True
+) -> Iterator[Judged]:
+    """The plans in any order, each as soon as it has been played.
+
+    Args:
+        plans: May be endless: only some are taken in advance.
+        session_class: What is compared with `AgentSession`; a name of a module, for processes.
+        jobs: How many processes play.
+        declared: Leave out what the list of differences explains.
+    """
+    judge = partial(judge_plan, session_class=session_class, declared=declared)
+    if jobs == 1:
+        yield from map(judge, plans)
+        return
+    context = multiprocessing.get_context("fork")
+    with context.Pool(jobs, _quiet, maxtasksperchild=200) as pool:
+        for batch in _batches(plans, 16 * jobs):
+            yield from pool.imap_unordered(judge, batch)
+
+
+def shrink(plan: Plan, still: Callable[[Plan], bool]) -> Plan:
+    """The simplest plan near this one that is still wrong."""
+    while (simpler := next((p for p in shrunk(plan) if still(p)), None)) is not None:
+        plan = simpler
+    return plan
+
+
+def _quiet() -> None:
+    """What LiveKit logs is a measure, not output."""
+    logging.lastResort = None
+    warnings.simplefilter("ignore")
+
+
+def _batches(plans: Iterable[Plan], size: int) -> Iterator[list[Plan]]:
+    batch: list[Plan] = []
+    for plan in plans:
+        batch.append(plan)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

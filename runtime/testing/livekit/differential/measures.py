@@ -1,0 +1,272 @@
+"""What a caller and an application got of a conversation: no measure knows a flow."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import attrs
+
+from turnfsm.runtime.testing.livekit.outcome import Outcome
+from turnfsm.runtime.testing.livekit.speaker import Heard
+from turnfsm.runtime.testing.livekit.stage import Stage
+
+from .jobs import JobRun, Jobs
+from .plan import Plan
+
+__all__ = ["Measures"]
+
+BLIP = 1.5
+"""Seconds: shorter audio that is cut tells the caller nothing."""
+
+NOT_DONE = "nothing was done"
+
+
+@attrs.frozen
+class Measures:
+    """One conversation as it came out; times in seconds from its start.
+
+    Attributes:
+        failed: Why it could not be played to its end, or empty.
+        effects: How often each job took effect.
+        halves: Jobs whose effect began and was not completed, though nobody closed the session.
+        lost: Jobs that ended with a result which is not in the history.
+        unseen: Jobs that had ended with a result when a request was made that does not show it.
+        lies: Results in the history that say what did not happen.
+        latency: Seconds from the end of each sentence of the user to an answer; None without one.
+        told: Jobs of whose result the caller heard.
+        blips: Audio that was started and cut although nobody spoke, interrupted or closed.
+        overlap: Seconds in which both spoke.
+        repeats: How often each sentence of the agent began.
+        stretches: How often audio began.
+        mislabelled: Seconds in which the published state was not what was heard.
+        states: How often it changed.
+        errors: What was logged as an error, numbers left out; `warnings` likewise.
+        words_lost: Sentences of the user that were recognised and are not in the history.
+        words_twice: Those that are there more than once.
+        waits: Seconds that each call of the application took; None if it did not return.
+        raised: Moves that raised.
+        handed_over: Another agent was in charge at the end.
+        closes: How many `close` events there were; `closed_in`: how long closing took.
+        orphans: Tasks and timers that outlived the session.
+        runs: Every execution of a tool.
+        heard: What was heard, for reports.
+    """
+
+    failed: str = ""
+    effects: Mapping[int, int] = attrs.field(factory=dict)
+    halves: frozenset[int] = frozenset()
+    lost: frozenset[int] = frozenset()
+    unseen: frozenset[int] = frozenset()
+    lies: tuple[str, ...] = ()
+    latency: Mapping[int, float | None] = attrs.field(factory=dict)
+    told: frozenset[int] = frozenset()
+    blips: tuple[str, ...] = ()
+    overlap: float = 0.0
+    repeats: Mapping[str, int] = attrs.field(factory=dict)
+    stretches: int = 0
+    mislabelled: float = 0.0
+    states: int = 0
+    errors: Mapping[str, int] = attrs.field(factory=dict)
+    warnings: Mapping[str, int] = attrs.field(factory=dict)
+    words_lost: frozenset[int] = frozenset()
+    words_twice: frozenset[int] = frozenset()
+    waits: Mapping[int, float | None] = attrs.field(factory=dict)
+    raised: frozenset[int] = frozenset()
+    handed_over: bool = False
+    closes: int = 0
+    closed_in: float = 0.0
+    orphans: tuple[str, ...] = ()
+    runs: tuple[JobRun, ...] = ()
+    heard: tuple[str, ...] = ()
+
+    @classmethod
+    def without_end(cls, jobs: Jobs, why: str) -> Measures:
+        """A conversation that could not be played to its end."""
+        return cls(failed=why, runs=tuple(jobs.runs))
+
+    @classmethod
+    def of(cls, plan: Plan, jobs: Jobs, outcome: Outcome, stage: Stage) -> Measures:
+        """Measure what came of a plan."""
+        end = plan.seconds if plan.ends_at is None else plan.ends_at
+        waits, raised = _moves(plan, outcome)
+        lost, twice = _words(plan, outcome, end)
+        sentences = stage.tts.sentences
+        return cls(
+            effects={n: jobs.effects(n) for n in plan.jobs},
+            halves=frozenset(_halves(plan, jobs, end)),
+            lost=frozenset(_lost(plan, jobs, outcome, end)),
+            unseen=frozenset(_unseen(plan, jobs, outcome)),
+            lies=tuple(_lies(jobs, outcome)),
+            latency=dict(_latency(plan, outcome, end)),
+            told=frozenset(n for n in plan.jobs if _first(outcome.heard, (f"t{n}",), 0.0)),
+            blips=tuple(_blips(plan, outcome, sentences, end)),
+            overlap=round(_overlap(plan, outcome), 3),
+            repeats=_repeats(outcome, sentences),
+            stretches=len(outcome.heard),
+            mislabelled=round(sum(b - a for a, b, _ in outcome.wrong_labels(0.021) if b < end), 3),
+            states=len(outcome.agent_states),
+            errors=_texts(outcome.errors, end),
+            warnings=_texts(outcome.warnings, end),
+            words_lost=frozenset(lost),
+            words_twice=frozenset(twice),
+            waits=waits,
+            raised=frozenset(raised),
+            handed_over=jobs.agent_in_charge == "2",
+            closes=sum(event.what.startswith("close: ") for event in outcome.events),
+            closed_in=outcome.closed_in,
+            orphans=(*outcome.orphans, *outcome.timers),
+            runs=tuple(jobs.runs),
+            heard=outcome.heard_lines,
+        )
+
+
+def _result(n: int, run: JobRun) -> str:
+    return f"failed{n}" if run.how == "ToolError" else f"done{n}"
+
+
+def _speaks(plan: Plan, run: JobRun) -> bool:
+    """The run ended with a text that names it."""
+    if run.how == "result":
+        return plan.jobs[run.number].ends in ("returns", "hands_off")
+    return run.how == "ToolError" and plan.jobs[run.number].ends == "raises"
+
+
+def _halves(plan: Plan, jobs: Jobs, end: float) -> Iterator[int]:
+    for run in jobs.runs:
+        after = plan.jobs[run.number].after
+        if after is None or run.effect is None or run.second is not None:
+            continue
+        if run.effect + after < end:
+            yield run.number
+
+
+def _lost(plan: Plan, jobs: Jobs, outcome: Outcome, end: float) -> Iterator[int]:
+    outputs = [i.output for i in outcome.history.items if i.type == "function_call_output"]
+    for run in jobs.runs:
+        if run.end is None or run.end > end - 1.0 or not _speaks(plan, run):
+            continue
+        if not any(re.search(rf"{_result(run.number, run)}\b", output) for output in outputs):
+            yield run.number
+
+
+def _unseen(plan: Plan, jobs: Jobs, outcome: Outcome) -> Iterator[int]:
+    for request in outcome.requests:
+        shown = " ".join(entry.text for entry in request.shown if entry.kind == "result")
+        for run in jobs.runs:
+            ended = run.end is not None and run.end < request.at - 0.1 and _speaks(plan, run)
+            if ended and not re.search(rf"{_result(run.number, run)}\b", shown):
+                yield run.number
+
+
+def _lies(jobs: Jobs, outcome: Outcome) -> Iterator[str]:
+    calls = {item.call_id: item for item in outcome.history.items if item.type == "function_call"}
+    for item in outcome.history.items:
+        if item.type != "function_call_output" or item.call_id not in calls:
+            continue
+        number = _number(calls[item.call_id].arguments)
+        runs = [run for run in jobs.runs if run.number == number]
+        if NOT_DONE in item.output and any(run.effect is not None for run in runs):
+            yield f"{item.output!r} of job {number}, which took effect"
+        cut = runs and all(run.how == "CancelledError" for run in runs)
+        if cut and not item.output and not item.is_error:
+            yield f"an empty result of job {number}, which was cancelled"
+
+
+def _number(arguments: str) -> int:
+    found = re.search(r"\d+", arguments)
+    return int(found[0]) if found else 0
+
+
+def _latency(plan: Plan, outcome: Outcome, end: float) -> Iterator[tuple[int, float | None]]:
+    for number, sound in enumerate(plan.sounds, 1):
+        over = sound.at + sound.duration
+        if not sound.words or sound.stt_delay is None or over + sound.stt_delay > end - 6.0:
+            continue
+        later = range(number, len(plan.sounds) + 1)
+        answers = {f"r{n}" for n in later}
+        answers |= {f"t{job}" for n in later for job in plan.answers[n].jobs}
+        first = _first(outcome.heard, tuple(answers), over - 1e-6)
+        yield number, None if first is None else round(first.start - over, 3)
+
+
+def _first(heard: Sequence[Heard], names: tuple[str, ...], since: float) -> Heard | None:
+    """The first stretch after this moment with a word of one of these sentences."""
+    wanted = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})[a-z]")
+    return next((h for h in heard if h.start >= since and wanted.search(h.text)), None)
+
+
+def _blips(plan: Plan, outcome: Outcome, sentences: Sequence[str], end: float) -> Iterator[str]:
+    last = {text.split()[0]: text.split()[-1] for text in sentences if text.split()}
+    of = {word: text.split()[0] for text in sentences for word in text.split()}
+    done = {word for heard in outcome.heard for word in heard.text.split()}
+    for heard in outcome.heard:
+        words = heard.text.split()
+        complete = bool(words) and last.get(of.get(words[-1], "")) in done
+        if complete or heard.end - heard.start > BLIP or heard.end > end - 0.05:
+            continue
+        if not _reason(plan, outcome, heard):
+            yield f"{heard.text!r} from {heard.start:.2f} to {heard.end:.2f} s"
+
+
+def _reason(plan: Plan, outcome: Outcome, heard: Heard) -> bool:
+    """Somebody spoke, or the application or a tool did something, while it was heard."""
+    if any(s.at < heard.end + 0.06 and s.at + s.duration > heard.start for s in plan.sounds):
+        return True
+    acts = [at for at, note in outcome.notes if note.startswith(("move", "tool"))]
+    return any(heard.start - 0.01 <= at <= heard.end + 0.06 for at in acts)
+
+
+def _overlap(plan: Plan, outcome: Outcome) -> float:
+    return sum(
+        max(0.0, min(s.at + s.duration, h.end) - max(s.at, h.start))
+        for s in plan.sounds
+        for h in outcome.heard
+        if s.words
+    )
+
+
+def _repeats(outcome: Outcome, sentences: Sequence[str]) -> dict[str, int]:
+    words = Counter(word for heard in outcome.heard for word in set(heard.text.split()))
+    return {text: words[text.split()[0]] for text in sentences if text.split()}
+
+
+def _texts(logged: Sequence[tuple[float, str]], end: float) -> dict[str, int]:
+    return dict(Counter(re.sub(r"\d+(\.\d+)?", "#", text) for at, text in logged if at < end))
+
+
+def _words(plan: Plan, outcome: Outcome, end: float) -> tuple[list[int], list[int]]:
+    finals = [
+        (event.at, event.what.removeprefix("final: "))
+        for event in outcome.events
+        if event.lane == "stt" and event.what.startswith("final: ")
+    ]
+    said = " ".join(
+        item.text_content or ""
+        for item in outcome.history.items
+        if item.type == "message" and item.role == "user"
+    )
+    lost, twice = [], []
+    for number, sound in enumerate(plan.sounds, 1):
+        recognised = [at for at, text in finals if f"u{number}a" in text]
+        count = said.split().count(f"u{number}a")
+        if sound.words and recognised and recognised[0] < end - 8.0 and not count:
+            lost.append(number)
+        if count > 1:
+            twice.append(number)
+    return lost, twice
+
+
+def _moves(plan: Plan, outcome: Outcome) -> tuple[dict[int, float | None], list[int]]:
+    waits: dict[int, float | None] = {}
+    raised = []
+    for number in range(len(plan.moves)):
+        notes = {note: at for at, note in outcome.notes if note.startswith(f"move {number}: ")}
+        begun = min(notes.values(), default=None)
+        done = notes.get(f"move {number}: done")
+        if any("refused" in note for note in notes):
+            raised.append(number)
+        elif begun is not None:
+            waits[number] = None if done is None else round(done - begun, 3)
+    return waits, raised

@@ -1,0 +1,74 @@
+"""Interruptions at every moment of a tool call, of every kind, for every kind of tool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import attrs
+
+from turnfsm.fsm.flow import Policy
+
+from .jobs import POLICIES, Job
+from .plan import GRID, Answer, Move, Plan, Sound
+
+__all__ = ["INTERRUPTIONS", "TOOLS", "sweep_plans"]
+
+INTERRUPTIONS = ("voice", "noise", "interrupt", "commit", "ask", "update_agent", "aclose")
+"""Of the caller (words, noise) and of the application."""
+
+TOOLS: dict[str, Job] = {
+    "plain": Job(1, 1.5, after=0.5),
+    "waits": Job(1, 0.5, "playout", after=0.5),
+    "says": Job(1, 0.5, "says"),
+    "hands off": Job(1, 1.5, ends="hands_off"),
+    "raises": Job(1, 1.5, ends="raises"),
+    "hangs": Job(1, 1.0, ends="hangs"),
+    "returns None": Job(1, 1.5, ends="nothing"),
+    "filler": Job(1, 3.0, "filler"),
+}
+
+FIRST = 0.85
+"""The first question has been asked."""
+
+
+def sweep_plans(
+    *,
+    every: float = GRID,
+    until: float = 7.0,
+    interruptions: Iterable[str] = INTERRUPTIONS,
+    tools: Iterable[str] = tuple(TOOLS),
+    policies: Sequence[Policy] = POLICIES,
+) -> Iterator[Plan]:
+    """The caller asks, a tool is called; something interrupts; later the caller asks once more.
+
+    Args:
+        every: Seconds from one moment of the interruption to the next.
+        until: The last moment.
+        interruptions: Some of `INTERRUPTIONS`.
+        tools: Some of `TOOLS`.
+        policies: What becomes of the call.
+    """
+    tools, policies, interruptions = tuple(tools), tuple(policies), tuple(interruptions)
+    for step in range(int((until - FIRST) / every) + 1):
+        at = round(FIRST + step * every, 3)
+        for kind in interruptions:
+            for tool in tools:
+                for policy in policies:
+                    yield _plan(at, kind, tool, policy)
+
+
+def _plan(at: float, kind: str, tool: str, policy: Policy) -> Plan:
+    job = attrs.evolve(TOOLS[tool], policy=policy)
+    sounds = [Sound(0.5, 1, 0.3, 0.1)]
+    moves: tuple[Move, ...] = ()
+    if kind == "voice":
+        sounds.append(Sound(at, 2, 0.6, 0.3))
+    elif kind == "noise":
+        sounds.append(Sound(at, 0, 0.3, None))
+    else:
+        moves = (Move(at, kind),)
+    sounds.append(Sound(round(at + 4.0, 3), 1, 0.3, 0.1))
+    answers = {n: Answer(2) for n in range(1, len(sounds) + 1)} | {1: Answer(4, (1,))}
+    name = f"{kind} at {at:g} s, tool {tool}, {policy}"
+    settings = {"turn_detection": "vad"}
+    return Plan(name, tuple(sounds), answers, {1: job}, moves, settings=settings, tail=9.0)

@@ -1,0 +1,190 @@
+"""Where one session is worse than another, by the measures of a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import attrs
+
+from .declared import explained
+from .pair import Pair
+
+__all__ = ["Worse", "worse"]
+
+LATE = 0.35
+"""Seconds that an answer may come later."""
+
+SLOW = 1.0
+"""Seconds that a call of the application may take longer."""
+
+CLOSES = 6.0
+"""Seconds that closing may take in any case: tools that nobody waits for have five."""
+
+
+@attrs.frozen
+class Worse:
+    """Something that is worse.
+
+    Attributes:
+        kind: The measure.
+        text: What the caller or the application got, and what they get from a stock session.
+        about: The job, the sentence or the move that it is about.
+    """
+
+    kind: str
+    text: str
+    about: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"
+
+
+def worse(pair: Pair, *, declared: bool = True) -> list[Worse]:
+    """What is worse on ours.
+
+    Args:
+        pair: The conversation.
+        declared: Leave out what the list of differences explains.
+    """
+    if pair.stock.failed:
+        return []
+    if pair.ours.failed:
+        return [Worse("failed", pair.ours.failed)]
+    found = [
+        Worse(measure.__name__.strip("_"), text, about)
+        for measure in MEASURES
+        for about, text in measure(pair)
+    ]
+    return [w for w in found if not (declared and explained(w.kind, w.about, pair))]
+
+
+Found = Iterator[tuple[int, str]]
+
+
+def _twice(pair: Pair) -> Found:
+    for job, count in pair.ours.effects.items():
+        if count > max(1, pair.stock.effects[job]):
+            yield job, f"job {job} took effect {count} times, on stock {pair.stock.effects[job]}"
+
+
+def _undone(pair: Pair) -> Found:
+    for job, count in pair.ours.effects.items():
+        if not count and pair.stock.effects[job]:
+            yield job, f"job {job} never took effect"
+
+
+def _half(pair: Pair) -> Found:
+    for job in sorted(pair.ours.halves - pair.stock.halves):
+        yield job, f"the effect of job {job} began and was not completed"
+
+
+def _lost(pair: Pair) -> Found:
+    for job in sorted(pair.ours.lost - pair.stock.lost):
+        yield job, f"the result of job {job} is not in the history"
+
+
+def _unseen(pair: Pair) -> Found:
+    for job in sorted(pair.ours.unseen - pair.stock.unseen):
+        yield job, f"job {job} had ended, and a request does not show its result"
+
+
+def _lie(pair: Pair) -> Found:
+    if len(pair.ours.lies) > len(pair.stock.lies):
+        yield 0, f"the model reads {pair.ours.lies[0]}"
+
+
+def _late(pair: Pair) -> Found:
+    for number, stock in pair.stock.latency.items():
+        ours = pair.ours.latency.get(number)
+        if stock is None or (ours is not None and ours <= stock + LATE):
+            continue
+        when = "never" if ours is None else f"after {ours:.2f} s"
+        yield number, f"sentence {number} is answered {when}, on stock after {stock:.2f} s"
+
+
+def _untold(pair: Pair) -> Found:
+    for job in sorted(pair.stock.told - pair.ours.told):
+        if pair.ours.effects[job]:
+            yield job, f"the caller never hears of the result of job {job}"
+
+
+def _blip(pair: Pair) -> Found:
+    if len(pair.ours.blips) > len(pair.stock.blips):
+        yield 0, f"heard and cut for no reason: {', '.join(pair.ours.blips)}"
+
+
+def _overlap(pair: Pair) -> Found:
+    if pair.ours.overlap > pair.stock.overlap + 0.5:
+        yield 0, f"both speak for {pair.ours.overlap} s, on stock for {pair.stock.overlap} s"
+
+
+def _again(pair: Pair) -> Found:
+    for text, count in pair.ours.repeats.items():
+        if count > pair.stock.repeats.get(text, 0) + 1 and count > 2:
+            yield 0, f"{text!r} begins {count} times, on stock {pair.stock.repeats.get(text, 0)}"
+
+
+def _chopped(pair: Pair) -> Found:
+    if pair.ours.stretches > 2 * pair.stock.stretches + 4:
+        yield 0, f"audio begins {pair.ours.stretches} times, on stock {pair.stock.stretches}"
+
+
+def _label(pair: Pair) -> Found:
+    if pair.ours.mislabelled > pair.stock.mislabelled + 0.05:
+        yield 0, f"the state is wrong for {pair.ours.mislabelled} s, on stock not as long"
+    if pair.ours.states > 2 * pair.stock.states + 6:
+        yield 0, f"the state changes {pair.ours.states} times, on stock {pair.stock.states}"
+
+
+def _log(pair: Pair) -> Found:
+    for text in pair.ours.errors:
+        if text not in pair.stock.errors:
+            yield 0, f"an error is logged that stock does not log: {text[:160]}"
+
+
+def _warning(pair: Pair) -> Found:
+    for text, count in pair.ours.warnings.items():
+        if text not in pair.stock.warnings or count > 3 * pair.stock.warnings[text] + 3:
+            yield 0, f"a warning is logged {count} times that stock does not log: {text[:160]}"
+
+
+def _words(pair: Pair) -> Found:
+    for number in sorted(pair.ours.words_lost - pair.stock.words_lost):
+        yield number, f"sentence {number} was recognised and is not in the history"
+    for number in sorted(pair.ours.words_twice - pair.stock.words_twice):
+        yield number, f"sentence {number} is in the history twice"
+
+
+def _wait(pair: Pair) -> Found:
+    for number, stock in pair.stock.waits.items():
+        if number in pair.ours.raised:
+            yield number, f"move {number} ({pair.plan.moves[number].what}) raises"
+            continue
+        ours = pair.ours.waits.get(number)
+        if stock is not None and (ours is None or ours > stock + SLOW):
+            took = "does not return" if ours is None else f"takes {ours:.2f} s"
+            what = f"move {number} ({pair.plan.moves[number].what})"
+            yield number, f"{what} {took}, on stock {stock:.2f} s"
+
+
+def _agent(pair: Pair) -> Found:
+    if pair.stock.handed_over and not pair.ours.handed_over:
+        yield 0, "the conversation is not handed over"
+
+
+def _close(pair: Pair) -> Found:
+    if pair.ours.closed_in > max(CLOSES, pair.stock.closed_in + SLOW):
+        yield 0, f"closing takes {pair.ours.closed_in:.2f} s, on stock {pair.stock.closed_in:.2f} s"
+    if pair.ours.closes != pair.stock.closes:
+        yield 0, f"there are {pair.ours.closes} close events, on stock {pair.stock.closes}"
+
+
+def _leftover(pair: Pair) -> Found:
+    if len(pair.ours.orphans) > len(pair.stock.orphans):
+        yield 0, f"left after the close: {', '.join(pair.ours.orphans)}"
+
+
+MEASURES: tuple[Callable[[Pair], Found], ...] = (
+    _twice, _undone, _half, _lost, _unseen, _lie, _late, _untold, _blip, _overlap, _again, _chopped,
+    _label, _log, _warning, _words, _wait, _agent, _close, _leftover,
+)  # fmt: skip

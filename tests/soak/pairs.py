@@ -1,0 +1,86 @@
+"""The differential soak and the sweeps: every conversation on both sessions; see docs/soak.md."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import count, islice
+from pathlib import Path
+
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit.differential import (
+    Judged,
+    Plan,
+    draw_plan,
+    judge_plan,
+    judge_plans,
+    shrink,
+    sweep_plans,
+)
+
+
+def play_seeds(words: argparse.Namespace) -> int:
+    """Random plans, from where the last soak stopped."""
+    state: Path = words.state.with_name("pairs.json")
+    first = 1
+    if state.exists() and not words.fresh:
+        first = json.loads(state.read_text(encoding="utf-8"))["next_seed"]
+    plans = (draw_plan(seed) for seed in count(first))
+    if words.count is not None:
+        plans = islice(plans, words.count)  # type: ignore[assignment]
+    judged, found = _play(_until(plans, words), words.jobs)
+    state.parent.mkdir(parents=True, exist_ok=True)
+    state.write_text(json.dumps({"next_seed": first + judged}), encoding="utf-8")
+    return found
+
+
+def play_sweep(words: argparse.Namespace) -> int:
+    """Every moment, every interruption, every tool, every policy."""
+    plans = sweep_plans(every=words.every)
+    if words.only:
+        plans = (plan for plan in plans if words.only in plan.name)
+    return _play(plans if words.count is None else islice(plans, words.count), words.jobs)[1]
+
+
+def play_one(words: argparse.Namespace) -> int:
+    """One seed again, with its script; with `--shrink` the simplest that is wrong likewise."""
+    plan = draw_plan(words.seed)
+    judged = judge_plan(plan, TurnSession)
+    if words.shrink and judged.worse:
+        kind = judged.worse[0].kind
+        plan = shrink(plan, lambda p: kind in {w.kind for w in judge_plan(p, TurnSession).worse})
+        judged = judge_plan(plan, TurnSession)
+    print(plan.text(), *judged.worse or ["nothing is worse"], sep="\n")
+    return int(bool(judged.worse))
+
+
+def _until(plans: Iterable[Plan], words: argparse.Namespace) -> Iterator[Plan]:
+    ends = time.monotonic() + 60 * words.minutes
+    for plan in plans:
+        if words.count is None and time.monotonic() > ends:
+            return
+        yield plan
+
+
+def _play(plans: Iterable[Plan], jobs: int) -> tuple[int, int]:
+    """How many were played, and whether something was worse."""
+    kinds: Counter[str] = Counter()
+    played, wrong, seconds = 0, 0, 0.0
+    for judged in judge_plans(plans, TurnSession, jobs=jobs):
+        played, seconds = played + 1, seconds + judged.seconds
+        if judged.worse:
+            wrong += 1
+            kinds.update({w.kind for w in judged.worse})
+            print(_line(judged), flush=True)
+    told = ", ".join(f"{kind} {n}" for kind, n in kinds.most_common()) or "none"
+    each = f"{seconds / max(1, played):.2f} s of a core each"
+    print(f"{played} conversations on both sessions, {each}; worse in {wrong}: {told}")
+    return played, int(bool(wrong))
+
+
+def _line(judged: Judged) -> str:
+    again = judged.plan.name.replace("seed ", "--pairs --seed ")
+    return f"{again}  {'; '.join(map(str, judged.worse))}"

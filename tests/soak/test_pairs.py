@@ -1,0 +1,116 @@
+"""The differential oracle: it finds what is planted, sees nothing in equals, and reads the list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from livekit.agents import AgentSession
+
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit.differential import (
+    DECLARED,
+    Answer,
+    Job,
+    Measures,
+    Pair,
+    Plan,
+    Sound,
+    draw_plan,
+    judge_plan,
+    play_pair,
+    shrink,
+    sweep_plans,
+    worse,
+)
+
+PAGE = Path(__file__).parents[2] / "docs" / "livekit.md"
+
+PLAN = Plan("one job", (Sound(0.5, 2, 0.6),), {1: Answer(4, (1,))}, {1: Job(1, 0.5, after=0.5)})
+
+
+@pytest.fixture(scope="module")
+def equal() -> Pair:
+    """An ordinary conversation, the same on both sides."""
+    stock = play_pair(PLAN, AgentSession).stock
+    return Pair(PLAN, stock, stock)
+
+
+def test_a_conversation_without_interruptions_is_no_worse() -> None:
+    """A tool works in two steps, and the answer is heard."""
+    pair = play_pair(PLAN, TurnSession)
+    assert worse(pair) == []
+    assert pair.ours.effects == {1: 1}
+    assert pair.ours.told == {1}
+
+
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_a_session_is_not_worse_than_itself(seed: int) -> None:
+    """Stock beside stock: the oracle cries no wolf."""
+    assert judge_plan(draw_plan(seed), AgentSession).worse == ()
+
+
+WRONG: dict[str, Mapping[str, Any]] = {
+    "failed": {"failed": "VirtualTimeLimit"},
+    "twice": {"effects": {1: 2}},
+    "undone": {"effects": {1: 0}},
+    "half": {"halves": frozenset({1})},
+    "lost": {"lost": frozenset({1})},
+    "unseen": {"unseen": frozenset({1})},
+    "lie": {"lies": ("'nothing was done' of job 1, which took effect",)},
+    "late": {"latency": {1: 9.0}},
+    "untold": {"told": frozenset()},
+    "blip": {"blips": ("'r1a' from 1.00 to 1.30 s",)},
+    "overlap": {"overlap": 2.0},
+    "again": {"repeats": {"r1a r1b r1c r1d.": 9}},
+    "chopped": {"stretches": 30},
+    "label": {"mislabelled": 1.0},
+    "log": {"errors": {"it fails": 1}},
+    "warning": {"warnings": {"it may fail": 1}},
+    "words": {"words_lost": frozenset({1})},
+    "close": {"closed_in": 60.0},
+    "leftover": {"orphans": ("a task",)},
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_worse_is_found(equal: Pair, kind: str) -> None:
+    """One measure is made worse; that one is told, and no other."""
+    assert worse(equal) == []
+    pair = attrs.evolve(equal, ours=attrs.evolve(equal.ours, **WRONG[kind]))
+    assert {w.kind for w in worse(pair)} == {kind}
+
+
+def test_what_an_application_waits_for_is_compared() -> None:
+    """A call that returns late, never, or raises."""
+    plan = next(p for p in sweep_plans(every=1.0) if p.moves)
+    stock = Measures(waits={0: 0.1})
+    for ours in ({"waits": {0: 5.0}}, {"waits": {0: None}}, {"raised": frozenset({0})}):
+        pair = Pair(plan, stock, Measures(**ours))
+        assert [w.kind for w in worse(pair)] == ["wait"]
+
+
+def test_a_seed_is_a_conversation() -> None:
+    """It is drawn and played the same again."""
+    first, again = (play_pair(draw_plan(3), TurnSession).ours for _ in range(2))
+    assert first == again
+
+
+def test_what_is_found_is_shrunk() -> None:
+    """As long as it is wrong, what does not matter goes."""
+    plan = draw_plan(5)
+    simple = shrink(plan, lambda p: bool(p.sounds))
+    assert simple.moves == ()
+    assert len(simple.sounds) == 1
+
+
+def test_the_oracle_reads_the_list_of_differences() -> None:
+    """Whatever it excuses stands in the table of docs/livekit.md."""
+    text = PAGE.read_text(encoding="utf-8").partition("## What differs")[2].partition("\n## ")[0]
+    ids = re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)
+    assert len(ids) == len(set(ids)) > 10
+    assert {declared.id for declared in DECLARED} <= set(ids)
