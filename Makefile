@@ -19,7 +19,7 @@ help:
 	@echo 'make coverage  how much of the code the tests run, branches included'
 	@echo 'make demo      hold the recorded conversation, leave ./demo-out/'
 	@echo 'make check     lint, format, types, proofs of the flows, freshness of what is generated'
-	@echo 'make diagrams  draw all shipped flows again'
+	@echo 'make diagrams  draw all shipped flows again, and prove them again'
 	@echo 'make docs      the documentation as a site, in build/docs/; a broken link is an error'
 	@echo 'make bench     measure against the peers (ARGS=docs: all of it, into docs/performance.md)'
 	@echo 'make mutation  change the machine and the pump on purpose; do the tests notice?'
@@ -46,6 +46,7 @@ check: .venv/.test .venv/.lint
 
 diagrams: .venv/.test
 	$(BIN)/turnfsm schema && $(BIN)/turnfsm diagrams
+	$(BIN)/turnfsm check specs/*.yaml --record specs/proofs.json >/dev/null
 
 docs: .venv/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -c docs . build/docs

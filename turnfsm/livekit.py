@@ -14,8 +14,10 @@ from turnfsm.runtime.livekit import (
     TurnContext,
     TurnSession,
     UnsupportedLiveKit,
+    host_fact,
     on_interruption,
     repeatable,
+    turn_action,
 )
 
 __all__ = [
@@ -24,8 +26,10 @@ __all__ = [
     "TurnContext",
     "TurnSession",
     "UnsupportedLiveKit",
+    "host_fact",
     "on_interruption",
     "repeatable",
+    "turn_action",
 ]
 
 

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from turnfsm.fsm import Machine
+from turnfsm.fsm import Machine, load_flow
 from turnfsm.fsm.check import Report, Trace, as_github, as_json, as_sarif, as_text, check_file
 from turnfsm.fsm.check.check import LIMIT
 from turnfsm.runtime.cli._files import write_whole
+from turnfsm.runtime.proof import record_of
 
 __all__ = ["check"]
 
@@ -44,6 +45,10 @@ def check(
         Path | None,
         typer.Option(metavar="DIR", help="Write each counterexample as a journal into DIR."),
     ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what was proved to FILE, if all flows are."),
+    ] = None,
 ) -> None:
     """Prove flows. Exit status 0: proved, 1: findings, 2: bad input."""
     reports = [check_file(name, limit) for name in flows]
@@ -51,8 +56,11 @@ def check(
         for report in reports:
             _write(report, counterexamples)
     print(_WRITERS[format](reports))
-    loaded = all(report.loaded for report in reports)
-    raise typer.Exit(2 if not loaded else not all(report.ok for report in reports))
+    loaded, proved = (all(r.loaded for r in reports), all(r.ok for r in reports))
+    if record is not None and loaded and proved:
+        proofs = record_of((load_flow(name), r) for name, r in zip(flows, reports, strict=True))
+        write_whole(record, proofs)
+    raise typer.Exit(2 if not loaded else not proved)
 
 
 def _write(report: Report, folder: Path) -> None:

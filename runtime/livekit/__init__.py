@@ -1,5 +1,6 @@
 """`TurnSession`: LiveKit voice agents whose turns are governed by a flow."""
 
+from turnfsm.runtime.conversation.custom import host_fact, turn_action
 from turnfsm.runtime.conversation.policies import on_interruption, repeatable
 
 from .contract import SUPPORTED
@@ -13,6 +14,8 @@ __all__ = [
     "TurnContext",
     "TurnSession",
     "UnsupportedLiveKit",
+    "host_fact",
     "on_interruption",
     "repeatable",
+    "turn_action",
 ]

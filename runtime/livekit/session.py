@@ -15,11 +15,13 @@ from livekit.agents.voice.run_result import RunOutputOptions, RunResult
 from turnfsm.fsm import Flow, Verdict, load_flow
 from turnfsm.runtime.arguments import check_ledger, check_sinks, check_timers
 from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.policies import check_tool_names
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.proof import Proof, require_proof
 from turnfsm.runtime.turn import TurnRuntime
 
 from .errors import UnsupportedLiveKit
@@ -33,7 +35,7 @@ Handler = Callable[..., Any]
 
 
 class TurnSession(GovernedSession[Userdata_T]):
-    """Takes the place of `AgentSession`; takes the same arguments, and four more.
+    """Takes the place of `AgentSession`; takes the same arguments, and six more.
 
     Args:
         flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
@@ -41,11 +43,17 @@ class TurnSession(GovernedSession[Userdata_T]):
         sinks: Each gets every record of the journal, such as a `JsonlSink`.
         ledger: The tool calls of a session that was cut off, `Ledger.from_journal(...)`: what it
             had completed and not said is answered from it and not executed again.
+        actions: Has a method for each action and host fact that the flow declares beside those of
+            the turn. Methods that are marked with `turn_action` and `host_fact` in a subclass of
+            the session, or in the agent in charge, need no ``actions``.
+        proof: What becomes of a flow that is not proved: ``require`` raises, ``warn`` logs and
+            records it, ``off`` does not check. A flow is checked once a process, in 0.1 to 0.5 s;
+            those that come with turnfsm are known to be proved.
 
     Raises:
-        FlowError: The flow cannot be used.
-        HostError: The flow lacks a word that the binding needs, or asks for an action that it
-            does not have.
+        FlowError: The flow cannot be used, or is not proved.
+        HostError: The flow lacks a word that the binding needs, or asks for an action or a host
+            fact that nobody implements.
         TurnfsmError: An argument is of the wrong kind; the message says what to write.
     """
 
@@ -56,11 +64,15 @@ class TurnSession(GovernedSession[Userdata_T]):
         timers: Mapping[str, float] | None = None,
         sinks: Iterable[Sink] = (),
         ledger: Ledger | None = None,
+        actions: object | None = None,
+        proof: Proof = "require",
         **options: Unpack[SessionOptions[Userdata_T]],
     ) -> None:
         self._conductor: Conductor
         self._flow = flow if isinstance(flow, Flow) else load_flow(flow)
         check_vocabulary(self._flow)
+        self._unproved = require_proof(self._flow, proof)
+        self._actions = actions
         super().__init__(**options)
         timeout = self.options.interruption["false_interruption_timeout"]
         self._timers = resumption(self._flow, options, timeout) | check_timers(self._flow, timers)
@@ -100,6 +112,7 @@ class TurnSession(GovernedSession[Userdata_T]):
             UnsupportedLiveKit: LiveKit did not let the flow govern the agent.
         """
         check_tool_names(self._turn.flow.tools, _tool_names([*self.tools, *agent.tools]))
+        self._custom.check_agent(agent)
         if self._turn.closed:
             self._conductor = Conductor(self)
             self._turn = self._make_turn(())
@@ -174,7 +187,13 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._turn.note("message", role=arg.item.role, text=arg.item.text_content or "")
 
     def _make_turn(self, sinks: Iterable[Sink]) -> TurnRuntime:
-        return TurnRuntime(self._flow, self._conductor.host, timers=self._timers, sinks=sinks)
+        self._custom = CustomHost(
+            self._flow, self._conductor.host, self, self._actions, lambda: self.current_agent
+        )
+        turn = TurnRuntime(self._flow, self._custom, timers=self._timers, sinks=sinks)
+        if self._unproved:
+            turn.note("unproved", reasons=list(self._unproved))
+        return turn
 
     def _report(self, seq: int, verdict: Verdict) -> None:
         """Every verdict is an event of the session too: ``session.on("turn_verdict", ...)``."""

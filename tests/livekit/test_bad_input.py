@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 import pytest
+from livekit.agents import Agent
 
 import turnfsm.runtime.livekit
 from turnfsm.fsm import HostError, TurnfsmError, load_flow
@@ -48,8 +49,8 @@ async def test_a_flow_that_never_answers_is_refused() -> None:
 async def test_an_action_that_the_binding_has_not_is_refused(tmp_path: Path) -> None:
     """It is named, with what to do."""
     text = "actions: {dance: {}}\nstates: {listening: {on: {final_transcript: {actions: [dance]}}}}"
-    with pytest.raises(HostError, match="needs the action 'dance', which TurnHost has not"):
-        TurnSession(flow=_variant(tmp_path, text))
+    with pytest.raises(HostError, match="needs the action 'dance', which Agent does not implement"):
+        await TurnSession(flow=_variant(tmp_path, text)).start(Agent(instructions=""))
 
 
 @pytest.mark.parametrize(

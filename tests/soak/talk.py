@@ -176,7 +176,7 @@ def play(talk: Talk, schedule: int = 0, shape: Shape = Shape(), flow: Any = "tur
     """Play it in virtual time; schedule 0 is asyncio's own."""
     cast = Cast(Random(talk.seed + 1), attrs.evolve(shape.odds, faults=talk.faults))
     sink = Sink()
-    stage = stage_of(talk, cast, partial(TurnSession, flow=flow, sinks=[sink]))
+    stage = stage_of(talk, cast, partial(TurnSession, flow=flow, proof="off", sinks=[sink]))
     for move in talk.moves:
         stage.at(move.at, partial(make, move.what, cast))
     loop = partial(PermutedLoop, seed=schedule) if schedule else VirtualLoop

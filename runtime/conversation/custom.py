@@ -1,0 +1,135 @@
+"""Actions and host facts of an application's own, beside those of the turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from turnfsm.fsm import Flow, HostError
+
+__all__ = ["CustomHost", "host_fact", "turn_action"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_MARK = "__turnfsm_host__"
+
+
+def turn_action(method: _F) -> _F:
+    """Mark a method of an agent or a session as the action of its name.
+
+    The method takes the `Event` that chose it. An asynchronous one is a task that dies with the
+    action's ``owner``; its end comes back as the trigger that ``done`` names, its error as
+    ``failed``.
+
+    Example::
+
+        class Support(Agent):
+            @turn_action
+            async def ring_supervisor(self, event: Event) -> None:
+                self.advice = await ring()
+    """
+    setattr(method, _MARK, "action")
+    return method
+
+
+def host_fact(method: _F) -> _F:
+    """Mark a method of an agent or a session as the host fact of its name.
+
+    It takes nothing and answers True or False at once: it is asked in the middle of a decision.
+
+    Example::
+
+        class Support(Agent):
+            @host_fact
+            def supervisor_online(self) -> bool:
+                return self.supervisors > 0
+    """
+    setattr(method, _MARK, "host fact")
+    return method
+
+
+class CustomHost:
+    """The host of one session: what the turn itself can do, and what the application adds.
+
+    An action or host fact is looked for in the turn's own host, then in ``actions`` (any method of
+    its name), then among the marked methods of the session, and else belongs to the agent in
+    charge.
+
+    Args:
+        flow: The flow whose actions and host facts are wanted.
+        turn: The turn's own host.
+        session: A session, whose class may mark methods.
+        actions: What `TurnSession(actions=...)` was given.
+        agent: Gives the agent in charge.
+
+    Attributes:
+        left_to_agent: What neither has: a marked method of the agent must.
+
+    Raises:
+        HostError: ``actions`` was given, and something of the flow is nowhere.
+    """
+
+    def __init__(
+        self,
+        flow: Flow,
+        turn: object,
+        session: object,
+        actions: object | None,
+        agent: Callable[[], object],
+    ) -> None:
+        self._flow = flow
+        self._agent = agent
+        self._turn = turn
+        self.left_to_agent: list[str] = []
+        marked = self._marked(session)
+        for name in (*flow.actions, *flow.given):
+            method = getattr(turn, name, None) or getattr(actions, name, None) or marked.get(name)
+            if not callable(method):
+                self.left_to_agent.append(name)
+                method = self._of_agent(name)
+            setattr(self, name, method)
+        if actions is not None and self.left_to_agent:
+            raise self._lacking(actions, self.left_to_agent, "add a method of that name")
+
+    def check_agent(self, agent: object) -> None:
+        """Look whether an agent has what is left to it.
+
+        Raises:
+            HostError: It has not; the message names its class.
+        """
+        marked = self._marked(agent)
+        if missing := [name for name in self.left_to_agent if name not in marked]:
+            remedy = "mark a method with @turn_action or @host_fact, or give TurnSession actions="
+            raise self._lacking(agent, missing, remedy)
+
+    def _of_agent(self, name: str) -> Callable[..., Any]:
+        def call(*event: Any) -> Any:
+            agent = self._agent()
+            self.check_agent(agent)
+            return self._marked(agent)[name](*event)
+
+        return call
+
+    def _marked(self, owner: object) -> Mapping[str, Callable[..., Any]]:
+        found = {}
+        for name in dir(type(owner)):
+            mark = getattr(getattr(type(owner), name, None), _MARK, None)
+            if mark is None:
+                continue
+            if callable(getattr(self._turn, name, None)):
+                raise HostError(
+                    f"{type(owner).__name__}.{name} is marked as {mark}, and the turn has one of "
+                    "that name itself; give yours another name"
+                )
+            found[name] = getattr(owner, name)
+        return found
+
+    def _lacking(self, who: object, names: Iterable[str], remedy: str) -> HostError:
+        words = [f"the {self._kind(name)} {name!r}" for name in names]
+        return HostError(
+            f"flow {self._flow.name!r} needs {', '.join(words)}, which {type(who).__name__} does "
+            f"not implement; {remedy}, or take it out of the flow"
+        )
+
+    def _kind(self, name: str) -> str:
+        return "action" if name in self._flow.actions else "host fact"
