@@ -59,7 +59,7 @@ def check(
     loaded, proved = (all(r.loaded for r in reports), all(r.ok for r in reports))
     if record is not None and loaded and proved:
         proofs = record_of((load_flow(name), r) for name, r in zip(flows, reports, strict=True))
-        write_whole(record, proofs)
+        write_whole(record, proofs.encode())
     raise typer.Exit(2 if not loaded else not proved)
 
 

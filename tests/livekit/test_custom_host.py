@@ -40,6 +40,14 @@ def flow(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def endless(flow: Path) -> Path:
+    """The same, with a tool call that is waited for without a limit."""
+    text = FLOW + "  tool_running: {after: {tool_limit: null}}\n"
+    flow.write_text(text, encoding="utf-8")
+    return flow
+
+
 class Bell:
     """Implements the flow's own actions and its host fact."""
 
@@ -172,11 +180,10 @@ async def test_a_method_that_the_turn_has_itself_is_refused(flow: Path) -> None:
         await TurnSession(flow=flow).start(Loud())
 
 
-def test_a_flow_that_is_not_proved_does_not_govern(flow: Path) -> None:
+async def test_a_flow_that_is_not_proved_does_not_govern(endless: Path) -> None:
     """Unless somebody says so, which the journal keeps."""
-    flow.write_text(FLOW + "  interrupted: {after: {settle: null}}\n", encoding="utf-8")
     with pytest.raises(FlowError, match="is not proved"):
-        TurnSession(flow=flow, actions=Bell())
-    session = TurnSession(flow=flow, actions=Bell(), proof="warn")
+        TurnSession(flow=endless, actions=Bell())
+    session: Any = TurnSession(flow=endless, actions=Bell(), proof="warn")
     [note] = [r for r in session.turn.journal.records() if r.get("note") == "unproved"]
     assert any("doorbell.yaml:" in reason for reason in note["data"]["reasons"])
