@@ -1,4 +1,5 @@
 from functools import partial
+from pathlib import Path
 
 from agent import Clerk, make_llm
 
@@ -9,7 +10,7 @@ from turnfsm.testing import ScriptedUser, Stage
 def test_one_word_does_not_stop_the_clerk():
     clerk = Clerk()
     caller = ScriptedUser().says("please transfer fifty", at=1.0).says("okay", at=3.6)
-    session = partial(TurnSession, flow="clerk.yaml")
+    session = partial(TurnSession, flow=Path(__file__).with_name("clerk.yaml"))
     outcome = Stage(session, user=caller, llm=make_llm(), agent=lambda: clerk).run(12.0)
 
     assert clerk.transfers == [50], outcome.timeline()

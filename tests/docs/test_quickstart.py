@@ -54,7 +54,8 @@ def test_stock_moves_the_money_and_one_word_stops_the_unchanged_flow(project: Pa
     barge_in.write_text(text.replace("from turnfsm.livekit import TurnSession", stock))
     words = project / "test_words.py"
     text = words.read_text(encoding="utf-8")
-    words.write_text(text.replace("clerk.yaml", "turn"))
+    assert "clerk.yaml" in text
+    words.write_text(text.replace('Path(__file__).with_name("clerk.yaml")', '"turn"'))
     played = run(project, "pytest", "-q", "-p", "no:cacheprovider", ".")
     failed = re.findall(r"^FAILED (\S+)", played.stdout, re.MULTILINE)
     assert failed == [
