@@ -121,6 +121,10 @@ class Script:
     """Module or file and the name in it, a colon between them; a class or a function."""
     flow: str = "turn"
     timers: Mapping[str, float] = attrs.field(factory=dict)
+    userdata: Any = None
+    """The session's `userdata`: plain data, or ``module:Name`` of what makes it."""
+    session: Mapping[str, Any] = attrs.field(factory=dict)
+    """Further arguments of the session, such as ``max_tool_steps`` or ``turn_handling``."""
     seconds: float | None = None
     """How long it is played; without it, 10 s longer than the last thing that is declared."""
     turn_detection: Literal["vad", "stt", "manual"] = "vad"
@@ -133,6 +137,7 @@ class Script:
     file: File = attrs.field(default=File(), metadata={"internal": True})
     places: tuple[str, ...] = attrs.field(default=(), metadata={"internal": True})
     """File and line of each check, a colon between them."""
+    source: Source | None = attrs.field(default=None, eq=False, metadata={"internal": True})
 
     @property
     def length(self) -> float:
@@ -140,6 +145,10 @@ class Script:
         moments = [*(s.at for s in self.user), *(s.at for s in self.do)]
         moments += [check.at for check in self.expect if check.at is not None]
         return self.seconds if self.seconds is not None else max([0.0, *moments]) + 10.0
+
+    def place(self, *path: str | int) -> str:
+        """``file:line:column`` of a key."""
+        return self.source.place(path) if self.source else str(self.file)
 
     def load_flow(self) -> Flow:
         """The flow that governs; a path is relative to the file."""
@@ -182,7 +191,7 @@ def _read(page: Page, file: File) -> Script:
     if script is None or findings:
         raise ScriptError(findings)
     places = [source.place(("expect", i)).rsplit(":", 1)[0] for i in range(len(script.expect))]
-    return attrs.evolve(script, file=file, places=tuple(places))
+    return attrs.evolve(script, file=file, places=tuple(places), source=source)
 
 
 def _flow_of(script: Script, file: File) -> Flow | str:

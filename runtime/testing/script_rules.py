@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from turnfsm.fsm import Flow
@@ -44,6 +45,8 @@ def moment_of(check: Check, script: Script) -> float:
 
 
 def _lasts(sound: Sound) -> float:
+    if sound.noise is not None:
+        return sound.noise
     return sound.lasts if sound.lasts is not None else 0.3 * len((sound.says or "").split())
 
 
@@ -51,6 +54,11 @@ def check_script(script: Script, source: Source, flow: Flow | str) -> Iterator[F
     """Everything that is wrong with a scenario of the right form."""
     if isinstance(flow, str):
         yield source.at(("flow",), flow, code="unknown-flow")
+    yield from _check_seconds(script, source)
+    yield from _check_overlap(script, source)
+    if not script.expect:
+        remedy = "write what must come of it, such as '- {speaking: TEXT}'"
+        yield source.at(("expect",), "the scenario expects nothing", remedy, code="check")
     for i, sound in enumerate(script.user):
         yield from _check_sound(sound, source, ("user", i))
     for i, step in enumerate(script.do):
@@ -65,11 +73,61 @@ def check_script(script: Script, source: Source, flow: Flow | str) -> Iterator[F
                 yield _unknown(source.at_key, ("timers", name), "timer", name, flow.timers)
 
 
+def _check_seconds(script: Script, source: Source) -> Iterator[Finding]:
+    for path, value in _seconds(script):
+        name = path[-1]
+        if name in _ABOVE_ZERO and not value > 0:
+            yield source.at(path, f"{name!r} is {value:g}", "write seconds above 0", code="range")
+        elif not value >= 0:
+            yield source.at(path, f"{name!r} is {value:g}", "write 0 or more", code="range")
+        elif name == "at" and script.seconds is not None and value > script.seconds:
+            message = f"{value:g} s is after the end of the scenario, {script.seconds:g} s"
+            yield source.at(path, message, "raise 'seconds'", code="range")
+
+
+_ABOVE_ZERO = ("seconds", "noise", "lasts", "within")
+
+
+def _seconds(script: Script) -> Iterator[tuple[Path, float]]:
+    """Every number that counts time, and how often a tool runs."""
+    yield from _numbers(script, (), ("seconds",))
+    for i, sound in enumerate(script.user):
+        yield from _numbers(sound, ("user", i), ("at", "noise", "lasts", "stt_delay"))
+    for i, step in enumerate(script.do):
+        yield from _numbers(step, ("do", i), ("at",))
+    for i, check in enumerate(script.expect):
+        yield from _numbers(check, ("expect", i), ("at", "within", "after", "times"))
+    for words, answers in (("on_user", script.model.on_user), ("on_tool", script.model.on_tool)):
+        for key, answer in answers.items():
+            yield from _numbers(answer, ("model", words, key), ("after",))
+    yield from _numbers(script.model.otherwise, ("model", "otherwise"), ("after",))
+    yield from ((("durations", key), value) for key, value in script.durations.items())
+
+
+def _numbers(of: object, path: Path, names: tuple[str, ...]) -> Iterator[tuple[Path, float]]:
+    for name in names:
+        value = getattr(of, name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield (*path, name), value
+
+
+def _check_overlap(script: Script, source: Source) -> Iterator[Finding]:
+    begun = sorted(range(len(script.user)), key=lambda i: script.user[i].at)
+    for before, after in pairwise(begun):
+        end = script.user[before].at + _lasts(script.user[before])
+        if script.user[after].at < end:
+            message = f"two sounds of the user overlap: the one before lasts until {end:g} s"
+            yield source.at(("user", after), message, "move one of them", code="sound")
+
+
 def _check_sound(sound: Sound, source: Source, path: Path) -> Iterator[Finding]:
     if (sound.says is None) == (sound.noise is None):
         yield source.at(
             path, "a sound is either 'says' or 'noise'", "write one of them", code="sound"
         )
+    if sound.says is not None and not sound.says.strip():
+        remedy = "write the words, or 'noise: SECONDS'"
+        yield source.at((*path, "says"), "the user says nothing", remedy, code="sound")
     if sound.noise is not None and sound.lasts is not None:
         yield source.at_key(
             (*path, "lasts"), "'lasts' belongs to 'says'", "remove it", code="sound"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,7 +13,7 @@ from itertools import accumulate
 from typing import Any
 
 import attrs
-from livekit.agents import Agent
+from livekit.agents import AgentSession
 
 from turnfsm.fsm import Refused, Taken
 from turnfsm.fsm.errors import TurnfsmError, near
@@ -90,14 +92,46 @@ def _stage(script: Script) -> Stage:
         user=user,
         llm=model,
         tts=ScriptedTTS(durations=dict(script.durations)),
-        agent=_agent(script) if script.agent else None,
+        agent=_named(script, "agent", script.agent) if script.agent else None,
         can_pause=script.can_pause,
-        turn_handling={"turn_detection": script.turn_detection},
-        timers=dict(script.timers),
+        **_options(script),
     )
     for step in script.do:
         stage.at(step.at, partial(_do, step))
     return stage
+
+
+def _options(script: Script) -> dict[str, Any]:
+    """What goes to the session, by the names of `AgentSession`."""
+    known = set(inspect.signature(AgentSession.__init__).parameters) - _SCRIPTED
+    for name in script.session:
+        if name not in known:
+            remedy = _SAID_ELSEWHERE.get(name) or near(name, known)
+            place = script.place("session", name)
+            raise TurnfsmError(f"{place}: a session has no option {name!r}; {remedy}")
+    options = dict(script.session)
+    handling = options.pop("turn_handling", {})
+    options["turn_handling"] = {"turn_detection": script.turn_detection} | handling
+    if script.timers:
+        options["timers"] = dict(script.timers)
+    if script.userdata is not None:
+        options["userdata"] = _userdata(script)
+    return options
+
+
+_SCRIPTED = {"self", "stt", "vad", "llm", "tts", "loop", "userdata"}
+_SAID_ELSEWHERE = {
+    **dict.fromkeys(("stt", "vad", "llm", "tts"), "it is scripted"),
+    **dict.fromkeys(("userdata", "timers", "flow"), "it is a key of the scenario itself"),
+}
+
+
+def _userdata(script: Script) -> Any:
+    """Plain data as it is written; text names what makes it."""
+    if not isinstance(script.userdata, str):
+        return copy.deepcopy(script.userdata)
+    made = _named(script, "userdata", script.userdata)
+    return made() if callable(made) else made
 
 
 def _reply(answer: Answer) -> Reply:
@@ -119,19 +153,20 @@ async def _do(step: Step, stage: Stage) -> None:
         await session.aclose()
 
 
-def _agent(script: Script) -> Callable[[], Agent]:
-    home, _, name = (script.agent or "").rpartition(":")
+def _named(script: Script, key: str, name: str) -> Any:
+    """What `module:Name` or `file.py:Name` stands for."""
+    home, _, attribute = name.rpartition(":")
+    place = f"{script.place(key)}: {key} {name!r}"
+    if not home:
+        raise TurnfsmError(f"{place}: write 'module:Name' or 'file.py:Name'")
     try:
         module = _module(home, script)
     except (ImportError, FileNotFoundError) as error:
-        raise TurnfsmError(f"{script.file}: agent {script.agent!r}: {error}") from None
-    if not name or not hasattr(module, name):
+        raise TurnfsmError(f"{place}: {error}") from None
+    if not attribute or not hasattr(module, attribute):
         known = [n for n in vars(module) if not n.startswith("_")]
-        raise TurnfsmError(
-            f"{script.file}: agent {script.agent!r}: {home} has no {name!r}; {near(name, known)}"
-        )
-    maker: Callable[[], Agent] = getattr(module, name)
-    return maker
+        raise TurnfsmError(f"{place}: {home} has no {attribute!r}; {near(attribute, known)}")
+    return getattr(module, attribute)
 
 
 def _module(home: str, script: Script) -> Any:

@@ -11,6 +11,8 @@ import attrs
 from livekit.agents import DEFAULT_API_CONNECT_OPTIONS, NOT_GIVEN, APIConnectOptions, llm
 from livekit.agents.types import NotGivenOr
 
+from turnfsm.runtime.testing.errors import KitError
+
 from .belief import Belief, Call
 from .requests import RequestEntry, formatted_request, realtime_request
 
@@ -18,7 +20,18 @@ __all__ = ["Call", "Reply", "Request", "ScriptedLLM", "items_of"]
 
 
 def _calls(value: Call | Iterable[Call]) -> tuple[Call, ...]:
-    return (value,) if isinstance(value, Call) else tuple(value)
+    many = (value,) if isinstance(value, Call | str) or not isinstance(value, Iterable) else value
+    calls = tuple(many)
+    for call in calls:
+        if not isinstance(call, Call):
+            said = f"write Call({call!r}, {{...}})" if isinstance(call, str) else "give a Call"
+            raise KitError(f"calls={value!r}: {call!r} is not a call; {said}")
+    return calls
+
+
+def _positive(instance: object, field: attrs.Attribute[float], value: float) -> None:
+    if not value >= 0:
+        raise KitError(f"{field.name}={value!r}; give seconds, 0 or more")
 
 
 @attrs.frozen
@@ -27,8 +40,8 @@ class Reply:
 
     text: str = ""
     calls: tuple[Call, ...] = attrs.field(default=(), converter=_calls)
-    ttft: float = 0.2
-    duration: float = 0.1
+    ttft: float = attrs.field(default=0.2, validator=_positive)
+    duration: float = attrs.field(default=0.1, validator=_positive)
     """From the first token to the last."""
     error: Exception | None = None
     """Raised after the text, in place of the calls."""

@@ -6,18 +6,35 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 import attrs
 from livekit import rtc
 from livekit.agents.voice import io
 
+from turnfsm.fsm.errors import near, quoted
+from turnfsm.runtime.testing.errors import KitError
+
 from .user import spoken_between
 from .voice import ScriptedTTS
 
-__all__ = ["Heard", "ScriptedAudioOutput"]
+__all__ = ["Heard", "ScriptedAudioOutput", "check_faults"]
 
 Fault = Literal["no_start", "no_end"]
+
+
+def check_faults(faults: Iterable[Fault]) -> frozenset[Fault]:
+    """The faults, each one that there is.
+
+    Raises:
+        KitError: One is not.
+    """
+    known = get_args(Fault)
+    named = (faults,) if isinstance(faults, str) else tuple(faults)
+    for fault in named:
+        if fault not in known:
+            raise KitError(f"no fault {quoted(fault)}; {near(fault, known)}")
+    return frozenset(named)  # type: ignore[arg-type]  # compared above
 
 
 @attrs.frozen
@@ -62,7 +79,7 @@ class ScriptedAudioOutput(io.AudioOutput):
         )
         self.heard: list[Heard] = []
         self._voice = voice
-        self._faults = frozenset(faults)
+        self._faults = check_faults(faults)
         self._segments: deque[_Segment] = deque()
         self._since: float | None = None  # loop time at which the head began to sound
         self._paused = False

@@ -9,16 +9,18 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from livekit.agents import Agent, AgentSession, llm
+from livekit.agents import Agent, AgentSession, TurnHandlingOptions, llm
 
+from turnfsm.fsm.errors import near, quoted
 from turnfsm.runtime.testing.clock import VirtualLoop, run
+from turnfsm.runtime.testing.errors import KitError
 
 from .ears import ScriptedSTT, ScriptedVAD
 from .outcome import Outcome
 from .realtime import ScriptedRealtime
 from .recorder import Recorder, found_by_collector
 from .scripted_llm import ScriptedLLM
-from .speaker import Fault, Heard, ScriptedAudioOutput
+from .speaker import Fault, Heard, ScriptedAudioOutput, check_faults
 from .user import ScriptedAudioInput, ScriptedUser
 from .voice import ScriptedTTS
 from .wallclock import bind_wall_clock
@@ -38,7 +40,8 @@ CLOSE_LIMIT = 120.0
 class Stage:
     """Plays a conversation on a session of `session_class` and reports what was observed.
 
-    `agent` makes the agent inside the loop; without it, a plain one with `tools`. `options` go
+    `agent` is an agent, its class, or a function that makes it inside the loop; without it, a plain
+    one with `tools`. `options` go
     to the session: its defaults stay, save that echo warm-up and the away timer are off and
     turns end by VAD (`turn_handling` is merged over that). `timers` are those of a flow: a
     session class that has none does not get them. Everything else is scripted. A
@@ -56,24 +59,27 @@ class Stage:
         stt: ScriptedSTT | None = None,
         vad: ScriptedVAD | None = None,
         tools: Sequence[llm.Tool | llm.Toolset] = (),
-        agent: Callable[[], Agent] | None = None,
+        agent: Agent | Callable[[], Agent] | None = None,
         can_pause: bool = True,
         faults: Iterable[Fault] = (),
         turn_handling: dict[str, Any] | None = None,
         timers: dict[str, float] | None = None,
         **options: Any,
     ) -> None:
+        if isinstance(session_class, AgentSession):
+            name = type(session_class).__name__
+            raise KitError(f"the stage makes its session itself; give the class: Stage({name})")
         self.session_class = session_class
         self.user = user or ScriptedUser()
         self.llm = llm or ScriptedLLM()
         self.tts = tts or ScriptedTTS()
-        handling = TURN_HANDLING | (turn_handling or {})
+        handling = TURN_HANDLING | _known_handling(turn_handling or {})
         by_stt = handling["turn_detection"] == "stt"
         self.stt = stt or ScriptedSTT(self.user, ends_turns=by_stt)
         self.vad = vad or ScriptedVAD()
         self.tools = list(tools)
-        self._make_agent = agent or (lambda: Agent(instructions="Help.", tools=self.tools))
-        self._can_pause, self._faults = can_pause, tuple(faults)
+        self._agent = agent
+        self._can_pause, self._faults = can_pause, check_faults(faults)
         self._options = {
             "turn_handling": handling,
             "aec_warmup_duration": None,
@@ -90,6 +96,8 @@ class Stage:
 
     def at(self, seconds: float, action: Action) -> Stage:
         """Do something at this time, once the session has started; async ones run as tasks."""
+        if seconds < 0:
+            raise KitError(f"{seconds:g} s is before the stage begins; give 0 or more")
         if self._acting is None:
             self._actions.append((seconds, action))
         else:
@@ -144,6 +152,19 @@ class Stage:
             self._recorder.outcome.chat_ctx = self.session.current_agent.chat_ctx.copy()
         finally:
             await self._close(self._acting or [])
+
+    def _make_agent(self) -> Agent:
+        if isinstance(self._agent, Agent):
+            return self._agent
+        if self._agent is None:
+            return Agent(instructions="Help.", tools=self.tools)
+        made: object = self._agent() if _takes_nothing(self._agent) else None
+        if not isinstance(made, Agent):
+            raise KitError(
+                f"agent={self._agent!r} makes no agent; give an Agent, its class, or a function "
+                "without arguments that makes one: agent=lambda: Waiter(...)"
+            )
+        return made
 
     def _build(self, origin: float) -> None:
         self.session = self.session_class(**self._models(), **self._options)
@@ -209,6 +230,22 @@ class Stage:
         for heard in outcome.heard:
             self._recorder.add("heard", f"{heard.text!r} until {heard.end:.3f}", heard.start)
         return outcome
+
+
+def _takes_nothing(maker: Callable[[], Agent]) -> bool:
+    try:
+        inspect.signature(maker).bind()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _known_handling(handling: dict[str, Any]) -> dict[str, Any]:
+    known = TurnHandlingOptions.__annotations__
+    for name in handling:
+        if name not in known:
+            raise KitError(f"turn_handling has no {quoted(name)}; {near(name, known)}")
+    return handling
 
 
 def _timers() -> set[Any]:

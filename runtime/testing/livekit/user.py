@@ -9,6 +9,8 @@ import attrs
 from livekit import rtc
 from livekit.agents.voice import io
 
+from turnfsm.runtime.testing.errors import KitError
+
 __all__ = ["FRAME", "RATE", "ScriptedAudioInput", "ScriptedUser", "Utterance"]
 
 RATE = 16_000
@@ -71,9 +73,15 @@ class ScriptedUser:
         return self._add(Utterance(at, duration, "", None))
 
     def _add(self, new: Utterance) -> ScriptedUser:
+        for name, seconds in (("at", new.at), ("stt_delay", new.stt_delay or 0.0)):
+            if not seconds >= 0:
+                raise KitError(f"{new.text!r}: {name} is {seconds:g}; give seconds, 0 or more")
+        if not new.duration > 0:
+            why = "give words" if not new.text else "give seconds above 0"
+            raise KitError(f"{new.text!r}: it takes {new.duration:g} s; {why}")
         for old in self.utterances:
             if new.at < old.end and old.at < new.end:
-                raise ValueError(
+                raise KitError(
                     f"two sounds of the user overlap: {old.text!r} until {old.end:g} s and "
                     f"{new.text!r} from {new.at:g} s; move one of them"
                 )

@@ -1,0 +1,9 @@
+"""The error of the test kit."""
+
+from turnfsm.fsm import TurnfsmError
+
+__all__ = ["KitError"]
+
+
+class KitError(TurnfsmError, ValueError):
+    """A stage or a script that cannot be played; the message says what to write instead."""
