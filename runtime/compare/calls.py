@@ -17,7 +17,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import late, not_adjacent
+from .checks import late, wrong_contexts
 from .scenario import ISSUES, JS_ISSUES, Scenario
 
 __all__ = ["CALLS", "CONTROL_CALLS"]
@@ -95,7 +95,7 @@ def _verdict_hangs(outcome: Outcome) -> list[str]:
 
 
 def _verdict_ended(outcome: Outcome) -> list[str]:
-    problems = late(outcome, AFTER, 3.5, 2.4, "the question is committed") + not_adjacent(outcome)
+    problems = late(outcome, AFTER, 3.5, 2.4, "the question is committed") + wrong_contexts(outcome)
     outputs = [line for line in outcome.context if line.startswith("output")]
     if len(outputs) != 1:
         problems.append(f"the conversation holds {outputs} as the call's output")
@@ -121,7 +121,7 @@ def _cancelled_before(session_class: type[AgentSession[Any]]) -> Stage:
 
 def _verdict_cancelled_before(outcome: Outcome) -> list[str]:
     return (
-        not_adjacent(outcome)
+        wrong_contexts(outcome)
         + _ends(outcome)
         + late(outcome, CONFIRMED, 4.0, 2.4, "the interruption")
     )
@@ -168,7 +168,7 @@ def _parallel(session_class: type[AgentSession[Any]]) -> Stage:
 
 
 def _verdict_parallel(outcome: Outcome) -> list[str]:
-    problems = not_adjacent(outcome)
+    problems = wrong_contexts(outcome)
     asked = [request for request in outcome.requests if "hurry" in request.prompt]
     for request in asked[-1:]:
         if not any("the menu is pasta" in line for line in request.context):
@@ -205,8 +205,7 @@ D4 = Scenario(
     25.0,
     _cancelled_before,
     _verdict_cancelled_before,
-    (ISSUES + "5092",),
-    failure="C",
+    control=True,
 )
 D5 = Scenario(
     "D5",
@@ -226,5 +225,5 @@ D6 = Scenario(
     "C",
 )
 
-CALLS = (D1, D4, D6)
-CONTROL_CALLS = (D2, D3, D5)
+CALLS = (D1, D6)
+CONTROL_CALLS = (D2, D3, D4, D5)

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from livekit.agents import llm
+from turnfsm.runtime.testing.livekit import Outcome, Request, request_problems
 
-from turnfsm.runtime.testing.livekit import Outcome
-
-__all__ = ["apart", "late", "not_adjacent"]
+__all__ = ["late", "wrong_contexts", "wrong_request"]
 
 
-def apart(chat_ctx: llm.ChatContext) -> list[str]:
-    """Calls of a context that have no output, several, or one with a message in between."""
-    items = list(chat_ctx.items)
-    found = []
-    for i, item in enumerate(items):
-        if item.type != "function_call":
-            continue
-        outputs = [
-            k
-            for k, other in enumerate(items)
-            if other.type == "function_call_output" and other.call_id == item.call_id
-        ]
-        if len(outputs) != 1:
-            found.append(f"the call {item.name} has {len(outputs) or 'no'} output(s)")
-        elif any(between.type == "message" for between in items[i : outputs[0]]):
-            found.append(f"the call {item.name} and its output are split by a message")
-    return found
+def wrong_contexts(outcome: Outcome) -> list[str]:
+    """What a model would refuse, misread or not get of the last context and of the history."""
+    problems = [f"in the final context {what}" for what in request_problems(outcome.chat_ctx)]
+    if outcome.realtime_ctx is not None:
+        held = request_problems(outcome.realtime_ctx, realtime=True)
+        problems += [f"in the realtime model's conversation {what}" for what in held]
+    return problems + [f"in the history {what}" for what in request_problems(outcome.history)]
 
 
-def not_adjacent(outcome: Outcome) -> list[str]:
-    """What is wrong with calls and outputs in the last context, and in the session's history."""
-    problems = [f"in the final context {problem}" for problem in apart(outcome.chat_ctx)]
-    return problems + [f"in the history {problem}" for problem in apart(outcome.history)]
+def wrong_request(request: Request) -> list[str]:
+    """The same of one request."""
+    found = request_problems(request.chat_ctx, realtime=request.realtime)
+    return [f"in the request at {request.at:.2f} s {what}" for what in found]
 
 
 def late(outcome: Outcome, text: str, by: float, since: float, what: str) -> list[str]:

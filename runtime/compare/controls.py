@@ -17,7 +17,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import late, not_adjacent
+from .checks import late, wrong_contexts
 from .labels import wrong_labels
 from .scenario import Scenario
 
@@ -100,7 +100,7 @@ def _tool(session_class: type[AgentSession[Any]]) -> Stage:
 
 
 def _verdict_tool(outcome: Outcome) -> list[str]:
-    problems = _sound(outcome) + not_adjacent(outcome)
+    problems = _sound(outcome) + wrong_contexts(outcome)
     if [(t.name, t.status, t.message) for t in outcome.tools] != [
         ("look_up", "done", "rain in Rome")
     ]:

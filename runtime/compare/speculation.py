@@ -9,7 +9,7 @@ from livekit.agents import AgentSession, function_tool, llm
 
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
-from .checks import not_adjacent
+from .checks import wrong_contexts
 from .scenario import ISSUES, JS_ISSUES, Scenario
 
 __all__ = ["SPECULATION"]
@@ -82,7 +82,7 @@ S1 = Scenario(
 
 
 def _s1b(outcome: Outcome) -> list[str]:
-    problems = _s1(outcome) + not_adjacent(outcome)
+    problems = _s1(outcome) + wrong_contexts(outcome)
     answer = outcome.heard_saying(ANSWER)
     if answer is not None and answer.start > COMMITTED + 1.0:
         problems.append(

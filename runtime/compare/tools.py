@@ -21,7 +21,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import apart, late, not_adjacent
+from .checks import late, wrong_contexts, wrong_request
 from .scenario import ISSUES, Scenario
 
 __all__ = ["CONTROL_TOOLS", "TOOLS"]
@@ -97,15 +97,10 @@ def _interrupting(stage: Stage, at: float) -> Stage:
 
 def _verdict(asked_at: float) -> Callable[[Outcome], list[str]]:
     def verdict(outcome: Outcome) -> list[str]:
-        problems = _twice(outcome) + not_adjacent(outcome)
+        problems = _twice(outcome) + wrong_contexts(outcome)
         for request in outcome.requests:
             problems += (
-                _unseen(outcome, request)
-                + _unheard(outcome, request)
-                + [
-                    f"in the request at {request.at:.2f} s {problem}"
-                    for problem in apart(request.chat_ctx)
-                ]
+                _unseen(outcome, request) + _unheard(outcome, request) + wrong_request(request)
             )
         return problems + late(outcome, CONFIRMED, asked_at + 1.5, asked_at, "the question")
 
@@ -208,7 +203,10 @@ _FAMILIES: dict[Model, tuple[str, str, tuple[str, ...]]] = {
     "realtime": ("S2r", "a realtime model: ", (ISSUES + "3702",)),
     "server": ("S2s", "a realtime model that detects turns: ", (ISSUES + "3702",)),
 }
-_RIGHT_ON_STOCK = {(3, "server")}
+_RIGHT_ON_STOCK = {
+    *((1, "pipeline"), (2, "pipeline"), (6, "pipeline")),
+    *((2, "server"), (3, "server")),
+}
 
 
 def _control(id: str, title: str, asked_at: float, build: Callable[[Any], Stage]) -> Scenario:

@@ -124,9 +124,7 @@ class ToolCalls:
             for output in handle.chat_items:
                 if output.type != "function_call_output" or output.call_id not in batch:
                     continue
-                # Contexts are sorted by time: a call stands with its result.
-                together = {"created_at": output.created_at}
-                ended += [calls[output.call_id].model_copy(update=together), output]
+                ended += [calls[output.call_id], output]
         return ended
 
     def blocking(self, activity: object) -> bool:

@@ -215,7 +215,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         "property",
         "_pending_playback_count | what an output has taken and not reported as played",
     ),
-    *_on("voice.agent:Agent", "attribute", "_chat_ctx | the conversation, results next to calls"),
+    *_on("voice.agent:Agent", "attribute", "_chat_ctx | the conversation"),
     *_on("voice.agent_session:AgentSession", "attribute", "_chat_ctx | the history, likewise"),
     *_on(
         "voice.events:RunContext",

@@ -179,7 +179,6 @@ class TurnSession(GovernedSession[Userdata_T]):
         elif event == "function_tools_executed":
             self._conductor.host.results_need_reply = arg.has_tool_reply
             _give_ids(arg, self._conductor.own_id)
-            _keep_together(arg, self.history)
             _say_cancelled(arg, self._conductor.tools.cancelled)
             if self._conductor.turn_is_over():
                 _refuse_handoff(arg)
@@ -209,17 +208,6 @@ def _give_ids(event: FunctionToolsExecutedEvent, own_id: Callable[[str, str], st
     """A call that LiveKit has refused never began: it has its id from here."""
     for call, output in event.zipped():
         call.call_id = output.call_id = own_id(call.id, call.call_id)
-
-
-def _keep_together(event: FunctionToolsExecutedEvent, history: llm.ChatContext) -> None:
-    """LiveKit sorts by time: a call stands with its result, not before what was said between.
-
-    A realtime model's call stands in the conversation already; its result goes to it.
-    """
-    pairs = [pair for pair in event.zipped() if history.get_by_id(pair[0].id) is None]
-    together = max((output.created_at for _, output in pairs), default=0.0)
-    for call, output in pairs:
-        call.created_at = output.created_at = together
 
 
 def _say_cancelled(event: FunctionToolsExecutedEvent, cancelled: set[str]) -> None:

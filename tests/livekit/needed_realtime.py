@@ -9,7 +9,6 @@ from typing import Any
 
 from livekit.agents import RunContext, function_tool
 
-from turnfsm.runtime.compare.checks import apart
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -19,6 +18,7 @@ from turnfsm.runtime.testing.livekit import (
     ScriptedTTS,
     ScriptedUser,
     Stage,
+    request_problems,
 )
 
 __all__ = ["REALTIME", "nothing_is_said_into_the_user"]
@@ -114,7 +114,7 @@ def a_response_that_is_cut_as_it_begins_is_forgotten() -> list[str]:
     stage.at(2.0, lambda s: s.session.generate_reply(user_input="a table") and None)
     stage.at(2.2, cut).run(8)
     (model,) = stage.llm.sessions  # type: ignore[union-attr]
-    return apart(model.chat_ctx)
+    return request_problems(model.chat_ctx, realtime=True)
 
 
 def what_nobody_heard_is_forgotten() -> list[str]:
@@ -154,7 +154,7 @@ def a_result_is_told_as_it_comes() -> list[str]:
     stage = _stage(user, rules, look, book)
     stage.at(4.0, lambda s: s.session.generate_reply(user_input="something else") and None)
     asked = next(r for r in stage.run(16).requests if "else" in r.prompt)
-    return [line for line in apart(asked.chat_ctx) if "look" in line]
+    return [line for line in request_problems(asked.chat_ctx, realtime=True) if "look" in line]
 
 
 REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(

@@ -44,12 +44,19 @@ def test_every_format_is_read_into_the_same_entries(format: str) -> None:
     ]
 
 
-def test_words_between_a_call_and_its_result_split_only_a_realtime_conversation() -> None:
-    """LiveKit puts both together when it formats a request; a realtime model has them apart."""
+def test_the_agents_words_between_a_call_and_its_result_are_nothing_to_a_model() -> None:
+    """LiveKit puts both together when it formats a request; a realtime model has its own words."""
     split = context("user: a table", "call c1", "assistant: I book it", "output c1")
     assert request_problems(split) == []
-    assert request_problems(split, realtime=True) == [
-        "the call book (c1) has no result before 'I book it'",
+    assert request_problems(split, realtime=True) == []
+
+
+def test_a_result_behind_the_users_next_words_is_answered_in_their_place() -> None:
+    """By a realtime model, whose order is what it has; a request is formatted."""
+    late = context("user: a table", "call c1", "user: well", "output c1")
+    assert request_problems(late) == []
+    assert request_problems(late, realtime=True) == [
+        "the call book (c1) has no result before 'well'",
         "the result 'booked' (c1) does not follow its call",
     ]
 

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from talk import Played
 
 from turnfsm.fsm.journal import journal_of, replay
-from turnfsm.runtime.compare.checks import apart
-from turnfsm.runtime.testing.livekit import Request
+from turnfsm.runtime.testing.livekit import Request, request_problems
 from turnfsm.runtime.testing.properties import broken_properties
 
 CLOSE_LIMIT = 12.0
@@ -135,12 +134,13 @@ def contexts(played: Played) -> Iterator[str]:
     for request in played.outcome.requests:
         # while a call of its turn still runs, LiveKit shows the model where each stands
         if not _running(played, request.at) and not _waiting(played, request):
-            for problem in apart(request.chat_ctx):
+            for problem in request_problems(request.chat_ctx, realtime=request.realtime):
                 yield f"in the request at {request.at:.2f} s {problem}"
-    yield from apart(played.outcome.history)
+    yield from request_problems(played.outcome.history)
     if played.talk.closes_at is None and not _running(played, _end(played)):
         for conversation in played.conversations[-1:]:
-            yield from (f"at the end, for the model, {problem}" for problem in apart(conversation))
+            held = request_problems(conversation, realtime=True)
+            yield from (f"at the end, for the model, {problem}" for problem in held)
 
 
 def labels(played: Played) -> Iterator[str]:

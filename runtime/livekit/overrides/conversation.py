@@ -8,7 +8,7 @@ from typing import Any
 
 from livekit.agents import llm
 
-__all__ = ["ChatContextSync", "ClosedRealtimeSession", "stand_together"]
+__all__ = ["ChatContextSync", "ClosedRealtimeSession", "results_by_their_calls"]
 
 
 class ChatContextSync:
@@ -65,7 +65,7 @@ class ChatContextSync:
         context.items[:] = map(self._with_our_id, items)
         if self._ordered:
             context.items.extend(self._unsent(context))
-            stand_together(context)
+            context.items[:] = results_by_their_calls(context.items)
         context.items[:] = map(self._with_their_id, context.items)
         await self._send(context)
 
@@ -93,33 +93,29 @@ def _with_call_id(item: llm.ChatItem, id: str | None) -> llm.ChatItem:
     return item if item.call_id == id else item.model_copy(update={"call_id": id})
 
 
-def stand_together(context: llm.ChatContext) -> None:
-    """Put each result that a message parts from its call next to it; a call has one result."""
+def results_by_their_calls(items: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
+    """The same items, each result behind the calls that its call was made with, once.
+
+    What was said since stands behind it: a realtime model has its conversation in this order.
+    """
+    items = list(items)
+    calls = {item.call_id for item in items if item.type == "function_call"}
+    results: dict[str, llm.FunctionCallOutput] = {}
+    for item in items:
+        if item.type == "function_call_output" and item.call_id in calls:
+            results.setdefault(item.call_id, item)
     placed: list[llm.ChatItem] = []
-    calls: dict[str, llm.FunctionCall] = {}
-    answered: set[str] = set()
-    for item in context.items:
-        if item.type != "function_call_output" or item.call_id not in calls:
-            placed.append(item)
-        elif item.call_id not in answered:
-            answered.add(item.call_id)
-            _place(placed, item, calls[item.call_id])
-        if item.type == "function_call":
-            calls[item.call_id] = item
-    context.items[:] = placed
-
-
-def _place(
-    placed: list[llm.ChatItem], output: llm.FunctionCallOutput, call: llm.FunctionCall
-) -> None:
-    at = next(i for i, item in enumerate(placed) if item is call) + 1
-    while at < len(placed) and placed[at].type in ("function_call", "function_call_output"):
-        at += 1  # calls that were made together stand together
-    if output.created_at != call.created_at:
-        # Contexts are sorted by time, and what was said in between may come later. A copy: other
-        # contexts hold the item too.
-        output = output.model_copy(update={"created_at": call.created_at})
-    placed.insert(at, output)
+    due: list[llm.ChatItem] = []
+    for item in items:
+        if item.type == "function_call_output" and item.call_id in calls:
+            continue
+        if item.type != "function_call":
+            placed += due
+            due.clear()
+        elif item.call_id in results:
+            due.append(results.pop(item.call_id))
+        placed.append(item)
+    return placed + due
 
 
 class ClosedRealtimeSession:

@@ -14,7 +14,7 @@ from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from .conductor import Conductor
-from .conversation import ChatContextSync, ClosedRealtimeSession, stand_together
+from .conversation import ChatContextSync, ClosedRealtimeSession
 from .speech import GovernedHandle, current_speech
 from .tools import answer_open_call
 
@@ -168,15 +168,6 @@ class RealtimeActivity(AgentActivity):
     async def _tell(self, tidy: ChatContextSync, results: Sequence[llm.FunctionCallOutput]) -> None:
         with contextlib.suppress(llm.RealtimeError):  # LiveKit sends them again, later
             await tidy.tell(results)
-
-    def results_committed(self) -> None:
-        """Results stand in the conversation, a handoff's and a cancelled call's too.
-
-        A realtime model's call is in it from its start: the result goes to it.
-        """
-        conversation = self._agent._chat_ctx
-        stand_together(conversation)
-        self.tell([item for item in conversation.items if item.type == "function_call_output"])
 
     def answer_open_calls(self, calls: Sequence[str]) -> None:
         """Answer the calls that a turn has let go of: a model asked for a reply may wait for them.

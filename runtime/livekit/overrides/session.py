@@ -13,7 +13,6 @@ from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.agent_session import Userdata_T
 
 from .activity import GovernedActivity, adopt
-from .conversation import stand_together
 from .run import GovernedRun
 
 __all__ = ["GovernedSession"]
@@ -59,10 +58,10 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     def _tool_items_added(self, items: Sequence[llm.FunctionCall | llm.FunctionCallOutput]) -> None:
         super()._tool_items_added(items)
-        if any(item.type == "function_call_output" for item in items):
-            stand_together(self._chat_ctx)
+        results = [item for item in items if item.type == "function_call_output"]
+        if results:
             for activity in tuple(self.__dict__.get("_adopted", ())):
-                activity.results_committed()
+                activity.tell(results)
         self._conductor.results_committed(items)
 
     async def _aclose_locked(self, **how: Any) -> None:

@@ -71,6 +71,8 @@ class Outcome:
     """The chat context of the last agent, before the session was closed."""
     history: llm.ChatContext = attrs.field(factory=llm.ChatContext.empty)
     """The session's own history, over all agents."""
+    realtime_ctx: llm.ChatContext | None = None
+    """What a realtime model has as its conversation, before the session was closed."""
     closed_in: float = 0.0
     """Seconds that closing the session took; infinite if it did not end."""
     orphans: tuple[str, ...] = ()

@@ -67,11 +67,14 @@ def realtime_request(chat_ctx: llm.ChatContext) -> tuple[RequestEntry, ...]:
     return tuple(entry for item in chat_ctx.items if (entry := _held(item)) is not None)
 
 
-def refusals(entries: Iterable[RequestEntry]) -> list[str]:
+def refusals(entries: Iterable[RequestEntry], *, realtime: bool = False) -> list[str]:
     """Why a model would refuse this request or misread it; empty if it would not.
 
-    Each call is followed by its one result before anybody says something.
+    Each call is followed by its one result before anybody says something. A realtime model may
+    have said something meanwhile; it answers what comes last, so that a result behind the user's
+    next words would be answered in their place.
     """
+    speakers = ("user",) if realtime else ("system", "user", "assistant")
     problems, pending = [], dict[str, RequestEntry]()
     for entry in entries:
         if entry.kind == "call":
@@ -81,7 +84,7 @@ def refusals(entries: Iterable[RequestEntry]) -> list[str]:
         elif entry.kind == "result":
             if pending.pop(entry.id, None) is None:
                 problems.append(f"the result {entry.text!r} ({entry.id}) does not follow its call")
-        elif pending:
+        elif entry.kind in speakers and pending:
             problems += [_unanswered(call, f"before {entry.text!r}") for call in pending.values()]
             pending.clear()
     return problems + [_unanswered(call, "after it") for call in pending.values()]
@@ -99,7 +102,7 @@ def request_problems(chat_ctx: llm.ChatContext, *, realtime: bool = False) -> li
         are in the context and not in the request, or under another's id.
     """
     if realtime:
-        return refusals(realtime_request(chat_ctx))
+        return refusals(realtime_request(chat_ctx), realtime=True)
     problems: dict[str, list[str]] = {}
     for format in REQUEST_FORMATS:
         entries = formatted_request(chat_ctx, format)

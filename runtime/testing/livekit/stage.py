@@ -150,6 +150,8 @@ class Stage:
             else:
                 await asyncio.sleep(origin + seconds - self._loop.time())
             self._recorder.outcome.chat_ctx = self.session.current_agent.chat_ctx.copy()
+            if isinstance(self.llm, ScriptedRealtime) and self.llm.sessions:
+                self._recorder.outcome.realtime_ctx = self.llm.sessions[-1].chat_ctx
         finally:
             await self._close(self._acting or [])
 
