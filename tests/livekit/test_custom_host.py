@@ -161,9 +161,8 @@ def test_an_agent_that_takes_over_and_lacks_an_action_fails_that_action(flow: Pa
         live.advance(1.0)
         live.act(lambda stage: stage.session.turn.post("rung"))
         live.advance(0.5)
-        records = list(stage.session.turn.journal.records())
-        notes = [record for record in records if record.get("note") == "effect_failed"]
-    assert "Silent does not implement" in notes[0]["data"]["error"]
+        [note] = stage.session.turn.journal.notes("effect_failed")
+    assert "Silent does not implement" in note.data["error"]
 
 
 async def test_a_method_that_the_turn_has_itself_is_refused(flow: Path) -> None:
@@ -185,5 +184,5 @@ async def test_a_flow_that_is_not_proved_does_not_govern(endless: Path) -> None:
     with pytest.raises(FlowError, match="is not proved"):
         TurnSession(flow=endless, actions=Bell())
     session: Any = TurnSession(flow=endless, actions=Bell(), proof="warn")
-    [note] = [r for r in session.turn.journal.records() if r.get("note") == "unproved"]
-    assert any("doorbell.yaml:" in reason for reason in note["data"]["reasons"])
+    [note] = session.turn.journal.notes("unproved")
+    assert any("doorbell.yaml:" in reason for reason in note.data["reasons"])
