@@ -24,6 +24,7 @@ COMMANDS = {
     "schema": "Write the JSON Schema of flows for editors.",
     "export": "Write a flow for another tool.",
     "compare": "Run the scenarios on AgentSession and TurnSession.",
+    "soak": "Hold random conversations with your own agent.",
 }
 """Each command and its line in the help; `turnfsm.runtime.cli.NAME` has a function NAME."""
 

@@ -36,6 +36,8 @@ class ToolRun:
     end: float | None = None
     status: str | None = None
     message: str | None = None
+    arguments: str = ""
+    """As the model wrote them."""
 
 
 @attrs.define

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import accumulate
 from typing import Any
 
@@ -22,6 +19,7 @@ from turnfsm.runtime.livekit.session import TurnSession
 from turnfsm.runtime.testing.script import Answer, Check, Script, Step
 from turnfsm.runtime.testing.script_rules import head_of, moment_of
 
+from .named import load_named
 from .outcome import Event, Outcome
 from .scripted_llm import Call, Reply, ScriptedLLM
 from .speaker import Heard
@@ -154,35 +152,7 @@ async def _do(step: Step, stage: Stage) -> None:
 
 
 def _named(script: Script, key: str, name: str) -> Any:
-    """What `module:Name` or `file.py:Name` stands for."""
-    home, _, attribute = name.rpartition(":")
-    place = f"{script.place(key)}: {key} {name!r}"
-    if not home:
-        raise TurnfsmError(f"{place}: write 'module:Name' or 'file.py:Name'")
-    try:
-        module = _module(home, script)
-    except (ImportError, FileNotFoundError) as error:
-        raise TurnfsmError(f"{place}: {error}") from None
-    if not attribute or not hasattr(module, attribute):
-        known = [n for n in vars(module) if not n.startswith("_")]
-        raise TurnfsmError(f"{place}: {home} has no {attribute!r}; {near(attribute, known)}")
-    return getattr(module, attribute)
-
-
-def _module(home: str, script: Script) -> Any:
-    if not home.endswith(".py"):
-        return import_module(home)
-    path = (script.file.parent / home).resolve()
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
-    name = f"turnfsm_scenario_{path.stem}"
-    spec = spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[name] = module  # livekit resolves a tool's annotations through it
-    spec.loader.exec_module(module)
-    return module
+    return load_named(name, script.file.parent, f"{script.place(key)}: {key}")
 
 
 def _line(entry: Entry) -> str:

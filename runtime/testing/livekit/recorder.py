@@ -116,7 +116,9 @@ class Recorder(logging.Handler):
         update = event.update
         if isinstance(update, ev.ToolCallStarted):
             call = update.function_call
-            self.outcome.tools.append(ToolRun(call.name, call.call_id, self.now))
+            self.outcome.tools.append(
+                ToolRun(call.name, call.call_id, self.now, arguments=call.arguments)
+            )
             self.add("tool", f"{call.name} {call.call_id} started")
         elif isinstance(update, ev.ToolCallEnded):
             self._tool_ended(update)

@@ -1,0 +1,112 @@
+"""`turnfsm soak`: random conversations with an agent of a user's own."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.soak import SoakPair
+
+__all__ = ["soak"]
+
+
+def soak(
+    agent: Annotated[
+        str, typer.Argument(metavar="AGENT", help="module:Class or file.py:Class; or a function.")
+    ],
+    flow: Annotated[
+        str, typer.Option(metavar="FLOW", help="A shipped flow or a .yaml file that governs it.")
+    ] = "turn",
+    userdata: Annotated[
+        str | None, typer.Option(metavar="NAME", help="module:Name of what makes the user data.")
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, help="How many conversations.")] = 100,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.01, help="As many as take so long, instead.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The first; each has the next one.")] = 1,
+    show: Annotated[
+        bool, typer.Option("--show", help="The script and both timelines of the first one.")
+    ] = False,
+) -> None:
+    """Hold random conversations with an agent on AgentSession and on TurnSession.
+
+    User, model, voice and audio output are scripted, in virtual time; the model calls the agent's
+    tools. Exit status 0: TurnSession did worse nowhere, 1: it did, 2: bad input.
+    """
+    from turnfsm.fsm import load_flow
+    from turnfsm.runtime.testing.livekit.named import load_named
+    from turnfsm.runtime.testing.livekit.soak import draw_conversation, play_both
+
+    sys.path.insert(0, str(Path.cwd()))
+    make = _maker(load_named(agent, Path.cwd(), "agent"), agent)
+    data = load_named(userdata, Path.cwd(), "userdata") if userdata else None
+    governs = load_flow(flow)
+    found = played = turns = calls = 0
+    for number in _seeds(seed, 1 if show else count, None if show else minutes):
+        with _quiet():
+            pair = play_both(draw_conversation(number), make, governs, data)
+        played, turns = played + 1, turns + len(pair.conversation.sentences)
+        calls += pair.ours.runs.total()
+        worse = pair.worse()
+        found += bool(worse)
+        if show:
+            print(_shown(pair))
+        for line in worse:
+            print(f"seed {number}: {line}")
+        if worse and not show:
+            print(f"  = help: turnfsm soak {agent} --seed {number} --show")
+    print(f"{agent}: {played} conversations, {turns} turns, {calls} tool calls, {found} findings")
+    raise typer.Exit(bool(found))
+
+
+def _maker(named: Any, name: str) -> Callable[[], Any]:
+    from turnfsm.fsm import TurnfsmError
+
+    if not callable(named):
+        raise TurnfsmError(
+            f"agent {name!r} is {type(named).__name__}, and every conversation needs a new agent; "
+            "name its class, or a function that makes one"
+        )
+    made: Callable[[], Any] = named
+    return made
+
+
+def _seeds(first: int, count: int, minutes: float | None) -> Iterator[int]:
+    end = None if minutes is None else time.monotonic() + 60 * minutes
+    number = first
+    while number < first + count if end is None else time.monotonic() < end:
+        yield number
+        number += 1
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """What is logged in a conversation is judged, not printed."""
+    deaf = logging.NullHandler()
+    logging.getLogger().addHandler(deaf)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(deaf)
+
+
+def _shown(pair: SoakPair) -> str:
+    return "\n".join(
+        [
+            pair.conversation.text(),
+            "\nAgentSession:",
+            pair.stock.failed or pair.stock.outcome.timeline(),
+            "\nTurnSession:",
+            pair.ours.failed or pair.ours.outcome.timeline(),
+            "",
+        ]
+    )

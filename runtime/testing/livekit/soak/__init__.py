@@ -1,0 +1,6 @@
+"""Random conversations with an agent of a user's own, on `AgentSession` and on `TurnSession`."""
+
+from .conversation import Conversation, draw_conversation
+from .pair import SoakPair, play_both
+
+__all__ = ["Conversation", "SoakPair", "draw_conversation", "play_both"]
