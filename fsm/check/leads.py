@@ -16,12 +16,19 @@ from .turn import missing
 __all__ = ["Outcome", "Wait", "judge", "waits"]
 
 
+SETTLED = 5.0
+"""Seconds after which an interrupted speech holds the floor up for nothing; voice frameworks give
+one up by then, too."""
+
+
 @attrs.frozen
 class Wait:
     """From every configuration that `start` accepts, `goal` is reached by timers alone.
 
     Attributes:
         within: The timer that bounds it; None for any finite time.
+        at_most: Seconds that bound it, whatever the timer says.
+        one_timer: It is enough that one timer of the state reaches the goal by itself.
     """
 
     property: str
@@ -30,6 +37,8 @@ class Wait:
     goal: Goal
     within: str | None
     builtin: bool = True
+    at_most: float = float("inf")
+    one_timer: bool = False
 
 
 @attrs.frozen
@@ -54,7 +63,8 @@ def waits(model: StateSpace) -> Iterator[Wait]:
         yield _declared(model, body)
     if flow.kind != "turn":
         return
-    for wait in (*_settles(model), *_dead_floor(model), *_overdue(model), *_kept(model)):
+    promises = (_settles, _dead_floor, _goes_on, _overdue, _kept)
+    for wait in (wait for promise in promises for wait in promise(model)):
         if wait.property not in flow.properties.waived and not missing(flow, wait.property):
             yield wait
 
@@ -86,6 +96,7 @@ def _settles(model: StateSpace) -> Iterator[Wait]:
         _holds(model, "interrupted"),
         _is("listening"),
         within,
+        at_most=SETTLED,
     )
 
 
@@ -98,6 +109,33 @@ def _dead_floor(model: StateSpace) -> Iterator[Wait]:
         lambda state, actions: state == "listening" or state in final,
         None,
     )
+
+
+def _goes_on(model: StateSpace) -> Iterator[Wait]:
+    """What waits for a user who then says nothing goes on: it is not lost to another limit."""
+    ghosts = model.bits.ghosts
+    speaks, held = ghosts["user_speaking"], ghosts["output_held"] | ghosts["paused"]
+    for state, action, facts, what in (
+        ("paused", "resume_output", 0, "the audio that was cut goes on"),
+        ("thinking", "release_output", held, "the output that is held is let go"),
+    ):
+        if any(action in row.transition.actions for row in model.flow.rows(state)):
+            yield Wait(
+                "no_dead_floor",
+                what,
+                _quiet_in(model, state, facts, speaks),
+                _does(action),
+                None,
+                one_timer=True,
+            )
+
+
+def _quiet_in(model: StateSpace, state: str, facts: int, speaks: int) -> Callable[[int], bool]:
+    return lambda node: model.state(node) == state and node & (facts | speaks) == facts
+
+
+def _does(action: str) -> Goal:
+    return lambda state, actions: action in actions
 
 
 def _overdue(model: StateSpace) -> Iterator[Wait]:
@@ -128,9 +166,14 @@ def _kept(model: StateSpace) -> Iterator[Wait]:
 def judge(model: StateSpace, found: Exploration, wait: Wait) -> Outcome:
     """The worst quiet run from every reachable configuration that the promise speaks of."""
     quiet = Quiet(model, wait.goal)
-    bound = model.flow.timers[wait.within] if wait.within else float("inf")
+    bound = min(wait.at_most, model.flow.timers.get(wait.within or "", float("inf")))
     worst = Run(True, 0.0, ())
     for node in quiet.spots(filter(wait.start, found.links)):
+        if wait.one_timer:
+            if not quiet.one_timer_reaches(node):
+                run = Run(False, float("inf"), (), "no timer of the state does that")
+                return _broken(model, wait, node, run, 0)
+            continue
         run, given = quiet.worst(node)
         if not run.reached or run.seconds > bound:
             return _broken(model, wait, node, run, given)
@@ -148,7 +191,8 @@ def _sum(flow: Flow, timers: tuple[str, ...]) -> str:
 def _broken(model: StateSpace, wait: Wait, node: int, run: Run, given: int) -> Outcome:
     state = model.state(node)
     if run.reached:
-        why = f"it takes {_sum(model.flow, run.timers)}, more than {wait.within}"
+        most = wait.within if run.seconds <= wait.at_most else f"{wait.at_most:g} s"
+        why = f"it takes {_sum(model.flow, run.timers)}, more than {most}"
     else:
         why = run.why
     message = f"from {state}, with no further event, it is not certain that {wait.promise}: {why}"

@@ -84,6 +84,11 @@ class Quiet:
         runs = ((self._run(spot, given), given) for given in subsets(self.reads & self._given))
         return max(runs, key=lambda pair: (not pair[0].reached, pair[0].seconds))
 
+    def one_timer_reaches(self, node: int) -> bool:
+        """Whether a timer of the state reaches the goal at once if the host says yes to nothing."""
+        spot = (self.model.state(node), node & self.reads & ~self._given, self.effects)
+        return any(self._hits(after) for after in self._fired(spot, 0))
+
     @property
     def _given(self) -> int:
         return self.model.bits.given

@@ -48,7 +48,7 @@ def _first_frame(make: Maker) -> Iterator[Rule]:
         "start_output",
         "for a step's first frame while the user speaks",
         ["~user_speaking", *mine],
-        ["~playout_started"],
+        ["~playout_started", *make.given("user_silent")],
     )
     yield make.chosen("start_output", "while it is held", ["~output_held"], ["~playout_started"])
     yield make.chosen(
@@ -129,11 +129,21 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
         ),
         before_not=["~output_held"],
     )
-    if "paused" in make.flow.states and make.flow.states["paused"].after:
-        yield make.move(
-            "user_stopped_speaking: paused does not count the silence from its beginning",
-            lambda m: _stays("user_stopped_speaking", "paused")(m) and not _entered(m),
-        )
+    for state, waits in (("paused", ()), ("thinking", ("~output_held", "~paused"))):
+        if state in make.flow.states and make.flow.states[state].after:
+            yield make.move(
+                f"user_stopped_speaking: {state} does not count the silence from its beginning",
+                partial(_not_anew, state),
+                before=waits,
+            )
+    yield make.move(
+        "user_stopped_speaking: what is held is let go before the words can have come",
+        lambda m: m.trigger == "user_stopped_speaking" and "release_output" in m.actions,
+    )
+
+
+def _not_anew(state: str, move: Move) -> bool:
+    return _stays("user_stopped_speaking", state)(move) and not _entered(move)
 
 
 def _uninterruptible(make: Maker) -> Iterator[Rule]:
@@ -156,11 +166,7 @@ def _uninterruptible(make: Maker) -> Iterator[Rule]:
 
 def floor_is_alive(make: Maker) -> Iterator[Rule]:
     """Nothing keeps the floor longer than its timers say, or than it has a reason to."""
-    for trigger, facts in (
-        ("user_stopped_speaking", make.given("turn_pending")),
-        ("turn_settled", ("~user_speaking",)),
-        ("interruptions_disallowed", ()),
-    ):
+    for trigger, facts in (("turn_settled", ("~user_speaking",)), ("interruptions_disallowed", ())):
         yield make.move(
             f"{trigger}: nothing holds the first frame back any more and it is not let go",
             _stays(trigger, "thinking"),
@@ -180,6 +186,11 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
     yield make.move(
         "what says nothing about the state starts its timers anew: it may be held for ever",
         lambda m: _again(m) and m.dest in timed and m.trigger not in _FIRST,
+    )
+    yield make.move(
+        "user_stopped_speaking: the timers start anew though no output is held",
+        lambda m: _stays("user_stopped_speaking", "thinking")(m) and _entered(m),
+        before_not=["~output_held"],
     )
     for first, waits in _FIRST.items():
         yield make.move(
@@ -222,7 +233,12 @@ def _again(move: Move) -> bool:
 
 def _may_reenter(move: Move) -> bool:
     voice = move.trigger in ("user_started_speaking", "user_stopped_speaking")
-    return move.trigger in ("step_started", "step_finished") or (move.dest == "paused" and voice)
+    waits = move.dest == "paused" or _after_voice(move)  # thinking waits if its output is held
+    return move.trigger in ("step_started", "step_finished") or (waits and voice)
+
+
+def _after_voice(move: Move) -> bool:
+    return (move.dest, move.trigger) == ("thinking", "user_stopped_speaking")
 
 
 def label_is_true(make: Maker) -> Iterator[Rule]:

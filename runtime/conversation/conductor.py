@@ -43,7 +43,6 @@ class Conductor(ToolReports):
         self.label = AgentState(session)
         self.tuner = Tuner(session)
         self.life = SessionLifecycle(session, self)
-        self._voiced = False
         self._last_barge_in: Verdict | None = None
         self._deferred_due = False
         self._carried = ""
@@ -152,19 +151,11 @@ class Conductor(ToolReports):
     # -- the user
 
     def user_started(self) -> None:
-        self._voiced = True
         self._last_barge_in = None
         self.post("user_started_speaking")
 
     def user_stopped(self) -> None:
-        self._voiced = False
         self.post("user_stopped_speaking")
-
-    def user_voice(self, voiced: bool) -> None:
-        """Frame by frame: an utterance has silences, and LiveKit lets speech start in them."""
-        if voiced != self._voiced:
-            self._voiced = voiced
-            self.post("user_started_speaking" if voiced else "user_stopped_speaking")
 
     def final_transcript(self) -> None:
         self.post("final_transcript")
@@ -172,9 +163,10 @@ class Conductor(ToolReports):
     def barge_in(self) -> None:
         """Asked with every frame of an utterance; journalled when the answer is a new one."""
         verdict = self.session.turn.ask("barge_in")
-        if isinstance(verdict, Taken) and not (verdict.entered or verdict.actions):
-            return
-        if not verdict and verdict is self._last_barge_in:
+        last, same = self._last_barge_in, verdict is self._last_barge_in
+        if same or (
+            last and isinstance(verdict, Taken) and not (verdict.entered or verdict.actions)
+        ):
             return
         self._last_barge_in = verdict
         self.post("barge_in")

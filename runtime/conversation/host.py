@@ -50,6 +50,11 @@ class TurnHost:
         step = self._floor.step
         return step is not None and step.interruptible
 
+    def user_silent(self) -> bool:
+        """The user is silent inside what they say, for so long that the agent may begin."""
+        activity = self._activity
+        return activity is not None and activity.user_silent
+
     def pausable(self) -> bool:
         """The output can pause, and the session wants false interruptions resumed."""
         activity = self._activity

@@ -56,8 +56,8 @@ FAULTS = {
         "      turn_overdue: {conditions: [turn_open, pausable], actions: [drop_turn]}",
     ),
     "no_playout_over_the_user": (
-        "{conditions: [user_speaking, interruptible, pausable], actions: [hold_output]}",
-        "{conditions: [user_speaking, interruptible, pausable], actions: [start_output]}",
+        "unless: [user_silent]\n          actions: [hold_output]",
+        "unless: [user_silent]\n          actions: [start_output]",
     ),
     "the_label_is_true": ("playout_started: {of: step, is:", "playout_started: {is:"),
 }
@@ -169,3 +169,23 @@ def test_a_step_that_begins_unnoticed_is_found() -> None:
     )
     messages = [f.message for f in report.findings if f.code == "the_label_is_true"]
     assert any("step_started is refused" in message for message in messages)
+
+
+def test_speech_that_is_cut_must_go_on_after_a_false_interruption() -> None:
+    """Without the timer it would be cut for good by the limit of a pause."""
+    report = turn_with(
+        "      false_interruption:\n        dest: speaking\n"
+        "        unless: [user_speaking, turn_pending]\n"
+        "        actions: [resume_output, report_false_interruption]\n",
+        "",
+    )
+    (message,) = [f.message for f in report.findings if f.severity == "error"]
+    assert message.startswith("no_dead_floor: from paused")
+    assert "the audio that was cut goes on" in message
+
+
+def test_an_interrupted_speech_settles_within_five_seconds() -> None:
+    """The timer of the flow bounds it, and may not be any length."""
+    report = turn_with("  settle: 0.5\n", "  settle: 60\n")
+    (message,) = [f.message for f in report.findings if f.severity == "error"]
+    assert message.endswith("it takes 60 s (settle 60), more than 5 s")

@@ -38,6 +38,7 @@ class GovernedActivity(RealtimeActivity):
 
     _conductor: Conductor
     _probing = False
+    _hears_silence = False
     _deciding: Any = None
 
     # -- the floor
@@ -110,6 +111,7 @@ class GovernedActivity(RealtimeActivity):
         super().on_start_of_speech(ev, speech_start_time)
         if self._turn_detection == "manual":
             self._user_silence_event.set()  # voice is no turn: the flow says what waits for it
+        self._hears_silence = False
         self._conductor.user_started()
 
     def on_end_of_speech(self, ev: Any) -> None:
@@ -118,8 +120,7 @@ class GovernedActivity(RealtimeActivity):
 
     def on_vad_inference_done(self, ev: Any) -> None:
         super().on_vad_inference_done(ev)
-        if self._turn_detection != "manual":
-            self._conductor.user_voice(not self._user_silence_event.is_set())
+        self._hears_silence = self._hears_silence or ev.speaking
 
     def on_final_transcript(self, ev: Any, *, speaking: bool | None = None) -> None:
         super().on_final_transcript(ev, speaking=speaking)
@@ -137,6 +138,15 @@ class GovernedActivity(RealtimeActivity):
         """The agent's, as far as the held state does not replace them."""
         options = super().preemptive_generation_opts
         return cast(PreemptiveGenerationOptions, {**options, **self._conductor.speculation()})
+
+    @property
+    def user_silent(self) -> bool:
+        """The user is silent inside what they say, for so long that LiveKit lets speech begin.
+
+        Some VADs do not say whether a frame is speech (`VADEvent.speaking` is False by default):
+        they are believed once they have said that one of this utterance is.
+        """
+        return self._hears_silence and self._user_silence_event.is_set()
 
     # -- barge-in: LiveKit's gates first (echo warm-up, min_words, server-side turn detection);
     # it asks whether the output can pause once they have let the interruption through

@@ -28,7 +28,8 @@ class ScriptedVAD(vad.VAD):
 
     Start and end are reported after `min_speech` and `min_silence` seconds, and an inference
     event each frame, with the accumulated durations that LiveKit's gates read. With `fails_at` it
-    ends with an error after so many seconds of audio.
+    ends with an error after so many seconds of audio. With `says_speaking` off its inference events
+    leave `VADEvent.speaking` at LiveKit's default, False, as some VADs do.
     """
 
     def __init__(
@@ -37,10 +38,11 @@ class ScriptedVAD(vad.VAD):
         min_speech: float = 0.05,
         min_silence: float = 0.25,
         fails_at: float | None = None,
+        says_speaking: bool = True,
     ) -> None:
         super().__init__(capabilities=vad.VADCapabilities(update_interval=FRAME))
         self.min_speech, self.min_silence = min_speech, min_silence
-        self.fails_at = fails_at
+        self.fails_at, self.says_speaking = fails_at, says_speaking
 
     def stream(self) -> vad.VADStream:
         return _VADStream(self)
@@ -98,7 +100,7 @@ class _VADStream(vad.VADStream):
                 silence_duration=self._silence * FRAME,
                 frames=frames,
                 probability=1.0 if self._loud else 0.0,
-                speaking=self._speaking,
+                speaking=self._speaking and self._owner.says_speaking,
                 raw_accumulated_silence=self._quiet * FRAME,
                 raw_accumulated_speech=self._loud * FRAME,
             )

@@ -220,6 +220,7 @@ _CAN: dict[str, Callable[[Memory, PathMove], bool]] = {
     "tool_ended": lambda m, v: m.tool in ("own", "other", "let go") and not m.drained,
     "owed_reply": lambda m, v: m.owed and v.verdict == "taken",
     "false_interruption": lambda m, v: True,
+    "transcript_wait": lambda m, v: True,
     "pause_limit": lambda m, v: True,
     "settle": lambda m, v: _has(v, "playout_started"),
     "handover": lambda m, v: v.verdict != "taken" or m.tool == "other",
