@@ -72,7 +72,7 @@ def check_ledger(ledger: Ledger | None) -> Ledger:
     if not isinstance(ledger, Ledger):
         raise TurnfsmError(
             f"ledger is {_shown(ledger)}; make one from the records of a journal: "
-            "ledger=Ledger.from_records(records)"
+            "ledger=Ledger.from_journal(read_journal(path))"
         )
     return ledger
 

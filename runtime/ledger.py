@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Literal
 
 import attrs
 
 from turnfsm.fsm import TurnfsmError
-from turnfsm.fsm.journal import Journal
+from turnfsm.fsm.journal import Journal, JournalError, Note
 
 __all__ = ["End", "Ledger", "LedgerCall"]
 
 End = Literal["result", "error", "cancelled", "released"]
 """How a call ends for its turn. A released call goes on; what it gives is owed to the user."""
+
+HANDED_OVER = (
+    "this call was made before the session was restarted, and it handed the user over; it was not "
+    "made again, and the handover was not repeated"
+)
 
 
 @attrs.define(eq=False)
@@ -25,10 +30,15 @@ class LedgerCall:
         arguments: As JSON with sorted keys, so that equal calls are equal text.
         turn: The speech that it was made for.
         end: How it ended for its turn; None while it runs.
-        output: What it gave, as text; of a released call, once it has come.
+        gave: How its tool ended; None while it runs. Differs from `end` for a released call.
+        output: What it gave, as text.
         value: What it gave; after a restart, its text.
-        unsaid: The session was cut off before the user heard of it.
-        cut_off: It is of a session that was.
+        handoff: It gave an agent, which a restart cannot bring back.
+        committed: Its result stands in the conversation.
+        told: The user has heard a reply that was made with its result.
+        also: Other ids under which its result stands in the conversation: those of later calls
+            that were answered with it, and that of a result which came late.
+        restored: It is of a session that was cut off.
     """
 
     id: str
@@ -36,16 +46,25 @@ class LedgerCall:
     arguments: str
     turn: str
     end: End | None = None
+    gave: End | None = None
     output: str | None = None
     value: Any = None
-    unsaid: bool = False
-    cut_off: bool = False
+    handoff: bool = False
+    committed: bool = False
+    told: bool = False
+    also: tuple[str, ...] = ()
+    restored: bool = False
 
     @property
     def over(self) -> bool:
         """Nothing more comes of it."""
-        ended = self.end is not None and (self.end != "released" or self.output is not None)
-        return ended or self.cut_off
+        return self.gave is not None or self.restored
+
+    def as_note(self) -> dict[str, Any]:
+        """What a journal keeps of it, for the next restart."""
+        left_out = ("id", "value", "restored")
+        kept = attrs.asdict(self, filter=lambda field, _: field.name not in left_out)
+        return {"call": self.id, **kept}
 
 
 class Ledger:
@@ -53,6 +72,9 @@ class Ledger:
 
     def __init__(self) -> None:
         self._calls: dict[str, LedgerCall] = {}
+        # The result of a session that was cut off, by the call that it answers.
+        self._old: dict[tuple[str, str], LedgerCall] = {}
+        self._also: dict[str, LedgerCall] = {}
 
     def __iter__(self) -> Iterator[LedgerCall]:
         return iter(tuple(self._calls.values()))
@@ -81,86 +103,163 @@ class Ledger:
         call = self._calls[call_id] = LedgerCall(call_id, name, canonical(arguments), turn)
         return call
 
-    def end(self, call_id: str, how: End, output: str | None = None) -> bool:
+    def end(
+        self, call_id: str, how: End, output: str | None = None, *, result_id: str | None = None
+    ) -> bool:
         """Enter how a call ended; False if it had ended, or is not known.
 
-        What a released call gives later is kept as its output, not as a second end.
+        What a released call gives later is kept as what it gave, not as a second end.
+
+        Args:
+            result_id: The id under which its result stands in the conversation, if not its own.
         """
         call = self._calls.get(call_id)
-        if call is None:
+        if call is None or call.gave is not None:
             return False
-        if call.end is not None:
-            if call.end == "released" and how in ("result", "error"):
-                call.output = output
-            return False
-        call.end, call.output = how, output
-        return True
+        if how != "released":
+            call.gave, call.output = how, output
+            if result_id is not None and result_id != call_id:
+                self._stands_as(call, result_id)
+        first = call.end is None
+        call.end = call.end or how
+        return first
 
-    def keep(self, call_id: str, value: Any) -> None:
-        """Keep the value itself of a call that has given one."""
+    def keep(self, call_id: str, value: Any, *, handoff: bool = False) -> None:
+        """Keep the value itself of a call that has given one.
+
+        Args:
+            handoff: It is, or contains, an agent.
+        """
         if call_id in self._calls:
             self._calls[call_id].value = value
+            self._calls[call_id].handoff = handoff
 
-    def answer(self, name: str, arguments: str, turn: str) -> LedgerCall | None:
-        """The identical call that this one is answered from, if any: of the same turn, or one
-        that a session which was cut off left unsaid, which answers one turn only."""
-        wanted = canonical(arguments)
-        for call in reversed(self._calls.values()):
-            if (call.name, call.arguments) != (name, wanted) or call.end is None:
-                continue
-            if call.unsaid:
-                call.turn, call.unsaid = turn, False
-            if call.turn == turn:
-                return call if call.end == "result" or call.value is not None else None
-        return None
+    def commit(self, call_ids: Iterable[str]) -> list[str]:
+        """Enter that results stand in the conversation; gives the ids that this is news of."""
+        return self._mark("committed", call_ids)
+
+    def tell(self, call_ids: Iterable[str]) -> list[str]:
+        """Enter that the user has heard of results; gives the ids that this is news of."""
+        return self._mark("told", call_ids)
+
+    def untold(self, call_ids: Iterable[str]) -> frozenset[str]:
+        """Those of these calls that have a result of which the user has not heard."""
+        found = ((call_id, self._find(call_id)) for call_id in call_ids)
+        return frozenset(i for i, call in found if call and call.gave == "result" and not call.told)
+
+    def answer(
+        self, call_id: str, name: str, arguments: str, turn: str, shown: Collection[str] = ()
+    ) -> LedgerCall | None:
+        """The identical call that this one is answered from, if any.
+
+        That is one of the same turn. After a restart it is the last one of the session that was
+        cut off, once: a result that the user has heard of, and that the model is shown, is known,
+        and who then makes the call again wants it again.
+
+        Args:
+            call_id: The call that is to be answered.
+            turn: The speech that it is made for.
+            shown: The calls whose results the model is shown.
+        """
+        key = name, canonical(arguments)
+        known = self._old.pop(key, None)
+        if known is not None and not (known.told and {known.id, *known.also} & set(shown)):
+            known.turn, known.told = turn, False
+        else:
+            ended = (call for call in reversed(self._calls.values()) if call.end is not None)
+            wanted = (*key, turn)
+            known = next((c for c in ended if (c.name, c.arguments, c.turn) == wanted), None)
+            if known is None or (known.gave != "result" and known.value is None):
+                return None
+        self._stands_as(known, call_id)
+        return known
 
     @property
     def running(self) -> tuple[LedgerCall, ...]:
         """The calls that have not ended for their turn."""
-        return tuple(call for call in self._calls.values() if call.end is None)
+        calls = self._calls.values()
+        return tuple(call for call in calls if call.end is None and not call.restored)
 
     @property
     def completed(self) -> tuple[LedgerCall, ...]:
         """The calls whose effect is done: a result is there, even if it was owed."""
-        return tuple(c for c in self._calls.values() if c.end == "result" or c.output is not None)
+        return tuple(call for call in self._calls.values() if call.gave == "result")
 
     @classmethod
     def from_journal(cls, journal: Journal) -> Ledger:
-        """The ledger as a journal has it, as after a crash: see `turnfsm.read_journal`.
+        """The ledger of a session that was cut off, as its journal has it.
 
         Raises:
-            TurnfsmError: The journal leaves out what calls were made with.
+            JournalError: The journal leaves out what calls were made with or gave.
+
+        Example:
+            >>> from turnfsm import Ledger, read_journal
+            >>> Ledger.from_journal(read_journal("journal.jsonl"))  # doctest: +SKIP
         """
+        redacted = journal.header.redacted
+        if redacted is not None and {"arguments", "output"} & set(redacted.get("keys", ())):
+            raise JournalError(_REDACTED.format(how=redacted.get("how")))
         ledger = cls()
         for note in journal.notes:
-            data = note.data
-            match note.kind:
-                case "tool_started":
-                    if "arguments" not in data:
-                        raise TurnfsmError(_REDACTED)
-                    ledger.start(data["call"], data["name"], data["arguments"], data["turn"])
-                case "tool_ended":
-                    ledger._ended(data["call"], data["how"], data.get("output"))
-                case "message" if data.get("role") == "assistant":
-                    ledger._said()
+            try:
+                ledger._replay(note)
+            except (KeyError, TypeError) as exc:
+                why = f"note {note.seq} ({note.kind}) is not as turnfsm writes it: {exc}"
+                raise JournalError(f"{why}; name a journal that was not changed") from None
         for call in ledger:
-            call.cut_off = True
+            ledger._restore(call)
         return ledger
 
-    def _ended(self, call_id: str, how: End, output: str | None) -> None:
-        self.end(call_id, how, output)
-        if output is not None and how == "result":  # what failed may be tried again
-            self.keep(call_id, output)
-            self._calls[call_id].unsaid = True
+    def _replay(self, note: Note) -> None:
+        data = note.data
+        match note.kind:
+            case "tool_restored":
+                fields = {k: v for k, v in data.items() if k not in ("call", "also")}
+                call = self._calls[data["call"]] = LedgerCall(data["call"], **fields)
+                for result_id in data["also"]:
+                    self._stands_as(call, result_id)
+            case "tool_started":
+                self.start(data["call"], data["name"], data["arguments"], data["turn"])
+            case "tool_ended":
+                result_id = data.get("id")
+                self.end(data["call"], data["how"], data.get("output"), result_id=result_id)
+                self.keep(data["call"], None, handoff=data.get("handoff", False))
+            case "tool_answered" if (known := self._calls.get(data["by"])) is not None:
+                known.told = False
+                self._stands_as(known, data["call"])
+            case "tool_committed":
+                self.commit(data["calls"])
+            case "tool_told":
+                self.tell(data["calls"])
 
-    def _said(self) -> None:
-        for call in self._calls.values():
-            call.unsaid = False
+    def _restore(self, call: LedgerCall) -> None:
+        call.restored = True
+        key = call.name, call.arguments
+        self._old.pop(key, None)  # the last one counts: what became of it decides
+        if call.gave == "result":  # what failed may be tried again
+            call.value = HANDED_OVER if call.handoff else call.output
+            self._old[key] = call
+
+    def _stands_as(self, call: LedgerCall, result_id: str) -> None:
+        call.also = (*call.also, result_id)
+        self._also[result_id] = call
+
+    def _find(self, call_id: str) -> LedgerCall | None:
+        return self._also.get(call_id) or self._calls.get(call_id)
+
+    def _mark(self, what: Literal["committed", "told"], call_ids: Iterable[str]) -> list[str]:
+        news = []
+        for call_id in call_ids:
+            call = self._find(call_id)
+            if call is not None and call.gave is not None and not getattr(call, what):
+                setattr(call, what, True)
+                news.append(call_id)
+        return news
 
 
 _REDACTED = (
-    "the journal leaves out the arguments of tool calls, so nothing can be answered from it; "
-    "write it with JsonlSink(path, redact=None)"
+    "the journal keeps neither arguments nor results of tool calls (redact={how!r}), so no call "
+    "can be answered from it; write it with JsonlSink(path, redact=None)"
 )
 
 

@@ -16,6 +16,7 @@ from .agent_state import AgentState
 from .call_ids import CallIds
 from .floor import Floor
 from .host import TurnHost
+from .told_results import ToldResults
 from .tool_calls import ToolCalls
 from .tool_reports import ToolReports
 from .tuning import Tuner
@@ -36,6 +37,7 @@ class Conductor(ToolReports):
     def __init__(self, session: TurnSession[Any]) -> None:
         self.session = session
         self.tools = ToolCalls()
+        self.told = ToldResults(lambda: session.ledger, lambda *a, **k: session.turn.note(*a, **k))
         self.ids = CallIds()
         self.floor = Floor(self._playout_started, self._playout_finished)
         self.host = TurnHost(session, self.floor, self.tools)

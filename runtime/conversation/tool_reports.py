@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from livekit.agents import llm
-from livekit.agents.voice.events import ToolExecutionUpdatedEvent
+from livekit.agents.voice.events import ToolCallEnded, ToolExecutionUpdatedEvent
+from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.fsm import Verdict
 from turnfsm.runtime.ledger import End, LedgerCall
@@ -16,6 +17,7 @@ from turnfsm.runtime.livekit.lifecycle import SessionLifecycle
 from .call_ids import CallIds
 from .host import TurnHost
 from .policies import is_repeatable
+from .told_results import ToldResults
 from .tool_calls import Call, ToolCalls
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class ToolReports:
     ids: CallIds
     host: TurnHost
     life: SessionLifecycle
+    told: ToldResults
 
     def post(self, trigger: str, of: str | None = None, /, **data: Any) -> Verdict:
         """Post to the session's runtime."""
@@ -61,7 +64,7 @@ class ToolReports:
             if call is not None and self.tools.results_due(call.handle):
                 self.post("tool_ended", call=call.id)
         elif update.type == "tool_call_ended":
-            self._tool_ended(update.call_id, update.status, update.message)
+            self._tool_ended(update)
 
     def _tool_started(self, function_call: llm.FunctionCall) -> None:
         call = self.tools.start(self.session, function_call, self.session.turn.flow.tools)
@@ -78,12 +81,21 @@ class ToolReports:
         else:
             self._count_tools()
 
-    def _tool_ended(self, call_id: str, status: str, message: str | None) -> None:
+    def _tool_ended(self, update: ToolCallEnded) -> None:
+        call_id, message = update.call_id, update.message
         call = self.tools.end(call_id)
-        how: End = {"done": "result", "error": "error"}.get(status, "cancelled")  # type: ignore[assignment]
-        self.session.ledger.end(call_id, how, message)
+        how: End = {"done": "result", "error": "error"}.get(update.status, "cancelled")  # type: ignore[assignment]
+        self.session.ledger.end(call_id, how, message, result_id=update.id)
         name = call.name if call is not None else call_id
-        self.session.turn.note("tool_ended", call=call_id, name=name, how=how, output=message)
+        entry: dict[str, Any] = {"call": call_id, "name": name, "how": how, "output": message}
+        if call_id in self.session.ledger and self.session.ledger[call_id].handoff:
+            entry |= {"handoff": True}
+        late = update.id != call_id
+        if late:
+            entry |= {"id": update.id}
+        self.session.turn.note("tool_ended", **entry)
+        if late:  # LiveKit puts a result that comes late into the conversation before it says so
+            self.told.committed([call_id])
         if call is not None:
             self.tools.let_go(call)
             if how != "cancelled" or call_id in self.tools.cancelled:
@@ -98,14 +110,24 @@ class ToolReports:
         tool = activity.tool(call.name) if activity is not None else None
         if is_repeatable(call.name, tool, self.session.turn.flow.tools):
             return None
-        known = self.session.ledger.answer(call.name, call.arguments, speech)
+        shown = activity.shown_results if activity is not None else ()
+        ledger = self.session.ledger
+        known = ledger.answer(call.call_id, call.name, call.arguments, speech, shown)
         if known is not None:
             self.session.turn.note("tool_answered", call=call.call_id, name=call.name, by=known.id)
         return known
 
-    def call_gave(self, call_id: str, value: object) -> None:
+    def call_gave(self, call_id: str, value: object, *, handoff: bool) -> None:
         """The value itself, as an identical call will be answered with it."""
-        self.session.ledger.keep(call_id, value)
+        self.session.ledger.keep(call_id, value, handoff=handoff)
+
+    def request_made(self, handle: SpeechHandle, shown: Collection[str]) -> None:
+        """The model is asked, and is shown the results of these calls."""
+        self.told.request_made(handle.id, shown)
+
+    def reply_said(self, handle: SpeechHandle) -> None:
+        """What the model answered was heard to its end."""
+        self.told.said(handle.id)
 
     async def wait_for_calls(self, calls: Collection[str]) -> None:
         """As long as a handoff waits for these calls, which may end meanwhile."""
@@ -152,7 +174,8 @@ class ToolReports:
         self.tools.owe(call_id, outputs)
         self._schedule_deferred()
 
-    def results_committed(self, items: Iterable[llm.ChatItem]) -> None:
+    def results_committed(self, items: Sequence[llm.ChatItem]) -> None:
+        self.told.committed(i.call_id for i in items if i.type == "function_call_output")
         if self.tools.committed(items):
             self._schedule_deferred()
         if not self.tools.uncommitted and self.session.turn.holds("result_uncommitted"):

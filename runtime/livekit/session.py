@@ -41,8 +41,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
         timers: Seconds that replace those of the flow.
         sinks: Each gets every record of the journal, such as a `JsonlSink`.
-        ledger: The tool calls of a session that was cut off, `Ledger.from_journal(...)`: what it
-            had completed and not said is answered from it and not executed again.
+        ledger: The tool calls of a session that was cut off, `Ledger.from_journal(...)`: a
+            call that it had completed is answered from it once and not executed again.
         actions: Has a method for each action and host fact that the flow declares beside those of
             the turn. Methods that are marked with `turn_action` and `host_fact` in a subclass of
             the session, or in the agent in charge, need no ``actions``.
@@ -80,6 +80,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._conductor = Conductor(self)
         self._turn = self._make_turn(self._sinks)
         self.ledger = check_ledger(ledger)
+        for call in self.ledger:  # so that a second restart has them, too
+            self._turn.note("tool_restored", **call.as_note())
 
     @property
     def turn(self) -> TurnRuntime:

@@ -17,6 +17,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from livekit.agents.voice.turn import PreemptiveGenerationOptions
 
 from .conductor import Conductor
+from .conversation import results_in
 from .realtime import RealtimeActivity
 from .recognition import GovernedRecognition
 from .speech import GovernedHandle
@@ -81,6 +82,7 @@ class GovernedActivity(RealtimeActivity):
         if news:
             request["chat_ctx"] = context = request["chat_ctx"].copy()
             context.insert([item for item in news if context.get_by_id(item.id) is None])
+        self._conductor.request_made(handle, results_in(request["chat_ctx"]))
         await super()._pipeline_reply_task(**request)
 
     @property
@@ -289,6 +291,11 @@ class GovernedActivity(RealtimeActivity):
             for other in self._agent._chat_ctx.items
             if other.type in ("function_call", "function_call_output") and other.id != item
         )
+
+    @property
+    def shown_results(self) -> frozenset[str]:
+        """The ids of the results that stand in the agent's conversation."""
+        return results_in(self._agent._chat_ctx)
 
     def tool(self, name: str) -> Any:
         """The agent's tool of this name, wherever it comes from; None if there is none."""

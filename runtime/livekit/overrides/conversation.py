@@ -8,7 +8,7 @@ from typing import Any
 
 from livekit.agents import llm
 
-__all__ = ["ChatContextSync", "ClosedRealtimeSession", "results_by_their_calls"]
+__all__ = ["ChatContextSync", "ClosedRealtimeSession", "results_by_their_calls", "results_in"]
 
 
 class ChatContextSync:
@@ -116,6 +116,12 @@ def results_by_their_calls(items: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
             due.append(results.pop(item.call_id))
         placed.append(item)
     return placed + due
+
+
+def results_in(context: llm.ChatContext) -> frozenset[str]:
+    """The ids of the results that a conversation holds."""
+    items = context.items
+    return frozenset(item.call_id for item in items if item.type == "function_call_output")
 
 
 class ClosedRealtimeSession:

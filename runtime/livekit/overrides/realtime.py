@@ -14,7 +14,7 @@ from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from .conductor import Conductor
-from .conversation import ChatContextSync, ClosedRealtimeSession
+from .conversation import ChatContextSync, ClosedRealtimeSession, results_in
 from .speech import GovernedHandle, current_speech
 from .tools import answer_open_call
 
@@ -113,6 +113,7 @@ class RealtimeActivity(AgentActivity):
     async def _realtime_generation_task(
         self, *, speech_handle: SpeechHandle, generation_ev: llm.GenerationCreatedEvent, **how: Any
     ) -> None:
+        self._conductor.request_made(speech_handle, results_in(self._agent._chat_ctx))
         # LiveKit leaves in the model's conversation what nobody heard, and calls that nobody made.
         said: list[str] = []
         made: list[str] = []

@@ -61,6 +61,8 @@ class GovernedHandle(SpeechHandle):
         results = [item for item in outputs if item.output or not self.interrupted]
         if results:
             self._conductor.results_given(results)
+        if any(_is_whole_reply(item) for item in items):
+            self._conductor.reply_said(self)
 
     async def _wait_for_generation(self, step_idx: int = -1) -> None:
         # LiveKit itself waits for the last step; a step index means RunContext.wait_for_playout.
@@ -130,6 +132,10 @@ class GovernedHandle(SpeechHandle):
     def tasks(self) -> list[asyncio.Task[Any]]:
         """The tasks that carry the speech."""
         return self._tasks
+
+
+def _is_whole_reply(item: llm.ChatItem) -> bool:
+    return item.type == "message" and item.role == "assistant" and not item.interrupted
 
 
 def _blocking_call() -> llm.FunctionCall | None:

@@ -64,7 +64,7 @@ class GovernedExecutor(_ToolExecutor):
         if known is not None:
             return known.value
         value = await super().execute(run_ctx=run_ctx, raw_arguments=raw_arguments, **how)
-        self._conductor.call_gave(call.call_id, value)
+        self._conductor.call_gave(call.call_id, value, handoff=_hands_over(value))
         return value
 
     async def _enqueue_reply(self, ctx: Any, items: Any, **how: Any) -> None:
