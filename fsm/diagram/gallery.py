@@ -15,15 +15,10 @@ INDEX = "README.md"
 
 
 def gallery(flows: Mapping[str, Flow]) -> dict[str, bytes]:
-    """File name to content: SVG, PNG, Mermaid, a page and a matrix of each flow, and the index.
-
-    Raises:
-        TurnfsmError: resvg-py is not installed.
-    """
+    """File name to content: SVG, Mermaid, a page and a matrix of each flow, and the index."""
     files: dict[str, bytes] = {}
     for name, flow in flows.items():
         files[f"{name}.svg"] = render(flow, "svg")
-        files[f"{name}.png"] = render(flow, "png")
         files[f"{name}.mmd"] = render(flow, "mmd")
         files[f"{name}.md"] = render(flow, "md")
         files[f"{name}.matrix.md"] = as_markdown(matrix(flow)).encode()
@@ -44,7 +39,6 @@ def _index(flows: Mapping[str, Flow]) -> Iterator[str]:
         links = (
             f"[all transitions, state by state]({name}.md)",
             f"[matrix of states and triggers]({name}.matrix.md)",
-            f"[PNG]({name}.png)",
             f"[Mermaid]({name}.mmd)",
             f"[YAML](../specs/{name}.yaml)",
         )

@@ -22,7 +22,7 @@ def diagrams(
         bool, typer.Option("--check", help="Write nothing; exit 1 if a file is stale.")
     ] = False,
 ) -> None:
-    """Draw all shipped flows: SVG, PNG, Mermaid, tables, and an index README.md."""
+    """Draw all shipped flows: SVG, Mermaid, tables, and an index README.md."""
     from turnfsm.fsm import load_flow, shipped_flows
     from turnfsm.fsm.diagram.gallery import gallery
 
