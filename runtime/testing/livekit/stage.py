@@ -7,6 +7,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from typing import Any
 
 from livekit.agents import Agent, AgentSession, TurnHandlingOptions, llm
@@ -73,7 +74,8 @@ class Stage:
         self.user = user or ScriptedUser()
         self.llm = llm or ScriptedLLM()
         self.tts = tts or ScriptedTTS()
-        handling = TURN_HANDLING | _known_handling(turn_handling or {})
+        # a copy: LiveKit keeps what it is given, and `update_options` changes it
+        handling = deepcopy(TURN_HANDLING | _known_handling(turn_handling or {}))
         by_stt = handling["turn_detection"] == "stt"
         self.stt = stt or ScriptedSTT(self.user, ends_turns=by_stt)
         self.vad = vad or ScriptedVAD()

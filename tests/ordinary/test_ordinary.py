@@ -1,0 +1,88 @@
+"""Without interruptions and faults the two sessions are equal, for everything that one does."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+import with_agents
+import with_applications
+import with_realtime
+import with_tools
+from conversations import TALKS, Course, Talk
+from fetch import COMMIT, unpack
+from kits import KITS, fakes_folder
+from known import KNOWN
+from livekit.agents import AgentSession
+
+from turnfsm.runtime.livekit import TurnSession
+
+__all__ = [
+    "with_agents",
+    "with_applications",
+    "with_realtime",
+    "with_tools",
+]  # they write their conversations down
+
+SOON = 0.03
+"""Seconds: a label follows what is heard by 20 ms at most."""
+
+CASES = [(kit, talk) for kit in KITS for talk in TALKS if kit in talk.kits]
+NAMES = [f"{kit}: {talk.name}" for kit, talk in CASES]
+
+
+def test_there_are_many() -> None:
+    """And each has a name of its own."""
+    assert len({talk.name for talk in TALKS}) == len(TALKS) >= 60
+
+
+@pytest.mark.parametrize(("kit", "talk"), CASES, ids=NAMES)
+def test_is_equal(kit: str, talk: Talk) -> None:
+    """Events, history, requests, audio, what the application saw, errors, the time of closing."""
+    if kit == "fakes" and fakes_folder() is None:
+        pytest.skip("LiveKit's fakes are not there: `python tests/ordinary/fetch.py` gets them")
+    stock, ours = (KITS[kit](talk, session) for session in (AgentSession, TurnSession))
+    differ = {
+        lane: found
+        for lane in {**stock.lanes, **ours.lanes}
+        if (found := _differences(lane, stock, ours))
+    }
+    open_lanes = KNOWN.get(f"{kit}: {talk.name}", {})
+    assert {lane: found for lane, found in differ.items() if lane not in open_lanes} == {}
+    mended = sorted(set(open_lanes) - set(differ))
+    assert not mended, f"equal by now: take {mended} out of known.py"
+    if open_lanes:
+        pytest.xfail(f"findings {', '.join(sorted(set(open_lanes.values())))}")
+
+
+def test_what_is_known_is_played() -> None:
+    """A mark that no conversation has would hide nothing, and say so to nobody."""
+    assert set(KNOWN) <= set(NAMES)
+
+
+def test_the_fakes_are_unpacked_and_nothing_else(tmp_path: Path) -> None:
+    """The archive of the repository has a folder around everything."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as tar:
+        for name in ("tests/fake_session.py", "tests/__init__.py", "tests/test_a.py", "README.md"):
+            tar.addfile(tarfile.TarInfo(f"agents-{COMMIT}/{name}"))
+    archive.seek(0)
+    unpack(archive, tmp_path)
+    found = sorted(path.name for path in tmp_path.rglob("*.py"))
+    assert found == ["__init__.py", "fake_session.py"]
+    assert not (tmp_path / "README.md").exists()
+
+
+def _differences(lane: str, stock: Course, ours: Course) -> list[str]:
+    wrong = []
+    for one, other in zip_longest(stock.lanes.get(lane, []), ours.lanes.get(lane, [])):
+        if one is None or other is None or one[1] != other[1] or abs(one[0] - other[0]) > SOON:
+            wrong.append(f"{lane}: on stock {_line(one)}, on ours {_line(other)}")
+    return wrong
+
+
+def _line(line: tuple[float, str] | None) -> str:
+    return "nothing" if line is None else f"{line[1]!r} at {line[0]:.2f} s"
