@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from itertools import takewhile
 from typing import Any
 
 from livekit.agents import Agent, llm
@@ -45,10 +44,12 @@ class Clerk(Agent):
 def answer(plan: Plan, request: Request) -> Reply:
     """By the last thing that is asked: words of the user, a result, or instructions."""
     text = request.prompt
-    results = [e.text for e in takewhile(lambda e: e.kind == "result", reversed(request.shown))]
-    if results or text.startswith("tool"):
-        told = sorted({_number(r"(?:done|failed|n)(\d+)", result) for result in results} - {0})
-        return Reply(" ".join(_sentence("t", number, 4) for number in told) or "t0a t0b.")
+    if text.startswith("tool"):
+        said = " ".join(entry.text for entry in request.shown if entry.kind == "assistant")
+        results = " ".join(entry.text for entry in request.shown if entry.kind == "result")
+        news = {int(n) for n in re.findall(r"(?:done|failed|n)(\d+)", results)}
+        told = [n for n in sorted(news) if f"t{n}a" not in said]
+        return Reply(" ".join(_sentence("t", n, 4) for n in told) or "t0a t0b.")
     if said := re.findall(r"\bu(\d+)[a-z]", text):
         number = int(said[-1])
         planned = plan.answers.get(number)

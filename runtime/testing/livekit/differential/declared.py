@@ -42,6 +42,19 @@ def _wait_raised(job: int, pair: Pair) -> bool:
     )
 
 
+def _cannot_be_interrupted(about: int, pair: Pair) -> bool:
+    """A call ran whose turn cannot be interrupted."""
+    return any(pair.plan.jobs[run.number].policy in ("finish", "hold") for run in pair.ours.runs)
+
+
+def _interrupt_is_refused(move: int, pair: Pair) -> bool:
+    """The application wanted to interrupt such a turn."""
+    return _cannot_be_interrupted(move, pair) and pair.plan.moves[move].what in (
+        "interrupt",
+        "chat",
+    )
+
+
 def _waits_for_a_call(sentence: int, pair: Pair) -> bool:
     """A call whose turn cannot be interrupted ran after the sentence."""
     if sentence > len(pair.plan.sounds):
@@ -57,6 +70,8 @@ def _waits_for_a_call(sentence: int, pair: Pair) -> bool:
 DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"undone", "half", "untold"}), _cancelled),
     Declared("tool-policies", frozenset({"late"}), _waits_for_a_call),
+    Declared("tool-policies", frozenset({"wait"}), _interrupt_is_refused),
+    Declared("tool-policies", frozenset({"overlap"}), _cannot_be_interrupted),
     Declared("wait-raises", frozenset({"undone", "untold"}), _wait_raised),
 )
 

@@ -43,7 +43,7 @@ class Measures:
         mislabelled: Seconds in which the published state was not what was heard.
         states: How often it changed.
         errors: What was logged as an error, numbers left out; `warnings` likewise.
-        words_lost: Sentences of the user that were recognised and are not in the history.
+        words_lost: Sentences of the user that are not in the history.
         words_twice: Those that are there more than once.
         waits: Seconds that each call of the application took; None if it did not return.
         raised: Moves that raised.
@@ -237,21 +237,12 @@ def _texts(logged: Sequence[tuple[float, str]], end: float) -> dict[str, int]:
 
 
 def _words(plan: Plan, outcome: Outcome, end: float) -> tuple[list[int], list[int]]:
-    finals = [
-        (event.at, event.what.removeprefix("final: "))
-        for event in outcome.events
-        if event.lane == "stt" and event.what.startswith("final: ")
-    ]
-    said = " ".join(
-        item.text_content or ""
-        for item in outcome.history.items
-        if item.type == "message" and item.role == "user"
-    )
+    history = [item for item in outcome.history.items if item.type == "message"]
+    said = " ".join(item.text_content or "" for item in history if item.role == "user").split()
     lost, twice = [], []
     for number, sound in enumerate(plan.sounds, 1):
-        recognised = [at for at, text in finals if f"u{number}a" in text]
-        count = said.split().count(f"u{number}a")
-        if sound.words and recognised and recognised[0] < end - 8.0 and not count:
+        count = said.count(f"u{number}a")
+        if sound.words and sound.at + sound.duration < end - 8.0 and not count:
             lost.append(number)
         if count > 1:
             twice.append(number)

@@ -150,7 +150,7 @@ def _warning(pair: Pair) -> Found:
 
 def _words(pair: Pair) -> Found:
     for number in sorted(pair.ours.words_lost - pair.stock.words_lost):
-        yield number, f"sentence {number} was recognised and is not in the history"
+        yield number, f"sentence {number} is not in the history"
     for number in sorted(pair.ours.words_twice - pair.stock.words_twice):
         yield number, f"sentence {number} is in the history twice"
 
