@@ -45,10 +45,10 @@ def answer(plan: Plan, request: Request) -> Reply:
     """By the last thing that is asked: words of the user, a result, or instructions."""
     text = request.prompt
     if text.startswith("tool"):
-        said = " ".join(entry.text for entry in request.shown if entry.kind == "assistant")
+        mine = " ".join(entry.text for entry in request.shown if entry.kind == "assistant")
         results = " ".join(entry.text for entry in request.shown if entry.kind == "result")
         news = {int(n) for n in re.findall(r"(?:done|failed|n)(\d+)", results)}
-        told = [n for n in sorted(news) if f"t{n}a" not in said]
+        told = [n for n in sorted(news) if f"t{n}a" not in mine]
         return Reply(" ".join(_sentence("t", n, 4) for n in told) or "t0a t0b.")
     if said := re.findall(r"\bu(\d+)[a-z]", text):
         number = int(said[-1])
