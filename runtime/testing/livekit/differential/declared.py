@@ -67,11 +67,34 @@ def _waits_for_a_call(sentence: int, pair: Pair) -> bool:
     )
 
 
+def _handed_over_too_late(about: int, pair: Pair) -> bool:
+    """A tool returned an agent, and its turn may have been interrupted."""
+    plan = pair.plan
+    return any(plan.jobs[run.number].ends == "hands_off" for run in pair.ours.runs)
+
+
+def _waited_for_quiet(sentence: int, pair: Pair) -> bool:
+    """On stock the agent talked into the user, on ours it waited."""
+    return pair.stock.overlap > pair.ours.overlap
+
+
+def _cancelled_at_the_close(job: int, pair: Pair) -> bool:
+    """It was given five seconds from the close on."""
+    end = pair.plan.ends_at
+    return end is not None and any(
+        run.number == job and run.how == "CancelledError" and (run.end or 0.0) > end + 4.9
+        for run in pair.ours.runs
+    )
+
+
 DECLARED: tuple[Declared, ...] = (
+    Declared("drain-limit", frozenset({"undone", "half", "untold"}), _cancelled_at_the_close),
+    Declared("held-output", frozenset({"late"}), _waited_for_quiet),
+    Declared("handoff-refused", frozenset({"agent"}), _handed_over_too_late),
     Declared("tool-policies", frozenset({"undone", "half", "untold"}), _cancelled),
     Declared("tool-policies", frozenset({"late"}), _waits_for_a_call),
     Declared("tool-policies", frozenset({"wait"}), _interrupt_is_refused),
-    Declared("tool-policies", frozenset({"overlap"}), _cannot_be_interrupted),
+    Declared("tool-policies", frozenset({"overlap", "again"}), _cannot_be_interrupted),
     Declared("wait-raises", frozenset({"undone", "untold"}), _wait_raised),
 )
 
