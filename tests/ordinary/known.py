@@ -81,17 +81,13 @@ _STATES = (
 """`agent_state_changed`: finding 22."""
 
 _LANES = {
-    "ours: a task in a tool": ["history"],
-    "fakes: a task in a tool": ["history"],
-    "ours: a tool that says something and waits for it": ["history"],
-    "fakes: a tool that says something and waits for it": ["history"],
-    "ours: a tool that says fillers": ["history"],
-    "fakes: a tool that says fillers": ["history"],
+    "ours: realtime: a tool in the background": ["requests"],
+    "ours: server: a tool in the background": ["requests"],
 }
-"""Calls that move to their results: finding 33."""
+"""O6: the final call stands between a call and its report, as a realtime model has them."""
 
 KNOWN: dict[str, dict[str, str]] = {}
 for _name in _STATES:
     KNOWN.setdefault(_name, {})["states"] = "22"
 for _name, _lanes in _LANES.items():
-    KNOWN.setdefault(_name, {}).update(dict.fromkeys(_lanes, "33"))
+    KNOWN.setdefault(_name, {}).update(dict.fromkeys(_lanes, "O6"))
