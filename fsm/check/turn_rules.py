@@ -66,7 +66,9 @@ def _results(make: Maker) -> Iterator[Rule]:
     for action in ("request_reply", "start_preemptive_generation"):
         broken = "while a tool result is not in the conversation"
         yield make.chosen(action, broken, ["~result_uncommitted"])
-    yield make.granted("reply", "request_reply")
+    yield make.granted("reply", "request_reply", "request_with_results")
+    for fact in make.given("results_at_hand"):
+        yield make.chosen("request_with_results", "before the result is there", unless=[fact])
 
 
 def _calls(make: Maker) -> Iterator[Rule]:

@@ -62,16 +62,6 @@ class _Tools:
 
         return cancel_contract
 
-    def speaks(self) -> Any:
-        @function_tool
-        async def cancel_contract(context: RunContext[Any]) -> str:
-            """Cancel the contract."""
-            await context.session.say(PREAMBLE)
-            self.stage.note(EFFECT)
-            return "cancelled"
-
-        return cancel_contract
-
 
 async def _interrupt_and_ask(stage: Stage) -> None:
     stage.note("interrupt")
@@ -141,15 +131,6 @@ S5 = Scenario(
     lambda session: _stage(session, "waits_for_preamble", preamble=PREAMBLE, user_at=3.5),
     _verdict_preamble,
     (ISSUES + "5359",),
-    failure="D",
-)
-S5_SAY = Scenario(
-    "S5-say",
-    "the user interrupts while a tool awaits what it says",
-    18.0,
-    lambda session: _stage(session, "speaks", user_at=3.5),
-    _verdict_preamble,
-    (ISSUES + "4413", ISSUES + "4461"),
     failure="D",
 )
 S5_WAIT = Scenario(
@@ -276,4 +257,4 @@ S5C = Scenario(
     failure="D",
 )
 
-WAITING = (S5, S5_SAY, S5_WAIT, S5_INTERRUPT, S5_PLAYING, S5_TURN, S5_TASK, S5C)
+WAITING = (S5, S5_WAIT, S5_INTERRUPT, S5_PLAYING, S5_TURN, S5_TASK, S5C)

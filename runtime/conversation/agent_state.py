@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from turnfsm.runtime.livekit.session import TurnSession
+from turnfsm.runtime.turn import TurnRuntime
+
+from .ports import Session
 
 __all__ = ["LABELS", "AgentState"]
 
@@ -29,8 +30,9 @@ before the next one takes it; without the gap the label would flicker each time.
 class AgentState:
     """Keeps LiveKit's agent state what the machine says."""
 
-    def __init__(self, session: TurnSession[Any]) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
+        self.turn: TurnRuntime
         self._timer: asyncio.TimerHandle | None = None
         self._settling = False  # an interruption that has not been shown yet
         self.muted = False
@@ -39,7 +41,7 @@ class AgentState:
         """Publish the label of the state that is held."""
         if self.muted:
             return
-        state = self._session.turn.state
+        state = self.turn.state
         self._settling = state == "interrupted" or (self._settling and state == "listening")
         if self._settling or (self._in_gap and self._session.agent_state == "speaking"):
             if self._timer is None:
@@ -57,12 +59,12 @@ class AgentState:
 
     @property
     def _in_gap(self) -> bool:
-        turn = self._session.turn
+        turn = self.turn
         busy = turn.holds("tools_running") or turn.holds("reply_due")
         return turn.state == "thinking" and turn.holds("playout_started") and not busy
 
     def _gap_over(self) -> None:
-        self._publish(LABELS.get(self._session.turn.state, "thinking"), None, None)
+        self._publish(LABELS.get(self.turn.state, "thinking"), None, None)
 
     def _publish(self, label: str, otel_context: Any, start_time: float | None) -> None:
         self.close()

@@ -1,202 +1,229 @@
-"""What happens in LiveKit, reported to the machine; what LiveKit asks, answered by it."""
+"""What happens in the conversation, reported to the turn's flow; what is asked, answered by it.
+
+Every method stands for something that the framework says. Its docstring names what that is in
+LiveKit and the trigger that it posts.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
-
-from livekit.agents.voice.speech_handle import SpeechHandle
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
 
 from turnfsm.fsm import Taken, Verdict
-from turnfsm.runtime.livekit.lifecycle import SessionLifecycle
-from turnfsm.runtime.livekit.overrides import GovernedActivity, GovernedHandle, current_speech
+from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.turn import TurnRuntime
 
 from .agent_state import AgentState
 from .call_ids import CallIds
 from .floor import Floor
 from .host import TurnHost
-from .told_results import ToldResults
+from .ports import Agent, Lifecycle, Session, Speech
 from .tool_calls import ToolCalls
-from .tool_reports import ToolReports
 from .tuning import Tuner
 from .user_turns import Outcome, Turn, UserTurns
 
-if TYPE_CHECKING:
-    from turnfsm.runtime.livekit.session import TurnSession
-
 __all__ = ["Conductor"]
 
-COMMIT_LIMIT = 1.0
-"""Seconds that a request waits for LiveKit to commit what has ended; it takes some loop turns."""
 
+class Conductor:
+    """The reports and questions of one session; `TurnHost` has the effects.
 
-class Conductor(ToolReports):
-    """The sensors of one session; `TurnHost` has its effects."""
+    Args:
+        session: What carries the decisions out.
+        lifecycle: The session's own flow.
+        ledger: Every tool call is entered here.
+    """
 
-    def __init__(self, session: TurnSession[Any]) -> None:
-        self.session = session
-        self.tools = ToolCalls()
-        self.told = ToldResults(lambda: session.ledger, lambda *a, **k: session.turn.note(*a, **k))
-        self.ids = CallIds()
+    def __init__(self, session: Session, lifecycle: Lifecycle, ledger: Ledger) -> None:
+        self._session = session
+        self._ledger = ledger
+        self.lifecycle = lifecycle
+        self.tools = ToolCalls(session, ledger, self._moved)
         self.floor = Floor(self._playout_started, self._playout_finished)
         self.host = TurnHost(session, self.floor, self.tools)
         self.turns = UserTurns(self._turn_ended)
         self.label = AgentState(session)
         self.tuner = Tuner(session)
-        self.life = SessionLifecycle(session, self)
+        self.turn: TurnRuntime
+        self._ids = CallIds()
         self._last_barge_in: Verdict | None = None
         self._deferred_due = False
         self._carried = ""
         self._waiting: list[asyncio.Event] = []
 
-    @property
-    def _governs(self) -> bool:
-        return not self.session.turn.closed
+    def govern(self, turn: TurnRuntime) -> None:
+        """Report to this runtime, whose host is `host`."""
+        self.turn = self.host.turn = self.tools.turn = self.label.turn = turn
 
-    def post(self, trigger: str, of: str | None = None, /, **data: Any) -> Verdict:
-        """Post to the session's runtime."""
-        return self.session.turn.post(trigger, of, **data)
-
-    def observed(self, seq: int, verdict: Verdict) -> None:
-        """After every verdict: the label, and what had to wait."""
-        if not isinstance(verdict, Taken):
-            return
-        if verdict.entered:
-            self.tuner.enter(self.session.turn.flow.states[verdict.dest].tuning)
-            self.label.project()
-        for waiter in self._waiting:
-            waiter.set()
-        self._schedule_deferred()
-
-    def chain_moved(self) -> None:
-        """An agent was entered, handed over to, or left."""
-        self.life.chain_moved()
-        if self._governs and self.session.started:
-            self._count_tools()
-            self._schedule_deferred()
-
-    def run_moved(self) -> None:
-        self.life.run_moved()
+    def start(self) -> None:
+        """The session starts."""
+        self.turn.observe(self._observed)
+        self.turn.start()
+        self.tuner.enter(self.turn.flow.states[self.turn.state].tuning)
 
     async def aclose(self) -> None:
         """The session has closed."""
-        await self.life.aclose()
+        await self.lifecycle.aclose()
         self.turns.close()
         self.floor.close()
         self.label.close()
         self.tuner.leave()
-        await self.session.turn.aclose()
+        await self.turn.aclose()
+
+    @property
+    def agent(self) -> Agent | None:
+        """The agent that is in charge."""
+        return self._session.activity
+
+    @property
+    def closing(self) -> bool:
+        """The session closes."""
+        return self._session.closing
+
+    def chain_moved(self) -> None:
+        """An agent was entered, handed over to, or left: LiveKit's `_update_activity` and
+        `_inline_task_slot` have ended. Posts `chain_moved` to the session's flow, and to the
+        turn's what is different for the agent now in charge."""
+        self.lifecycle.chain_moved()
+        if self._governs and self._session.started:
+            self.tools.count()
+            self._schedule_deferred()
 
     # -- the floor
 
-    def floor_taken(self, activity: GovernedActivity, handle: SpeechHandle) -> None:
-        step = self.floor.take(activity, handle)
+    def floor_taken(self, agent: Agent, speech: Speech) -> None:
+        """LiveKit sets `AgentActivity._current_speech`. Posts `step_started`."""
+        step = self.floor.take(agent, speech)
         self._last_barge_in = None
         self.host.results_need_reply = False
-        self.label.muted = handle.interrupted  # such a step begins for nobody
-        self.post("step_started", step.id)
+        self.label.muted = speech.interrupted  # such a step begins for nobody
+        self._post("step_started", step.id)
         self.label.muted = False
-        if handle.interrupted:
-            self.post("step_interrupted", step.id)
-        self._count_tools()
+        if speech.interrupted:
+            self._post("step_interrupted", step.id)
+        self.tools.count()
 
-    def floor_returned(self, activity: GovernedActivity, handle: SpeechHandle) -> None:
-        step = self.floor.leave(handle)
+    def floor_returned(self, speech: Speech) -> None:
+        """LiveKit clears `AgentActivity._current_speech`. Posts `step_finished`."""
+        step = self.floor.leave(speech)
         if step is not None:
-            self.post("step_finished", step.id)
-        if isinstance(handle, GovernedHandle):
-            self.host.on_step_finished(handle)
+            self._post("step_finished", step.id)
+        if self.tools.released_with(speech):
+            speech.end()
 
-    def speech_interrupted(self, handle: SpeechHandle) -> None:
+    def speech_interrupted(self, speech: Speech) -> None:
+        """LiveKit's `SpeechHandle._cancel`. Posts `step_interrupted` of the step that holds the
+        floor, else `speech_interrupted` if calls of the speech run."""
         step = self.floor.step
-        if step is not None and step.handle is handle:
-            self.post("step_interrupted", step.id)
-        elif self.tools.of(handle):
-            self.post("speech_interrupted", speech=handle.id)
-        elif isinstance(handle, GovernedHandle) and handle.steps_over:
-            handle.end()  # its calls have ended: it waits for other speeches, and need not
+        if step is not None and step.speech is speech:
+            self._post("step_interrupted", step.id)
+        elif self.tools.runs_for(speech):
+            self._post("speech_interrupted", speech=speech.id)
+        elif speech.steps_over:
+            speech.end()  # its calls have ended: it waits for other speeches, and need not
 
-    def start_playout(self, handle: SpeechHandle) -> None:
+    def start_playout(self, speech: Speech) -> None:
+        """LiveKit is about to play a step: `_reconcile_playout_pause`. Posts `start_playout`."""
         step = self.floor.step
-        if step is not None and step.handle is handle:
-            self.post("start_playout", step.id)
+        if step is not None and step.speech is speech:
+            self._post("start_playout", step.id)
 
-    def disallowed(self, handle: SpeechHandle) -> None:
+    def disallowed(self, speech: Speech) -> None:
+        """LiveKit sets `SpeechHandle.allow_interruptions` to False. Posts
+        `interruptions_disallowed`."""
         step = self.floor.step
-        if step is not None and step.handle is handle:
-            self.post("interruptions_disallowed", step.id)
+        if step is not None and step.speech is speech:
+            self._post("interruptions_disallowed", step.id)
 
     def _playout_started(self, step: str, created_at: float) -> None:
         if not self._governs:
             return
-        verdict = self.post("playout_started", step)
+        verdict = self._post("playout_started", step)
         holder = self.floor.step
-        if verdict and holder is not None and isinstance(holder.handle, GovernedHandle):
-            self.label.project(holder.handle.turn_context, created_at)
+        if verdict and holder is not None:
+            self.label.project(holder.speech.turn_context, created_at)
 
     def _playout_finished(self, step: str) -> None:
         if self._governs:
-            self.post("playout_finished", step)
+            self._post("playout_finished", step)
 
     def label_wanted(self, label: str, otel_context: Any, start_time: float | None) -> None:
-        """LiveKit wants to publish an agent state; the machine's is published instead."""
+        """LiveKit wants to publish an agent state; that of the flow's state is published instead.
+        Posts `playout_started` where there is no audio."""
         if not self._governs or label == "initializing":
-            self.session.publish(label, otel_context, start_time)
+            self._session.publish(label, otel_context, start_time)
             return
         step = self.floor.step
-        audible = step is not None and step.activity.audio_output is not None
-        if label == "speaking" and step is not None and not audible:
-            self.post("playout_started", step.id)  # text only: its first words are its playout
+        if label == "speaking" and step is not None and not step.agent.audible:
+            self._post("playout_started", step.id)  # text only: its first words are its playout
         self.label.project(otel_context, start_time)
 
     # -- the user
 
     def user_started(self) -> None:
+        """LiveKit's `on_start_of_speech`. Posts `user_started_speaking`."""
         self._last_barge_in = None
-        self.post("user_started_speaking")
+        self._post("user_started_speaking")
 
     def user_stopped(self) -> None:
-        self.post("user_stopped_speaking")
+        """LiveKit's `on_end_of_speech`. Posts `user_stopped_speaking`."""
+        self._post("user_stopped_speaking")
 
     def final_transcript(self) -> None:
-        self.post("final_transcript")
+        """LiveKit's `on_final_transcript`. Posts `final_transcript`."""
+        self._post("final_transcript")
 
     def barge_in(self) -> None:
-        """Asked with every frame of an utterance; journalled when the answer is a new one."""
-        verdict = self.session.turn.ask("barge_in")
+        """LiveKit's `_interrupt_by_audio_activity`, with every frame of an utterance. Posts
+        `barge_in` when the answer is a new one."""
+        verdict = self.turn.ask("barge_in")
         last, same = self._last_barge_in, verdict is self._last_barge_in
         if same or (
             last and isinstance(verdict, Taken) and not (verdict.entered or verdict.actions)
         ):
             return
         self._last_barge_in = verdict
-        self.post("barge_in")
+        self._post("barge_in")
 
     def speculation(self) -> dict[str, Any]:
         """The options of preemptive generation that the held state replaces."""
         return self.tuner.speculation
 
     def may_speculate(self) -> bool:
-        return bool(self.post("preemptive_generation"))
+        """LiveKit's `on_preemptive_generation`. Posts `preemptive_generation`."""
+        return bool(self._post("preemptive_generation"))
 
-    async def may_ask(self, handle: SpeechHandle) -> bool:
-        """Wait until the LLM may be asked; True if that took a wait."""
-        if self.post("reply", speech=handle.id):
+    # -- requests to the model
+
+    async def may_request(self, speech: Speech) -> bool:
+        """LiveKit's `_pipeline_reply_task` and `_realtime_reply_task`. Posts `reply`, and waits
+        until it is taken or the speech is interrupted.
+
+        Returns:
+            True if that took a wait: the conversation may have changed.
+        """
+        if self._post("reply", speech=speech.id):
             return False
-        try:
-            async with asyncio.timeout(COMMIT_LIMIT):
-                await self.moved_until(lambda: self._may_be_asked(handle))
-        except TimeoutError:
-            self.tools.uncommitted.clear()
-            self.post("results_committed", reason="overdue")
-        self.post("reply", speech=handle.id)
+        await self.until(lambda: self._may_request_now(speech))
+        if self._governs and not speech.interrupted:
+            self._post("reply", speech=speech.id)
         return True
 
-    def _may_be_asked(self, handle: SpeechHandle) -> bool:
-        return not self._governs or handle.interrupted or bool(self.session.turn.ask("reply"))
+    def request_made(self, speech: str, shown: Collection[str]) -> None:
+        """LiveKit asks the model, which is shown the results of these calls. Posts nothing."""
+        self.tools.told.request_made(speech, shown)
 
-    async def moved_until(self, holds: Callable[[], bool]) -> None:
+    def reply_said(self, speech: str) -> None:
+        """LiveKit's `SpeechHandle._item_added`, with a reply that was heard to its end. Posts
+        nothing."""
+        self.tools.told.said(speech)
+
+    def _may_request_now(self, speech: Speech) -> bool:
+        return not self._governs or speech.interrupted or bool(self.turn.ask("reply"))
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until this holds; looked at whenever something has happened."""
         moved = asyncio.Event()
         self._waiting.append(moved)
         try:
@@ -206,99 +233,127 @@ class Conductor(ToolReports):
         finally:
             self._waiting.remove(moved)
 
+    def own_id(self, item: str, given: str) -> str:
+        """The id of a call, by its item; the model's, unless another call has that."""
+        agent = self._session.activity
+        before = agent.other_calls(item) if agent is not None else ()
+        return self._ids.own(item, given, before, self._ledger)
+
+    async def wait_for_calls(self, calls: Collection[str]) -> None:
+        """As long as a handoff waits for these calls, which may end meanwhile."""
+        await self.until(lambda: not self.tools.any_blocks(calls))
+        await asyncio.sleep(self.lifecycle.drain_limit)
+
     # -- the user's turns
 
-    def may_commit(self, activity: GovernedActivity, info: Any) -> bool:
-        if not self.post("turn_committed", text=info.new_transcript):
+    def may_commit(self, info: Any) -> bool:
+        """LiveKit's `on_end_of_turn`, behind its own gates. Posts `turn_committed`, and `turn_kept`
+        if that is refused."""
+        if not self._post("turn_committed", text=info.new_transcript):
             self.turns.keep(info)
-            self.post("turn_kept")
+            self._post("turn_kept")
             return False
         self.turns.commit(info)
         return True
 
-    def cannot_take(self, activity: GovernedActivity, info: Any) -> bool:
-        """An agent that is about to go cannot answer; the next one will."""
-        if self.session.closing:
+    def cannot_take(self, info: Any) -> bool:
+        """LiveKit's `on_end_of_turn` of an agent that is about to go: the next one answers. Posts
+        nothing.
+
+        Returns:
+            True if the turn is kept.
+        """
+        if self.closing:
             return False
         self.turns.keep(info)
         return True
 
-    @property
-    def closing(self) -> bool:
-        """The session closes."""
-        return self.session.closing
-
     def keep_uncommitted_turn(self, info: Any, commits_by_itself: bool) -> None:
-        """An agent goes while a turn is open: the next one gets it, answered or to be committed."""
+        """LiveKit's `_close_session` while a turn is open: the next agent gets it, answered or to
+        be committed. Posts nothing."""
         if commits_by_itself:
             self.turns.keep(info)
         else:
             self._carried = info.new_transcript
 
     def take_carried_transcript(self) -> str:
-        """What the recogniser of the agent before has heard, once."""
+        """What the STT of the agent before has heard, once."""
         words, self._carried = self._carried, ""
         return words
 
-    def turn_begun(self, task: asyncio.Task[None]) -> None:
-        self.turns.follow(task)
+    def turn_begun(self, task: asyncio.Task[None], items: Iterable[str]) -> None:
+        """LiveKit's `_user_turn_completed_task` has been made. Posts nothing.
 
-    def floor_denied(self, handle: SpeechHandle, task: asyncio.Task[Any] | None) -> None:
-        if self.floor.holds(handle):
+        Args:
+            items: The ids of what the conversation holds: LiveKit copies it before it calls the
+                agent's hook, and asks the model afterwards.
+        """
+        self.turns.follow(task, items)
+
+    def floor_denied(self, speech: Speech, task: asyncio.Task[Any] | None) -> None:
+        """LiveKit finds that a turn must not interrupt: it drops the turn, which is kept."""
+        if self.floor.holds(speech):
             self.turns.mark_unanswerable(task)
 
     def handoff_seen(self, task: asyncio.Task[Any] | None) -> None:
+        """LiveKit finds that a handoff has begun: it drops the turn, which is kept."""
         if not self.closing:  # LiveKit puts what is said into a close into the history
             self.turns.mark_unanswerable(task)
 
-    def speech_scheduled(self, task: asyncio.Task[Any] | None, handle: SpeechHandle) -> None:
+    def speech_scheduled(self, task: asyncio.Task[Any] | None, speech: Speech) -> None:
+        """LiveKit's `_schedule_speech`. Posts `turn_replied` if it answers the latest turn."""
         turn = self.turns.reply(task)
         if turn is not None and self.turns.is_latest(turn):
-            self.post("turn_replied", turn=turn.number, speech=handle.id)
+            self._post("turn_replied", turn=turn.number, speech=speech.id)
 
     def _turn_ended(self, turn: Turn, outcome: Outcome, current: bool) -> None:
         if not self._governs:
             return
-        self.session.turn.note("turn", number=turn.number, outcome=outcome, kept=turn.kept)
+        self.turn.note("turn", number=turn.number, outcome=outcome, kept=turn.kept)
         if outcome != "replied" and current:
             why = "it is answered later" if turn.unanswered else "no reply was generated"
-            self.post("turn_dropped", turn=turn.number, reason=why)
+            self._post("turn_dropped", turn=turn.number, reason=why)
 
-    # -- tools: see ToolReports
+    # -- inside
 
-    def detached_tasks(self) -> Iterable[asyncio.Task[Any]]:
-        return self.tools.detached_tasks()
+    @property
+    def _governs(self) -> bool:
+        return not self.turn.closed
 
-    def turn_is_over(self) -> bool:
-        """The speech on whose behalf LiveKit acts was interrupted."""
-        handle = current_speech()
-        return handle is not None and handle.interrupted
+    def _post(self, trigger: str, of: str | None = None, /, **data: Any) -> Verdict:
+        return self.turn.post(trigger, of, **data)
 
-    def speech_created(self) -> None:
-        """A reply is generated, with all that the conversation holds."""
-        if not self.host.delivering:
-            self.tools.reply_made()
+    def _observed(self, seq: int, verdict: Verdict) -> None:
+        """After every verdict: the agent's state, and what had to wait."""
+        if not isinstance(verdict, Taken):
+            return
+        if verdict.entered:
+            self.tuner.enter(self.turn.flow.states[verdict.dest].tuning)
+            self.label.project()
+        self._moved()
 
-    # -- what had to wait
+    def _moved(self) -> None:
+        for waiter in self._waiting:
+            waiter.set()
+        self._schedule_deferred()
 
     def _schedule_deferred(self) -> None:
         """In the next turn of the loop: LiveKit may be in the middle of giving the floor back."""
-        if not self._deferred_due and (self.tools.owed or self.turns.kept):
+        if not self._deferred_due and (self.turns.kept or self.tools.owed):
             self._deferred_due = True
             asyncio.get_running_loop().call_soon(self._run_deferred)
 
     def _run_deferred(self) -> None:
         self._deferred_due = False
-        activity = self.session.activity
-        if not self._governs or self.session.closing or activity is None:
+        agent = self._session.activity
+        if not self._governs or self.closing or agent is None:
             return
-        if not activity.accepts_turns:
+        if not agent.accepts_turns:
             return  # a handoff is under way; it is looked at again when it has ended
         step = self.floor.step
-        if step is not None and self.turns.kept and not step.interruptible:
+        if step is not None and self.turns.kept and not step.speech.interruptible:
             return  # it winds down, and LiveKit takes no turn before it has
-        if self.turns.kept and self.session.turn.ask("turn_committed"):
-            info = self.turns.kept[0]
-            activity.on_end_of_turn(info)
-        elif self.tools.owed and self.session.turn.ask("owed_reply"):
-            self.post("owed_reply")
+        if self.turns.kept and self.turn.ask("turn_committed"):
+            agent.take_turn(self.turns.kept[0])
+        elif self.tools.owed and self.turn.ask("owed_reply"):
+            self._post("owed_reply")

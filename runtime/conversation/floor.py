@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import attrs
-from livekit.agents.voice.io import AudioOutput
-from livekit.agents.voice.speech_handle import SpeechHandle
 
-from turnfsm.runtime.livekit.overrides import GovernedActivity, GovernedHandle
+from .ports import Agent, Speech
 
 __all__ = ["Floor", "Step"]
 
@@ -24,15 +21,8 @@ class Step:
     """
 
     id: str
-    handle: SpeechHandle
-    activity: GovernedActivity
-
-    @property
-    def interruptible(self) -> bool:
-        """Its speech may be interrupted."""
-        if isinstance(self.handle, GovernedHandle):
-            return self.handle.interruptible
-        return self.handle.allow_interruptions
+    speech: Speech
+    agent: Agent
 
 
 class Floor:
@@ -49,28 +39,29 @@ class Floor:
         self._started = started
         self._finished = finished
         self._count = 0
-        self._output: AudioOutput | None = None
+        self._stop_listening: Callable[[], None] | None = None
         self._playing: str | None = None
         self._since = 0.0
 
-    def take(self, activity: GovernedActivity, handle: SpeechHandle) -> Step:
+    def take(self, agent: Agent, speech: Speech) -> Step:
         """A step has been given the floor."""
         self._count += 1
-        self.step = Step(f"{handle.id}#{self._count}", handle, activity)
-        self._listen_to(activity.audio_output)
+        self.step = Step(f"{speech.id}#{self._count}", speech, agent)
+        self.close()
+        self._stop_listening = agent.listen(self._on_started, self._on_finished)
         return self.step
 
-    def leave(self, handle: SpeechHandle) -> Step | None:
+    def leave(self, speech: Speech) -> Step | None:
         """The step of this speech has given the floor back."""
         step = self.step
-        if step is None or step.handle is not handle:
+        if step is None or step.speech is not speech:
             return None
         self.step = None
         return step
 
-    def holds(self, handle: SpeechHandle) -> bool:
+    def holds(self, speech: Speech) -> bool:
         """Whether a step of this speech holds the floor."""
-        return self.step is not None and self.step.handle is handle
+        return self.step is not None and self.step.speech is speech
 
     @property
     def heard_for(self) -> float:
@@ -79,27 +70,18 @@ class Floor:
 
     def close(self) -> None:
         """Stop listening to the output."""
-        self._listen_to(None)
+        if self._stop_listening is not None:
+            self._stop_listening()
+            self._stop_listening = None
 
-    def _listen_to(self, output: AudioOutput | None) -> None:
-        if output is self._output:
-            return
-        if self._output is not None:
-            self._output.off("playback_started", self._on_started)
-            self._output.off("playback_finished", self._on_finished)
-        self._output = output
-        if output is not None:
-            output.on("playback_started", self._on_started)
-            output.on("playback_finished", self._on_finished)
-
-    def _on_started(self, ev: Any) -> None:
-        # LiveKit's events carry no id. Only the step that holds the floor can start to be heard,
-        # and what was heard last is what ends: the fence then tells a late end from a new one.
+    def _on_started(self, at: float) -> None:
+        # The events carry no id. Only the step that holds the floor can start to be heard, and
+        # what was heard last is what ends: the fence then tells a late end from a new one.
         if self.step is not None:
-            self._playing, self._since = self.step.id, ev.created_at
-            self._started(self.step.id, ev.created_at)
+            self._playing, self._since = self.step.id, at
+            self._started(self.step.id, at)
 
-    def _on_finished(self, _: Any) -> None:
+    def _on_finished(self) -> None:
         playing, self._playing = self._playing, None
         if playing is not None:
             self._finished(playing)

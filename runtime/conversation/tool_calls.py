@@ -1,207 +1,320 @@
-"""The tool calls of a session: which of them the turn waits for, and whose results are owed."""
+"""All tool calls of a session: reported by the adapter, released by the turn's flow."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 import attrs
-from livekit.agents import llm
-from livekit.agents.voice.speech_handle import SpeechHandle
 
-from turnfsm.fsm.flow import Policy, Tools
-from turnfsm.runtime.livekit.overrides import (
-    GovernedActivity,
-    GovernedHandle,
-    activity_of,
-    running_call,
-)
+from turnfsm.fsm.flow import Tools
+from turnfsm.runtime.ledger import Ledger, LedgerCall
+from turnfsm.runtime.turn import TurnRuntime
 
-from .policies import policy_of
+from .policies import is_repeatable, policy_of
+from .ports import Agent, Session, Speech
+from .told_results import ToldResults
+from .tool_call import End, ToolCall
 
-__all__ = ["Call", "Owed", "ToolCalls"]
+__all__ = ["Result", "ToolCalls"]
 
-
-@attrs.define(eq=False)
-class Call:
-    """One tool call that runs.
-
-    Attributes:
-        blocking: Its turn waits for it: it has not reported and was not released.
-        reported: It gave an update; its result then comes by LiveKit's deferred reply.
-        held: Its speech may not be interrupted while it runs.
-    """
-
-    id: str
-    name: str
-    handle: SpeechHandle
-    activity: GovernedActivity | None
-    policy: Policy = "detach"
-    blocking: bool = True
-    reported: bool = False
-    held: bool = False
+_BLOCKING = ("held", "running")
+_RUNNING = ("called", "held", "running", "detached", "answered", "reported", "cancelling")
+_UNCOMMITTED = ("ended", "given")
 
 
-@attrs.define(eq=False)
-class Owed:
-    """The result of a released call, which the user has not heard.
+@attrs.frozen
+class Result:
+    """The output of a call.
 
     Attributes:
-        moot: A later reply was made with the result before it.
+        empty: It says nothing, as that of a handoff.
     """
 
-    id: str
-    name: str
-    moot: bool = False
+    call: str
+    empty: bool = False
 
 
 class ToolCalls:
-    """Keeps account; decides nothing."""
+    """The tool calls that something is still to come of, each with its own machine.
 
-    def __init__(self) -> None:
-        self.running: dict[str, Call] = {}
-        self.cancelled: set[str] = set()
-        self.withdrawn: set[str] = set()
-        self.let_go_of: set[str] = set()  # answered with "still running", as their turn was over
-        self.awaited: dict[str, Call] = {}  # detached calls whose result is not committed yet
-        self.owed: list[Owed] = []
-        self.uncommitted: set[str] = set()  # ended; LiveKit is about to commit their results
-        self._batches: dict[SpeechHandle, set[str]] = {}
-        self._detached: list[GovernedHandle] = []
+    Args:
+        moved: Called when a result that is owed has come.
+    """
 
-    def start(self, session: object, call: llm.FunctionCall, tools: Tools) -> Call | None:
-        """Enter a call; None if it is unknown to LiveKit's executors."""
-        self.withdrawn.discard(call.call_id)
-        self.let_go_of.discard(call.call_id)
-        context = running_call(session, call.call_id)  # type: ignore[arg-type]
-        if context is None:
-            return None
-        activity = activity_of(context)
-        tool = activity.tool(call.name) if activity is not None else None
-        policy = policy_of(call.name, tool, tools)
-        entry = Call(call.call_id, call.name, context.speech_handle, activity, policy)
-        self.running[call.call_id] = entry
-        return entry
+    def __init__(self, session: Session, ledger: Ledger, moved: Callable[[], None]) -> None:
+        self._session = session
+        self._ledger = ledger
+        self._moved = moved
+        self._calls: dict[str, ToolCall] = {}
+        self.turn: TurnRuntime
+        self.told = ToldResults(lambda: ledger, lambda *a, **k: self.turn.note(*a, **k))
 
-    def report(self, call_id: str) -> Call | None:
-        """A call gave its first update: it goes on in the background, by its own will."""
-        call = self.running.get(call_id)
+    # -- reports of the adapter
+
+    def started(
+        self, call_id: str, name: str, arguments: str, speech: Speech, agent: Agent | None
+    ) -> None:
+        """LiveKit's ``tool_call_started``. Posts `tool_started` if the turn waits for the call, or
+        `speech_interrupted` if its turn is over."""
+        tool = agent.tool(name) if agent is not None else None
+        call = ToolCall(call_id, name, speech, agent, policy_of(name, tool, self._policies))
+        self._calls[call_id] = call
+        self._ledger.start(call_id, name, arguments, speech.id)
+        entry = {"call": call_id, "name": name, "turn": speech.id, "policy": call.policy}
+        self.turn.note("tool_started", arguments=arguments, **entry)
+        call.post("started")
+        if speech.interrupted:
+            self.turn.post("speech_interrupted", speech=speech.id)
+        else:
+            self.count()
+
+    def reported(self, call_id: str) -> None:
+        """LiveKit's ``tool_call_updated``: a tool goes on in the background. Posts `tools_drained`
+        if the turn waits for no other."""
+        if (call := self._calls.get(call_id)) is not None:
+            self._post(call, "reported")
+            self.count()
+
+    def ended(self, call_id: str, how: End, output: str | None, *, result_id: str) -> None:
+        """LiveKit's ``tool_call_ended``. Posts `tool_ended`, unless the result comes apart from
+        its step, and `tools_drained` if it was the last."""
+        self._ledger.end(call_id, how, output, result_id=result_id)
+        call = self._calls.get(call_id)
+        name = call.name if call is not None else call_id
+        entry: dict[str, Any] = {"call": call_id, "name": name, "how": how, "output": output}
+        if call_id in self._ledger and self._ledger[call_id].handoff:
+            entry |= {"handoff": True}
+        late = result_id != call_id
+        if late:
+            entry |= {"id": result_id}
+        self.turn.note("tool_ended", **entry)
+        if late:  # LiveKit puts a result that comes late into the conversation before it says so
+            self.told.committed([call_id])
         if call is not None:
-            call.blocking = False
-            call.reported = True
-            self.awaited.pop(call_id, None)
-        return call
+            call.how = how
+            self._post(call, "ended")
+            if call.state in _UNCOMMITTED:
+                self.turn.post("tool_ended", call=call_id)
+            self.answer_calls_delaying_commit(call.speech)
+        self.count()
+        self._moved()
 
-    def end(self, call_id: str) -> Call | None:
-        """A call has ended."""
-        return self.running.pop(call_id, None)
+    def given(self, results: Iterable[Result]) -> None:
+        """Outputs are there; LiveKit commits them when their step has been heard: its
+        `SpeechHandle._item_added`. Posts nothing: a request that waits looks again."""
+        for result in results:
+            if (call := self._calls.get(result.call)) is not None:
+                call.has_output = not result.empty
+                self._post(call, "given")
+        self._moved()
 
-    def ended(self, call: Call) -> bool:
-        """Enter a call's end; True if it was the last of its speech, so that results are due."""
-        if call.reported:
-            return False
-        self._batches.setdefault(call.handle, set()).add(call.id)
-        return self.results_due(call.handle)
+    def committed(self, results: Iterable[Result]) -> None:
+        """Outputs stand in the conversation: LiveKit's `_tool_items_added`. Posts
+        `results_committed` once none is missing."""
+        for result in results:
+            self.told.committed([result.call])
+            if (call := self._calls.get(result.call)) is not None:
+                call.has_output = not result.empty
+                self._post(call, "committed")
+        self.count()
+        self._moved()
 
-    def results_due(self, handle: SpeechHandle) -> bool:
-        """LiveKit is about to commit the results of a speech: no call of it is waited for."""
-        if handle not in self._batches or any(not other.reported for other in self.of(handle)):
-            return False
-        self.uncommitted |= self._batches.pop(handle)
-        return True
+    def late_result(self, result: Result) -> None:
+        """The result of an answered call stands in the conversation: LiveKit's
+        `_ToolExecutor._enqueue_reply`. Posts `owed_reply` when the user can hear of it."""
+        if (call := self._calls.get(result.call)) is not None:
+            call.has_output = not result.empty
+            self._post(call, "late_result")
+            self._moved()
 
-    def delaying_commit(self, handle: SpeechHandle) -> list[Call]:
-        """Calls that nobody waits for, which keep results of their speech from being committed."""
-        if handle not in self._batches:
-            return []
-        return [call for call in self.of(handle) if not (call.blocking or call.reported)]
+    def reply_requested(self) -> None:
+        """A reply is asked for with all results that are there: LiveKit's ``speech_created``.
+        Posts nothing: what was owed is told by that reply."""
+        for call in tuple(self._calls.values()):
+            self._post(call, "reply_requested")
 
-    def ended_calls(self) -> list[llm.ChatItem]:
-        """The calls, with their results, that wait for the last of their speech to be committed."""
-        ended: list[llm.ChatItem] = []
-        for handle, batch in self._batches.items():
-            calls = {i.call_id: i for i in handle.chat_items if i.type == "function_call"}
-            for output in handle.chat_items:
-                if output.type != "function_call_output" or output.call_id not in batch:
-                    continue
-                ended += [calls[output.call_id], output]
-        return ended
-
-    def blocking(self, activity: object) -> bool:
-        """Whether the activity's turn waits for a call."""
-        return any(c.blocking and c.activity is activity for c in self.running.values())
-
-    def unblock(self, handle: SpeechHandle) -> None:
-        """The turn no longer waits for the calls of this speech."""
-        for call in self.of(handle):
-            call.blocking = False
-
-    def of(self, handle: SpeechHandle) -> list[Call]:
-        """The calls of a speech."""
-        return [call for call in self.running.values() if call.handle is handle]
-
-    def hold(self, call: Call) -> bool:
-        """Keep a call's speech from being interrupted, if that is its policy."""
-        if call.policy not in ("hold", "finish") or not isinstance(call.handle, GovernedHandle):
-            return False
-        call.handle.hold()
-        call.held = True
-        return True
-
-    def let_go(self, call: Call) -> None:
-        """The call's speech may be interrupted again, as far as this call goes."""
-        if call.held and isinstance(call.handle, GovernedHandle):
-            call.held = False
-            call.handle.let_go()
-
-    def detach(self, handle: GovernedHandle) -> list[Call]:
-        """The turn of this speech is over. Gives the calls to cancel; what the others give is
-        owed to the user."""
-        calls = self.of(handle)
+    def shown(self, calls: Iterable[ToolCall]) -> None:
+        """A request was completed with the results of these calls. Posts nothing."""
         for call in calls:
-            call.blocking = False
-            if call.policy == "cancel":
-                self.cancelled.add(call.id)
-            elif not call.reported:
-                self.awaited[call.id] = call
-        if handle not in self._detached:
-            self._detached.append(handle)
-        return [call for call in calls if call.policy == "cancel"]
+            self._post(call, "reply_requested")
 
-    def withdraw(self, call_id: str) -> None:
-        """A call that ended by the interruption itself owes nothing."""
-        self.awaited.pop(call_id, None)
-        self.withdrawn.add(call_id)
+    # -- what the adapter asks
 
-    def owe(self, call_id: str, outputs: Iterable[llm.FunctionCallOutput]) -> None:
-        """Results of a call that was let go of stand in the conversation."""
-        if call_id not in self.withdrawn:
-            self.owed += [Owed(output.call_id, output.name) for output in outputs]
+    def __getitem__(self, call_id: str) -> ToolCall:
+        return self._calls[call_id]
 
-    def committed(self, items: Iterable[llm.ChatItem]) -> bool:
-        """Results now stand in the conversation; True if one of them is owed."""
-        before = len(self.owed)
-        for item in items:
-            if item.type != "function_call_output":
-                continue
-            self.uncommitted.discard(item.call_id)
-            call = self.awaited.pop(item.call_id, None)
-            if call is not None and (item.output or item.is_error):
-                self.owed.append(Owed(call.id, call.name))
-        return len(self.owed) > before
+    def get(self, call_id: str) -> ToolCall | None:
+        """The call, if something is still to come of it."""
+        return self._calls.get(call_id)
 
-    def reply_made(self) -> None:
-        """A reply is generated with all that is committed: what was owed before is moot."""
-        for owed in self.owed:
-            owed.moot = True
+    def known_result(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall | None:
+        """The result of an identical call of the same turn; a tool may opt out."""
+        agent = self._session.activity
+        tool = agent.tool(name) if agent is not None else None
+        if is_repeatable(name, tool, self._policies):
+            return None
+        shown = agent.shown_results if agent is not None else ()
+        known = self._ledger.answer(call_id, name, arguments, turn, shown)
+        if known is not None:
+            self.turn.note("tool_answered", call=call_id, name=name, by=known.id)
+        return known
 
-    def take_owed(self) -> Sequence[Owed]:
-        """What is owed and not moot, which is now being delivered."""
-        due = [owed for owed in self.owed if not owed.moot]
-        self.owed.clear()
+    def gave(self, call_id: str, value: object, *, handoff: bool) -> None:
+        """The value itself, as an identical call will be answered with it."""
+        self._ledger.keep(call_id, value, handoff=handoff)
+
+    def may_answer(self, call_id: str) -> bool:
+        """The model may be told that the call still runs."""
+        call = self._calls.get(call_id)
+        return call is not None and bool(call.post("answer"))
+
+    def was_answered(self, call_id: str) -> bool:
+        """The model was told that the call still runs; what it gives comes apart from its step."""
+        call = self._calls.get(call_id)
+        return call is not None and call.state == "answered"
+
+    def uncommitted(self) -> list[ToolCall]:
+        """The calls that have ended and whose results the conversation does not hold yet."""
+        return self._in(_UNCOMMITTED)
+
+    def detached_tasks(self) -> list[asyncio.Task[Any]]:
+        """The tasks of speeches whose turn is over and that wait for their calls."""
+        speeches = {call.speech for call in self._calls.values() if call.turn_over}
+        return [task for speech in speeches for task in speech.tasks if not task.done()]
+
+    # -- what the turn's flow needs of all calls together
+
+    @property
+    def blocking(self) -> bool:
+        """The turn of the agent in charge waits for a call."""
+        agent = self._session.activity
+        return any(call.agent is agent for call in self._in(_BLOCKING))
+
+    @property
+    def any_runs(self) -> bool:
+        """A call runs."""
+        return bool(self._in(_RUNNING))
+
+    @property
+    def held(self) -> bool:
+        """A call runs whose turn cannot be interrupted."""
+        return bool(self._in(("held",)))
+
+    @property
+    def results_at_hand(self) -> bool:
+        """Every result that the conversation lacks can be added to a request."""
+        return all(call.speech.finished for call in self._in(("ended",)))
+
+    @property
+    def owed(self) -> list[ToolCall]:
+        """The calls whose results stand in the conversation and are not told."""
+        return self._in(("owed",))
+
+    def count(self) -> None:
+        """Post what the calls' states say together and the turn does not know yet."""
+        turn, blocking = self.turn, self.blocking
+        if blocking and not turn.holds("tools_running"):
+            turn.post("tool_started")
+        elif not blocking and turn.holds("tools_running"):
+            turn.post("tools_drained")
+        if turn.holds("result_uncommitted") and not self.uncommitted():
+            turn.post("results_committed")
+
+    # -- what the turn's flow decides
+
+    def runs_for(self, speech: Speech) -> bool:
+        """A call of this speech runs."""
+        return any(call.speech is speech for call in self._in(_RUNNING))
+
+    def released_with(self, speech: Speech) -> bool:
+        """A call of this speech was released: nobody waits for the speech."""
+        return any(call.speech is speech and call.turn_over for call in self._calls.values())
+
+    def any_blocks(self, calls: Collection[str]) -> bool:
+        """The turn waits for one of these calls."""
+        return any(call.id in calls for call in self._in(_BLOCKING))
+
+    def cancel_released(self) -> None:
+        """Cancel the calls that no turn waits for."""
+        for call in self._in(_RUNNING):
+            if call.state not in _BLOCKING:
+                call.cancel_tool()
+
+    def unblock(self) -> list[ToolCall]:
+        """The turn goes on without the calls that it has waited for. Posts `tools_released`."""
+        calls = self._in(_BLOCKING)
+        for call in calls:
+            self._post(call, "unblocked")
+        self._count_released()
+        return calls
+
+    def give_up(self) -> None:
+        """The same, and the model is told that they still run."""
+        for speech, calls in _by_speech(self.unblock()):
+            self._answer(calls)
+            self.answer_calls_delaying_commit(speech)
+
+    def release(self) -> list[Speech]:
+        """The calls of interrupted speeches run on, and what they give is owed; those of the
+        policy cancel end. Posts `tools_released`. Returns the speeches."""
+        calls = [call for call in self._in(_RUNNING) if call.speech.interrupted]
+        for call in calls:
+            self._post(call, "turn_over")
+        for speech, its in _by_speech(calls):
+            released = [call for call in its if not call.cancels()]
+            for call in released:
+                if self._ledger.end(call.id, "released"):
+                    self.turn.note("tool_ended", call=call.id, name=call.name, how="released")
+            self.answer_calls_delaying_commit(speech)
+            if released and (agent := released[0].agent) is not None:
+                agent.answer_open_calls([c.id for c in released if c.state == "detached"])
+        self._count_released()
+        return [speech for speech, _ in _by_speech(calls)]
+
+    def lift_holds(self) -> None:
+        """Calls that may finish have had their time."""
+        for call in self._in(("held",)):
+            self._post(call, "hold_lifted")
+
+    def answer_calls_delaying_commit(self, speech: Speech) -> None:
+        """LiveKit commits the results of a step when its last call has ended, or was answered."""
+        if any(call.speech is speech for call in self.uncommitted()):
+            self._answer([call for call in self._in(("detached",)) if call.speech is speech])
+
+    def deliver(self) -> list[ToolCall]:
+        """Take what is owed, to be told now."""
+        due = self.owed
+        for call in due:
+            self._post(call, "delivered")
         return due
 
-    def detached_tasks(self) -> list[asyncio.Task[None]]:
-        """The tasks of detached speeches that still run."""
-        self._detached = [h for h in self._detached if any(not t.done() for t in h.tasks)]
-        return [t for handle in self._detached for t in handle.tasks if not t.done()]
+    # -- inside
+
+    @property
+    def _policies(self) -> Tools:
+        return self.turn.flow.tools
+
+    def _in(self, states: Sequence[str]) -> list[ToolCall]:
+        return [call for call in self._calls.values() if call.state in states]
+
+    def _post(self, call: ToolCall, trigger: str) -> None:
+        call.post(trigger)
+        if call.state == "closed" and self._calls.get(call.id) is call:
+            del self._calls[call.id]
+
+    def _answer(self, calls: Sequence[ToolCall]) -> None:
+        if calls and (agent := calls[0].agent) is not None:
+            agent.answer([call.id for call in calls])
+
+    def _count_released(self) -> None:
+        if self.turn.holds("tools_running") and not self.blocking:
+            self.turn.post("tools_released")
+
+
+def _by_speech(calls: Iterable[ToolCall]) -> Iterator[tuple[Speech, list[ToolCall]]]:
+    groups: dict[Speech, list[ToolCall]] = {}
+    for call in calls:
+        groups.setdefault(call.speech, []).append(call)
+    yield from groups.items()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import MutableMapping
+from typing import Any
 
 from turnfsm.fsm.flow import Tuning
 
-if TYPE_CHECKING:
-    from turnfsm.runtime.livekit.session import TurnSession
+from .ports import Session
 
 __all__ = ["Tuner"]
 
@@ -23,7 +23,7 @@ _SPECULATION = {
 class Tuner:
     """Puts a state's tuning into force, and the session's own settings back."""
 
-    def __init__(self, session: TurnSession[Any]) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
         self._tuning = Tuning()
         self._own: dict[str, Any] = {}
@@ -34,7 +34,7 @@ class Tuner:
         if tuning == self._tuning:
             return
         before, self._tuning = self._tuning, tuning
-        options: dict[str, Any] = self._session.options.interruption  # type: ignore[assignment]
+        options = self._session.interruption_options
         for name in _INTERRUPTION:
             self._put(options, name, getattr(before, name), getattr(tuning, name))
         self._mute(bool(tuning.mute))
@@ -49,17 +49,16 @@ class Tuner:
         values = {key: getattr(self._tuning, name) for name, key in _SPECULATION.items()}
         return {key: value for key, value in values.items() if value is not None}
 
-    def _put(self, options: dict[str, Any], name: str, before: Any, value: Any) -> None:
+    def _put(self, options: MutableMapping[str, Any], name: str, before: Any, value: Any) -> None:
         # What the application has set meanwhile is its own, and stays when the state is left.
         if before is None or options[name] != before:
             self._own[name] = options[name]
         options[name] = self._own[name] if value is None else value
 
     def _mute(self, mute: bool) -> None:
-        audio = self._session.input
-        if mute and not self._muted and audio.audio_enabled:
+        if mute and not self._muted and self._session.hears_user:
             self._muted = True
-            audio.set_audio_enabled(False)
+            self._session.hear_user(False)
         elif not mute and self._muted:
             self._muted = False
-            audio.set_audio_enabled(True)
+            self._session.hear_user(True)

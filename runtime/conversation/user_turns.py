@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, get_args
 
 import attrs
@@ -26,6 +26,7 @@ class Turn:
         scheduled: A reply is, so that its words stand in the conversation.
         too_late: LiveKit drops it, for it has found that the agent is about to go, or that a speech
             which cannot be interrupted has taken the floor.
+        items: The ids of what the conversation held when the turn began.
     """
 
     number: int
@@ -34,6 +35,7 @@ class Turn:
     scheduled: bool = False
     replied: bool = False
     too_late: bool = False
+    items: frozenset[str] = frozenset()
 
     @property
     def unanswered(self) -> bool:
@@ -69,21 +71,26 @@ class UserTurns:
         if info not in self.kept:
             self.kept.append(info)
 
-    def follow(self, task: asyncio.Task[Any]) -> None:
+    def follow(self, task: asyncio.Task[Any], items: Iterable[str]) -> None:
         """LiveKit answers the latest turn in this task, unless its agent has gone by then."""
         if self._latest is not None:
+            self._latest.items = frozenset(items)
             self._tasks[task] = self._latest
             task.add_done_callback(self._task_ended)
 
     def mark_unanswerable(self, task: asyncio.Task[Any] | None) -> None:
         """The turn that this task answers, if it is one's, has found no way to its reply."""
-        turn = self._tasks.get(task) if task is not None else None
+        turn = self.answered_by(task)
         if turn is not None:
             turn.too_late = True
 
+    def answered_by(self, task: asyncio.Task[Any] | None) -> Turn | None:
+        """The turn that this task answers, if it is one's task."""
+        return self._tasks.get(task) if task is not None else None
+
     def reply(self, task: asyncio.Task[Any] | None) -> Turn | None:
         """A speech was scheduled by this task; the turn that it answers, if it is one's task."""
-        turn = self._tasks.get(task) if task is not None else None
+        turn = self.answered_by(task)
         if turn is not None:
             turn.scheduled = True
             turn.replied = self.is_latest(turn)  # else the next turn's reply takes its place

@@ -16,14 +16,14 @@ class UnsupportedLiveKit(TurnfsmError):
 class SpeechInterrupted(ToolError):
     """A tool waited for a speech that will not be played to its end.
 
-    Raised from `RunContext.wait_for_playout` and from awaiting a `SpeechHandle` inside a tool, so
-    that a side effect which follows the wait does not happen. A tool that does not catch it ends
-    with this error as its output.
+    Raised from `TurnContext.commit_point`, and from `RunContext.wait_for_playout` unless the call
+    has passed a commit point or its policy is hold or finish: a side effect that follows does not
+    happen. A tool that does not catch it ends with this error as its output.
 
     Attributes:
         speech_id: The speech that was interrupted.
     """
 
-    def __init__(self, speech_id: str) -> None:
-        super().__init__("the user interrupted before this call took effect: nothing was done")
+    def __init__(self, speech_id: str, message: str) -> None:
+        super().__init__(message)
         self.speech_id = speech_id

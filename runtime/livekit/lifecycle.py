@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from livekit.agents.voice.run_result import RunResult
 
 from turnfsm.runtime.pump import Event
 from turnfsm.runtime.turn import TurnRuntime
 
-from .overrides import Conductor, GovernedRun
-
-if TYPE_CHECKING:
-    from .session import TurnSession
+from .overrides import GovernedRun, GovernedSession
 
 __all__ = ["SessionLifecycle"]
 
@@ -24,12 +21,16 @@ logger = logging.getLogger("turnfsm")
 class SessionLifecycle:
     """The host of the session's own flow; its methods named like actions are those actions."""
 
-    def __init__(self, session: TurnSession[Any], conductor: Conductor) -> None:
+    def __init__(self, session: GovernedSession[Any]) -> None:
         self._session = session
-        self._conductor = conductor
         self._run: GovernedRun | None = None
         self._reply: dict[str, Any] | None = None
         self.runtime = TurnRuntime("session", self)
+
+    @property
+    def drain_limit(self) -> float:
+        """Seconds that a handoff or a close waits for calls that no turn waits for."""
+        return self.runtime.flow.timers["drain_limit"]
 
     # -- what happens
 
@@ -71,7 +72,7 @@ class SessionLifecycle:
             or not self.runtime.ask("run_requested")
         ):
             raise RuntimeError("nested runs are not supported")
-        self._run = GovernedRun.adopt(result, self._conductor)
+        self._run = GovernedRun.adopt(result, self.run_moved)
         self._run.when_done(self._ended)
         self._reply = reply
         self._post("run_requested")

@@ -58,7 +58,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _ACTIVITY,
         "method",
         """
-        _create_speech_task(self coro speech_handle name) | every speech becomes a governed one
+        _create_speech_task(self coro speech_handle name) | what LiveKit is to end with the agent
         _schedule_speech(self speech priority force) | which turn a reply answers
         _pipeline_reply_task(self speech_handle chat_ctx ...) | the LLM is asked if the flow agrees
         _realtime_reply_task(self speech_handle user_input ...) | a realtime model is asked likewise

@@ -17,6 +17,8 @@ from turnfsm.runtime.arguments import check_ledger, check_sinks, check_timers
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.policies import check_tool_names
+from turnfsm.runtime.conversation.tool_call import CANCELLED, CANCELLED_BY_USER, End
+from turnfsm.runtime.conversation.tool_calls import ToolCalls
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
@@ -25,13 +27,23 @@ from turnfsm.runtime.proof import Proof, require_proof
 from turnfsm.runtime.turn import TurnRuntime
 
 from .errors import UnsupportedLiveKit
+from .lifecycle import SessionLifecycle
 from .options import SessionOptions, StartOptions, resumption
-from .overrides import REFUSED, GovernedSession, cancel_call
+from .overrides import (
+    REFUSED,
+    GovernedSession,
+    activity_of,
+    current_speech,
+    govern,
+    running_call,
+)
 
 __all__ = ["TurnSession"]
 
 TurnEvents = EventTypes | Literal["turn_verdict"]
 Handler = Callable[..., Any]
+
+_HOW: Mapping[str, End] = {"done": "result", "error": "error"}
 
 
 class TurnSession(GovernedSession[Userdata_T]):
@@ -77,9 +89,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         timeout = self.options.interruption["false_interruption_timeout"]
         self._timers = resumption(self._flow, options, timeout) | check_timers(self._flow, timers)
         self._sinks = check_sinks(sinks)
-        self._conductor = Conductor(self)
-        self._turn = self._make_turn(self._sinks)
         self.ledger = check_ledger(ledger)
+        self._begin(self._sinks)
         for call in self.ledger:  # so that a second restart has them, too
             self._turn.note("tool_restored", **call.as_note())
 
@@ -116,13 +127,10 @@ class TurnSession(GovernedSession[Userdata_T]):
         check_tool_names(self._turn.flow.tools, _tool_names([*self.tools, *agent.tools]))
         self._custom.check_agent(agent)
         if self._turn.closed:
-            self._conductor = Conductor(self)
-            self._turn = self._make_turn(())
-        self._turn.observe(self._conductor.observed)
+            self._begin(())
+        self._conductor.start()
         self._turn.observe(self._report)
-        self._turn.start()
-        self._conductor.tuner.enter(self._turn.flow.states[self._turn.state].tuning)
-        self._conductor.life.runtime.start()
+        self._life.runtime.start()
         start: Callable[..., Awaitable[RunResult[Any] | None]] = super().start
         result = await start(agent, capture_run=capture_run, **options)
         if self.started and self.activity is None:
@@ -131,7 +139,7 @@ class TurnSession(GovernedSession[Userdata_T]):
                 "this livekit-agents does not let turnfsm govern its turns; "
                 "pip install 'turnfsm[livekit]' gives one that does"
             )
-        self._conductor.life.started()
+        self._life.started()
         return result
 
     def run(
@@ -151,9 +159,7 @@ class TurnSession(GovernedSession[Userdata_T]):
             output_options=output_options,
             session=self,
         )
-        return self._conductor.life.request(
-            result, user_input=user_input, input_modality=input_modality
-        )
+        return self._life.request(result, user_input=user_input, input_modality=input_modality)
 
     if TYPE_CHECKING:  # one event more than LiveKit's
 
@@ -167,34 +173,47 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._hear(event, arg)
         super().emit(event, arg)
 
-    def cancel_released_calls(self) -> None:
-        """Cancel the tool calls that no turn waits for."""
-        for call in self._conductor.tools.running.values():
-            if not call.blocking:
-                cancel_call(self, call.id)
-
     def _hear(self, event: str, arg: Any) -> None:
         if event == "tool_execution_updated":
-            self._conductor.tool_updated(arg)
+            self._hear_of_call(arg.update)
         elif event == "speech_created" and arg.source == "generate_reply":
-            self._conductor.speech_created()
+            self._conductor.tools.reply_requested()
         elif event == "function_tools_executed":
             self._conductor.host.results_need_reply = arg.has_tool_reply
             _give_ids(arg, self._conductor.own_id)
-            _say_cancelled(arg, self._conductor.tools.cancelled)
-            if self._conductor.turn_is_over():
+            _say_cancelled(arg, self._conductor.tools)
+            speech = current_speech()
+            if speech is not None and speech.interrupted:
                 _refuse_handoff(arg)
         elif event == "conversation_item_added" and arg.item.type == "message":
             self._turn.note("message", role=arg.item.role, text=arg.item.text_content or "")
 
-    def _make_turn(self, sinks: Iterable[Sink]) -> TurnRuntime:
+    def _hear_of_call(self, update: Any) -> None:
+        tools = self._conductor.tools
+        if update.type == "tool_call_started":
+            call = update.function_call
+            context = running_call(self, call.call_id)
+            if context is not None:
+                speech = govern(context.speech_handle, self._conductor)
+                agent = activity_of(context)
+                tools.started(call.call_id, call.name, call.arguments, speech, agent)
+        elif update.type == "tool_call_updated":
+            if update.id != update.call_id or not tools.was_answered(update.call_id):
+                tools.reported(update.call_id)  # else it is our answer
+        elif update.type == "tool_call_ended":
+            how = _HOW.get(update.status, "cancelled")
+            tools.ended(update.call_id, how, update.message, result_id=update.id)
+
+    def _begin(self, sinks: Iterable[Sink]) -> None:
+        self._life = SessionLifecycle(self)
+        self._conductor = Conductor(self, self._life, self.ledger)
         self._custom = CustomHost(
             self._flow, self._conductor.host, self, self._actions, lambda: self.current_agent
         )
-        turn = TurnRuntime(self._flow, self._custom, timers=self._timers, sinks=sinks)
+        self._turn = TurnRuntime(self._flow, self._custom, timers=self._timers, sinks=sinks)
         if self._unproved:
-            turn.note("unproved", reasons=list(self._unproved))
-        return turn
+            self._turn.note("unproved", reasons=list(self._unproved))
+        self._conductor.govern(self._turn)
 
     def _report(self, seq: int, verdict: Verdict) -> None:
         """Every verdict is an event of the session too: ``session.on("turn_verdict", ...)``."""
@@ -212,12 +231,13 @@ def _give_ids(event: FunctionToolsExecutedEvent, own_id: Callable[[str, str], st
         call.call_id = output.call_id = own_id(call.id, call.call_id)
 
 
-def _say_cancelled(event: FunctionToolsExecutedEvent, cancelled: set[str]) -> None:
-    """A call that the interruption cancelled says so to the LLM."""
+def _say_cancelled(event: FunctionToolsExecutedEvent, tools: ToolCalls) -> None:
+    """A call that was cancelled says so to the LLM: LiveKit gives it an empty output."""
     for output in event.function_call_outputs:
-        if output.call_id in cancelled:
-            cancelled.discard(output.call_id)
-            output.output = "cancelled: the user interrupted before it had ended"
+        call = tools.get(output.call_id) if output is not None else None
+        if call is not None and call.how == "cancelled":
+            by_user = call.policy == "cancel" and call.turn_over
+            output.output = CANCELLED_BY_USER if by_user else CANCELLED
             output.is_error = True
 
 

@@ -235,10 +235,29 @@ def a_wait_ends_with_the_words() -> list[str]:
     return [] if told and told[0] < 7.5 else [f"the tool is told at {told}"]
 
 
+def a_late_result_is_told() -> list[str]:
+    """A call goes on when its turn is over: the user hears its result."""
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        await asyncio.sleep(6.0)
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=5.0)
+    model = ScriptedLLM(
+        {"table": Reply(calls=Call("book")), "joke": "Here is a joke."}, {"book": "It is booked."}
+    )
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[book]).run(16)
+    told = outcome.heard_saying("It is booked.")
+    return [] if told is not None else ["the result is never told"]
+
+
 NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
     "GovernedActivity.on_final_transcript": a_wait_ends_with_the_words,
     "GovernedActivity._schedule_speech": a_turn_is_counted,
+    "GovernedSession._tool_items_added": a_late_result_is_told,
     "GovernedHandle.allow_interruptions": speech_goes_on_when_it_must,
     "GovernedActivity.on_start_of_speech": speech_starts_by_stt,
     "GovernedActivity.on_end_of_speech": speech_ends_by_stt,

@@ -154,7 +154,9 @@ def a_result_is_told_as_it_comes() -> list[str]:
     stage = _stage(user, rules, look, book)
     stage.at(4.0, lambda s: s.session.generate_reply(user_input="something else") and None)
     asked = next(r for r in stage.run(16).requests if "else" in r.prompt)
-    return [line for line in request_problems(asked.chat_ctx, realtime=True) if "look" in line]
+    late = [f"the model is asked at {asked.at:.2f} s"] if asked.at > 4.5 else []
+    shown = request_problems(asked.chat_ctx, realtime=True)
+    return late + [line for line in shown if "look" in line]
 
 
 REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(

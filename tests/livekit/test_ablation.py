@@ -28,7 +28,6 @@ GOVERNED = (
 
 SCENARIOS = {
     "GovernedActivity._current_speech": "S6b",
-    "GovernedActivity._create_speech_task": "S5-wait",
     "GovernedActivity._pipeline_reply_task": "S2.7",
     "RealtimeActivity._rt_session": "S2r.2",
     "GovernedActivity._audio_recognition": "S13",
@@ -43,12 +42,11 @@ SCENARIOS = {
     "GovernedRun._mark_done_if_needed": "S4c",
     "GovernedSession._next_activity": "T4",
     "GovernedSession._update_agent_state": "S6b",
-    "GovernedSession._tool_items_added": "D3",
     "GovernedSession._aclose_locked": "R4",
     "GovernedSession._update_activity": "S4c",
     "GovernedHandle._cancel": "S12",
     "GovernedHandle._wait_for_generation": "S5-wait",
-    "GovernedHandle.wait_for_playout": "S5-say",
+    "GovernedHandle.wait_for_playout": "S2r.3",
 }
 """Each override, and an acceptance scenario that needs it."""
 

@@ -236,7 +236,7 @@ def _ours() -> set[str]:
     theirs = {name for cls in GOVERNED for base in _theirs(cls) for name in _set_by(base)}
     theirs |= {name for cls in GOVERNED for base in _theirs(cls) for name in dir(base)}
     defined = {name for path in OVERRIDES for name in _defined(path)}
-    strange = {"_GatesPassed", "_CommitRefused", "_Tidy"}
+    strange = {"_GatesPassed", "_CommitRefused", "_final"}
     return (defined - theirs) | strange
 
 

@@ -76,9 +76,9 @@ WITHOUT = {
     "S6b": [
         (
             "    is: Audio of this step is being heard.\n    on:\n"
-            "      reply: {unless: [result_uncommitted], actions: [request_reply]}",
+            "      reply:\n        - {unless: [result_uncommitted], actions: [request_reply]}",
             "    is: Audio of this step is being heard.\n    on:\n"
-            "      reply: {dest: thinking, actions: [request_reply]}",
+            "      reply:\n        - {dest: thinking, unless: [result_uncommitted], actions: [request_reply]}",  # noqa: E501
         )
     ],
 }

@@ -37,7 +37,6 @@ FOUND = {
     "S4b": "not ['_Name -> TaskGroup', 'TaskGroup -> _Email']",
     "S4c": "ends without ['TaskGroup -> _Front', 'assistant: All done, bye.']",
     "S5": "the wait for the preamble returns as if it had been played",
-    "S5-say": "the wait for the preamble returns as if it had been played",
     "S5-wait": "the wait for the preamble returns as if it had been played",
     "S5-interrupt": "takes 5.000 s",
     "S5-playing": "takes 5.000 s",

@@ -6,22 +6,20 @@ fails without it (tests/livekit/test_ablation.py).
 """
 
 from .activity import GovernedActivity, activity_of
-from .conductor import Conductor
 from .run import GovernedRun
 from .session import GovernedSession
-from .speech import GovernedHandle, current_speech
-from .tools import REFUSED, TurnContext, cancel_call, running_call
+from .speech import GovernedHandle, current_speech, govern
+from .tools import REFUSED, TurnContext, running_call
 
 __all__ = [
     "REFUSED",
-    "Conductor",
     "GovernedActivity",
     "GovernedHandle",
     "GovernedRun",
     "GovernedSession",
     "TurnContext",
     "activity_of",
-    "cancel_call",
     "current_speech",
+    "govern",
     "running_call",
 ]

@@ -5,25 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, cast
 
 from livekit.agents import AgentTask, llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.audio_recognition import AudioRecognition
 from livekit.agents.voice.events import RunContext
-from livekit.agents.voice.io import AudioOutput
+from livekit.agents.voice.io import AudioOutput, PlaybackFinishedEvent, PlaybackStartedEvent
 from livekit.agents.voice.speech_handle import SpeechHandle
 from livekit.agents.voice.turn import PreemptiveGenerationOptions
 
-from .conductor import Conductor
+from turnfsm.runtime.conversation.conductor import Conductor
+
 from .conversation import results_in
-from .realtime import RealtimeActivity
+from .realtime import RealtimeActivity, let_tools_end
 from .recognition import GovernedRecognition
-from .speech import GovernedHandle
+from .speech import govern, items_of_call
 from .tools import GovernedExecutor
 
 __all__ = ["GovernedActivity", "activity_of", "adopt"]
+
+
+TOOL_ITEMS = ("function_call", "function_call_output")
 
 
 class _GatesPassed(Exception):
@@ -53,37 +57,53 @@ class GovernedActivity(RealtimeActivity):
         previous = self.__dict__.get("_current_speech")
         self.__dict__["_current_speech"] = handle
         if previous is not None and previous is not handle:
-            self._conductor.floor_returned(self, previous)
+            self._conductor.floor_returned(govern(previous, self._conductor))
         if handle is not None:
-            self._conductor.floor_taken(self, handle)
-
-    def _create_speech_task(
-        self, coro: Any, *, speech_handle: SpeechHandle | None = None, name: str | None = None
-    ) -> asyncio.Task[Any]:
-        if speech_handle is not None and not isinstance(speech_handle, GovernedHandle):
-            speech_handle.__class__ = GovernedHandle
-            speech_handle._conductor = self._conductor  # type: ignore[attr-defined]
-        return super()._create_speech_task(coro, speech_handle=speech_handle, name=name)
+            self._conductor.floor_taken(self, govern(handle, self._conductor))
 
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
         super()._schedule_speech(speech, priority, force)
-        self._conductor.speech_scheduled(asyncio.current_task(), speech)
+        self._conductor.speech_scheduled(asyncio.current_task(), govern(speech, self._conductor))
 
-    async def _pipeline_reply_task(self, **request: Any) -> None:
-        known = {item.id for item in self._agent._chat_ctx.items}
-        news = []
-        if await self._conductor.may_ask(request["speech_handle"]):
-            # The wait was for something to be committed; the request's own copy must have it.
-            news = [item for item in self._agent._chat_ctx.items if item.id not in known]
-        if (handle := request["speech_handle"]).interrupted and not handle.scheduled:
+    def _pipeline_reply_task(self, **request: Any) -> Coroutine[Any, Any, None]:
+        # LiveKit has copied the conversation: now, or before the agent's hook.
+        turn = self._conductor.turns.answered_by(asyncio.current_task())
+        known = turn.items if turn is not None else self._item_ids
+        return self._complete_and_request(known, super()._pipeline_reply_task, request)
+
+    async def _complete_and_request(
+        self,
+        known: frozenset[str],
+        ask: Callable[..., Coroutine[Any, Any, None]],
+        request: dict[str, Any],
+    ) -> None:
+        handle: SpeechHandle = request["speech_handle"]
+        if self._conductor.tools.any_runs:
+            await let_tools_end()
+        waited = await self._conductor.may_request(govern(handle, self._conductor))
+        if handle.interrupted and not handle.scheduled:
             return  # nobody will hear it; LiveKit would ask the LLM first and look then
-        # LiveKit commits the calls of a step together: what has ended waits for the slowest.
-        news += self._conductor.ended_calls()
-        if news:
-            request["chat_ctx"] = context = request["chat_ctx"].copy()
-            context.insert([item for item in news if context.get_by_id(item.id) is None])
-        self._conductor.request_made(handle, results_in(request["chat_ctx"]))
-        await super()._pipeline_reply_task(**request)
+        news = [
+            item
+            for item in self._agent._chat_ctx.items
+            if item.id not in known and (waited or item.type in TOOL_ITEMS)
+        ]
+        # LiveKit commits the calls of a step together, when the step has been heard and the slowest
+        # has ended: a request before that gets what is there.
+        calls = self._conductor.tools.uncommitted()
+        news += [item for call in calls for item in items_of_call(call.speech, call.id)]
+        context = request["chat_ctx"]
+        if news := [item for item in news if context.get_by_id(item.id) is None]:
+            request["chat_ctx"] = context = context.copy()
+            context.insert(news)
+        if handle.scheduled:
+            self._conductor.tools.shown(calls)
+        self._conductor.request_made(handle.id, results_in(context))
+        await ask(**request)
+
+    @property
+    def _item_ids(self) -> frozenset[str]:
+        return frozenset(item.id for item in self._agent._chat_ctx.items)
 
     @property
     def _audio_recognition(self) -> AudioRecognition | None:
@@ -173,7 +193,7 @@ class GovernedActivity(RealtimeActivity):
         return super()._pause_enabled()
 
     def _reconcile_playout_pause(self, speech_handle: SpeechHandle) -> None:
-        self._conductor.start_playout(speech_handle)
+        self._conductor.start_playout(govern(speech_handle, self._conductor))
 
     # -- the end of a turn: LiveKit's gates first (too few words, a backchannel); it cancels the
     # timer of a false interruption once they have let the commit through
@@ -182,7 +202,7 @@ class GovernedActivity(RealtimeActivity):
         if info.skip_reply:
             return super().on_end_of_turn(info)
         if (self._scheduling_paused or self._new_turns_blocked) and self._conductor.cannot_take(
-            self, info
+            info
         ):
             self._cancel_preemptive_generation()
             return True
@@ -197,7 +217,7 @@ class GovernedActivity(RealtimeActivity):
             self._deciding = None
         task = self._user_turn_completed_atask
         if task is not None and task is not before:
-            self._conductor.turn_begun(task)
+            self._conductor.turn_begun(task, self._item_ids)
         return committed
 
     # LiveKit drops a committed turn where it finds, before the agent's hook or after it, that a
@@ -228,7 +248,7 @@ class GovernedActivity(RealtimeActivity):
     def _cancel_false_interruption_timer(self) -> None:
         super()._cancel_false_interruption_timer()
         info, self._deciding = self._deciding, None
-        if info is not None and not self._conductor.may_commit(self, info):
+        if info is not None and not self._conductor.may_commit(info):
             raise _CommitRefused
 
     @property
@@ -244,26 +264,62 @@ class GovernedActivity(RealtimeActivity):
         """No handoff is in progress."""
         return not (self._scheduling_paused or self._new_turns_blocked or self._closed)
 
-    # -- effects
+    def take_turn(self, info: Any) -> None:
+        """Commit a turn that was kept."""
+        self.on_end_of_turn(info)
+
+    # -- the output
 
     @property
-    def audio_output(self) -> AudioOutput | None:
-        """The output, if audio is enabled."""
+    def _audio_output(self) -> AudioOutput | None:
         output = self._session.output
         return output.audio if output.audio_enabled else None
 
-    def audio_cut(self) -> None:
-        """Tell the recogniser that the agent is no longer heard."""
-        self._on_end_of_agent_speech(ended_at=time.time())
-        if self.interruption_enabled:
-            self.interruption_by_audio_activity_enabled = True
+    @property
+    def audible(self) -> bool:
+        """Audio is enabled."""
+        return self._audio_output is not None
 
-    def audio_goes_on(self) -> None:
-        """Tell the recogniser that the agent is heard again."""
-        if self._audio_recognition is not None:
-            self._audio_recognition._on_start_of_agent_speech(started_at=time.time())
-        if self.interruption_enabled:
-            self._disable_vad_interruption_soon()
+    def listen(
+        self, started: Callable[[float], None], finished: Callable[[], None]
+    ) -> Callable[[], None]:
+        """Call when playout starts and when it finishes; returns a function that ends it."""
+        output = self._audio_output
+        if output is None:
+            return _nothing
+
+        def on_started(ev: PlaybackStartedEvent) -> None:
+            started(ev.created_at)
+
+        def on_finished(_: PlaybackFinishedEvent) -> None:
+            finished()
+
+        def stop() -> None:
+            output.off("playback_started", on_started)
+            output.off("playback_finished", on_finished)
+
+        output.on("playback_started", on_started)
+        output.on("playback_finished", on_finished)
+        return stop
+
+    def pause_audio(self, *, heard: bool) -> None:
+        """Pause; the STT is told that what was heard is no longer."""
+        if (output := self._audio_output) is not None:
+            output.pause()
+        if heard:
+            self._on_end_of_agent_speech(ended_at=time.time())
+            if self.interruption_enabled:
+                self.interruption_by_audio_activity_enabled = True
+
+    def resume_audio(self, *, heard: bool) -> None:
+        """Go on; the STT is told that the agent is heard again."""
+        if heard:
+            if self._audio_recognition is not None:
+                self._audio_recognition._on_start_of_agent_speech(started_at=time.time())
+            if self.interruption_enabled:
+                self._disable_vad_interruption_soon()
+        if (output := self._audio_output) is not None:
+            output.resume()
 
     def end_playout(self, played: float) -> None:
         """Report, in the place of an output that does not, that it plays no more.
@@ -271,7 +327,7 @@ class GovernedActivity(RealtimeActivity):
         Args:
             played: Seconds that may have been heard.
         """
-        sink = self.audio_output
+        sink = self._audio_output
         while sink is not None and sink.next_in_chain is not None:
             sink = sink.next_in_chain
         while sink is not None and sink._pending_playback_count:
@@ -279,7 +335,7 @@ class GovernedActivity(RealtimeActivity):
 
     def drop_audio(self) -> None:
         """What the output has taken and not played is not to be heard any more."""
-        sink = self.audio_output
+        sink = self._audio_output
         if sink is not None and sink._pending_playback_count:
             sink.flush()  # a sink reports the end of a segment that is whole
             sink.clear_buffer()
@@ -297,6 +353,8 @@ class GovernedActivity(RealtimeActivity):
         """The ids of the results that stand in the agent's conversation."""
         return results_in(self._agent._chat_ctx)
 
+    # -- tool calls
+
     def tool(self, name: str) -> Any:
         """The agent's tool of this name, wherever it comes from; None if there is none."""
         return llm.ToolContext(self.tools).function_tools.get(name)
@@ -306,7 +364,9 @@ class GovernedActivity(RealtimeActivity):
     async def _pause_scheduling_task(
         self, *, blocked_tasks: list[asyncio.Task[Any]] | None = None
     ) -> None:
-        detached = [task for task in self._conductor.detached_tasks() if task in self._speech_tasks]
+        detached = [
+            task for task in self._conductor.tools.detached_tasks() if task in self._speech_tasks
+        ]
         await super()._pause_scheduling_task(blocked_tasks=[*(blocked_tasks or ()), *detached])
 
     @contextlib.asynccontextmanager
@@ -333,6 +393,10 @@ class GovernedActivity(RealtimeActivity):
         """Call once the agent's `on_enter` has returned."""
         if self._on_enter_task is not None and not self._on_enter_task.done():
             self._on_enter_task.add_done_callback(lambda _: call())
+
+
+def _nothing() -> None:
+    """End nothing."""
 
 
 def activity_of(context: RunContext[Any]) -> GovernedActivity | None:

@@ -13,12 +13,14 @@ from livekit.agents import llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
-from .conductor import Conductor
+from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.tool_calls import Result
+
 from .conversation import ChatContextSync, ClosedRealtimeSession, results_in
 from .speech import GovernedHandle, current_speech
-from .tools import answer_open_call
+from .tools import cancel_call, cancelled_pair, running_call, say_still_running
 
-__all__ = ["RealtimeActivity"]
+__all__ = ["RealtimeActivity", "let_tools_end"]
 
 _Item = TypeVar("_Item")
 
@@ -27,7 +29,7 @@ logger = logging.getLogger("turnfsm")
 DECISION = 2.0
 """Seconds after the user's speech in which a reply of a model that detects turns is waited for."""
 
-WAKE_CYCLES = 3
+WAKE_CYCLES = 20
 """Turns of the loop in which a tool ends that waits for its turn: it then answers for itself."""
 
 
@@ -96,7 +98,7 @@ class RealtimeActivity(AgentActivity):
 
     async def _realtime_reply_task(self, **request: Any) -> None:
         if request.get("text") is None:
-            await self._conductor.may_ask(request["speech_handle"])
+            await self._conductor.may_request(request["speech_handle"])
             if under_way := {task for task in (self._answering, self._telling) if task is not None}:
                 await asyncio.wait(under_way)
         handle = self._asking = request["speech_handle"]
@@ -113,7 +115,7 @@ class RealtimeActivity(AgentActivity):
     async def _realtime_generation_task(
         self, *, speech_handle: SpeechHandle, generation_ev: llm.GenerationCreatedEvent, **how: Any
     ) -> None:
-        self._conductor.request_made(speech_handle, results_in(self._agent._chat_ctx))
+        self._conductor.request_made(speech_handle.id, results_in(self._agent._chat_ctx))
         # LiveKit leaves in the model's conversation what nobody heard, and calls that nobody made.
         said: list[str] = []
         made: list[str] = []
@@ -170,6 +172,23 @@ class RealtimeActivity(AgentActivity):
         with contextlib.suppress(llm.RealtimeError):  # LiveKit sends them again, later
             await tidy.tell(results)
 
+    def cancel_call(self, call: str) -> None:
+        """Cancel a tool where it stands."""
+        cancel_call(self._session, call)
+
+    def tell_cancelled(self, call: str, text: str) -> None:
+        """Put an output into the conversation for a call that was answered and then cancelled."""
+        conversation = self._agent._chat_ctx
+        calls = (item for item in conversation.items if item.type == "function_call")
+        made = next((item for item in calls if item.call_id == call), None)
+        if made is None or self._session._is_closing():
+            return
+        made, output = cancelled_pair(made, text)
+        conversation.insert([made, output])
+        self._session.history.insert([made, output])
+        self._conductor.tools.late_result(Result(call))
+        self.tell([output])
+
     def answer_open_calls(self, calls: Sequence[str]) -> None:
         """Answer the calls that a turn has let go of: a model asked for a reply may wait for them.
 
@@ -187,11 +206,11 @@ class RealtimeActivity(AgentActivity):
     async def _answer(self, calls: Sequence[str], before: asyncio.Task[None] | None) -> None:
         if before is not None:
             await asyncio.wait({before})
-        for _ in range(WAKE_CYCLES):
-            await asyncio.sleep(0)
+        await let_tools_end()
         for call in calls:
-            if not self._conductor.was_let_go(call) and await answer_open_call(self._session, call):
-                self._conductor.call_let_go(call)
+            context = running_call(self._session, call)
+            if context is not None and self._conductor.tools.may_answer(call):
+                await say_still_running(context)
 
     @property
     def model_replies(self) -> bool:
@@ -199,10 +218,20 @@ class RealtimeActivity(AgentActivity):
         model = self._rt_session
         return model is not None and model.capabilities.auto_tool_reply_generation
 
+    def request(self, instructions: str) -> None:
+        """Ask for a reply that nobody else asks for."""
+        self._session.generate_reply(instructions=instructions)
+
     def interrupt_model(self) -> None:
         """Interrupt a realtime model's response."""
         if self._rt_session is not None:
             self._rt_session.interrupt()
+
+
+async def let_tools_end() -> None:
+    """Let a tool end whose wait has ended with the interruption."""
+    for _ in range(WAKE_CYCLES):
+        await asyncio.sleep(0)
 
 
 def _is_of_a_speech() -> bool:

@@ -8,8 +8,6 @@ from typing import Any
 
 from livekit.agents.voice.run_result import RunResult
 
-from .conductor import Conductor
-
 __all__ = ["GovernedRun"]
 
 
@@ -17,15 +15,15 @@ class GovernedRun(RunResult[Any]):
     """LiveKit ends a run when all that it watches is done; between two agents of a cascade there
     is a moment in which nothing is watched. A guard that is watched too keeps the run open."""
 
-    _conductor: Conductor
+    _moved: Callable[[], None]
     _guard: asyncio.Future[None]
 
     @classmethod
-    def adopt(cls, result: RunResult[Any], conductor: Conductor) -> GovernedRun:
+    def adopt(cls, result: RunResult[Any], moved: Callable[[], None]) -> GovernedRun:
         """Make a run that LiveKit has begun a governed one."""
         result.__class__ = cls
         assert isinstance(result, cls)
-        result._conductor = conductor
+        result._moved = moved
         result._guard = asyncio.get_running_loop().create_future()
         result._watch_handle(result._guard)
         return result
@@ -52,4 +50,4 @@ class GovernedRun(RunResult[Any]):
     def _mark_done_if_needed(self, handle: Any) -> None:
         super()._mark_done_if_needed(handle)
         if handle is not self._guard:
-            self._conductor.run_moved()
+            self._moved()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import MutableMapping, Sequence
+from typing import Any, cast
 from weakref import WeakSet
 
-from livekit.agents import Agent, AgentSession, llm
+from livekit.agents import Agent, AgentFalseInterruptionEvent, AgentSession, llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.agent_session import Userdata_T
+
+from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.tool_calls import Result
 
 from .activity import GovernedActivity, adopt
 from .run import GovernedRun
@@ -24,7 +27,7 @@ CLOSE_LIMIT = 5.0
 class GovernedSession(AgentSession[Userdata_T]):
     """An `AgentSession` whose private parts report to a conductor."""
 
-    _conductor: Any
+    _conductor: Conductor
     _adopted: WeakSet[GovernedActivity]
 
     @property
@@ -62,10 +65,12 @@ class GovernedSession(AgentSession[Userdata_T]):
         if results:
             for activity in tuple(self.__dict__.get("_adopted", ())):
                 activity.tell(results)
-        self._conductor.results_committed(items)
+        self._conductor.tools.committed(
+            Result(item.call_id, not (item.output or item.is_error)) for item in results
+        )
 
     async def _aclose_locked(self, **how: Any) -> None:
-        self._conductor.life.closing()
+        self._conductor.lifecycle.closing()
         try:
             await super()._aclose_locked(**how)
         finally:
@@ -78,6 +83,24 @@ class GovernedSession(AgentSession[Userdata_T]):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(CLOSE_LIMIT):
                     await activity.aclose()
+
+    @property
+    def interruption_options(self) -> MutableMapping[str, Any]:
+        """What LiveKit reads at each decision about an interruption."""
+        return cast(MutableMapping[str, Any], self.options.interruption)
+
+    @property
+    def hears_user(self) -> bool:
+        """The microphone is on."""
+        return self.input.audio_enabled
+
+    def hear_user(self, on: bool) -> None:
+        """Turn the microphone on or off."""
+        self.input.set_audio_enabled(on)
+
+    def report_false_interruption(self) -> None:
+        """Tell the application."""
+        self.emit("agent_false_interruption", AgentFalseInterruptionEvent(resumed=True))
 
     @property
     def closing(self) -> bool:
@@ -109,6 +132,10 @@ class GovernedSession(AgentSession[Userdata_T]):
         """Make a run the active one and generate its reply."""
         self._global_run_state = run
         self.generate_reply(**reply)
+
+    def cancel_released_calls(self) -> None:
+        """Cancel the tool calls that no turn waits for."""
+        self._conductor.tools.cancel_released()
 
     def cancel_entering(self) -> None:
         """Cancel an `on_enter` that a close would wait for."""

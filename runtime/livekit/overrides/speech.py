@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from livekit.agents import llm
@@ -11,11 +11,12 @@ from livekit.agents.voice.agent import _get_activity_task_info
 from livekit.agents.voice.agent_activity import _SpeechHandleContextVar
 from livekit.agents.voice.speech_handle import SpeechHandle
 
+from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.ports import Source, Speech
+from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
-from .conductor import Conductor
-
-__all__ = ["GovernedHandle", "current_speech"]
+__all__ = ["GovernedHandle", "current_speech", "govern", "items_of_call"]
 
 
 class GovernedHandle(SpeechHandle):
@@ -56,51 +57,54 @@ class GovernedHandle(SpeechHandle):
             if item.type == "function_call":  # it begins: nobody has seen its id yet
                 item.call_id = self._conductor.own_id(item.id, item.call_id)
         super()._item_added(items)
-        outputs = (item for item in items if item.type == "function_call_output")
+        outputs = [item for item in items if item.type == "function_call_output"]
         # A handoff gives nothing; after an interruption LiveKit has yet to say what became of it.
         results = [item for item in outputs if item.output or not self.interrupted]
-        if results:
-            self._conductor.results_given(results)
+        if results and (activity := self._conductor.agent) is not None:
+            activity.tell(results)
+        if outputs:
+            given = [Result(item.call_id, not item.output) for item in outputs]
+            self._conductor.tools.given(given)
         if any(_is_whole_reply(item) for item in items):
-            self._conductor.reply_said(self)
+            self._conductor.reply_said(self.id)
 
     async def _wait_for_generation(self, step_idx: int = -1) -> None:
-        # LiveKit itself waits for the last step; a step index means RunContext.wait_for_playout.
-        if step_idx >= 0 and (call := _blocking_call()) is not None:
-            played = super()._wait_for_generation(step_idx=step_idx)
-            await self._race(played, call, (self,))
-        else:
-            await super()._wait_for_generation(step_idx=step_idx)
-
-    async def wait_for_playout(self) -> None:
-        call = _blocking_call()
+        # LiveKit itself waits for the last step; a step index means RunContext.wait_for_playout,
+        # which tools place before their effect.
+        call = _blocking_call() if step_idx >= 0 else None
+        played = super()._wait_for_generation(step_idx=step_idx)
         if call is None:
-            await super().wait_for_playout()
+            await played
             return
-        owner = _SpeechHandleContextVar.get(None)
-        await self._race(super().wait_for_playout(), call, (self, owner or self))
-
-    async def _race(
-        self, played: Coroutine[Any, Any, None], call: llm.FunctionCall, by: Iterable[SpeechHandle]
-    ) -> None:
         wait = asyncio.ensure_future(played)
-        interrupts = {handle._interrupt_fut for handle in by}
         try:
-            await asyncio.wait({wait, *interrupts}, return_when=asyncio.FIRST_COMPLETED)
-            cut = next((handle for handle in by if handle.interrupted), None)
-            if cut is not None:
-                if cut is not self and self.allow_interruptions and not self.done():
-                    self.interrupt()  # what the tool was to say is of the turn that is over
-                self._conductor.call_ended_interrupted(call.call_id)
-                raise SpeechInterrupted(cut.id)
+            await asyncio.wait({wait, self._interrupt_fut}, return_when=asyncio.FIRST_COMPLETED)
+            known = self._conductor.tools.get(call.call_id) if self.interrupted else None
+            if known is not None and (said := known.cut_wait()) is not None:
+                raise SpeechInterrupted(self.id, said)
             await wait
         finally:
             wait.cancel()
+
+    async def wait_for_playout(self) -> None:
+        # What a tool was to say, and has not said when its turn is over, is of that turn. The tool
+        # itself goes on, as LiveKit has it.
+        owner = _SpeechHandleContextVar.get(None) if _blocking_call() is not None else None
+        if owner is not None and owner is not self:
+            over = {self._done_fut, owner._interrupt_fut}
+            await asyncio.wait(over, return_when=asyncio.FIRST_COMPLETED)
+            if not self.done() and self._allow_interruptions:
+                self.interrupt()
+        await super().wait_for_playout()
 
     @property
     def turn_context(self) -> Any:
         """The OpenTelemetry context of the agent's turn."""
         return self._agent_turn_context
+
+    def stop(self, source: Source, *, force: bool = False) -> None:
+        """Interrupt it."""
+        self.interrupt(force=force, source=source)
 
     def hold(self) -> None:
         """Disallow interruptions until `let_go`; counted, as LiveKit counts its own."""
@@ -129,6 +133,11 @@ class GovernedHandle(SpeechHandle):
         return self.held_floor and all(step.done() for step in self._generations)
 
     @property
+    def finished(self) -> bool:
+        """Its tasks have ended."""
+        return all(task.done() for task in self._tasks)
+
+    @property
     def tasks(self) -> list[asyncio.Task[Any]]:
         """The tasks that carry the speech."""
         return self._tasks
@@ -136,6 +145,21 @@ class GovernedHandle(SpeechHandle):
 
 def _is_whole_reply(item: llm.ChatItem) -> bool:
     return item.type == "message" and item.role == "assistant" and not item.interrupted
+
+
+def govern(handle: SpeechHandle, conductor: Conductor) -> GovernedHandle:
+    """Make a speech that LiveKit has built a governed one."""
+    if not isinstance(handle, GovernedHandle):
+        handle.__class__ = GovernedHandle
+        handle._conductor = conductor  # type: ignore[attr-defined]
+    return handle  # type: ignore[return-value]
+
+
+def items_of_call(speech: Speech, call_id: str) -> list[llm.ChatItem]:
+    """A call and its output, if it is there, as LiveKit will commit them."""
+    items = speech.chat_items if isinstance(speech, SpeechHandle) else []
+    its = [item for item in items if getattr(item, "call_id", None) == call_id]
+    return its if any(item.type == "function_call_output" for item in its) else []
 
 
 def _blocking_call() -> llm.FunctionCall | None:

@@ -5,22 +5,26 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from livekit.agents import Agent, AgentSession, ToolError
+from livekit.agents import Agent, AgentSession, ToolError, llm
 from livekit.agents.voice.agent_session import Userdata_T
 from livekit.agents.voice.events import RunContext
 from livekit.agents.voice.tool_executor import _RunningTasks, _ToolExecutor
 
+from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.tool_call import UNKNOWN
+from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
-from .conductor import Conductor
+from .speech import GovernedHandle
 
 __all__ = [
     "REFUSED",
     "GovernedExecutor",
     "TurnContext",
-    "answer_open_call",
     "cancel_call",
+    "cancelled_pair",
     "running_call",
+    "say_still_running",
 ]
 
 REFUSED = "the handoff did not happen: the user interrupted"
@@ -36,9 +40,17 @@ class TurnContext(RunContext[Userdata_T]):
         Raises:
             SpeechInterrupted: The user has interrupted; a tool that lets it pass ends with it.
         """
-        await asyncio.sleep(0)  # what has happened by now is heard of before the effect
-        if self.speech_handle.interrupted:
-            raise SpeechInterrupted(self.speech_handle.id)
+        await asyncio.sleep(0)  # let pending interruptions run before the side effect
+        speech = self.speech_handle
+        call = None
+        if isinstance(speech, GovernedHandle):
+            call = speech._conductor.tools.get(self.function_call.call_id)
+        if call is not None:
+            said = call.refusal_of_effect()
+        else:
+            said = UNKNOWN if speech.interrupted else None
+        if said is not None:
+            raise SpeechInterrupted(speech.id, said)
 
     def _make_update_output(self, message: Any, **how: Any) -> Any:
         # The handoff of a call that has reported is an error to LiveKit; that of a turn which was
@@ -60,23 +72,27 @@ class GovernedExecutor(_ToolExecutor):
 
     async def execute(self, *, run_ctx: RunContext[Any], raw_arguments: Any, **how: Any) -> Any:
         call = run_ctx.function_call
-        known = self._conductor.known_result(call, run_ctx.speech_handle.id)
+        known = self._conductor.tools.known_result(
+            call.call_id, call.name, call.arguments, run_ctx.speech_handle.id
+        )
         if known is not None:
             return known.value
         value = await super().execute(run_ctx=run_ctx, raw_arguments=raw_arguments, **how)
-        self._conductor.call_gave(call.call_id, value, handoff=_hands_over(value))
+        self._conductor.tools.gave(call.call_id, value, handoff=_hands_over(value))
         return value
 
     async def _enqueue_reply(self, ctx: Any, items: Any, **how: Any) -> None:
         # LiveKit would ask for a reply of its own; what a call gives whose turn is over is owed,
         # as any result that comes late, or is nothing to tell the user.
         outputs = [item for item in items if item.type == "function_call_output"]
-        if ours := self._conductor.was_let_go(ctx.function_call.call_id):
+        call = ctx.function_call.call_id
+        if ours := self._conductor.tools.was_answered(call):
             for output in outputs:
                 output.reply_required = False
         await super()._enqueue_reply(ctx, items, **how)
         if ours:
-            self._conductor.late_results(ctx.function_call.call_id, outputs)
+            for output in outputs:
+                self._conductor.tools.late_result(Result(call, not output.output))
 
     async def drain(self) -> None:
         # A handoff waits for the calls of the turn, as LiveKit has it, but not for ever for calls
@@ -112,15 +128,24 @@ def running_call(session: AgentSession[Any], call_id: str) -> TurnContext[Any] |
     return task.ctx  # type: ignore[return-value]
 
 
-async def answer_open_call(session: AgentSession[Any], call_id: str) -> bool:
-    """Give a call that goes on in the background an output that says so; False if it has ended."""
-    context = running_call(session, call_id)
-    if context is None:
-        return False
+async def say_still_running(context: TurnContext[Any]) -> None:
+    """Give a call that goes on in the background an output that says so."""
     await context.update(STILL_RUNNING, template="{message}")
     # For the tool itself nothing has changed: its waits end with its turn, as before.
     context.function_call.extra.pop("__livekit_agents_tool_non_blocking", None)
-    return True
+
+
+def cancelled_pair(
+    call: llm.FunctionCall, text: str
+) -> tuple[llm.FunctionCall, llm.FunctionCallOutput]:
+    """What LiveKit would commit as the result of a call that was answered before."""
+    made = llm.FunctionCall(
+        call_id=f"{call.call_id}_final", name=call.name, arguments=call.arguments
+    )
+    output = llm.FunctionCallOutput(
+        call_id=made.call_id, name=call.name, output=text, is_error=True
+    )
+    return made, output
 
 
 def cancel_call(session: AgentSession[Any], call_id: str) -> None:

@@ -1,0 +1,127 @@
+"""One tool call: a machine of its own, run under `specs/tool_call.yaml`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import attrs
+
+from turnfsm.fsm import Machine, Program, Verdict, compile_flow, load_flow
+from turnfsm.fsm.flow import Policy
+
+from .ports import Agent, Speech
+
+__all__ = ["CANCELLED", "CANCELLED_BY_USER", "NOTHING_DONE", "UNKNOWN", "End", "ToolCall"]
+
+End = Literal["result", "error", "cancelled"]
+"""How a tool ended."""
+
+NOTHING_DONE = "the user interrupted before this call took effect: nothing was done"
+UNKNOWN = "the user interrupted this call while it waited; it is not known whether it took effect"
+CANCELLED = "cancelled: the call was stopped before it had ended"
+CANCELLED_BY_USER = "cancelled: the user interrupted before it had ended"
+
+_SAID = {"say_nothing_done": NOTHING_DONE, "say_unknown": UNKNOWN}
+_program: list[Program] = []
+
+
+def _new_machine() -> Machine:
+    if not _program:
+        _program.append(compile_flow(load_flow("tool_call")))
+    return Machine(_program[0])
+
+
+@attrs.define(eq=False)
+class ToolCall:
+    """A tool call that something is still to come of.
+
+    Attributes:
+        speech: The speech that it was made for.
+        agent: The agent that made it.
+        how: How its tool ended; None while it runs.
+        has_output: It gave something that the user may want to hear.
+    """
+
+    id: str
+    name: str
+    speech: Speech
+    agent: Agent | None
+    policy: Policy = "detach"
+    how: End | None = None
+    has_output: bool = False
+    _machine: Machine = attrs.field(factory=_new_machine, init=False, repr=False)
+
+    @property
+    def state(self) -> str:
+        """The state of the flow that it is in."""
+        return self._machine.state
+
+    @property
+    def turn_over(self) -> bool:
+        """The turn that it was made for was interrupted."""
+        return self._machine.holds("turn_over")
+
+    def post(self, trigger: str) -> Verdict:
+        """Decide on a trigger, move, and carry the actions out."""
+        machine = self._machine
+        if asked := machine.asks(trigger):
+            machine.give({fact: getattr(self, fact)() for fact in asked})
+        verdict = machine.step(trigger)
+        for action in verdict.actions:
+            if action not in _SAID:
+                getattr(self, action)()
+        return verdict
+
+    def refusal_of_effect(self) -> str | None:
+        """What the model is to read if the tool may not have its effect now, else None."""
+        return None if self.post("commit_point") else _said(self.post("effect_refused"))
+
+    def cut_wait(self) -> str | None:
+        """What the model is to read if the interruption ends a wait of the tool, else None."""
+        return _said(self.post("wait_cut"))
+
+    # -- host facts
+
+    def turn_stands(self) -> bool:
+        """The speech was not interrupted."""
+        return not self.speech.interrupted
+
+    def cancels(self) -> bool:
+        """The policy is cancel."""
+        return self.policy == "cancel"
+
+    def holds(self) -> bool:
+        """The policy is hold or finish."""
+        return self.policy in ("hold", "finish")
+
+    def finishes(self) -> bool:
+        """The policy is finish."""
+        return self.policy == "finish"
+
+    def has_result(self) -> bool:
+        """It gave something that the user may want to hear."""
+        return self.has_output
+
+    # -- actions
+
+    def hold_turn(self) -> None:
+        """Keep the speech from being interrupted."""
+        self.speech.hold()
+
+    def release_turn(self) -> None:
+        """Take the hold back."""
+        self.speech.let_go()
+
+    def cancel_tool(self) -> None:
+        """Cancel the tool."""
+        if self.agent is not None:
+            self.agent.cancel_call(self.id)
+
+    def tell_cancelled(self) -> None:
+        """Put it into the conversation."""
+        if self.agent is not None:
+            self.agent.tell_cancelled(self.id, CANCELLED)
+
+
+def _said(verdict: Verdict) -> str | None:
+    return next((_SAID[action] for action in verdict.actions if action in _SAID), None)

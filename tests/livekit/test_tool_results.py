@@ -1,0 +1,263 @@
+"""What the model is told about tool calls is true, and no call is made twice because of it."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import pytest
+from livekit.agents import Agent, RunContext, function_tool, llm
+
+from turnfsm.runtime.livekit import TurnContext, TurnSession, on_interruption
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    Request,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
+
+CHARGE, AND = "charge my card", "wait and what else"
+SAID = "I am charging your card now, this takes a moment."
+
+
+def _believes(name: str, done: str, after: str) -> Any:
+    """A model that makes a call again unless it is shown that the call was made and gave `done`,
+    or still runs."""
+
+    def answer(request: Request) -> Reply:
+        calls = {i.call_id: i for i in request.chat_ctx.items if i.type == "function_call"}
+        outputs = {i.call_id: i.output for i in request.chat_ctx.items if _is_output(i)}
+        made = [outputs.get(id, "running") for id, call in calls.items() if call.name == name]
+        if any(done in output or "running" in output for output in made):
+            return Reply(after)
+        return Reply(calls=Call(name))
+
+    return answer
+
+
+def _is_output(item: llm.ChatItem) -> bool:
+    return item.type == "function_call_output"
+
+
+def _outputs(outcome: Outcome) -> list[str]:
+    return [i.output for i in outcome.history.items if i.type == "function_call_output"]
+
+
+# -- a wait inside a tool
+
+
+async def _says(ctx: RunContext[Any]) -> None:
+    await ctx.session.say(SAID)
+
+
+async def _replies(ctx: RunContext[Any]) -> None:
+    await ctx.session.generate_reply(instructions="say that it takes a moment")
+
+
+async def _waits_after_its_commit_point(ctx: RunContext[Any]) -> None:
+    await ctx.wait_for_playout()
+
+
+def _charges(effects: list[str], wait: Any, ask: bool) -> Any:
+    @function_tool
+    async def charge(ctx: TurnContext) -> str:
+        """Charge the card."""
+        if ask:
+            await ctx.commit_point()
+        effects.append("debited")
+        await wait(ctx)
+        effects.append("credited")
+        return "charged"
+
+    return charge
+
+
+@pytest.mark.parametrize("policy", ["detach", "hold", "finish"])
+@pytest.mark.parametrize(
+    ("wait", "ask"),
+    [
+        (_says, False),
+        (_replies, False),
+        (_waits_after_its_commit_point, True),
+    ],
+    ids=["say", "generate_reply", "wait_for_playout"],
+)
+def test_a_tool_that_waits_after_its_effect_is_not_cut_off(
+    policy: Any, wait: Any, ask: bool
+) -> None:
+    """The user talks into what the tool says: it goes on, and the model reads its result."""
+    effects: list[str] = []
+    tool = on_interruption(policy)(_charges(effects, wait, ask))
+    preamble = SAID if wait is _waits_after_its_commit_point else ""
+    model = ScriptedLLM(
+        {
+            "card": Reply(text=preamble, calls=Call("charge")),
+            "what else": _believes("charge", "charged", "Nothing else."),
+            "takes a moment": SAID,
+        },
+        {"charge": "It is charged."},
+    )
+    tts = ScriptedTTS(durations={SAID: 4.0})
+    user = ScriptedUser().says(CHARGE, at=1.0).says(AND, at=4.0)
+    stage = Stage(TurnSession, user=user, llm=model, tts=tts, tools=[tool])
+    outcome = stage.run(30.0)
+    assert effects == ["debited", "credited"], outcome.timeline()
+    assert "charged" in _outputs(outcome)[-1]
+
+
+def test_a_wait_that_is_cut_before_any_commit_point_says_what_is_known() -> None:
+    """Nobody knows what a tool did before it waited for its preamble: the model reads that."""
+    effects: list[str] = []
+
+    @function_tool
+    async def charge(ctx: RunContext[Any]) -> str:
+        """Charge the card."""
+        effects.append("debited")
+        await ctx.wait_for_playout()
+        effects.append("credited")
+        return "charged"
+
+    model = ScriptedLLM({"card": Reply(text=SAID, calls=Call("charge"))})
+    tts = ScriptedTTS(durations={SAID: 4.0})
+    user = ScriptedUser().says(CHARGE, at=1.0).says(AND, at=4.0)
+    outcome = Stage(TurnSession, user=user, llm=model, tts=tts, tools=[charge]).run(15.0)
+    assert effects == ["debited"]
+    (output,) = _outputs(outcome)
+    assert "nothing was done" not in output
+    assert "not known whether it took effect" in output
+
+
+def test_a_second_commit_point_does_not_say_that_nothing_was_done() -> None:
+    """After the first one the tool may have had an effect."""
+
+    @function_tool
+    async def charge(ctx: TurnContext) -> str:
+        """Charge the card."""
+        await ctx.commit_point()
+        await asyncio.sleep(5.0)
+        await ctx.commit_point()
+        return "charged"
+
+    model = ScriptedLLM({"card": Reply(calls=Call("charge"))})
+    user = ScriptedUser().says(CHARGE, at=1.0).says(AND, at=4.0)
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[charge]).run(15.0)
+    assert ["not known whether it took effect" in output for output in _outputs(outcome)] == [True]
+
+
+def test_a_tool_that_awaits_its_own_speech_is_told_so_at_once() -> None:
+    """LiveKit names the circular wait; it does not hang until tool_limit."""
+    raised: list[str] = []
+
+    @function_tool
+    async def charge(ctx: RunContext[Any]) -> str:
+        """Charge the card."""
+        try:
+            await ctx.speech_handle
+        except RuntimeError as error:
+            raised.append(str(error))
+        return "charged"
+
+    model = ScriptedLLM({"card": Reply(calls=Call("charge"))}, {"charge": "It is charged."})
+    user = ScriptedUser().says(CHARGE, at=1.0)
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[charge]).run(10.0)
+    assert ["circular wait" in message for message in raised] == [True]
+    assert outcome.heard_saying("It is charged.") is not None
+
+
+# -- a request that comes while a result is not in the conversation yet
+
+
+def _book(ran: list[float], seconds: float) -> Any:
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        ran.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(seconds)
+        return "booked"
+
+    return book
+
+
+def test_a_request_has_the_results_that_are_not_committed() -> None:
+    """The tool ends while its preamble is heard, and the application asks for a reply."""
+    ran: list[float] = []
+    preamble = "One moment, I am looking for a free table for you."
+    model = ScriptedLLM(
+        {
+            "table": Reply(text=preamble, calls=Call("book")),
+            "done": _believes("book", "booked", "Yes, it is."),
+        },
+        {"book": "Your table is booked."},
+    )
+    tts = ScriptedTTS(durations={preamble: 6.0})
+    user = ScriptedUser().says("book a table", at=1.0)
+    stage = Stage(TurnSession, user=user, llm=model, tts=tts, tools=[_book(ran, 0.5)])
+    stage.at(5.0, lambda s: s.session.generate_reply(user_input="is it done") and None)
+    outcome = stage.run(25.0)
+    assert len(ran) == 1, outcome.timeline()
+    asked = next(r for r in model.requests if "is it done" in r.prompt)
+    assert asked.at < 5.1
+    posted = [e for e in stage.session.turn.journal if e.trigger == "results_committed"]  # type: ignore[attr-defined]
+    assert len(posted) == 1
+    assert [e.data for e in posted if e.data] == []
+
+
+class _Thoughtful(Agent):
+    """Its hook takes as long as a look-up of the user."""
+
+    def __init__(self, tools: list[Any]) -> None:
+        super().__init__(instructions="Help.", tools=tools)
+
+    async def on_user_turn_completed(
+        self, turn_ctx: llm.ChatContext, new_message: llm.ChatMessage
+    ) -> None:
+        await asyncio.sleep(1.5)
+
+
+def test_a_request_has_what_ended_while_the_agents_hook_ran() -> None:
+    """LiveKit copies the conversation before the hook; the call ends during it."""
+    ran: list[float] = []
+    model = ScriptedLLM(
+        {
+            "table": Reply(calls=Call("book")),
+            "done": _believes("book", "booked", "Yes, it is."),
+        },
+        {"book": "Your table is booked."},
+    )
+    user = ScriptedUser().says("book a table", at=1.0).says("is it done", at=6.0)
+    agent = partial(_Thoughtful, [_book(ran, 4.0)])
+    outcome = Stage(TurnSession, user=user, llm=model, agent=agent).run(25.0)
+    assert len(ran) == 1, outcome.timeline()
+    assert _outputs(outcome) == ["booked"]
+
+
+# -- a call that no turn waits for
+
+
+class _Next(Agent):
+    def __init__(self) -> None:
+        super().__init__(instructions="Go on.")
+
+    async def on_enter(self) -> None:
+        self.session.say("I am the next one.")
+
+
+def test_a_released_call_that_a_handoff_cancels_is_cancelled_for_all() -> None:
+    """The ledger, the model and the user hear that it was cancelled; it is no empty success."""
+    model = ScriptedLLM(
+        {"table": Reply(calls=Call("book")), "joke": "Here is a joke."}, {"book": "It is not done."}
+    )
+    user = ScriptedUser().says("book a table", at=1.0).says("no stop tell me a joke", at=5.0)
+    stage = Stage(TurnSession, user=user, llm=model, tools=[_book([], 12.0)])
+    stage.at(8.5, lambda s: s.session.update_agent(_Next()))
+    outcome = stage.run(30.0)
+    (call,) = stage.session.ledger  # type: ignore[attr-defined]
+    assert (call.end, call.gave) == ("released", "cancelled")
+    (output,) = [i for i in outcome.history.items if i.type == "function_call_output"]
+    assert "cancelled" in output.output
+    assert output.is_error
