@@ -7,12 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from turnfsm.fsm import Machine, load_flow
+from turnfsm.fsm import Machine, Verdict, load_flow
 from turnfsm.runtime import Event, TurnRuntime
 
 from .cycle import FLOW, Engine, Floor
 
-__all__ = ["OURS", "Host", "new_loop"]
+__all__ = ["OURS", "SESSION", "Host", "new_loop"]
+
+SESSION = "TurnRuntime.post, as in a session"
+"""With the journal, timers and two observers."""
 
 TIMED = load_flow(Path(__file__).with_name("timed.yaml"))
 
@@ -61,11 +64,19 @@ def _runtime(**options: Any) -> Engine:
     return Engine(turn.post, lambda: turn.state, lambda: host.replies)
 
 
-def _observed() -> Engine:
+def _hear(seq: int, verdict: Verdict) -> None:
+    """An observer that does nothing: what it does is not the runtime's."""
+
+
+def _session() -> Engine:
+    """The post of a session: timers, the journal, and its two observers."""
     host = Host()
-    turn = TurnRuntime(FLOW, host)
+    turn = TurnRuntime(TIMED, host)
+    turn.observe(_hear)
     turn.observe(lambda seq, verdict: None)
-    return Engine(turn._pump.post, lambda: turn.state, lambda: host.replies)
+    loop = new_loop("asyncio")
+    turn.start(loop)
+    return Engine(turn.post, lambda: turn.state, lambda: host.replies, close=loop.close)
 
 
 def _timed(kind: str) -> Engine:
@@ -83,6 +94,6 @@ OURS: dict[str, Callable[[], Engine]] = {
     "EventPump.post, journal": _pump,
     "EventPump.post, journal, timers": lambda: _timed("asyncio"),
     "EventPump.post, journal, timers, uvloop": lambda: _timed("uvloop"),
-    "EventPump.post, journal, an observer": _observed,
     "TurnRuntime.post, journal": _runtime,
+    SESSION: _session,
 }

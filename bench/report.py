@@ -131,7 +131,8 @@ The machine was a virtual one with two cores. The ratios hardly depend on the ma
 guard and one that is not declared where it comes. Rounds of all engines are interleaved, the ratio
 to an if/elif chain with all branches written out is taken inside each round, and medians are shown.
 CPU time of the thread is counted. Every engine has to pass the same states and ask for the same
-replies first. The journal keeps 4096 entries; with timers, every state has one.
+replies first. The journal keeps 4096 entries; with timers, every state has one. As in a session is
+with the journal, timers and two observers that do nothing.
 
 {engines}
 ## An instance

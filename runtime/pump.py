@@ -9,34 +9,22 @@ the queue (run to completion). Pinned by tests/runtime/test_pump.py.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextvars import ContextVar, copy_context
 from functools import partial
-from inspect import isawaitable, iscoroutine
 from typing import Any
 
 from turnfsm.fsm import Machine, Refused, TurnfsmError, UnknownTrigger, Verdict
 from turnfsm.fsm.program import ACTS, ARMS, SLOW_PATH
 
+from .effects import CAUSE, Effects, Observer, said
 from .event import Event
 from .given import answers_of
-from .journal import LiveJournal, Raw
-from .observers import Observer, Observers
-from .tasks import OwnedTasks
+from .journal import LiveJournal
 from .threads import from_thread
 from .timers import Plan, StateTimers, plan_of
 
 __all__ = ["Event", "EventPump", "Observer"]
-
-logger = logging.getLogger("turnfsm")
-
-_new = tuple.__new__  # half the price of calling the class
-
-# The pump and the entry whose asynchronous effect the running task is.
-_CAUSE: ContextVar[tuple[EventPump, int] | None] = ContextVar("turnfsm_cause", default=None)
 
 
 class EventPump(StateTimers):
@@ -51,10 +39,7 @@ class EventPump(StateTimers):
         plan: The timers of each state; by default the flow's.
     """
 
-    __slots__ = (
-        "_barred", "_cause", "_host", "_observers", "_queue", "_running", "_tasks",
-        "_watched", "journal",
-    )  # fmt: skip
+    __slots__ = ("_barred", "_effects", "_host", "journal")
 
     def __init__(
         self, machine: Machine, host: object, journal: LiveJournal, plan: Plan | None = None
@@ -62,13 +47,8 @@ class EventPump(StateTimers):
         super().__init__(machine, plan_of(machine.program, {}) if plan is None else plan)
         self.journal = journal
         self._host = host
-        self._tasks: OwnedTasks | None = None
-        self._queue: deque[tuple[str, Event]] | None = None
-        self._observers: Observers | None = None
-        self._watched = False  # there are, or were, tasks, observers or effects left behind
-        self._running = False
+        self._effects = Effects(self, machine.program, host)
         self._barred: str | None = None  # "closed", or "asking" while the host answers
-        self._cause: int | None = None
         journal.start = self.clock()
 
     # -- triggers
@@ -97,7 +77,8 @@ class EventPump(StateTimers):
             machine.configuration = after  # Machine.step in place (test_stateful)
         clock = self.clock  # what is in a slot is called faster from a local name
         now = clock()
-        cause = self._follow(verdict) if self._watched else self._cause
+        effects = self._effects
+        cause = effects.cause if effects.tasks is None else effects.follow(verdict)
         if to_do & ARMS:
             # StateTimers._enter in place (test_timers): a call would cost as much as the step
             self._entered = now
@@ -111,10 +92,8 @@ class EventPump(StateTimers):
         seq = journal.seq = journal.seq + 1
         raw = (seq, now, trigger, of, after, machine.tokens, verdict, cause, data)
         append(raw)
-        if self._running or self._watched:
-            self._queue_and_tell(raw, verdict)
-        elif to_do & ACTS:
-            self._run(raw, verdict.actions)
+        if to_do & ACTS or effects.observers or effects.waiting:
+            effects.add(raw, verdict)
         return verdict
 
     def ask(self, trigger: str, of: Any = None) -> Verdict:
@@ -148,10 +127,7 @@ class EventPump(StateTimers):
 
         One that raises is logged and stays.
         """
-        if self._observers is None:
-            self._observers = Observers()
-            self._watched = True
-        return self._observers.add(observer)
+        return self._effects.observe(observer)
 
     @property
     def closed(self) -> bool:
@@ -170,21 +146,18 @@ class EventPump(StateTimers):
             return
         self._barred = "closed"
         self._stop_waking()
-        if self._queue:
-            self._queue.clear()
-        if self._tasks is not None:
-            self._tasks.end_all()
+        self._effects.close()
         self.journal.close()
 
     async def aclose(self, patience: float = 5.0) -> None:
         """Close, and wait for the cancelled tasks to end, at most `patience` seconds."""
         self.close()
-        if self._tasks is not None:
-            await self._tasks.wait(patience)
+        if self._effects.tasks is not None:
+            await self._effects.tasks.wait(patience)
 
     def fire(self, timer: str) -> Verdict:
         """Post a timer. Its cause is time, whatever task's context it was armed in."""
-        _CAUSE.set(None)
+        CAUSE.set(None)
         return self.post(timer)
 
     def _bind(self, loop: asyncio.AbstractEventLoop) -> float:
@@ -222,128 +195,4 @@ class EventPump(StateTimers):
             self._barred = None
         self.machine.give(answers)
         for name, error in failed:
-            self.note("given_failed", fact=name, error=_said(error))
-
-    # -- effects
-
-    def _run(self, raw: Raw, actions: tuple[str, ...]) -> None:
-        """Carry out what was chosen, then what was chosen meanwhile."""
-        self._running = True
-        self._cause = raw[0]
-        event, host = _new(Event, raw), self._host
-        todo = iter(actions)
-        try:
-            for action in todo:
-                # _carry_out in place
-                try:
-                    result = getattr(host, action)(event)
-                    if result is not None and isawaitable(result):
-                        self._own(action, event, result)
-                except (Exception, asyncio.CancelledError) as exc:
-                    self._failed(action, event, exc)
-                if self._barred is not None:
-                    return  # an effect has closed the runtime
-            if self._queue:
-                self._drain()
-        except BaseException:  # a KeyboardInterrupt: the next post goes on with what is left
-            self._queue = deque((*((action, event) for action in todo), *(self._queue or ())))
-            self._watched = True
-            raise
-        finally:
-            self._running = False
-            self._cause = None
-
-    def _queue_and_tell(self, raw: Raw, verdict: Verdict) -> None:
-        """The way of a post from an effect, and of one that is observed: effects wait in line."""
-        if verdict.actions:
-            event = Event(raw)
-            if self._queue is None:
-                self._queue = deque()
-            self._queue.extend([(action, event) for action in verdict.actions])
-        outermost, self._running = not self._running, True
-        try:
-            if self._observers is not None:
-                self._observers.tell(raw[0], verdict)
-            if outermost:
-                self._drain()
-        finally:
-            if outermost:
-                self._running = False
-                self._cause = None
-
-    def _drain(self) -> None:
-        while self._queue:
-            self._carry_out(*self._queue.popleft())
-
-    def _carry_out(self, action: str, event: Event) -> None:
-        if self._barred is not None:
-            return  # an effect before this one closed the runtime
-        self._cause = event.seq
-        try:
-            result = getattr(self._host, action)(event)
-            if result is not None and isawaitable(result):
-                self._own(action, event, result)
-        except (Exception, asyncio.CancelledError) as exc:
-            self._failed(action, event, exc)
-
-    def _failed(self, action: str, event: Event, exc: BaseException) -> None:
-        """An effect that raises becomes a note and, if the flow names one, a trigger."""
-        if isinstance(exc, asyncio.CancelledError):
-            logger.warning("action %r was cancelled after %s", action, event.trigger)
-        else:
-            logger.error("action %r raised after %s", action, event.trigger, exc_info=exc)
-        error = _said(exc)
-        self.note("effect_failed", action=action, error=error, cause=event.seq)
-        body = self.machine.program.flow.actions.get(action)
-        if body is not None and body.failed is not None:
-            self.post(body.failed, event.of, {"action": action, "error": error})
-
-    # -- tasks
-
-    def _own(self, action: str, event: Event, awaitable: Any) -> None:
-        loop = self.loop()
-        if self.closed or loop is None:
-            if iscoroutine(awaitable):
-                awaitable.close()
-            if not self.closed:
-                raise RuntimeError("no loop runs; start() the runtime in one")
-            return
-        if self._tasks is None:
-            self._tasks = OwnedTasks()
-            self._watched = True
-        body = self.machine.program.flow.actions.get(action)
-        owner = body.owner if body is not None else "session"
-        context = copy_context()
-        context.run(_CAUSE.set, (self, event.seq))
-        self._tasks.own(awaitable, owner, loop, context, lambda e: self._ended(action, event, e))
-
-    def _ended(self, action: str, event: Event, exc: BaseException | None) -> None:
-        """A task has ended while its owner stood: that is a trigger, if the flow names one."""
-        before, self._cause = self._cause, event.seq
-        try:
-            if exc is not None:
-                self._failed(action, event, exc)
-                return
-            body = self.machine.program.flow.actions.get(action)
-            if body is not None and body.done is not None:
-                self.post(body.done, event.of, {"action": action})
-        finally:
-            self._cause = before
-
-    def _follow(self, verdict: Verdict) -> int | None:
-        """End the tasks of what this verdict ends; gives the cause, also where an observer or a
-        task has posted."""
-        cause = self._cause
-        if self._observers is not None and self._observers.telling is not None:
-            cause = self._observers.telling
-        if cause is None and (posting := _CAUSE.get()) is not None and posting[0] is self:
-            cause = posting[1]
-        if self._tasks and verdict:
-            begins, ends = self.machine.program.begins, self.machine.program.ends
-            over = {*begins.get(verdict.trigger, ()), *ends.get(verdict.trigger, ())}
-            self._tasks.end(over | {"state"} if verdict.entered else over)
-        return cause
-
-
-def _said(exc: BaseException) -> str:
-    return f"{type(exc).__name__}: {exc}"
+            self.note("given_failed", fact=name, error=said(error))

@@ -105,3 +105,37 @@ def test_an_interrupt_in_an_observer_loses_no_effect() -> None:
     assert (turn.state, host.done) == ("busy", [])
     turn.post("tick")
     assert host.done == ["greet", "thank", "count"]
+
+
+def test_what_an_effect_posts_later_is_still_caused_by_its_entry() -> None:
+    """Telling what it posted first does not change the cause."""
+
+    def greet(event: object) -> None:
+        turn.post("tick")
+        turn.post("again")
+
+    turn = runtime(Host(greet=greet))
+    turn.observe(lambda seq, verdict: None)
+    turn.post("ring")
+    assert turn.post("tick")
+    assert [(entry.trigger, entry.cause) for entry in turn.journal] == [
+        ("ring", None),
+        ("tick", 1),
+        ("again", 1),
+        ("tick", None),
+    ]
+
+
+def test_an_effect_that_was_interrupted_leaves_the_rest_to_the_next_post() -> None:
+    """Also if that one has no effect of its own, and nobody observes."""
+
+    def greet(event: object) -> None:
+        raise KeyboardInterrupt
+
+    host = Host(greet=greet)
+    turn = runtime(host)
+    with pytest.raises(KeyboardInterrupt):
+        turn.post("ring")
+    assert host.done == ["greet"]
+    assert not turn.post("ring")
+    assert host.done == ["greet", "thank"]
