@@ -2,13 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
 
 from livekit.agents import llm
 
 from turnfsm.fsm import Flow
 from turnfsm.fsm.journal import Journal, replay
+from turnfsm.runtime.testing.livekit.requests import request_problems
 
 from .checks import Result, check
 from .expected import EXPECTED, WORD_ERRORS
@@ -83,30 +82,17 @@ def _turns(take: Take) -> Result:
 
 
 def _calls(take: Take) -> Result:
-    """Each call ran once, and its output stands right behind it in the history."""
+    """Each call ran once, and the model is shown it with its result, in every provider's format."""
     made = [item for item in take.history if isinstance(item, llm.FunctionCall)]
     told = ", ".join(f"{call.name}({_arguments(call.arguments)})" for call in made) or "no call"
-    torn = [call.name for call in made if not _answered(take.history, call.call_id)]
-    if torn:
-        return Result("calls_once", False, f"{torn[0]} stands apart from its output: {told}")
+    if wrong := request_problems(llm.ChatContext(list(take.history))):
+        return Result("calls_once", False, f"{wrong[0]}: {told}")
     runs = Counter(record["data"]["call_id"] for record in take.notes("tool"))
     ok = runs == Counter(call.call_id for call in made)
     if take.scripted:
         ok = ok and [(call.name, json.loads(call.arguments)) for call in made] == list(CALLS)
     told = f"{told}: {runs.total()} runs for {len(made)} calls"
     return Result("calls_once", ok, f"{told}; the robot stands at {take.position} m")
-
-
-def _answered(items: Sequence[Any], call_id: str) -> bool:
-    """One output, behind its call; those of a parallel call may stand between."""
-    ours = [i for i, item in enumerate(items) if getattr(item, "call_id", None) == call_id]
-    if len(ours) != 2:
-        return False
-    between = items[ours[0] + 1 : ours[1] + 1]
-    kinds = llm.FunctionCall | llm.FunctionCallOutput
-    return isinstance(between[-1], llm.FunctionCallOutput) and all(
-        isinstance(item, kinds) for item in between
-    )
 
 
 def _audible(take: Take) -> Result:

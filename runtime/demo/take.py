@@ -72,7 +72,9 @@ class Take:
 async def hold(stack: Stack, flow: Flow, take: Take, view: View) -> None:
     """Let the user say all lines to a session that the flow governs."""
     take.model = stack.llm
-    session: TurnSession[Any] = TurnSession(**stack.options(), flow=flow, sinks=[take.recorder])
+    session: TurnSession[Any] = TurnSession(
+        **stack.options(), flow=flow, sinks=[take.recorder], proof="warn"
+    )
     stack.attach(session)
     take.recorder.align(session.turn)
     scribe = Scribe(session, session.turn, stack)

@@ -52,7 +52,7 @@ def test_stock_moves_the_money_and_one_word_stops_the_unchanged_flow(project: Pa
     text = barge_in.read_text(encoding="utf-8")
     stock = "from livekit.agents import AgentSession as TurnSession"
     barge_in.write_text(text.replace("from turnfsm.livekit import TurnSession", stock))
-    words = project / "test_words.py"
+    words = project / "test_one_word.py"
     text = words.read_text(encoding="utf-8")
     assert "clerk.yaml" in text
     words.write_text(text.replace('Path(__file__).with_name("clerk.yaml")', '"turn"'))
@@ -60,7 +60,7 @@ def test_stock_moves_the_money_and_one_word_stops_the_unchanged_flow(project: Pa
     failed = re.findall(r"^FAILED (\S+)", played.stdout, re.MULTILINE)
     assert failed == [
         "test_agent.py::test_a_caller_who_objects_keeps_the_money",
-        "test_words.py::test_one_word_does_not_stop_the_clerk",
+        "test_one_word.py::test_one_word_does_not_stop_the_clerk",
     ], played.stdout
 
 

@@ -20,7 +20,7 @@ from turnfsm.fsm import (
 )
 from turnfsm.fsm.check import check_flow
 from turnfsm.fsm.check.mutate import Mutant, mutants
-from turnfsm.fsm.check.report import Verdict
+from turnfsm.fsm.check.report import PropertyResult
 from turnfsm.fsm.interop import to_promela
 from turnfsm.fsm.interop.spin import SpinError, missing_tools, verify
 
@@ -80,7 +80,7 @@ def _ours(flow: Flow) -> dict[str, bool]:
     return {v.name: v.result == "holds" for v in report.properties if _judged(v)}
 
 
-def _judged(verdict: Verdict) -> bool:
+def _judged(verdict: PropertyResult) -> bool:
     return verdict.origin == "declared" and verdict.result != "waived"
 
 
