@@ -158,9 +158,9 @@ class LiveJournal:
 
     def _snapshot(self, raw: Raw) -> Snapshot:
         """Where the machine was after the first entry that is kept."""
-        after = raw[4]
+        seq, _t, _trigger, _of, after, tokens, *_ = raw
         assert after is not None
-        return Snapshot(raw[0], after.state, self.program.names(after.facts), dict(raw[5] or {}))
+        return Snapshot(seq, after.state, self.program.names(after.facts), dict(tokens or {}))
 
     def _typed(self, raw: Raw) -> Entry | Note:
         seq, now, trigger, of, after, _tokens, verdict, cause, data = raw
