@@ -187,6 +187,7 @@ D1 = Scenario(
     _verdict_hangs,
     (ISSUES + "5497", JS_ISSUES + "1731"),
     failure="D",
+    wrong="The caller waits 5.6 s for an answer; the application cannot close the session.",
 )
 D2 = Scenario(
     "D2", "a tool raises", 10.0, lambda s: _stage(s, _raise), _verdict_ended, control=True
@@ -223,6 +224,7 @@ D6 = Scenario(
     _verdict_parallel,
     (ISSUES + "3702",),
     "C",
+    wrong="The caller waits 5.6 s for an answer and never hears about the wine.",
 )
 
 CALLS = (D1, D6)

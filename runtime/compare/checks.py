@@ -18,7 +18,9 @@ def wrong_contexts(outcome: Outcome) -> list[str]:
 
 def wrong_request(request: Request) -> list[str]:
     """The same of one request."""
-    found = request_problems(request.chat_ctx, realtime=request.realtime)
+    called = {item.call_id for item in request.chat_ctx.items if item.type == "function_call"}
+    running = called - request.finished_calls
+    found = request_problems(request.chat_ctx, realtime=request.realtime, running=running)
     return [f"in the request at {request.at:.2f} s {what}" for what in found]
 
 

@@ -133,6 +133,7 @@ S4 = Scenario(
     _verdict_first,
     failure="E",
     links=RUN_LINKS,
+    wrong="The application gets an exception, the user's input no answer.",
 )
 S4B = Scenario(
     "S4b",
@@ -142,6 +143,10 @@ S4B = Scenario(
     _verdict_first,
     failure="E",
     links=RUN_LINKS,
+    wrong=(
+        "The input is answered by an agent that has no such tool; the application's "
+        "assertions hold another agent's lines."
+    ),
 )
 S4C = Scenario(
     "S4c",
@@ -151,6 +156,7 @@ S4C = Scenario(
     _verdict_cascade,
     failure="E",
     links=RUN_LINKS,
+    wrong="The application gets a result without its last two events, which the caller hears.",
 )
 
 HANDOFFS = (S4, S4B, S4C)

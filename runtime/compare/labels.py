@@ -133,6 +133,7 @@ S1D = Scenario(
     _verdict_s1d,
     failure="H",
     links=(PULLS + "7087",),
+    wrong="The application shows 'thinking' for 1 s while the agent speaks.",
 )
 S6B = Scenario(
     "S6b",
@@ -142,6 +143,7 @@ S6B = Scenario(
     _verdict_s6b,
     failure="H",
     links=(PULLS + "7087",),
+    wrong="The application shows 'thinking' for 3 s while the agent speaks.",
 )
 S3 = Scenario(
     "S3",
@@ -151,6 +153,10 @@ S3 = Scenario(
     _verdict_s3(4.0),
     tuple(ISSUES + n for n in ("5545", "6107", "5533")),
     failure="B",
+    wrong=(
+        "The application is told of an interruption and of speech that goes on, where "
+        "nothing was said."
+    ),
 )
 S3B = Scenario(
     "S3b",
@@ -160,6 +166,7 @@ S3B = Scenario(
     _verdict_s3(6.0),
     tuple(ISSUES + n for n in ("5545", "6107")),
     failure="B",
+    wrong="The application is told of an interruption, as in S3, between a tool and its answer.",
 )
 
 LABELS = (S1D, S3, S3B, S6B)

@@ -138,6 +138,7 @@ P1 = Scenario(
     _verdict_no_end,
     (JS_ISSUES + "2065", ISSUES + "3418"),
     failure="E",
+    wrong="The caller never hears another word.",
 )
 P2 = Scenario(
     "P2",

@@ -198,6 +198,7 @@ R1 = Scenario(
     _verdict_clinic,
     RUN_LINKS,
     "E",
+    wrong="Two inputs reach the wrong agent: the caller is never asked who they are.",
 )
 R2 = Scenario(
     "R2",
@@ -207,9 +208,18 @@ R2 = Scenario(
     _verdict_endless,
     (ISSUES + "6332", PULLS + "6071"),
     failure="E",
+    wrong="The application cannot close the session.",
 )
 R3 = Scenario("R3", "a run inside a run", 15.0, _nested, _verdict_nested, control=True)
-R4 = Scenario("R4", "the session closes during a run", 20.0, _closed, _verdict_closed, failure="E")
+R4 = Scenario(
+    "R4",
+    "the session closes during a run",
+    20.0,
+    _closed,
+    _verdict_closed,
+    failure="E",
+    wrong="The application gets a result that looks complete and is not.",
+)
 
 RUNS = (R1, R2, R4)
 CONTROL_RUNS = (R3,)

@@ -33,6 +33,8 @@ class Scenario:
     """The letter of its class in `CLASSES`."""
     control: bool = False
     """Goes right on a stock session: shows that the kit is sound."""
+    wrong: str = ""
+    """What the caller or the application gets on a stock session that is wrong."""
 
     def play(self, session_class: type[AgentSession[Any]]) -> Outcome:
         """Play it in virtual time, on a loop of its own."""

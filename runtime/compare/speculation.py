@@ -78,6 +78,10 @@ S1 = Scenario(
     _s1,
     tuple(f"https://github.com/livekit/agents-js/{n}" for n in ("issues/1365", "pull/1166")),
     failure="A",
+    wrong=(
+        "The application pays for a request that is thrown away; the caller waits 5.2 s "
+        "for an answer and never hears about Rome."
+    ),
 )
 
 
@@ -102,6 +106,7 @@ S1B = Scenario(
     _s1b,
     (f"{ISSUES}5359",),
     failure="D",
+    wrong="The caller waits 5.6 s for an answer and never gets the one about Rome.",
 )
 
 
@@ -127,6 +132,7 @@ S12 = Scenario(
     _s12,
     (JS_ISSUES + "2249",),
     failure="D",
+    wrong="The caller never gets the answer.",
 )
 
 SPECULATION = (S1, S1B, S12)

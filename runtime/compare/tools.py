@@ -21,24 +21,31 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .checks import late, wrong_contexts, wrong_request
+from .checks import wrong_contexts, wrong_request
 from .scenario import ISSUES, Scenario
 
 __all__ = ["CONTROL_TOOLS", "TOOLS"]
 
 Model = Literal["pipeline", "realtime", "server"]
+MODELS: tuple[Model, ...] = ("pipeline", "realtime", "server")
 
 ASK, AGAIN = "book the table", "is the table booked"
 PREAMBLE = "I am booking the table for you right now one moment please."
 ANSWER = "Your table is booked for tonight at eight o'clock under your name."
-CONFIRMED = "Yes it is booked."
+CONFIRMED, PENDING, FAILED = "Yes it is booked.", "It is being booked.", "It was not booked."
+BOOKED = "booked"
 EFFECT = "side effect: a table is booked"
 
 
-def _forgetful(request: Request) -> Reply:
-    """What a model does: it calls the tool again when its context shows no such call."""
-    if any(line.startswith("call") for line in request.context):
+def _as_shown(request: Request) -> Reply:
+    """What a model knows of the call; without one it makes it."""
+    results = [entry.text for entry in request.shown if entry.kind == "result"]
+    if BOOKED in results:
         return Reply(CONFIRMED)
+    if any("interrupted" in text for text in results):
+        return Reply(FAILED)
+    if any(entry.kind == "call" for entry in request.shown):
+        return Reply(PENDING)
     return Reply(calls=Call("book"))
 
 
@@ -63,10 +70,14 @@ def _stage(
             await context.wait_for_playout()
         await asyncio.sleep(seconds)
         stage.note(EFFECT)
-        return "booked"
+        return BOOKED
 
     answers = ScriptedLLM(
-        {AGAIN: _forgetful, ASK: Reply(preamble, calls=Call("book"))},
+        {
+            "result of": ANSWER,  # what a realtime model is asked to tell
+            AGAIN: _as_shown,
+            ASK: Reply(preamble, calls=Call("book")),
+        },
         {"book": Reply(ANSWER, ttft=answer_ttft)},
     )
     user = ScriptedUser().says(ASK, at=1.0)
@@ -87,9 +98,11 @@ def _stage(
     return stage
 
 
-def _interrupting(stage: Stage, at: float) -> Stage:
-    def interrupt(stage: Stage) -> None:
-        stage.session.interrupt()
+def _interrupting(stage: Stage, at: float, awaited: bool) -> Stage:
+    async def interrupt(stage: Stage) -> None:
+        interruption = stage.session.interrupt()
+        if awaited:
+            await interruption
         stage.session.generate_reply(user_input=AGAIN)
 
     return stage.at(at, interrupt)
@@ -102,9 +115,31 @@ def _verdict(asked_at: float) -> Callable[[Outcome], list[str]]:
             problems += (
                 _unseen(outcome, request) + _unheard(outcome, request) + wrong_request(request)
             )
-        return problems + late(outcome, CONFIRMED, asked_at + 1.5, asked_at, "the question")
+        return problems + _answered(outcome, asked_at)
 
     return verdict
+
+
+def _answered(outcome: Outcome, asked_at: float) -> list[str]:
+    """Whether the caller is told in time how the booking stands, and how it stands."""
+    answers = (CONFIRMED, PENDING, FAILED, ANSWER)
+    heard = next((h for h in outcome.heard_after(asked_at) if h.text.startswith(answers)), None)
+    if heard is None:
+        return [f"the question at {asked_at:.2f} s is never answered"]
+    problems = []
+    if heard.start > asked_at + 1.5:
+        problems.append(
+            f"the question at {asked_at:.2f} s is answered at {heard.start:.2f} s, "
+            f"{heard.start - asked_at:.1f} s later"
+        )
+    booked = outcome.marks.get(EFFECT)
+    asked = max(r.at for r in outcome.requests if r.at <= heard.start)
+    if heard.text in (PENDING, FAILED) and booked is not None and booked <= asked:
+        problems.append(
+            f"{heard.text!r} is heard at {heard.start:.2f} s, the table was booked at "
+            f"{booked:.2f} s"
+        )
+    return problems
 
 
 def _unheard(outcome: Outcome, request: Request) -> list[str]:
@@ -151,22 +186,20 @@ class _Interleaving:
     title: str
     asked_at: float
     interrupted_at: float
-    """When code interrupts and asks in one breath; 0 where the user does it by voice."""
-    failure: str
-    """The letter of its class in `CLASSES`."""
+    """When code interrupts, and then asks; 0 where the user does it by voice."""
     stage: Mapping[str, Any]
+    awaited: tuple[Model, ...] = ()
+    """Where code awaits the interruption; elsewhere it asks in the same breath."""
 
 
-def _by_voice(title: str, failure: str = "C", **stage: Any) -> _Interleaving:
-    return _Interleaving(title, 5.2, 0.0, failure, {"user_at": 4.0, **stage})
+def _by_voice(title: str, **stage: Any) -> _Interleaving:
+    return _Interleaving(title, 5.2, 0.0, {"user_at": 4.0, **stage})
 
 
-def _by_code(title: str, failure: str, **stage: Any) -> _Interleaving:
-    title = f"`interrupt()` and the next request in one breath, {title}"
-    return _Interleaving(title, 4.0, 4.0, failure, stage)
+def _by_code(title: str, awaited: tuple[Model, ...] = MODELS, **stage: Any) -> _Interleaving:
+    return _Interleaving(title, 4.0, 4.0, stage, awaited)
 
 
-# C: a call lost or made twice; G: the record lacks what was heard, or the call
 _INTERLEAVINGS = (
     _by_voice(
         "the user barges in on the preamble, the tool ends later", seconds=6.0, preamble=PREAMBLE
@@ -177,25 +210,37 @@ _INTERLEAVINGS = (
         says=True,
         preamble=PREAMBLE,
     ),
-    _by_code("what the tool says is queued", "G", says=True, preamble=PREAMBLE),
-    _by_code("the preamble is heard", "G", seconds=6.0, preamble=PREAMBLE),
-    _by_code("the silent tool runs", "C", seconds=4.0),
-    _by_code("the tool speaks", "G", says=True),
-    _by_code("the tool waits for its preamble", "G", waits=True, preamble=PREAMBLE),
+    _by_code("what the tool says is queued", says=True, preamble=PREAMBLE),
+    _by_code("the preamble is heard", MODELS[1:], seconds=6.0, preamble=PREAMBLE),
+    _by_code("the silent tool runs", MODELS[1:], seconds=4.0),
+    _by_code("the tool speaks", says=True),
+    _by_code("the tool waits for its preamble", waits=True, preamble=PREAMBLE),
 )
 
 
 def _s2(number: int, case: _Interleaving, model: Model) -> Scenario:
     def build(session_class: type[AgentSession[Any]]) -> Stage:
         stage = _stage(session_class, model=model, **case.stage)
-        return _interrupting(stage, case.interrupted_at) if case.interrupted_at else stage
+        at = case.interrupted_at
+        return _interrupting(stage, at, model in case.awaited) if at else stage
 
     prefix, who, links = _FAMILIES[model]
-    verdict = _verdict(case.asked_at)
-    control = (number, model) in _RIGHT_ON_STOCK
-    failure = "" if control else case.failure
-    id, title = f"{prefix}.{number}", who + case.title
-    return Scenario(id, title, 30.0, build, verdict, links, failure, control=control)
+    if case.interrupted_at:
+        awaited = model in case.awaited
+        who += "`await interrupt()`, then" if awaited else "`interrupt()` and in the same breath"
+        who += " the next request; "
+    failure, wrong = _WRONG.get((number, model), ("", ""))
+    return Scenario(
+        f"{prefix}.{number}",
+        who + case.title,
+        30.0,
+        build,
+        _verdict(case.asked_at),
+        links if failure else (),
+        failure,
+        control=not failure,
+        wrong=wrong,
+    )
 
 
 _FAMILIES: dict[Model, tuple[str, str, tuple[str, ...]]] = {
@@ -203,10 +248,29 @@ _FAMILIES: dict[Model, tuple[str, str, tuple[str, ...]]] = {
     "realtime": ("S2r", "a realtime model: ", (ISSUES + "3702",)),
     "server": ("S2s", "a realtime model that detects turns: ", (ISSUES + "3702",)),
 }
-_RIGHT_ON_STOCK = {
-    *((1, "pipeline"), (2, "pipeline"), (6, "pipeline")),
-    *((2, "server"), (3, "server")),
+_WAITS = "The caller asks and hears nothing for {} s."
+_WRONG: dict[tuple[int, Model], tuple[str, str]] = {
+    (3, "pipeline"): (
+        "C",
+        "The caller hears that the table is being booked when it is booked, and never that it is.",
+    ),
+    (5, "pipeline"): (
+        "G",
+        "The model is not shown what the caller heard. An application that awaits `interrupt()` "
+        "first leaves the caller without an answer for 4.9 s.",
+    ),
+    (1, "realtime"): ("D", _WAITS.format("3.7")),
+    (2, "realtime"): ("D", _WAITS.format("5.7")),
+    (3, "realtime"): (
+        "D",
+        "The caller interrupts, hears it all again, and gets an answer after 4.8 s.",
+    ),
+    (5, "realtime"): ("D", _WAITS.format("4.9")),
+    (6, "realtime"): ("D", _WAITS.format("2.8")),
+    (5, "server"): ("D", _WAITS.format("4.9")),
+    (6, "server"): ("D", _WAITS.format("2.8")),
 }
+"""What goes wrong on a stock session: the letter of its class, and what the caller gets."""
 
 
 def _control(id: str, title: str, asked_at: float, build: Callable[[Any], Stage]) -> Scenario:

@@ -112,6 +112,7 @@ S6 = Scenario(
     _verdict_s6,
     (ISSUES + "1613", ISSUES + "2368"),
     failure="F",
+    wrong="The caller's question is lost: no answer, no record.",
 )
 S7 = Scenario(
     "S7",
@@ -121,6 +122,7 @@ S7 = Scenario(
     _verdict_s7,
     (PULLS + "6844",),
     failure="F",
+    wrong="The caller's question is lost: no answer, no record.",
 )
 S13 = Scenario(
     "S13",
@@ -130,6 +132,7 @@ S13 = Scenario(
     _verdict_s13,
     (ISSUES + "7010",),
     failure="F",
+    wrong="The caller waits 9.1 s for an answer; the next question is lost.",
 )
 
 TURNS = (S6, S7, S13)

@@ -132,6 +132,7 @@ S5 = Scenario(
     _verdict_preamble,
     (ISSUES + "5359",),
     failure="D",
+    wrong="The caller's contract is cancelled after they said no.",
 )
 S5_WAIT = Scenario(
     "S5-wait",
@@ -143,6 +144,7 @@ S5_WAIT = Scenario(
     _verdict_both,
     (ISSUES + "5359",),
     failure="D",
+    wrong="The caller's contract is cancelled by the interruption that was to stop it.",
 )
 S5_INTERRUPT = Scenario(
     "S5-interrupt",
@@ -152,6 +154,7 @@ S5_INTERRUPT = Scenario(
     _verdict_interrupt,
     (ISSUES + "5359",),
     failure="D",
+    wrong="The caller waits 5.4 s for an answer and is not told that the contract is cancelled.",
 )
 S5_PLAYING = Scenario(
     "S5-playing",
@@ -161,6 +164,7 @@ S5_PLAYING = Scenario(
     _verdict_interrupt,
     (ISSUES + "5359",),
     failure="D",
+    wrong="The caller waits 5.4 s for an answer.",
 )
 S5_TURN = Scenario(
     "S5-turn",
@@ -170,6 +174,7 @@ S5_TURN = Scenario(
     _verdict_turn,
     (ISSUES + "5359",),
     failure="D",
+    wrong="The caller waits 5.6 s for an answer and is not told that the contract is cancelled.",
 )
 
 
@@ -218,6 +223,7 @@ S5_TASK = Scenario(
     _verdict_task,
     (ISSUES + "5359",),
     failure="D",
+    wrong="The caller hears nothing for 28.3 s.",
 )
 
 
@@ -255,6 +261,7 @@ S5C = Scenario(
     _verdict_s5c,
     ("https://github.com/pipecat-ai/pipecat/issues/4997",),
     failure="D",
+    wrong="The caller is transferred after they said to stay.",
 )
 
 WAITING = (S5, S5_WAIT, S5_INTERRUPT, S5_PLAYING, S5_TURN, S5_TASK, S5C)

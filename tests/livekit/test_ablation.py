@@ -28,7 +28,7 @@ GOVERNED = (
 
 SCENARIOS = {
     "GovernedActivity._current_speech": "S6b",
-    "GovernedActivity._pipeline_reply_task": "S2.7",
+    "GovernedActivity._pipeline_reply_task": "S2.5",
     "RealtimeActivity._rt_session": "S2r.2",
     "GovernedActivity._audio_recognition": "S13",
     "GovernedActivity.on_preemptive_generation": "S1",

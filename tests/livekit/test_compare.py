@@ -81,6 +81,13 @@ def test_every_failure_has_a_class() -> None:
     assert all(not s.failure for s in CONTROLS)
 
 
+def test_every_failure_says_what_somebody_got_that_was_wrong() -> None:
+    """The caller or the application; a control has nothing to say."""
+    for failing in SCENARIOS:
+        assert re.search(r"\b(caller|application|agent|input)", failing.wrong), failing.id
+    assert not any(control.wrong for control in CONTROLS)
+
+
 def test_every_failure_says_where_it_is_reported() -> None:
     """A row has its reports, or says that none is known; a control is no failure."""
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if "**" in line]

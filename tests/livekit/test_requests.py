@@ -55,9 +55,19 @@ def test_a_result_behind_the_users_next_words_is_answered_in_their_place() -> No
     """By a realtime model, whose order is what it has; a request is formatted."""
     late = context("user: a table", "call c1", "user: well", "output c1")
     assert request_problems(late) == []
-    assert request_problems(late, realtime=True) == [
-        "the call book (c1) has no result before 'well'",
-        "the result 'booked' (c1) does not follow its call",
+    assert request_problems(late, realtime=True) == ["the result 'booked' (c1) comes after 'well'"]
+
+
+def test_a_result_may_come_after_words_that_have_been_answered() -> None:
+    """A realtime model goes on while a tool runs."""
+    gone_on = context("user: a table", "call c1", "user: well", "assistant: wait", "output c1")
+    assert request_problems(gone_on, realtime=True) == []
+
+
+def test_a_result_without_its_call_is_none_of_a_realtime_conversation() -> None:
+    """There is nothing that it answers."""
+    assert request_problems(context("user: a", "output c1"), realtime=True) == [
+        "the result 'booked' (c1) does not follow its call"
     ]
 
 
@@ -66,9 +76,8 @@ def test_a_call_without_a_result_is_left_out_of_a_request() -> None:
     running = context("user: a table", "call c1", "user: well")
     left = ['the request leaves out call c1 book({"at": 9})']
     assert request_problems(running) == left
-    assert request_problems(running, realtime=True) == [
-        "the call book (c1) has no result before 'well'"
-    ]
+    assert request_problems(running, realtime=True) == ["the call book (c1) has no result after it"]
+    assert request_problems(running, realtime=True, running=["c1"]) == []
 
 
 def test_a_result_without_its_call_is_left_out_of_a_request() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -13,6 +13,7 @@ __all__ = [
     "REQUEST_FORMATS",
     "RequestEntry",
     "formatted_request",
+    "misreadings",
     "realtime_request",
     "refusals",
     "request_problems",
@@ -67,14 +68,11 @@ def realtime_request(chat_ctx: llm.ChatContext) -> tuple[RequestEntry, ...]:
     return tuple(entry for item in chat_ctx.items if (entry := _held(item)) is not None)
 
 
-def refusals(entries: Iterable[RequestEntry], *, realtime: bool = False) -> list[str]:
-    """Why a model would refuse this request or misread it; empty if it would not.
+def refusals(entries: Iterable[RequestEntry]) -> list[str]:
+    """Why a model would refuse this request; empty if it would not.
 
-    Each call is followed by its one result before anybody says something. A realtime model may
-    have said something meanwhile; it answers what comes last, so that a result behind the user's
-    next words would be answered in their place.
+    Each call is followed by its one result before anybody says something.
     """
-    speakers = ("user",) if realtime else ("system", "user", "assistant")
     problems, pending = [], dict[str, RequestEntry]()
     for entry in entries:
         if entry.kind == "call":
@@ -84,25 +82,52 @@ def refusals(entries: Iterable[RequestEntry], *, realtime: bool = False) -> list
         elif entry.kind == "result":
             if pending.pop(entry.id, None) is None:
                 problems.append(f"the result {entry.text!r} ({entry.id}) does not follow its call")
-        elif entry.kind in speakers and pending:
+        elif pending:
             problems += [_unanswered(call, f"before {entry.text!r}") for call in pending.values()]
             pending.clear()
     return problems + [_unanswered(call, "after it") for call in pending.values()]
 
 
-def request_problems(chat_ctx: llm.ChatContext, *, realtime: bool = False) -> list[str]:
+def misreadings(entries: Iterable[RequestEntry], *, running: Collection[str] = ()) -> list[str]:
+    """What a realtime model would misread in its conversation; empty if nothing.
+
+    It answers what comes last: a result behind words of the user that have no answer yet would be
+    answered in their place. A call may be open as long as it runs.
+    """
+    problems, pending = [], dict[str, RequestEntry]()
+    unanswered = dict[str, str]()
+    for entry in entries:
+        if entry.kind == "call":
+            pending[entry.id] = entry
+        elif entry.kind == "user":
+            unanswered |= dict.fromkeys(pending, entry.text)
+        elif entry.kind == "assistant":
+            unanswered.clear()
+        elif entry.kind == "result":
+            if pending.pop(entry.id, None) is None:
+                problems.append(f"the result {entry.text!r} ({entry.id}) does not follow its call")
+            elif words := unanswered.pop(entry.id, ""):
+                problems.append(f"the result {entry.text!r} ({entry.id}) comes after {words!r}")
+    still = [call for call in pending.values() if call.id not in running]
+    return problems + [_unanswered(call, "after it") for call in still]
+
+
+def request_problems(
+    chat_ctx: llm.ChatContext, *, realtime: bool = False, running: Collection[str] = ()
+) -> list[str]:
     """What is wrong with a context as the model gets it, in every format that there is.
 
     Args:
         chat_ctx: The context.
         realtime: A realtime model has it in this order; nothing is formatted.
+        running: The ids of calls that still run: a realtime model may have them open.
 
     Returns:
         What the model would refuse or misread, and what it does not get: calls and results that
         are in the context and not in the request, or under another's id.
     """
     if realtime:
-        return refusals(realtime_request(chat_ctx), realtime=True)
+        return misreadings(realtime_request(chat_ctx), running=running)
     problems: dict[str, list[str]] = {}
     for format in REQUEST_FORMATS:
         entries = formatted_request(chat_ctx, format)
