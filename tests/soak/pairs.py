@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from pathlib import Path
 
+from livekit.agents import AgentSession
+
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit.differential import (
     Judged,
@@ -17,9 +19,13 @@ from turnfsm.runtime.testing.livekit.differential import (
     draw_plan,
     judge_plan,
     judge_plans,
+    objects_per_turn,
     shrink,
     sweep_plans,
 )
+
+JOURNAL_TURNS = 450
+"""Turns after which the journal that is kept in memory no longer grows."""
 
 
 def play_seeds(words: argparse.Namespace) -> int:
@@ -45,6 +51,14 @@ def play_sweep(words: argparse.Namespace) -> int:
     return _play(plans if words.count is None else islice(plans, words.count), words.jobs)[1]
 
 
+def measure_memory(turns: int) -> int:
+    """What each turn leaves behind, once the journal in memory is full."""
+    sessions = (AgentSession, TurnSession)
+    stock, ours = (objects_per_turn(session, turns, JOURNAL_TURNS) for session in sessions)
+    print(f"{ours:.1f} objects a turn, on stock {stock:.1f}, over {turns} turns")
+    return int(ours > stock + 1.0)
+
+
 def play_one(words: argparse.Namespace) -> int:
     """One seed again, with its script; with `--shrink` the simplest that is wrong likewise."""
     plan = draw_plan(words.seed)
@@ -58,7 +72,7 @@ def play_one(words: argparse.Namespace) -> int:
 
 
 def _until(plans: Iterable[Plan], words: argparse.Namespace) -> Iterator[Plan]:
-    ends = time.monotonic() + 60 * words.minutes
+    ends = time.monotonic() + 60 * words.minutes * (1.0 if words.pairs else 0.5)
     for plan in plans:
         if words.count is None and time.monotonic() > ends:
             return

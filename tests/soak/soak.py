@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 from oracles import judge
-from pairs import play_one, play_seeds, play_sweep
+from pairs import measure_memory, play_one, play_seeds, play_sweep
 from reach import Coverage
 from talk import Played, draw_talk, play
 
@@ -48,16 +48,26 @@ class Progress:
 def main() -> int:
     """Play until the time is over; 1 if something was found."""
     words = _words()
+    if words.memory:
+        return measure_memory(words.memory)
     if words.sweep:
         return play_sweep(words)
     if words.pairs:
         return play_seeds(words) if words.seed is None else play_one(words)
     if words.seed is not None:
         return _one(words.seed, words.schedule, words.show)
+    found = _flow(words)
+    return max(found, play_seeds(words)) if not words.flow else found
+
+
+def _flow(words: argparse.Namespace) -> int:
+    """Random conversations under the oracles of the flow, for half of the time."""
     progress = Progress(words.state) if words.fresh else Progress.load(words.state)
     coverage = Coverage(load_flow("turn"), progress.taken, progress.refused)
     before = len(progress.found)
-    for seed, schedule in _seeds(progress, words.count, words.minutes * 60):
+    for seed, schedule in _seeds(
+        progress, words.count, words.minutes * 60 * (1 if words.flow else 0.5)
+    ):
         _count(progress, coverage, seed, schedule)
     progress.save()
     print(_summary(progress, coverage))
@@ -73,10 +83,12 @@ def _words() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="play this conversation only")
     parser.add_argument("--schedule", type=int, default=0, help="in this order of waking (0)")
     parser.add_argument("--show", action="store_true", help="print its script and timeline too")
-    parser.add_argument("--pairs", action="store_true", help="on AgentSession too: is ours worse?")
+    parser.add_argument("--flow", action="store_true", help="under the oracles of the flow only")
+    parser.add_argument("--pairs", action="store_true", help="on AgentSession too, only")
     parser.add_argument(
         "--sweep", action="store_true", help="interruptions at every moment, on both"
     )
+    parser.add_argument("--memory", type=int, help="objects a turn, over so many turns, on both")
     parser.add_argument("--every", type=float, default=0.05, help="seconds between moments (0.05)")
     parser.add_argument("--only", help="of the sweep, what has this in its name")
     parser.add_argument("--jobs", type=int, default=2, help="processes for --pairs, --sweep (2)")

@@ -22,6 +22,7 @@ from turnfsm.runtime.testing.livekit.differential import (
     Sound,
     draw_plan,
     judge_plan,
+    objects_per_turn,
     play_pair,
     shrink,
     sweep_plans,
@@ -83,6 +84,12 @@ def test_what_is_worse_is_found(equal: Pair, kind: str) -> None:
     assert worse(equal) == []
     pair = attrs.evolve(equal, ours=attrs.evolve(equal.ours, **WRONG[kind]))
     assert {w.kind for w in worse(pair)} == {kind}
+
+
+def test_a_turn_leaves_no_more_behind() -> None:
+    """Objects that are kept of each turn, while the journal in memory still grows to its bound."""
+    stock, ours = (objects_per_turn(session, 20, 5) for session in (AgentSession, TurnSession))
+    assert ours <= stock + 60, f"{ours:.0f} objects a turn, on stock {stock:.0f}"
 
 
 def test_what_an_application_waits_for_is_compared() -> None:

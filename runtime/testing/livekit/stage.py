@@ -110,6 +110,14 @@ class Stage:
         """Put a remark, with the time, into the outcome; tools of a scenario use it."""
         self._recorder.note(what)
 
+    def forget(self) -> None:
+        """Drop what was observed so far, for a measurement of memory."""
+        outcome, model = self._recorder.outcome, self.llm
+        answers = model.answers if isinstance(model, ScriptedRealtime) else model
+        for kept in (outcome.events, outcome.requests, outcome.speeches, outcome.items,
+                     outcome.agent_states, outcome.user_states, answers.requests):  # fmt: skip
+            kept.clear()
+
     @property
     def now(self) -> float:
         """Seconds since the stage began."""

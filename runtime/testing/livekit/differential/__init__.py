@@ -8,6 +8,7 @@ from .declared import DECLARED, Declared, explained
 from .jobs import ENDS, POLICIES, WAITS, Job, JobRun, Jobs
 from .many import Judged, judge_plan, judge_plans, shrink
 from .measures import Measures
+from .memory import objects_per_turn
 from .pair import Pair, play_pair
 from .plan import Answer, Move, Plan, Sound, draw_plan, shrunk
 from .sweep import sweep_plans
@@ -35,6 +36,7 @@ __all__ = [
     "explained",
     "judge_plan",
     "judge_plans",
+    "objects_per_turn",
     "play_pair",
     "shrink",
     "shrunk",
