@@ -9,6 +9,5 @@ __all__ = ["KNOWN"]
 
 KNOWN: dict[str, dict[str, str]] = {
     "interrupt at 0.85 s, tool hangs, hold": {"words": "12"},
-    "voice at 2 s, tool says, detach": {"untold": "O10"},
     "commit at 5.45 s, tool hangs, hold": {"words": "12"},
 }

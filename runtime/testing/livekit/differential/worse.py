@@ -104,7 +104,7 @@ def _late(pair: Pair) -> Found:
 
 def _untold(pair: Pair) -> Found:
     for job in sorted(pair.stock.told - pair.ours.told):
-        if pair.ours.effects[job]:
+        if pair.ours.effects[job] >= pair.stock.effects[job]:  # twice on stock: told twice
             yield job, f"the caller never hears of the result of job {job}"
 
 
