@@ -50,8 +50,8 @@ def made(states: int, facts: int, rows: int) -> Flow:
     triggers = [f"t{i}" for i in range(max(len(lines) for lines in on))]
     triggers += [f"{change}{i}" for i in range(facts) for change in ("set", "clear")]
     text = "flow: grown\ninitial: s0\n"
-    text += f"triggers: {{{', '.join(f'{t}: {{}}' for t in triggers)}}}\nfacts:\n"
-    text += "".join(f"  f{i}: {{set_by: set{i}, cleared_by: clear{i}}}\n" for i in range(facts))
+    text += f"events: {{{', '.join(f'{t}: {{}}' for t in triggers)}}}\nfacts:\n  session:\n"
+    text += "".join(f"    f{i}: {{set_by: set{i}, cleared_by: clear{i}}}\n" for i in range(facts))
     text += "states:\n"
     text += "".join(f"  {s}: {{on: {{{', '.join(o)}}}}}\n" for s, o in zip(ring, on, strict=True))
     flow, findings = parse_flow(text)

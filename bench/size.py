@@ -21,7 +21,7 @@ __all__ = ["burst", "host_of", "sizes"]
 def host_of(flow: Any) -> Any:
     """A host whose methods do nothing, for any flow."""
     actions = {name: lambda self, event: None for name in flow.actions}
-    given = {name: lambda self: True for name in flow.given}
+    given = {name: lambda self: True for name in flow.host_facts}
     return type("Host", (), {"__slots__": (), **actions, **given})()
 
 

@@ -28,6 +28,7 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "type": "A value of the wrong kind.",
         "unknown-key": "A key that a flow does not have there.",
         "missing-key": "A key that a flow must have there.",
+        "old-form": "A key that a flow had before 0.1; the finding says which one replaces it.",
         # names
         "unknown-state": "A state that is not declared.",
         "unknown-trigger": "A trigger that is not declared.",
@@ -35,6 +36,7 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "unknown-action": "An action that is not declared.",
         "unknown-timer": "A timer that is not declared.",
         "unknown-scope": "A scope, or an owner, that is not declared.",
+        "unknown-group": "A group of states that is not declared.",
         "name": "A name that diagrams, hosts and other tools cannot use.",
         "repeated": "The same name twice where once says it.",
         # sense
@@ -44,7 +46,7 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "no-state": "A flow without a state.",
         "no-reason": "A property is waived without saying why.",
         "range": "Seconds that no timer can have, or a setting that no session can have.",
-        "unused": "A timer that no state has.",
+        "unused": "A timer that no state has, or a group that no state is in.",
         # a flow that extends another
         "unknown-flow": "The flow, or one that it extends, does not exist or cannot be read.",
         "extends-cycle": "A flow extends itself, or its chain of bases is too long.",
@@ -61,7 +63,6 @@ PROOF_CODES: Mapping[str, str] = MappingProxyType(
         "deadlock": "A configuration that nothing leaves.",
         "unreachable": "A state that is never reached.",
         "dead": "A transition that is never taken, or a timer that can never fire.",
-        "not-total": "A state that says nothing about a request.",
         "unused": "An action that is never chosen, or a trigger that does nothing.",
         "unread": "A fact that no guard and no property reads.",
         "never-cleared": "A fact that stays true for ever once it is.",

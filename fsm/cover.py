@@ -29,7 +29,7 @@ class PathMove:
 
     Attributes:
         source, state: The state before and after.
-        before: The facts that were true before; given facts left out.
+        before: The facts that were true before; host facts left out.
         given: The host's answers that decide on it.
         verdict: ``taken``, or the reason of the refusal.
     """
@@ -71,8 +71,8 @@ class PathStep:
         of: The step or turn that the trigger belongs to, or that it begins.
         given: The host's answers that decide on it.
         verdict: ``taken``, or the reason of the refusal.
-        row: The row that is taken; None for a refusal and where only facts are noted.
-        state, facts, actions: What holds afterwards (given facts left out), and what the host does.
+        row: The row that is taken; None for a refusal and where an event only changes facts.
+        state, facts, actions: What holds afterwards (host facts left out), and what the host does.
     """
 
     trigger: str
@@ -91,7 +91,9 @@ class CoveringPath:
     """One path and what it is for.
 
     Attributes:
-        covers: What no earlier path covers: ``state S``, ``row ID`` or ``refused S.TRIGGER``.
+        covers: What no earlier path covers: ``state S``, ``row ID``,
+            ``refused S.TRIGGER`` or, for an event that no guard lets through,
+            ``facts only S.TRIGGER``.
         timers: Seconds under which the timers fire in this order; others would come too late.
             Empty where the path fires none, None where no seconds can do it.
     """
@@ -159,13 +161,17 @@ class _Search:
 
     def _goals(self) -> Iterator[str]:
         yield from (f"state {name}" for name in self.flow.states)
-        guarded: dict[str, bool] = {}
+        guarded: dict[tuple[str, str], bool] = {}
         for row in self.flow.rows():
             yield f"row {row.id}"
             free = not (row.transition.conditions or row.transition.unless)
-            where = f"{row.source}.{row.trigger}"
+            where = row.source, row.trigger
             guarded[where] = guarded.get(where, True) and not free
-        yield from (f"refused {where}" for where, all_ in guarded.items() if all_)
+        for (state, trigger), all_ in guarded.items():
+            if all_:
+                body = self.flow.triggers.get(trigger)
+                event = body is not None and body.kind == "event"
+                yield f"{'facts only' if event else 'refused'} {state}.{trigger}"
 
     def run(self) -> dict[str, list[PathStep]]:
         """Goal to the shortest path that meets it."""
@@ -230,7 +236,7 @@ class _Search:
         if answer:
             scopes |= self.fenced & {*self.program.begins.get(trigger, ())}
             scopes -= {*self.program.ends.get(trigger, ())}
-        facts = self.machine.facts & ~self.program.given_mask
+        facts = self.machine.facts & ~self.program.host_mask
         verdict = "taken" if isinstance(answer, Taken) else answer.reason
         row = answer.row if isinstance(answer, Taken) else None
         actions = answer.actions if isinstance(answer, Taken) else ()
@@ -293,8 +299,7 @@ class _Move:
 def _meets(state: str, trigger: str, verdict: str, row: str | None, after: str) -> Iterator[str]:
     if verdict == "taken":
         yield f"state {after}"
-    if row is not None:
-        yield f"row {row}"
+        yield f"row {row}" if row is not None else f"facts only {state}.{trigger}"
     if verdict == "guard":
         yield f"refused {state}.{trigger}"
 

@@ -1,8 +1,8 @@
-"""What a flow is: values that mirror the YAML, word for word.
+"""What a flow is once it is loaded: every state with all its transitions.
 
-The JSON Schema for editors is generated from these classes, so each field carries the sentence
-that an editor shows (``metadata["doc"]``) and, where the YAML word is a keyword of Python or
-says more in its place, that word (``metadata["yaml"]``).
+How a flow is written, with groups and sections, is in `turnfsm.fsm.load.written`; the classes that
+both have in common are here. A field that stands in YAML carries the sentence that an editor shows
+(``metadata["doc"]``) and its key where that differs from its name (``metadata["yaml"]``).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ __all__ = [
     "Transition",
     "Trigger",
     "Tuning",
+    "doc",
     "yaml_name",
 ]
 
@@ -41,10 +42,14 @@ Names = tuple[str, ...]
 """One name or a list of names in YAML; always a tuple here."""
 
 
-def _doc(sentence: str, yaml: str | None = None, merged: bool = False, **field: Any) -> Any:
-    # A merged field is gone once flow and base are one: no part of the flow's own tree.
-    metadata = {"doc": sentence} | ({"yaml": yaml} if yaml else {})
-    return attrs.field(metadata=metadata | ({"internal": True} if merged else {}), **field)
+def doc(sentence: str, yaml: str | None = None, **field: Any) -> Any:
+    """A field that stands in YAML, with the sentence that an editor shows and its key."""
+    return attrs.field(metadata={"doc": sentence} | ({"yaml": yaml} if yaml else {}), **field)
+
+
+def _loaded(**field: Any) -> Any:
+    """A field that the loader fills: in YAML it follows from the place."""
+    return attrs.field(metadata={"internal": True}, **field)
 
 
 def yaml_name(field: attrs.Attribute[Any]) -> str:
@@ -54,83 +59,88 @@ def yaml_name(field: attrs.Attribute[Any]) -> str:
 
 @attrs.frozen
 class Scope:
-    """A stretch of the conversation that facts and events belong to."""
+    """A span of the conversation that facts and triggers belong to."""
 
-    begins: Names = _doc("Triggers that begin it: its facts are forgotten.", default=())
-    ends: Names = _doc("Triggers and timers that end it: its facts are forgotten.", default=())
+    begins: Names = doc("Triggers that begin it: its facts are forgotten.", default=())
+    ends: Names = doc("Triggers and timers that end it: its facts are forgotten.", default=())
 
 
 @attrs.frozen
 class Trigger:
-    """Something that is asked (request) or that happened (observation)."""
+    """A request (may I?) or an event (it has happened).
 
-    is_: str = _doc("What it means, in one sentence.", yaml="is", default="")
-    kind: Literal["request", "observation"] = _doc(
-        "request: may I? A refusal means: do not do it. observation: it happened.",
-        default="observation",
-    )
-    of: str | None = _doc(
-        "The scope that it belongs to. An event of a scope that is over is refused as stale.",
+    Attributes:
+        kind: ``request``: a refusal means: do not do it. ``event``: it has happened.
+    """
+
+    is_: str = doc("What it means, in one sentence.", yaml="is", default="")
+    of: str | None = doc(
+        "The scope that it belongs to. Once that scope is over, the trigger is stale: it changes "
+        "nothing.",
         default=None,
     )
+    kind: Literal["request", "event"] = _loaded(default="event")
 
 
 @attrs.frozen
 class Fact:
-    """Something that guards may look at; a two-state machine beside the turn."""
+    """Something that guards may look at: true or false.
 
-    scope: str | None = _doc("Where it is forgotten: session, or a declared scope.", default=None)
-    set_by: Names = _doc("Triggers that make it true.", default=())
-    cleared_by: Names = _doc("Triggers that make it false.", default=())
-    given: Literal["host"] | None = _doc(
-        "The host answers for it at the moment of the decision.", default=None
-    )
-    is_: str = _doc("What it means, in one sentence.", yaml="is", default="")
+    Attributes:
+        scope: It is cleared when this scope begins or ends; None and ``session``: never.
+        host: The host is asked for it at the moment of the decision.
+    """
+
+    is_: str = doc("What it means, in one sentence.", yaml="is", default="")
+    set_by: Names = doc("Triggers that make it true.", default=())
+    cleared_by: Names = doc("Triggers that make it false.", default=())
+    scope: str | None = _loaded(default=None)
+    host: bool = _loaded(default=False)
 
 
 @attrs.frozen
 class Action:
     """Something that the host carries out after the state has changed."""
 
-    is_: str = _doc("What it does, in one sentence.", yaml="is", default="")
-    owner: str = _doc(
+    is_: str = doc("What it does, in one sentence.", yaml="is", default="")
+    owner: str = doc(
         "What its task dies with, if it is asynchronous: state, session, or a declared scope.",
         default="session",
     )
-    done: str | None = _doc("The trigger that is posted when its task has ended.", default=None)
-    failed: str | None = _doc("The trigger that is posted when it raises.", default=None)
+    done: str | None = doc("The trigger that is posted when its task has ended.", default=None)
+    failed: str | None = doc("The trigger that is posted when it raises.", default=None)
 
 
 @attrs.frozen
 class Transition:
     """What one trigger does in one state."""
 
-    dest: str | None = _doc(
+    dest: str | None = doc(
         "The state that it leads to. The state itself: it is entered again, its timers start "
         "anew. Left out: nothing is left or entered.",
         default=None,
     )
-    conditions: Names = _doc("Facts that must be true.", default=())
-    unless: Names = _doc("Facts that must be false.", default=())
-    actions: Names = _doc("What the host does once the state has changed.", default=())
+    conditions: Names = doc("Facts that must be true.", default=())
+    unless: Names = doc("Facts that must be false.", default=())
+    actions: Names = doc("What the host does once the state has changed.", default=())
 
 
 @attrs.frozen
 class Tuning:
     """What a state changes in the session's settings while it is held; LiveKit obeys it live."""
 
-    min_duration: float | None = _doc(
+    min_duration: float | None = doc(
         "Seconds that the user must speak before it may count as an interruption.", default=None
     )
-    min_words: int | None = _doc(
+    min_words: int | None = doc(
         "Words that must be recognised before it may count as an interruption.", default=None
     )
-    mute: bool | None = _doc("The user is not heard.", default=None)
-    preemptive_generation: bool | None = _doc(
+    mute: bool | None = doc("The user is not heard.", default=None)
+    preemptive_generation: bool | None = doc(
         "Replies may be started before the turn is committed.", default=None
     )
-    max_retries: int | None = _doc("Speculative replies in one user turn, at most.", default=None)
-    max_speech_duration: float | None = _doc(
+    max_retries: int | None = doc("Speculative replies in one user turn, at most.", default=None)
+    max_speech_duration: float | None = doc(
         "Seconds of user speech after which nothing is speculated on.", default=None
     )
 
@@ -139,14 +149,14 @@ class Tuning:
 class Tools:
     """What becomes of a tool call whose turn is interrupted."""
 
-    interrupted: Policy = _doc(
+    interrupted: Policy = doc(
         "cancel: it is cancelled at once. detach: it goes on, its result is owed to the user. "
         "finish: the interruption waits for it, no longer than the timer finish_limit. "
         "hold: its turn cannot be interrupted.",
         default="detach",
     )
-    by_name: Mapping[str, Policy] = _doc("The same, for single tools.", factory=dict)
-    repeatable: Names = _doc(
+    by_name: Mapping[str, Policy] = doc("The same, for single tools.", factory=dict)
+    repeatable: Names = doc(
         "Tools that are executed again when a turn repeats a call; others are answered with the "
         "result that is there.",
         default=(),
@@ -157,65 +167,62 @@ class Tools:
 class State:
     """A state of the turn."""
 
-    is_: str = _doc("What it means, in one sentence.", yaml="is", default="")
-    on: Mapping[str, tuple[Transition, ...]] = _doc(
+    is_: str = doc("What it means, in one sentence.", yaml="is", default="")
+    on: Mapping[str, tuple[Transition, ...]] = doc(
         "Trigger to transition; a list is tried in order, the first whose guard holds is taken.",
         factory=dict,
     )
-    after: Mapping[str, tuple[Transition, ...]] = _doc(
+    after: Mapping[str, tuple[Transition, ...]] = doc(
         "Timer to transition. Armed on entry, gone on exit.", factory=dict
     )
-    refuses: Names = _doc(
-        "Triggers that this state refuses, said aloud so that it is drawn and checked.", default=()
-    )
-    final: bool = _doc("Nothing leaves this state.", default=False)
-    tuning: Tuning = _doc("Settings that hold while the state is held.", factory=Tuning)
+    refuses: Names = doc("Requests that are refused here, said aloud.", default=())
+    ignores: Names = doc("Events that change nothing here, not even facts.", default=())
+    final: bool = doc("Nothing leaves this state.", default=False)
+    tuning: Tuning = doc("Settings that hold while the state is held.", factory=Tuning)
 
 
 @attrs.frozen
 class Never:
     """A configuration, or an action in a configuration, that must not happen."""
 
-    name: str = _doc("The property's name in reports.")
-    action: str | None = _doc("The action that must not be chosen ...", default=None)
-    state: str | None = _doc("... or the state that must not be held ...", default=None)
-    when: Names = _doc("... while these facts are true ...", default=())
-    unless: Names = _doc("... and these are false.", default=())
-    because: str = _doc("Why, in one sentence; reports repeat it.", default="")
+    action: str | None = doc("The action that must not be chosen ...", default=None)
+    state: str | None = doc("... or the state that must not be held ...", default=None)
+    when: Names = doc("... while these facts are true ...", default=())
+    unless: Names = doc("... and these are false.", default=())
+    because: str = doc("Why, in one sentence; reports repeat it.", default="")
+    name: str = _loaded(default="", kw_only=True)
 
 
 @attrs.frozen
 class Always:
     """Facts that hold whenever a state is held."""
 
-    name: str = _doc("The property's name in reports.")
-    state: str = _doc("In this state ...")
-    when: Names = _doc("... these facts are true ...", default=())
-    unless: Names = _doc("... and these are false.", default=())
-    because: str = _doc("Why, in one sentence; reports repeat it.", default="")
+    state: str = doc("In this state ...")
+    when: Names = doc("... these facts are true ...", default=())
+    unless: Names = doc("... and these are false.", default=())
+    because: str = doc("Why, in one sentence; reports repeat it.", default="")
+    name: str = _loaded(default="", kw_only=True)
 
 
 @attrs.frozen
 class LeadsTo:
     """A state that is reached although nothing more happens, by timers alone."""
 
-    name: str = _doc("The property's name in reports.")
-    from_: str = _doc("From this state ...", yaml="from")
-    to: str = _doc("... this one is reached ...")
-    within: str | None = _doc("... no later than this timer's seconds.", default=None)
-    because: str = _doc("Why, in one sentence; reports repeat it.", default="")
+    from_: str = doc("From this state ...", yaml="from")
+    to: str = doc("... this one is reached ...")
+    within: str | None = doc("... no later than this timer's seconds.", default=None)
+    because: str = doc("Why, in one sentence; reports repeat it.", default="")
+    name: str = _loaded(default="", kw_only=True)
 
 
 @attrs.frozen
 class Properties:
     """What must hold, proved before the flow runs."""
 
-    never: tuple[Never, ...] = _doc("What must not happen.", default=())
-    always: tuple[Always, ...] = _doc("What holds in a state.", default=())
-    leads_to: tuple[LeadsTo, ...] = _doc("What is reached by timers alone.", default=())
-    waived: Mapping[str, str] = _doc(
-        "Built-in properties that this flow does not claim, each with the reason.", factory=dict
-    )
+    never: tuple[Never, ...] = ()
+    always: tuple[Always, ...] = ()
+    leads_to: tuple[LeadsTo, ...] = ()
+    waived: Mapping[str, str] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -251,36 +258,40 @@ class Row:
 
 @attrs.frozen
 class Flow:
-    """A turn, declared. Load one with `load_flow`."""
+    """A turn, declared. Load one with `load_flow`.
 
-    name: str = _doc("The flow's name.", yaml="flow")
-    initial: str = _doc("The state that a session starts in.")
-    states: Mapping[str, State] = _doc("The states, in the order in which they are drawn.")
-    kind: Literal["turn", "session", "other"] = _doc(
-        "turn: held to the properties of a turn, states and triggers as TurnSession knows them.",
-        default="other",
-    )
-    is_: str = _doc("What the flow is for.", yaml="is", default="")
-    scopes: Mapping[str, Scope] = _doc("Stretches that facts and events belong to.", factory=dict)
-    triggers: Mapping[str, Trigger] = _doc(
-        "Everything that may be asked or observed.", factory=dict
-    )
-    facts: Mapping[str, Fact] = _doc("All that a guard may look at.", factory=dict)
-    timers: Mapping[str, float] = _doc("Seconds; a session may override them.", factory=dict)
-    actions: Mapping[str, Action] = _doc("All that a host is asked to do.", factory=dict)
-    tools: Tools = _doc("What becomes of interrupted tool calls.", factory=Tools)
-    properties: Properties = _doc(
-        "What must hold, proved before the flow runs.", factory=Properties
-    )
-    extends: str | None = _doc(
-        "The flow that this one changes: a shipped flow's name, or a path relative to this file.",
-        default=None,
-        eq=False,
-        merged=True,
-    )
-    source: Source | None = attrs.field(
-        default=None, eq=False, repr=False, metadata={"internal": True}
-    )
+    Attributes:
+        name: The flow's name.
+        initial: The state that a session starts in.
+        states: The states, in the order in which they are drawn.
+        kind: A ``turn`` is held to the properties of a turn, with the states and triggers that
+            `TurnSession` knows.
+        is_: What the flow is for.
+        scopes: Spans of the conversation that facts and triggers belong to.
+        triggers: Requests, then events.
+        facts: All that a guard may look at.
+        timers: Timer to seconds.
+        actions: All that a host is asked to do.
+        tools: What becomes of interrupted tool calls.
+        properties: What the flow declares about itself; those of its kind are not among them.
+        extends: The flow that it changes, as the file names it.
+        source: Where everything stands; None for a flow that was not read from a text.
+    """
+
+    name: str
+    initial: str
+    states: Mapping[str, State]
+    kind: Literal["turn", "session", "other"] = "other"
+    is_: str = ""
+    scopes: Mapping[str, Scope] = attrs.field(factory=dict)
+    triggers: Mapping[str, Trigger] = attrs.field(factory=dict)
+    facts: Mapping[str, Fact] = attrs.field(factory=dict)
+    timers: Mapping[str, float] = attrs.field(factory=dict)
+    actions: Mapping[str, Action] = attrs.field(factory=dict)
+    tools: Tools = attrs.field(factory=Tools)
+    properties: Properties = attrs.field(factory=Properties)
+    extends: str | None = attrs.field(default=None, eq=False)
+    source: Source | None = attrs.field(default=None, eq=False, repr=False)
 
     def rows(self, state: str | None = None) -> Iterator[Row]:
         """Every transition, in the file's order; of one state only, if named."""
@@ -294,6 +305,20 @@ class Flow:
                         yield Row(row_id, name, trigger, index, transition, timer)
 
     @property
-    def given(self) -> Names:
-        """The facts that the host answers for."""
-        return tuple(name for name, fact in self.facts.items() if fact.given)
+    def host_facts(self) -> Names:
+        """The facts that the host is asked for."""
+        return tuple(name for name, fact in self.facts.items() if fact.host)
+
+    @property
+    def requests(self) -> Names:
+        """The triggers that are requests."""
+        return tuple(name for name, body in self.triggers.items() if body.kind == "request")
+
+    def refused_in(self, state: str) -> Names:
+        """The requests that no transition of a state takes."""
+        on = self.states[state].on
+        return tuple(name for name in self.requests if name not in on)
+
+    def without_effect(self, state: str) -> Names:
+        """The triggers that change nothing in a state, whatever the facts are."""
+        return (*self.refused_in(state), *self.states[state].ignores)

@@ -66,8 +66,9 @@ class Machine:
     def step(self, trigger: str, of: Any = None) -> Verdict:
         """Decide on a trigger and, if it is taken, move.
 
-        Guards look at the facts as they were before the trigger. A refused trigger changes
-        nothing. A trigger that a state does not declare but that changes facts is noted there.
+        Guards look at the facts as they were before the trigger. A request that no transition
+        takes is refused and changes nothing. An event that none takes only changes facts; one
+        that the state ignores, or that is stale, not even those.
 
         Args:
             of: The step, turn or call that the trigger belongs to. Compared with the one that is
@@ -90,21 +91,21 @@ class Machine:
         return self.configuration[trigger][1]
 
     def asks(self, trigger: str) -> tuple[str, ...]:
-        """The given facts that decide on this trigger in the held state."""
+        """The host facts that decide on this trigger in the held state."""
         return self.configuration.asks.get(trigger, ())
 
     def give(self, facts: Mapping[str, bool]) -> None:
-        """Set given facts, as the host answered.
+        """Set host facts, as the host answered.
 
         Raises:
-            UnknownName: A fact is not declared as given.
+            UnknownName: A fact is not a host fact.
         """
         program, held = self.program, self.configuration
         now = held.facts
         for name, value in facts.items():
             bit = program.bits.get(name, 0)
-            if not bit & program.given_mask:
-                raise UnknownName("given fact", name, program.flow.name, program.flow.given)
+            if not bit & program.host_mask:
+                raise UnknownName("host fact", name, program.flow.name, program.flow.host_facts)
             now = now | bit if value else now & ~bit
         if now != held.facts:
             self.configuration = program.configuration(held.rows, now)

@@ -24,13 +24,13 @@ __all__ = [
     "matrix",
 ]
 
-Kind: TypeAlias = Literal["taken", "guarded", "noted", "refused", "undeclared", "unarmed"]
+Kind: TypeAlias = Literal["taken", "guarded", "facts only", "refused", "ignored", "unarmed"]
 
 LEGEND = (
     "`→ state` taken; `stays` taken, nothing is left or entered; `[guard]` only if it holds, "
-    "else what follows; `refused` said by the state; `noted` only facts change; `·` not declared, "
-    "so refused; `-` the timer is not armed. A trigger *of* a step or turn is refused as stale "
-    "once that is over."
+    "else what follows; `refused` no transition takes the request; `facts only` no transition "
+    "takes the event; `ignored` not even facts change; `-` the state does not have the timer. A "
+    "trigger *of* a step or turn changes nothing once that is over."
 )
 """What the cells say, in Markdown."""
 
@@ -40,11 +40,12 @@ class Cell:
     """What one trigger does in one state.
 
     Attributes:
-        kind: ``taken`` whatever the facts are; ``guarded`` by facts; ``noted`` where only facts
-            change; ``refused`` by the state's own word; ``undeclared``, which is refused too;
-            ``unarmed`` for a timer of other states.
+        kind: ``taken`` whatever the facts are; ``guarded`` by facts; ``refused`` for a request that
+            no transition takes; ``facts only`` for an event that none takes; ``ignored`` for one
+            that does not even change facts; ``unarmed`` for a timer of other states.
         rows: The alternatives, in order.
-        total: One of them is always taken; if not, the trigger can be refused by its guards.
+        total: One of them is always taken.
+        otherwise: What becomes of the trigger if no guard holds.
     """
 
     state: str
@@ -52,16 +53,17 @@ class Cell:
     kind: Kind
     rows: tuple[Row, ...] = ()
     total: bool = True
+    otherwise: str = "refused"
 
     @property
     def lines(self) -> tuple[str, ...]:
         """The cell as text, one line for each alternative."""
         if self.rows:
-            return (*map(_line, self.rows), *(() if self.total else ("else refused",)))
+            return (*map(_line, self.rows), *(() if self.total else (f"else {self.otherwise}",)))
         return (_MARKS.get(self.kind, self.kind),)
 
 
-_MARKS = {"undeclared": "·", "unarmed": "-"}
+_MARKS = {"unarmed": "-"}
 
 
 @attrs.frozen
@@ -113,12 +115,12 @@ def _cell(flow: Flow, machine: Machine, trigger: str) -> Cell:
     if rows:
         total = _total([row.transition for row in rows])
         kind: Kind = "guarded" if any(_guard(row.transition) for row in rows) else "taken"
-        return Cell(state, trigger, kind, rows, total)
+        event = trigger in flow.triggers and flow.triggers[trigger].kind == "event"
+        return Cell(state, trigger, kind, rows, total, "facts only" if event else "refused")
     if machine.ask(trigger):
-        return Cell(state, trigger, "noted")
-    return Cell(
-        state, trigger, "refused" if trigger in flow.states[state].refuses else "undeclared"
-    )
+        return Cell(state, trigger, "facts only")
+    request = flow.triggers[trigger].kind == "request"
+    return Cell(state, trigger, "refused" if request else "ignored")
 
 
 def _total(rows: Sequence[Transition]) -> bool:

@@ -7,12 +7,12 @@ the whole automaton, filled as a conversation first comes to a place. A step is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from .errors import UnknownName, UnknownTrigger
-from .flow import Flow, Row
+from .flow import Flow, Row, State
 from .verdicts import Refused, Taken, Verdict
 
 __all__ = ["ACTS", "ARMS", "SLOW_PATH", "Configuration", "Program", "Rows", "compile_flow"]
@@ -25,7 +25,7 @@ Answer: TypeAlias = "tuple[Configuration, Verdict, int]"
 
 ARMS = 1  # a state with timers was entered: they start
 ACTS = 2  # the host has something to do
-SLOW_PATH = 4  # the host is asked for a given fact first, or a scope begins or ends
+SLOW_PATH = 4  # the host is asked for a fact first, or a scope begins or ends
 
 MOST_CONFIGURATIONS = 4096
 """How many a program remembers (about 2 MB) before it starts anew."""
@@ -35,17 +35,16 @@ class Rows(dict[str, tuple[Alternative, ...]]):
     """The compiled rows of one state, by trigger.
 
     Attributes:
-        asks: Trigger to the given facts that its guards read, in the order of declaration.
+        asks: Trigger to the host facts that its guards read, in the order of declaration.
         timers: The timers that the state arms, in the order of declaration.
     """
 
-    __slots__ = ("asks", "configurations", "final", "refuses", "state", "timers")
+    __slots__ = ("asks", "configurations", "final", "state", "timers")
 
     def __init__(self, state: str) -> None:
         super().__init__()
         self.state = state
         self.timers: tuple[str, ...] = ()
-        self.refuses: frozenset[str] = frozenset()
         self.asks: dict[str, tuple[str, ...]] = {}
         self.final = False
         self.configurations: dict[int, Configuration] = {}
@@ -75,7 +74,7 @@ class Program:
     Attributes:
         flow: The flow it was compiled from.
         bits: Fact to its bit, in the order of declaration.
-        given_mask: The bits that the host answers for.
+        host_mask: The bits that the host answers for.
         fences: Fenced trigger to the scope that it belongs to.
         compared: The same without triggers that begin that very scope: they are news, never stale.
         begins: Trigger to the scopes that it begins.
@@ -87,7 +86,7 @@ class Program:
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
         self.bits = {name: 1 << i for i, name in enumerate(flow.facts)}
-        self.given_mask = self.mask(flow.given)
+        self.host_mask = self.mask(flow.host_facts)
         self.fences = {t: body.of for t, body in flow.triggers.items() if body.of is not None}
         self.begins = _scopes_by(flow, "begins")
         self.ends = _scopes_by(flow, "ends")
@@ -161,42 +160,50 @@ class Program:
         return held, self.refusal(rows, trigger, facts), slow
 
     def refusal(self, rows: Rows, trigger: str, facts: int) -> Refused:
-        """Why a trigger that no row took was refused.
+        """Why no row took a trigger.
 
         Raises:
             UnknownTrigger: The flow declares it nowhere.
         """
         if trigger not in self.known:
             raise UnknownTrigger(trigger, self.flow.name, self.known)
+        state = rows.state
         if trigger in rows:
             why = "; or ".join(self._blockers(a, facts) for a in rows[trigger])
-            return Refused(trigger, rows.state, "guard", why)
-        if trigger in rows.refuses:
-            return Refused(trigger, rows.state, "refuses", f"{rows.state} refuses it")
-        why = f"{rows.state} does not declare it"
-        return Refused(trigger, rows.state, "undeclared", why)
+            return Refused(trigger, state, "guard", why)
+        if trigger not in self.flow.triggers:
+            return Refused(trigger, state, "unarmed", f"{state} does not have this timer")
+        if self.flow.triggers[trigger].kind == "request":
+            return Refused(trigger, state, "refuses", f"{state} refuses it")
+        return Refused(trigger, state, "ignores", f"{state} ignores it")
 
     def _compile_state(self, name: str) -> None:
         state, rows = self.flow.states[name], self.rows[name]
         rows.timers = tuple(state.after)
-        rows.refuses = frozenset(state.refuses)
         rows.final = state.final
         table: dict[str, list[Alternative]] = {}
         for row in self.flow.rows(name):
             table.setdefault(row.trigger, []).append(self._alternative(row))
-        # A trigger that only changes facts is noted in every state that does not refuse it.
-        for trigger, (keep, set_) in self._updates.items():
-            noted = keep != -1 or set_
-            if noted and trigger not in table and trigger not in state.refuses and not state.final:
-                answer = Taken(trigger, name, name, (), False, None)
-                table[trigger] = [(0, 0, keep, set_, rows, answer)]
+        # An event that no transition takes has happened all the same: only facts change.
+        for trigger in self._events(state):
+            keep, set_ = self._updates[trigger]
+            answer = Taken(trigger, name, name, (), False, None)
+            table.setdefault(trigger, []).append((0, 0, keep, set_, rows, answer))
         rows.update({trigger: tuple(alternatives) for trigger, alternatives in table.items()})
         for trigger, alternatives in table.items():
             read = 0
             for alternative in alternatives:
                 read |= alternative[0]
-            if read & self.given_mask:
-                rows.asks[trigger] = self.names(read & self.given_mask)
+            if read & self.host_mask:
+                rows.asks[trigger] = self.names(read & self.host_mask)
+
+    def _events(self, state: State) -> Iterator[str]:
+        """The events that change facts in a state where none of its transitions is taken."""
+        for name, body in self.flow.triggers.items():
+            if body.kind == "event" and name not in state.ignores and not state.final:
+                rows = state.on.get(name, ())
+                if all(row.conditions or row.unless for row in rows):
+                    yield name
 
     def _alternative(self, row: Row) -> Alternative:
         body = row.transition

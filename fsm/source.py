@@ -43,7 +43,7 @@ class Page:
 
 @attrs.frozen(eq=False)
 class Location:
-    """A stretch of one line, counted from 1."""
+    """A span of one line, counted from 1."""
 
     page: Page
     line: int = 1
@@ -89,18 +89,24 @@ class Unreadable(Exception):
 class Source:
     """The place of every key and value of a flow, each in the file where it stands.
 
+    A path leads through the flow as it is loaded: ``("states", NAME, "on", TRIGGER)``. Where a
+    group of states or a section says it, `alias` has led from there to what is written.
+
     Attributes:
         page: The file that was loaded; inherited places are on the pages of its bases.
         removed: What the file removed from the flow that it extends, and where it says so.
         cut: State to the place where the file took an inherited way to it away.
+        added: States that the flow that is extended does not have.
     """
 
     page: Page
     removed: dict[Path, Location] = attrs.field(factory=dict, repr=False)
     cut: dict[str, Location] = attrs.field(factory=dict, repr=False)
+    added: set[str] = attrs.field(factory=set, repr=False)
     _keys: dict[Path, Location] = attrs.field(factory=dict, repr=False)
     _values: dict[Path, Location] = attrs.field(factory=dict, repr=False)
     _inherited: set[Path] = attrs.field(factory=set, repr=False)
+    _aliases: dict[Path, Path] = attrs.field(factory=dict, repr=False)
 
     @property
     def file(self) -> str:
@@ -119,13 +125,18 @@ class Source:
         if node.base:
             self._inherited.add(path)
 
+    def alias(self, path: Path, written: Path) -> None:
+        """Say where a part of the loaded flow is written."""
+        if path != written:
+            self._aliases[path] = written
+
     def at(self, path: Path, message: str, remedy: str = "", **kind: Any) -> Finding:
         """A finding at a value, or at the nearest place around it."""
-        return self._nearest(path, self._values).finding(message, remedy, **kind)
+        return self.value(path).finding(message, remedy, **kind)
 
     def at_key(self, path: Path, message: str, remedy: str = "", **kind: Any) -> Finding:
         """A finding at a key, or at the nearest place around it."""
-        return self._nearest(path, self._keys).finding(message, remedy, **kind)
+        return self.key(path).finding(message, remedy, **kind)
 
     def place(self, path: Path) -> str:
         """``file:line:column`` of a key."""
@@ -135,19 +146,34 @@ class Source:
         """The place of a key, or the nearest one around it."""
         return self._nearest(path, self._keys)
 
+    def value(self, path: Path) -> Location:
+        """The place of a value, or the nearest one around it."""
+        return self._nearest(path, self._values)
+
+    def path(self, path: Path) -> Path:
+        """Where a part of the loaded flow is written."""
+        for length in range(len(path), 1, -1):
+            if (written := self._aliases.get(path[:length])) is not None:
+                return (*written, *path[length:])
+        return path
+
     def written(self, path: Path) -> bool:
         """Whether the file or a base of it has this key."""
-        return path in self._keys
+        return self.path(path) in self._keys
 
     def own(self) -> Iterator[Path]:
-        """The keys that the file itself says, or changes something about."""
+        """The keys that the file itself says, or changes something about, as they are written."""
         return (path for path in self._keys if path and path not in self._inherited)
 
     def inherited(self, path: Path) -> bool:
         """Whether a key comes, untouched, from the flow that the file extends."""
+        path = self.path(path)
+        if path not in self._keys and path and isinstance(path[-1], int):
+            path = path[:-1]  # the only one of a list that is written without brackets
         return path in self._inherited or _written(path) in self._inherited
 
     def _nearest(self, path: Path, marks: Mapping[Path, Location]) -> Location:
+        path = self.path(path)
         while path:
             for candidate in (path, _written(path)):
                 if candidate in marks:
@@ -158,6 +184,6 @@ class Source:
 
 def _written(path: Path) -> Path:
     """The place of a transition that stands there without a list: it has no index."""
-    if len(path) > 4 and path[0] == "states" and path[4] == 0:
+    if len(path) > 4 and path[0] in ("states", "groups") and path[4] == 0:
         return (*path[:4], *path[5:])
     return path

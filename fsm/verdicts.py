@@ -8,7 +8,7 @@ import attrs
 
 __all__ = ["Reason", "Refused", "Taken", "Verdict"]
 
-Reason = Literal["guard", "undeclared", "refuses", "stale", "closed"]
+Reason = Literal["guard", "refuses", "ignores", "unarmed", "stale", "closed"]
 
 
 @attrs.frozen(eq=False)
@@ -20,7 +20,7 @@ class Taken:
         source, dest: The states before and after.
         actions: What the host now does, in order.
         entered: ``dest`` was entered, so its timers start; False for an internal transition.
-        row: The id of the row in the flow; None where only facts were noted.
+        row: The id of the row in the flow; None where an event only changed facts.
     """
 
     trigger: str
@@ -40,13 +40,15 @@ class Taken:
 
 @attrs.frozen(eq=False)
 class Refused:
-    """The trigger was refused and nothing has changed. False in a condition.
+    """The trigger was not taken and nothing has changed. False in a condition.
 
     Attributes:
         trigger: What was posted.
-        source: The state that refused it.
-        reason: ``guard`` (a fact forbids it), ``refuses`` (the state says so), ``undeclared`` (the
-            state does not know it), ``stale`` (it belongs to a scope that is over) or ``closed``.
+        source: The state that was held.
+        reason: Of a request: ``guard`` (the facts forbid it) or ``refuses`` (no transition of the
+            state takes it). Of an event: ``ignores`` (the state says so). Of a timer: ``guard`` or
+            ``unarmed`` (the state does not have it). Of any: ``stale`` (it belongs to a scope that
+            is over) or ``closed`` (the runtime is).
         why: The reason as a sentence, naming the fact or the scope.
     """
 
@@ -66,7 +68,8 @@ class Refused:
         return False
 
     def __str__(self) -> str:
-        return f"{self.trigger} refused in {self.source}: {self.why}"
+        word = "ignored" if self.reason == "ignores" else "refused"
+        return f"{self.trigger} {word} in {self.source}: {self.why}"
 
 
 Verdict: TypeAlias = Taken | Refused

@@ -158,10 +158,11 @@ def _check_host(program: Program, host: object) -> None:
     fits = _FITS.get(program)
     if fits is not None and type(host) in fits:
         return
-    for what, names in (("action", program.flow.actions), ("given fact", program.flow.given)):
+    for what, names in (("action", program.flow.actions), ("host fact", program.flow.host_facts)):
         _require(host, names, what, program.flow.name)
     if all(
-        callable(getattr(type(host), n, None)) for n in (*program.flow.actions, *program.flow.given)
+        callable(getattr(type(host), n, None))
+        for n in (*program.flow.actions, *program.flow.host_facts)
     ):
         _FITS.setdefault(program, WeakSet()).add(type(host))
 

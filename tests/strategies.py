@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -68,20 +68,20 @@ def _split(literals: list[tuple[str, bool]]) -> Guard:
 def _own_fact(draw: st.DrawFn, triggers: Sequence[str], scopes: Sequence[str]) -> Fact:
     set_by = draw(_at_least_one(triggers))
     cleared_by = draw(_some([t for t in triggers if t not in set_by], 2))
-    scope = draw(st.sampled_from([None, "session", *scopes]))
+    scope = draw(st.sampled_from(["session", *scopes]))
     return Fact(scope=scope, set_by=set_by, cleared_by=cleared_by, is_=draw(_TEXTS))
 
 
 @st.composite
 def _facts(draw: st.DrawFn, triggers: Sequence[str], scopes: Sequence[str]) -> dict[str, Fact]:
     own = {name: draw(_own_fact(triggers, scopes)) for name in draw(_names("fact", 0, 5))}
-    given = {name: Fact(given="host", is_=draw(_TEXTS)) for name in draw(_names("given", 0, 3))}
-    return own | given
+    host = {name: Fact(host=True, is_=draw(_TEXTS)) for name in draw(_names("host", 0, 3))}
+    return own | host
 
 
 @st.composite
 def _triggers(draw: st.DrawFn, names: Sequence[str], scopes: Sequence[str]) -> dict[str, Trigger]:
-    kinds = st.sampled_from(["request", "observation"])
+    kinds = st.sampled_from(["request", "event"])
     fences = st.sampled_from([None, None, *scopes])
     return {n: Trigger(is_=draw(_TEXTS), kind=draw(kinds), of=draw(fences)) for n in names}
 
@@ -108,11 +108,13 @@ def _transition(
 def _states(
     draw: st.DrawFn,
     states: Sequence[str],
-    triggers: Sequence[str],
+    declared: Mapping[str, Trigger],
     timers: Sequence[str],
     transition: st.SearchStrategy[Transition],
     most: int,
 ) -> dict[str, State]:
+    triggers = tuple(declared)
+    events = [name for name, body in declared.items() if body.kind == "event"]
     place = st.tuples(st.sampled_from(states), st.sampled_from([*triggers, *timers]))
     final = {s for s in states[1:] if draw(st.integers(0, 9)) == 9}
     tables: dict[tuple[str, str], list[Transition]] = {}
@@ -132,7 +134,7 @@ def _states(
             is_=draw(_TEXTS),
             on=table(name, triggers),
             after=table(name, timers),
-            refuses=draw(_some([t for t in triggers if (name, t) not in tables], 2)),
+            ignores=draw(_some([t for t in events if (name, t) not in tables], 2)),
             final=name in final,
         )
         for name in states
@@ -153,13 +155,13 @@ def _properties(
     never, always, leads_to = [], [], []
     for name in draw(_names("never", 0, 2)):
         when, unless = draw(_guards(facts))
-        never.append(Never(name, draw(done), draw(held), when, unless, draw(_TEXTS)))
+        never.append(Never(draw(done), draw(held), when, unless, draw(_TEXTS), name=name))
     for name in draw(_names("always", 0, 2)):
         when, unless = draw(_guards(facts))
-        always.append(Always(name, draw(state), when, unless, draw(_TEXTS)))
+        always.append(Always(draw(state), when, unless, draw(_TEXTS), name=name))
     within = st.sampled_from([None, *timers])
     for name in draw(_names("leads", 0, 2)):
-        leads_to.append(LeadsTo(name, draw(state), draw(state), draw(within), draw(_TEXTS)))
+        leads_to.append(LeadsTo(draw(state), draw(state), draw(within), draw(_TEXTS), name=name))
     # A `never` that names neither an action nor a state nor a fact would forbid everything.
     never = [n for n in never if n.action or n.state]
     return Properties(tuple(never), tuple(always), tuple(leads_to))
@@ -177,7 +179,8 @@ def flows(
     facts = draw(_facts(triggers, scopes))
     actions = draw(_actions(triggers, scopes))
     transition = _transition(states, tuple(facts), tuple(actions))
-    bodies = draw(_states(states, triggers, timers, transition, max_transitions))
+    declared = draw(_triggers(triggers, scopes))
+    bodies = draw(_states(states, declared, timers, transition, max_transitions))
     # The loader refuses a timer that no state has.
     used = [t for t in timers if any(t in body.after for body in bodies.values())]
     seconds = st.sampled_from([0.05, 0.5, 1.0, 2.5, 60.0])
@@ -188,7 +191,7 @@ def flows(
         states=bodies,
         is_=draw(_TEXTS),
         scopes={s: Scope(draw(_at_least_one(triggers)), draw(_some(triggers, 2))) for s in scopes},
-        triggers=draw(_triggers(triggers, scopes)),
+        triggers=declared,
         facts=facts,
         timers={t: draw(seconds) for t in used},
         actions=actions,

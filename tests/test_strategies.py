@@ -38,7 +38,7 @@ def test_shipped_flows_survive_yaml() -> None:
 
 
 def test_the_strategy_reaches_everything() -> None:
-    """Guards, alternatives, timers, fences, given facts, refusals and large flows all occur."""
+    """Guards, alternatives, timers, fences, host facts, ignored events, large flows: all occur."""
     seen: set[str] = set()
     largest = 0
 
@@ -50,7 +50,14 @@ def test_the_strategy_reaches_everything() -> None:
         largest = max(largest, len(list(flow.rows())))
 
     look()
-    assert seen == {"guarded alternative", "internal timer", "fence", "refusal", "given", "final"}
+    assert seen == {
+        "guarded alternative",
+        "internal timer",
+        "fence",
+        "ignored event",
+        "host fact",
+        "final",
+    }
     assert largest > 25
 
 
@@ -62,7 +69,7 @@ def _features(flow: Flow) -> Iterator[str]:
             yield "internal timer"
     if any(trigger.of for trigger in flow.triggers.values()):
         yield "fence"
-    if flow.given:
-        yield "given"
+    if flow.host_facts:
+        yield "host fact"
     for state in flow.states.values():
-        yield from ["refusal"] * bool(state.refuses) + ["final"] * state.final
+        yield from ["ignored event"] * bool(state.ignores) + ["final"] * state.final

@@ -11,11 +11,17 @@ from .parts import Edge, Move
 
 __all__ = ["placed"]
 
-_MEANINGS = ("facts", "scopes", "triggers")
+_MEANINGS = {"facts": 3, "scopes": 2, "requests": 2, "events": 2}
+"""Sections whose names have a meaning in every state, and how deep those names stand."""
 
 
 def placed(
-    source: Source, path: Path, way: Sequence[tuple[int, Edge]], message: str, code: str
+    source: Source,
+    path: Path,
+    way: Sequence[tuple[int, Edge]],
+    message: str,
+    code: str,
+    remedy: str = "",
 ) -> Finding:
     """A finding where a way ends, or at the change of the variant that made the way possible.
 
@@ -25,12 +31,12 @@ def placed(
     moves = [edge[3] for _node, edge in reversed(way)]
     taken_away = (_removal(source, moves[0]) if moves else None) or _timer(source, path)
     if taken_away is not None:
-        return taken_away.finding(message, code=code)
+        return taken_away.finding(message, remedy, code=code)
     if not source.inherited(path):
-        return source.at_key(path, message, code=code)
+        return source.at_key(path, message, remedy, code=code)
     for mark in (*_changes(source, moves), *_meanings(source)):
-        return mark.finding(f"{message}, at {source.place(path)}", code=code)
-    return source.at_key(path, message, code=code)
+        return mark.finding(f"{message}, at {source.place(path)}", remedy, code=code)
+    return source.at_key(path, message, remedy, code=code)
 
 
 def _timer(source: Source, path: Path) -> Location | None:
@@ -60,6 +66,6 @@ def _removal(source: Source, move: Move) -> Location | None:
 def _meanings(source: Source) -> Iterator[Location]:
     """What the variant changes about facts, scopes and triggers: it is on every way."""
     for path in source.own():
-        if path[0] in _MEANINGS and len(path) == 2:
+        if len(path) == _MEANINGS.get(str(path[0])):
             yield source.key(path)
     yield from (mark for gone, mark in source.removed.items() if gone[0] in _MEANINGS)

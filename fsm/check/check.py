@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -14,10 +14,11 @@ from turnfsm.fsm.machine import Program
 from turnfsm.fsm.source import Page, Source
 from turnfsm.fsm.source import Path as Place
 
+from .advice import event_advice, timer_advice
 from .cause import placed
 from .deadlock import deadlocks
 from .explore import Exploration, Violation, explore
-from .leads import judge, waits
+from .leads import Outcome, Wait, judge, waits
 from .liveness import Quiet
 from .parts import Bits
 from .properties import declared_rules
@@ -31,8 +32,8 @@ from .turn_rules import turn_rules
 __all__ = ["LIMIT", "check_file", "check_flow", "first_error"]
 
 LIMIT = 500_000
-MOST_GIVEN = 12
-"""Given facts that one decision, or the timers together, may read: every answer is followed."""
+MOST_HOST_FACTS = 12
+"""Host facts that one decision, or the timers together, may read: every answer is followed."""
 
 
 def check_flow(flow: Flow, limit: int = LIMIT) -> Report:
@@ -78,7 +79,7 @@ class _Check:
         return self._concluded(self._explored())
 
     def _explored(self, first: bool = False) -> Exploration:
-        self.findings += self._too_many_given()
+        self.findings += self._too_many_host_facts()
         if self.findings:
             return Exploration({self.model.initial: None}, complete=False)
         return explore(self.model, self.limit, first)
@@ -128,7 +129,8 @@ class _Check:
             way.append((violation.node, violation.edge))
         message = f"{violation.rule.property}: {violation.rule.broken}"
         path = self._path(way[-1][1][3].taken, way[-1][1][3].source) if way else ("initial",)
-        finding = placed(self.source, path, way, message, violation.rule.property)
+        remedy = event_advice(self.flow, self.source, way)
+        finding = placed(self.source, path, way, message, violation.rule.property, remedy)
         self._add(
             finding, (violation.rule.builtin, violation.rule.property), trace(self.model, way)
         )
@@ -139,16 +141,33 @@ class _Check:
         return row.path if row else ("states", state)
 
     def _liveness(self, found: Exploration) -> None:
+        ends: dict[str, list[tuple[Wait, Outcome]]] = {}
         for wait in waits(self.model):
             outcome = judge(self.model, found, wait)
             if outcome.node is None:
                 key = (wait.builtin, wait.property)
                 self.worst[key] = "; ".join(filter(None, (self.worst.get(key), outcome.detail)))
-                continue
-            message = f"{wait.property}: {outcome.detail}"
-            path, way = ("states", self.model.state(outcome.node)), found.path(outcome.node)
-            finding = placed(self.source, path, way, message, wait.property)
-            proof = trace(self.model, way, outcome.quiet)
+            elif outcome.end is not None:
+                ends.setdefault(outcome.end, []).append((wait, outcome))
+            else:
+                self._unreached(found, ("states", self._held(outcome)), [(wait, outcome)])
+        for state, broken in ends.items():  # one cause, whatever it breaks
+            self._unreached(found, ("states", state), broken)
+
+    def _held(self, outcome: Outcome) -> str:
+        return self.model.state(outcome.node or 0)
+
+    def _unreached(
+        self, found: Exploration, path: Place, broken: Sequence[tuple[Wait, Outcome]]
+    ) -> None:
+        names = list(dict.fromkeys(wait.property for wait, _ in broken))
+        outcome = broken[0][1]
+        message = f"{', '.join(names)}: {outcome.detail}"
+        way = found.path(outcome.node or 0)
+        remedy = timer_advice(self.flow, self.source, outcome.end or "")
+        finding = placed(self.source, path, way, message, names[0], remedy)
+        proof = trace(self.model, way, outcome.quiet)
+        for wait, _ in broken:
             self._add(finding, (wait.builtin, wait.property), proof)
 
     def _deadlocks(self, found: Exploration) -> None:
@@ -159,18 +178,18 @@ class _Check:
             finding = self.source.at_key(path, message, remedy, code="deadlock")
             self._add(finding, (True, "deadlock"), trace(self.model, found.path(node)))
 
-    def _too_many_given(self) -> Iterator[Finding]:
-        remedy = f"let guards read at most {MOST_GIVEN} given facts there"
+    def _too_many_host_facts(self) -> Iterator[Finding]:
+        remedy = f"let guards read at most {MOST_HOST_FACTS} host facts there"
         for state, body in self.flow.states.items():
             for trigger in (*body.on, *body.after):
                 asked = self.model.asked_at_once(state, trigger)
-                if asked > MOST_GIVEN:
-                    message = f"not proved: {trigger} in {state} depends on {asked} given facts"
+                if asked > MOST_HOST_FACTS:
+                    message = f"not proved: {trigger} in {state} depends on {asked} host facts"
                     path: Place = ("states", state)
                     yield self.source.at_key(path, message, remedy, code="not-proved")
         late = (Quiet(self.model, lambda state, actions: False).reads & self.bits.given).bit_count()
-        if late > MOST_GIVEN:
-            message = f"not proved: the timers together depend on {late} given facts"
+        if late > MOST_HOST_FACTS:
+            message = f"not proved: the timers together depend on {late} host facts"
             yield self.source.at_key(("timers",), message, remedy, code="not-proved")
 
     def _gave_up(self, found: Exploration) -> None:

@@ -39,7 +39,7 @@ class Twin:
                 if reason is None:
                     return None
                 reasons.add(reason)
-        order = ["an action has nothing to do there", "only the verdict of an observation differs"]
+        order = ["an action has nothing to do there", "only the verdict of an event differs"]
         return next((r for r in order if r in reasons), "no reachable configuration differs")
 
     def _differ(self, other: Flow) -> Iterator[tuple[str, str]]:
@@ -53,11 +53,11 @@ class Twin:
         for name, state in self.flow.states.items():
             changed = other.states[name]
             for trigger in (*self.flow.triggers, *self.flow.timers):
-                ours = (state.on.get(trigger), state.after.get(trigger), trigger in state.refuses)
+                ours = (state.on.get(trigger), state.after.get(trigger), trigger in state.ignores)
                 theirs = (
                     changed.on.get(trigger),
                     changed.after.get(trigger),
-                    trigger in changed.refuses,
+                    trigger in changed.ignores,
                 )
                 armed = trigger in self.flow.triggers or trigger in {*state.after, *changed.after}
                 if armed and (everywhere or ours != theirs):
@@ -107,7 +107,7 @@ class Twin:
             left = [[x for x in actions if x not in idle] for actions in (ours, theirs)]
             return "an action has nothing to do there" if left[0] == left[1] else None
         if (a is None) != (b is None):
-            return "only the verdict of an observation differs"
+            return "only the verdict of an event differs"
         return ""
 
 

@@ -49,11 +49,13 @@ class Outcome:
         detail: The worst case, or why it is broken.
         node: The configuration that breaks it.
         quiet: What happens from there.
+        end: The state that no timer leaves.
     """
 
     detail: str
     node: int | None = None
     quiet: tuple[str, ...] = ()
+    end: str | None = None
 
 
 def waits(model: StateSpace) -> Iterator[Wait]:
@@ -200,4 +202,4 @@ def _broken(model: StateSpace, wait: Wait, node: int, run: Run, given: int) -> O
     facts = ", ".join(model.program.names(node & (1 << len(model.bits.facts)) - 1)) or "none"
     quiet = [f"nothing more happens in {state} (facts: {facts}; the host says yes to: {host})"]
     quiet += [f"{timer} fires" for timer in run.timers]
-    return Outcome(message, node, (*quiet, why))
+    return Outcome(message, node, (*quiet, why), run.end)

@@ -37,12 +37,14 @@ class Run:
         seconds: No later than this; infinite if it is not reached.
         timers: The timers that add up to it, or the way into the stuck state or the circle.
         why: Why the goal is not reached.
+        end: The state that no timer leaves, if that is why.
     """
 
     reached: bool
     seconds: float
     timers: tuple[str, ...]
     why: str = ""
+    end: str | None = None
 
 
 class Quiet:
@@ -115,7 +117,7 @@ class Quiet:
         if self.goal(spot[0], ()):
             return Run(True, 0.0, ())
         if not moves:
-            return Run(False, float("inf"), (), f"no timer leaves {spot[0]}")
+            return Run(False, float("inf"), (), f"no timer leaves {spot[0]}", spot[0])
         timers = {after[0] for after in moves if after[0] in self.flow.timers}
         timer = min(timers, key=self.flow.timers.__getitem__)
         runs = [self._join(timer, after, given) for after in moves]
@@ -133,12 +135,14 @@ class Quiet:
         moves = [after for after in fired if after[1] != spot or after[3] or self._hits(after)]
         if not moves:
             return []
-        return moves + [
+        ends = [
             self._after(spot, trigger, answer, over=name)
             for name in sorted(spot[2])
             for trigger in self._ends(frozenset((name,)))
             if (answer := self._take(spot, trigger, given))
         ]
+        # One that changes nothing that a timer looks at takes no time: the timers go on.
+        return moves + [end for end in ends if end[1][:2] != spot[:2] or end[2] or end[3]]
 
     def _hits(self, after: _Next) -> bool:
         return self.goal(after[1][0], after[2])

@@ -70,15 +70,15 @@ class Maker:
     def refused(
         self, request: str, broken: str, when: Iterable[str] = (), unless: Iterable[str] = ()
     ) -> Rule:
-        """A request that a state declares and refuses all the same."""
-        declares = {name for name, state in self.flow.states.items() if request in state.on}
+        """A request that is refused where the state does not say aloud that it refuses it."""
+        silent = {n for n, state in self.flow.states.items() if request not in state.refuses}
         return self.move(
             f"{request} is refused {broken}",
             lambda m: (
                 m.trigger == request
                 and m.taken is None
                 and m.arrives != "stale"
-                and m.source in declares
+                and m.source in silent
             ),
             when,
             unless,
@@ -94,7 +94,7 @@ class Maker:
 
     def given(self, *names: str) -> tuple[str, ...]:
         """Those that the host of this flow answers for."""
-        return tuple(name for name in names if name in self.flow.given)
+        return tuple(name for name in names if name in self.flow.host_facts)
 
 
 def _judge(where: Where, before: Test, after: Test) -> Judge:

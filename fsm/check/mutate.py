@@ -30,21 +30,45 @@ class Mutant:
 def mutants(flow: Flow) -> Iterator[Mutant]:
     """Every single-element mutant, in the order of the file; no two are the same flow."""
     seen = [flow]
-    for make in (_rows, _alternatives, _added, _refusals, _facts, _fences, _scopes, _initial):
+    for make in (_rows, _alternatives, _added, _ignored, _facts, _fences, _scopes, _initial):
         for mutant in make(flow):
             if mutant.flow not in seen:
                 yield mutant
 
 
 def _replace(flow: Flow, row: Row, *transitions: Transition) -> Flow:
-    state = flow.states[row.source]
-    field = "after" if row.timer else "on"
-    table = dict(getattr(state, field))
-    there = table[row.trigger]
-    table[row.trigger] = (*there[: row.index], *transitions, *there[row.index + 1 :])
-    if not table[row.trigger]:
-        del table[row.trigger]
-    return _with_state(flow, row.source, _evolve(state, field, table))
+    """The row replaced wherever it stands: one that a group gives is changed in all its states."""
+    changed = flow
+    for name in _sharing(flow, row):
+        state = changed.states[name]
+        field = "after" if row.timer else "on"
+        table = dict(getattr(state, field))
+        there = table[row.trigger]
+        table[row.trigger] = (*there[: row.index], *transitions, *there[row.index + 1 :])
+        if not table[row.trigger]:
+            del table[row.trigger]
+        changed = _with_state(changed, name, _evolve(state, field, table))
+    return changed
+
+
+def _sharing(flow: Flow, row: Row) -> list[str]:
+    """The states that have a row from the same place in the file."""
+    if flow.source is None:
+        return [row.source]
+    place = flow.source.path(row.path)
+    return [
+        name for name in flow.states if flow.source.path(("states", name, *row.path[2:])) == place
+    ]
+
+
+def _written_rows(flow: Flow) -> Iterator[tuple[str, Row]]:
+    """Each row that is written, once, with its id; one of a group has the group's name."""
+    seen: set[object] = set()
+    for row in flow.rows():
+        place = flow.source.path(row.path) if flow.source else row.path
+        if place not in seen:
+            seen.add(place)
+            yield f"{place[1]}.{row.trigger}.{row.index}", row
 
 
 def _evolve(body: Any, field: str, value: object) -> Any:
@@ -56,10 +80,10 @@ def _with_state(flow: Flow, name: str, state: State) -> Flow:
 
 
 def _rows(flow: Flow) -> Iterator[Mutant]:
-    for row in flow.rows():
-        yield Mutant(f"drop {row.id}", "drop a row", _replace(flow, row))
+    for name, row in _written_rows(flow):
+        yield Mutant(f"drop {name}", "drop a row", _replace(flow, row))
         for operator, what, changed in _changes(flow, row):
-            yield Mutant(f"{what} {row.id}", operator, _replace(flow, row, changed))
+            yield Mutant(f"{what} {name}", operator, _replace(flow, row, changed))
 
 
 def _changes(flow: Flow, row: Row) -> Iterator[tuple[str, str, Transition]]:
@@ -85,17 +109,10 @@ def _changes(flow: Flow, row: Row) -> Iterator[tuple[str, str, Transition]]:
 
 def _alternatives(flow: Flow) -> Iterator[Mutant]:
     """Alternatives in another order, and a state's timer taken away with all of them."""
-    rows = list(flow.rows())
-    for row, following in pairwise(rows):
+    for (name, row), (_, following) in pairwise(_written_rows(flow)):
         if following.index == row.index + 1:
-            state = flow.states[row.source]
-            table = dict(state.after if row.timer else state.on)
-            there = list(table[row.trigger])
-            there[row.index], there[row.index + 1] = there[row.index + 1], there[row.index]
-            table[row.trigger] = tuple(there)
-            changed = _evolve(state, "after" if row.timer else "on", table)
-            name = f"swap {row.id} with the next"
-            yield Mutant(name, "swap alternatives", _with_state(flow, row.source, changed))
+            swapped = _replace(_replace(flow, row, following.transition), following, row.transition)
+            yield Mutant(f"swap {name} with the next", "swap alternatives", swapped)
     for name, state in flow.states.items():
         for timer in state.after:
             if len(state.after[timer]) > 1:
@@ -112,10 +129,10 @@ def _added(flow: Flow) -> Iterator[Mutant]:
         for trigger in flow.triggers:
             if trigger in state.on:
                 continue
-            refuses = tuple(t for t in state.refuses if t != trigger)
+            ignores = tuple(t for t in state.ignores if t != trigger)
             for body in _borrowed(flow, trigger):
                 on = {**state.on, trigger: (body,)}
-                changed = attrs.evolve(state, on=on, refuses=refuses)
+                changed = attrs.evolve(state, on=on, ignores=ignores)
                 where = f" to {body.dest}" if body.dest else ""
                 what = f" / {', '.join(body.actions)}" if body.actions else ""
                 yield Mutant(
@@ -134,12 +151,12 @@ def _borrowed(flow: Flow, trigger: str) -> list[Transition]:
     return list(dict.fromkeys([Transition(), *bodies]))
 
 
-def _refusals(flow: Flow) -> Iterator[Mutant]:
+def _ignored(flow: Flow) -> Iterator[Mutant]:
     for name, state in flow.states.items():
-        for trigger in state.refuses:
-            rest = tuple(t for t in state.refuses if t != trigger)
-            changed = _with_state(flow, name, attrs.evolve(state, refuses=rest))
-            yield Mutant(f"drop refusal {name}.{trigger}", "drop a refusal", changed)
+        for trigger in state.ignores:
+            rest = tuple(t for t in state.ignores if t != trigger)
+            changed = _with_state(flow, name, attrs.evolve(state, ignores=rest))
+            yield Mutant(f"heed {trigger} in {name}", "drop an ignored event", changed)
 
 
 def _facts(flow: Flow) -> Iterator[Mutant]:

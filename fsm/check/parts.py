@@ -126,7 +126,7 @@ class Bits:
         scopes = [*dict.fromkeys([*program.fences.values(), *world.belongs.values()])]
         self.scopes = {name: 1 << at + i for i, name in enumerate(scopes)}
         self.shift = at + len(scopes)
-        self.given = program.given_mask
+        self.given = program.host_mask
 
     def test(self, when: Iterable[str] = (), unless: Iterable[str] = ()) -> Test:
         """A test over facts; a name that begins with ``~`` is a ghost."""

@@ -18,7 +18,6 @@ def structure_findings(model: StateSpace, found: Exploration, source: Source) ->
     """Unreachable, dead, unused, not total. Only where all configurations were visited."""
     flow = model.flow
     reached = {model.state(node) for node in found.links}
-    yield from _total(flow, source)
     yield from _unused(flow, source)
     if not found.complete:
         return
@@ -48,21 +47,6 @@ def _cut(flow: Flow, name: str, source: Source, seen: set[str]) -> Location | No
     return next(filter(None, found), None)
 
 
-def _total(flow: Flow, source: Source) -> Iterator[Finding]:
-    """A request that a state neither declares nor refuses was perhaps forgotten."""
-    severity = "error" if flow.kind == "turn" else "warning"
-    for name, state in flow.states.items():
-        for trigger, body in flow.triggers.items():
-            said = trigger in state.on or trigger in state.refuses or state.final
-            if body.kind == "request" and not said:
-                message = f"state {name!r} says nothing about the request {trigger!r}"
-                remedy = "declare it under 'on', or add it to 'refuses'"
-                finding = source.at_key(
-                    ("states", name), message, remedy, code="not-total", severity=severity
-                )
-                yield finding
-
-
 def _unused(flow: Flow, source: Source) -> Iterator[Finding]:
     """A variant that no longer uses what its base declares need not remove it."""
     rows = list(flow.rows())
@@ -75,7 +59,7 @@ def _unused(flow: Flow, source: Source) -> Iterator[Finding]:
     heard = {row.trigger for row in rows}
     heard.update(t for fact in flow.facts.values() for t in (*fact.set_by, *fact.cleared_by))
     heard.update(t for scope in flow.scopes.values() for t in (*scope.begins, *scope.ends))
-    heard.update(t for state in flow.states.values() for t in state.refuses)
+    heard.update(t for state in flow.states.values() for t in state.ignores)
     for name in flow.triggers:
         if name not in heard and not source.inherited(("triggers", name)):
             message = f"trigger {name!r} does nothing in any state"
@@ -84,8 +68,11 @@ def _unused(flow: Flow, source: Source) -> Iterator[Finding]:
 
 
 def _dead_rows(model: StateSpace, source: Source, reached: set[str]) -> Iterator[Finding]:
-    for row in model.flow.rows():
-        if row.source in reached and row.id not in model.taken:
+    """A row that a group gives to several states is dead if it is in all of them."""
+    rows = [row for row in model.flow.rows() if row.source in reached]
+    alive = {source.path(row.path) for row in rows if row.id in model.taken}
+    for row in rows:
+        if source.path(row.path) not in alive:
             message, remedy = _why_dead(model, row)
             yield source.at_key(row.path, message, remedy, code="dead")
 
@@ -115,7 +102,7 @@ def _dead_facts(model: StateSpace, source: Source) -> Iterator[Finding]:
             remedy = "use it in a guard, or remove it"
             yield source.at_key(("facts", name), message, remedy, code="unread")
         fact = flow.facts[name]
-        kept = fact.scope in (None, "session") and not fact.cleared_by and not fact.given
+        kept = fact.scope in (None, "session") and not fact.cleared_by and not fact.host
         if kept:
             message = f"fact {name!r} is never false again once it is true"
             remedy = "add 'cleared_by: TRIGGER', or give it a scope"

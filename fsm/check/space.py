@@ -224,7 +224,7 @@ class StateSpace:
     def _effects(self, move: Move, node: int) -> Iterator[tuple[int, int]]:
         """The world's side: a request that is refused does not happen, an observation has."""
         body = self.flow.triggers.get(move.trigger)
-        happens = move.taken is not None or (body is not None and body.kind == "observation")
+        happens = move.taken is not None or (body is not None and body.kind == "event")
         if move.trigger in self.world.events and move.arrives != "stale" and happens:
             clears, sets, suspended = self.world.events[move.trigger]
             if not node & self._ghosts(suspended):

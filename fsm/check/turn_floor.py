@@ -87,8 +87,8 @@ def _lets_go_undecided(move: Move) -> bool:
 
 
 def _barge_in(make: Maker) -> Iterator[Rule]:
-    # A state that refuses the words by name says that they are none of an interruption.
-    deaf = {n for n, state in make.flow.states.items() if "final_transcript" in state.refuses}
+    # A state that ignores the words says that they are none of an interruption.
+    deaf = {n for n, state in make.flow.states.items() if "final_transcript" in state.ignores}
 
     def held(state: str) -> Where:
         return lambda m: state not in deaf and _stays("final_transcript", state)(m)
@@ -254,13 +254,14 @@ def label_is_true(make: Maker) -> Iterator[Rule]:
     for state in ("listening", "tool_running"):
         yield make.held(state, "while a step holds the floor", ["~step_running"])
         yield make.held(state, "while the output stands still", ["~paused"])
+    yield make.held("speaking", "while the output stands still", ["~paused"])
     yield make.move(
         "the output stands still though nothing of it waits to go on",
         lambda m: (m.source, m.dest) == ("paused", "thinking"),
         ["~paused"],
     )
     yield make.move(
-        "step_started is refused: events of the step that has begun are taken for those of another",
+        "step_started is ignored: events of the step that has begun are taken for those of another",
         lambda m: m.trigger == "step_started" and m.taken is None,
     )
     yield make.move(
@@ -334,7 +335,7 @@ def _after_a_step(make: Maker) -> Iterator[Rule]:
 
 def _facts(make: Maker) -> Iterator[Rule]:
     for fact in TRUE_FACTS:
-        if fact in make.flow.facts and fact not in make.flow.given:
+        if fact in make.flow.facts and fact not in make.flow.host_facts:
             lies, hides = f"{fact} is true though it is not so", f"{fact} is false though it is so"
             yield make.held(None, f"the fact {lies}", [fact], [f"~{fact}"])
             yield make.held(None, f"the fact {hides}", [f"~{fact}"], [fact])

@@ -12,6 +12,7 @@ from .dot import chart_dot
 from .markdown import chart_markdown
 from .marks import Marks, configuration, trace
 from .mermaid import chart_mermaid
+from .overview import build_overview
 from .png import to_png
 from .svg import chart_svg
 from .theme import Theme
@@ -40,6 +41,7 @@ def render(
     marks: Marks | None = None,
     theme: Theme = "auto",
     focus: bool = False,
+    overview: bool = False,
     width: int = 1600,
 ) -> bytes:
     """Draw a flow; the same flow gives the same bytes.
@@ -48,12 +50,17 @@ def render(
         marks: What to show on top: `configuration` or `trace`.
         theme: ``auto`` follows the reader's system (PNG: light).
         focus: Fade what does not leave the marked state.
+        overview: Draw only the states and the arrows between them, with the few triggers that
+            matter, 800 wide.
         width: Pixels of a PNG.
 
     Raises:
         TurnfsmError: PNG is asked for and resvg-py is not installed.
+        ValueError: An overview is asked for with marks.
     """
-    chart = build_chart(flow, marks)
+    if overview and marks is not None:
+        raise ValueError("an overview has no marks; leave overview or marks out")
+    chart = build_overview(flow) if overview else build_chart(flow, marks)
     match format:
         case "svg":
             return chart_svg(chart, theme, focus).encode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 
@@ -50,6 +50,7 @@ class Chart:
         cards: The states that something leaves, in declared order.
         finals: The states that nothing leaves.
         common: Rows that most states share, each with the states that are excepted.
+        brief: It is an overview: small, and without a legend.
     """
 
     flow: Flow
@@ -58,6 +59,7 @@ class Chart:
     finals: tuple[Card, ...]
     groups: tuple[Group, ...]
     common: tuple[tuple[str, tuple[Item, ...]], ...]
+    brief: bool = False
 
 
 def build_chart(flow: Flow, marks: Marks | None = None) -> Chart:
@@ -155,12 +157,9 @@ class _Builder:
             yield (_word("while held"), *_listed(parts))
 
     def _refusals(self, name: str) -> Iterator[Item]:
-        hidden = self.shared.refusals
-        refuses = [t for t in self.flow.states[name].refuses if (name, t) not in hidden]
-        if refuses:
-            parts = [self._refused_in((name,), trigger) for trigger in refuses]
-            yield (_word("refuses"), *_listed(parts))
-        said = set(self.flow.states[name].refuses)
+        said = () if name in self.finals else self.flow.without_effect(name)
+        own = [(t, (name,)) for t in said if (name, t) not in self.shared.refusals]
+        yield from self._without_effect(own)
         seen = [
             (trigger, count)
             for (state, trigger), count in sorted(self.marks.refused.items())
@@ -169,6 +168,17 @@ class _Builder:
         if seen:
             parts = [_seen(name, trigger, count) for trigger, count in seen]
             yield (_word("refused here"), *_listed(parts))
+
+    def _without_effect(self, found: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[Item]:
+        """Requests that are refused, then events that are ignored, each with its states."""
+        for word, requests in (("refuses", True), ("ignores", False)):
+            parts = [
+                self._refused_in(states, trigger)
+                for trigger, states in found
+                if (trigger in self.flow.requests) == requests
+            ]
+            if parts:
+                yield (_word(word), *_listed(parts))
 
     def _refused_in(self, names: tuple[str, ...], trigger: str) -> Part:
         count = sum(self.marks.refused.get((name, trigger), 0) for name in names)
@@ -221,10 +231,8 @@ class _Builder:
 
     def _shared_items(self, entries: list[Shared]) -> Iterator[Item]:
         yield from ((self._part_of(entry.rows),) for entry in entries if entry.rows)
-        refused = [entry for entry in entries if not entry.rows]
-        if refused:
-            parts = [self._refused_in(entry.states, entry.trigger) for entry in refused]
-            yield (_word("refuses"), *_listed(parts))
+        refused = [(entry.trigger, entry.states) for entry in entries if not entry.rows]
+        yield from self._without_effect(refused)
 
 
 def _shown(value: object) -> str:

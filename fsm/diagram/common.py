@@ -15,7 +15,7 @@ _LEAST = 3  # fewer states share nothing worth a place of its own
 
 @attrs.frozen
 class Shared:
-    """One row of many states, or one refusal of many states (then without rows)."""
+    """One row of many states; without rows, one trigger that changes nothing in many states."""
 
     trigger: str
     states: tuple[str, ...]
@@ -93,7 +93,7 @@ def _rows(flow: Flow, live: tuple[str, ...]) -> Iterator[Shared]:
 def _refusals(flow: Flow, live: tuple[str, ...]) -> Iterator[Shared]:
     refused: dict[str, list[str]] = {}
     for name in live:
-        for trigger in flow.states[name].refuses:
+        for trigger in flow.without_effect(name):
             refused.setdefault(trigger, []).append(name)
     for trigger, states in refused.items():
         if _enough(states, live):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.matrix import LEGEND, as_markdown, markdown_table, matrix
+from turnfsm.fsm.matrix import as_markdown, matrix
 
 from . import render
 
@@ -15,9 +15,10 @@ INDEX = "README.md"
 
 
 def gallery(flows: Mapping[str, Flow]) -> dict[str, bytes]:
-    """File name to content: SVG, Mermaid, a page and a matrix of each flow, and the index."""
+    """File name to content: overview, picture, Mermaid, page and matrix of each flow; the index."""
     files: dict[str, bytes] = {}
     for name, flow in flows.items():
+        files[f"{name}.overview.svg"] = render(flow, "svg", overview=True)
         files[f"{name}.svg"] = render(flow, "svg")
         files[f"{name}.mmd"] = render(flow, "mmd")
         files[f"{name}.md"] = render(flow, "md")
@@ -34,17 +35,16 @@ def _index(flows: Mapping[str, Flow]) -> Iterator[str]:
         yield from ("", f"## {name}", "")
         yield from _three_lines(flow)
         yield ""
-        yield f"[![{name}]({name}.svg)]({name}.svg)"
+        yield f"[![{name}, the overview]({name}.overview.svg)]({name}.svg)"
         yield ""
         links = (
+            f"[picture with all transitions]({name}.svg)",
             f"[all transitions, state by state]({name}.md)",
             f"[matrix of states and triggers]({name}.matrix.md)",
             f"[Mermaid]({name}.mmd)",
             f"[YAML](../specs/{name}.yaml)",
         )
         yield " · ".join(links)
-        yield from ("", "<details><summary>What every trigger does in every state</summary>", "")
-        yield from (LEGEND, "", markdown_table(matrix(flow)), "</details>")
 
 
 def _three_lines(flow: Flow) -> Iterator[str]:

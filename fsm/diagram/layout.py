@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from .chart import Card, Chart, Group
+from .chart import Card, Chart, Group, Item
 from .geometry import (
     PAD,
     CardBox,
@@ -56,8 +56,9 @@ class _Box:
     h: float
 
 
-def _box(group: Group) -> _Box:
-    rows = lay_rows(((Part((), group_title(group)),), *group.items), TEXT_MAX)
+def _box(group: Group, brief: bool) -> _Box:
+    title: tuple[Item, ...] = () if brief else ((Part((), group_title(group)),),)
+    rows = lay_rows((*title, *group.items), TEXT_MAX)
     return _Box(group, rows, rows.width + 2 * PAD - 4, LINE * rows.lines + 12)
 
 
@@ -87,6 +88,7 @@ class _Side:
 class _Spine:
     def __init__(self, chart: Chart) -> None:
         self.chart = chart
+        self.gap = 18.0 if chart.brief else BAND_GAP
         self.index = {card.state: i for i, card in enumerate(chart.cards)}
         self.straight: dict[int, _Box] = {}
         left: dict[int, list[_Box]] = {}
@@ -94,9 +96,9 @@ class _Spine:
         for group in chart.groups:
             i, j = self.index[group.source], self.index[group.dest]
             if j == i + 1:
-                self.straight[i] = _box(group)
+                self.straight[i] = _box(group, chart.brief)
             else:
-                (left if j > i else right).setdefault(i, []).append(_box(group))
+                (left if j > i else right).setdefault(i, []).append(_box(group, chart.brief))
         self.left, self.right = self._side(left), self._side(right)
 
     def _side(self, boxes: dict[int, list[_Box]]) -> _Side:
@@ -112,7 +114,7 @@ class _Spine:
         right_lanes = self._lanes(self.right)
         self.x = MARGIN + self._side_width(self.left, left_lanes)
         right = self.x + self.card_width + self._side_width(self.right, right_lanes)
-        self.width = max(right + MARGIN, 560.0)
+        self.width = right + MARGIN if self.chart.brief else max(right + MARGIN, 560.0)
         cards = [self._card(i, card) for i, card in enumerate(self.chart.cards)]
         groups = [self._straight(i, box) for i, box in self.straight.items()]
         groups += self._sided(self.left, left_lanes, -1)
@@ -124,7 +126,7 @@ class _Spine:
         widths = [lay_rows(card.items, TEXT_MAX).width for card in cards]
         widths += [title_width(card) for card in cards]
         widths += [box.w - 2 * PAD for box in self.straight.values()]
-        return max([*widths, 220.0]) + 2 * PAD
+        return max([*widths, 0.0 if self.chart.brief else 220.0]) + 2 * PAD
 
     def _side_width(self, side: _Side, lanes: dict[int, int]) -> float:
         if not side.boxes:
@@ -141,14 +143,14 @@ class _Spine:
             self.tops.append(y)
             inner = self.card_width - 2 * PAD
             height = card_height(sentence_lines(card, inner), lay_rows(card.items, inner))
-            self.heights.append(max(height, CHANNEL + 44))
+            self.heights.append(max(height, CHANNEL + (22 if self.chart.brief else 44)))
             y += max(self._center(i), self.left.stack_height(i), self.right.stack_height(i))
-            y += BAND_GAP
-        self.bottom = y - BAND_GAP
+            y += self.gap
+        self.bottom = y - self.gap
 
     def _center(self, i: int) -> float:
         box = self.straight.get(i)
-        return self.heights[i] + (box.h + 22 if box else 0)
+        return self.heights[i] + (box.h + (14 if self.chart.brief else 22) if box else 0)
 
     def _band_end(self, i: int) -> float:
         return self.tops[i + 1] if i + 1 < len(self.tops) else self.bottom
@@ -211,7 +213,7 @@ class _Spine:
         rail = edge + sign * GUTTER * 0.45
         dest = self.index[box.group.dest]
         lane = near + sign * (side.column + LANE * (lanes[dest] + 1))
-        leave = self.tops[i] + side.stack_top(i) + _EXIT
+        leave = self.tops[i] + min(side.stack_top(i) + _EXIT, self.heights[i] - 8)
         here, arrive = y + _EXIT, self.tops[dest] + CHANNEL
         out = _bend((edge, leave), (rail, leave), (rail, here), (near, here))
         into = _bend((far, here), (lane, here), (lane, arrive), (edge, arrive))
@@ -222,20 +224,20 @@ class _Spine:
 
     def _finish(self, cards: list[CardBox], groups: list[GroupBox]) -> Picture:
         inner = self.width - 2 * MARGIN
-        said = [self.chart.flow.is_, _now(self.chart)]
+        said = [] if self.chart.brief else [self.chart.flow.is_, _now(self.chart)]
         subtitle = tuple(line for words in said for line in wrap(words, FACES["guard"], inner))
-        y = MARGIN + 24 + 18 * len(subtitle) + 10
+        y = MARGIN + (0 if self.chart.brief else 24 + 18 * len(subtitle) + 10)
         panel, y = self._panel(y, inner)
         y += 28
         cards = [attrs.evolve(card, rect=_down(card.rect, y)) for card in cards]
         groups = [_shift(group, y) for group in groups]
         y += self.bottom
         finals, y = self._finals(y)
-        legend = legend_runs(self.chart, inner)
+        legend = () if self.chart.brief else legend_runs(self.chart, inner)
         lines = sum(runs[-1].line + 1 for runs in legend)
         return Picture(
             width=self.width,
-            height=y + 34 + lines * LINE + MARGIN - 8,
+            height=y + MARGIN + (34 + lines * LINE - 8 if legend else 0),
             title=self.chart.flow.name,
             subtitle=subtitle,
             common=panel,

@@ -42,8 +42,8 @@ def _entries(chart: Chart) -> Iterator[tuple[Token, ...]]:
         yield _entry(Token("after 2 s timer", "timer"), "counted from entry; dashed if alone")
     if any(row.dest == row.source and not row.internal for row in rows):
         yield _entry(Token("↻", "dest"), "enters the state again, timers start anew")
-    if any(state.refuses for state in chart.flow.states.values()):
-        yield _entry(Token("refused", "refused"), "answered with a refusal")
+    if any(chart.flow.without_effect(card.state) for card in chart.cards):
+        yield _entry(Token("refused", "refused"), "changes nothing here")
 
 
 def _entry(sample: Token, meaning: str) -> tuple[Token, ...]:

@@ -35,9 +35,11 @@ def _lines(chart: Chart) -> Iterator[str]:
         if tuned:
             settings = ", ".join(f"`{name}` {str(value).lower()}" for name, value in tuned.items())
             yield from (f"While held: {settings}.", "")
-        if state.refuses:
-            refused = ", ".join(f"~~`{_safe(trigger)}`~~" for trigger in state.refuses)
-            yield from (f"Refuses {refused}.", "")
+        refuses = () if state.final else flow.refused_in(name)
+        for word, triggers in (("Refuses", refuses), ("Ignores", state.ignores)):
+            if triggers:
+                said = ", ".join(f"~~`{_safe(trigger)}`~~" for trigger in triggers)
+                yield from (f"{word} {said}.", "")
 
 
 def _row(chart: Chart, row: Row) -> str:

@@ -99,9 +99,9 @@ def _label(marks: Sequence[LaneMark], strip: Strip) -> _Label:
 
 
 def _placed(labels: Sequence[_Label]) -> list[list[_Label]]:
-    """Labels in rows; what is merely undeclared gets the room that is left."""
+    """Labels in rows; events that are ignored get the room that is left."""
     rows: list[list[_Label]] = []
-    for label in sorted(labels, key=lambda label: label.mark.reason == "undeclared"):
+    for label in sorted(labels, key=lambda label: label.mark.reason == "ignores"):
         free = next((row for row in rows if all(_apart(label, other) for other in row)), None)
         if free is not None:
             free.append(label)

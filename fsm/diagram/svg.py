@@ -13,7 +13,10 @@ from .shapes import arrow, attr, classes, number, path, rect, text
 from .text import FACES, LINE, Run, times
 from .theme import Theme, style
 
-__all__ = ["chart_svg"]
+__all__ = ["OVERVIEW", "chart_svg"]
+
+OVERVIEW = 800.0
+"""How wide an overview is, whatever is in it: its text is then large enough for a phone."""
 
 _RULES = """
 .tf text{font:12px Inter,"Helvetica Neue",Helvetica,Arial,"DejaVu Sans",sans-serif;white-space:pre}
@@ -66,7 +69,8 @@ class _Writer:
 
     def write(self) -> str:
         p, flow = self.picture, self.chart.flow
-        size = f'{number(p.width)}" height="{number(p.height)}'
+        scale = OVERVIEW / p.width if self.chart.brief else 1.0
+        size = f'{number(p.width * scale)}" height="{number(p.height * scale)}'
         view = f"0 0 {number(p.width)} {number(p.height)}"
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="tf" id="flow-{attr(flow.name)}" '

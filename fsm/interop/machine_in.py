@@ -47,7 +47,7 @@ class _Reader:
             initial=_word(self.machine.initial),
             states=states,
             triggers={t: Trigger(kind="request") for t in self._events()},
-            facts={fact: Fact(given="host") for fact in facts},
+            facts={fact: Fact(host=True) for fact in facts},
             actions={action: Action() for action in actions},
         )
 

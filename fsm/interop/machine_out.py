@@ -14,7 +14,7 @@ import transitions
 
 from turnfsm.fsm.flow import Flow, Row
 
-from .updates import fence, noted, update_of
+from .updates import facts_only, fence, update_of
 
 __all__ = ["ACTION", "FACT", "FENCE", "NOTE", "FlowModel", "to_transitions", "transitions_config"]
 
@@ -29,7 +29,7 @@ class FlowModel:
             an action that is not among them is only recorded.
 
     Attributes:
-        facts: The facts that are true. Add and discard the given ones as the host answers.
+        facts: The facts that are true. Add and discard host facts as the host answers.
         tokens: Scope to the ``of`` that began it, for events that carry one.
         done: Every action that was chosen, in order.
     """
@@ -107,7 +107,7 @@ def _transitions(flow: Flow) -> Iterator[dict[str, Any]]:
     for state in flow.states:
         for row in flow.rows(state):
             yield _row(flow, row)
-        for trigger in noted(flow, state):
+        for trigger in facts_only(flow, state):
             yield _entry(flow, trigger, state, None)
 
 

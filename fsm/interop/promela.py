@@ -15,14 +15,15 @@ from collections.abc import Iterable, Iterator
 from turnfsm.fsm.errors import FlowError
 from turnfsm.fsm.flow import Always, Flow, Names, Never, Properties, Row
 
-from .updates import fence, noted, update_of
+from .turn_claims import with_turn_claims
+from .updates import facts_only, fence, update_of
 
 __all__ = ["claims", "to_promela"]
 
 
 def claims(flow: Flow, properties: Properties | None = None) -> dict[str, bool]:
     """The names of the LTL formulas in a flow's Promela; True where fairness is needed."""
-    held = flow.properties if properties is None else properties
+    held = with_turn_claims(flow) if properties is None else properties
     safe = [n.name for n in held.never] + [a.name for a in held.always]
     return dict.fromkeys(safe, False) | dict.fromkeys((p.name for p in held.leads_to), True)
 
@@ -35,7 +36,7 @@ def to_promela(flow: Flow, properties: Properties | None = None) -> str:
     Raises:
         FlowError: Two names become one as an identifier of Promela.
     """
-    return _Writer(flow, flow.properties if properties is None else properties).text()
+    return _Writer(flow, with_turn_claims(flow) if properties is None else properties).text()
 
 
 class _Writer:
@@ -66,11 +67,11 @@ class _Writer:
         yield from (f"bool {flag} = false;" for flag in flags)
 
     def _frozen(self) -> list[str]:
-        """The given facts that matter once it is quiet: those that timers and effects ask for."""
+        """The host facts that matter once it is quiet: those that timers and effects ask for."""
         bodies = [self.flow.actions[action] for action in self.effects]
         late = {*self.flow.timers, *(t for body in bodies for t in (body.done, body.failed))}
         read = {f for row in self.flow.rows() if row.trigger in late for f in _reads(row)}
-        return [fact for fact in self.flow.given if fact in read]
+        return [fact for fact in self.flow.host_facts if fact in read]
 
     def _events(self) -> Iterator[str]:
         stop = [f"{self._under_way(action)} = true" for action in self.effects]
@@ -110,22 +111,28 @@ class _Writer:
 
     def _steps(self, trigger: str, open_: str, first: str = "") -> list[str]:
         steps = []
+        changes = bool(first) or bool(update_of(self.flow, trigger))
         for state in self.flow.states:
             held = f"state == {self._state(state)} && {open_}"
             rows = [row for row in self.flow.rows(state) if row.trigger == trigger]
+            last = ""
+            if changes and trigger in facts_only(self.flow, state):
+                last = first + self._taken(trigger, state, None)
             if rows:
-                steps.append(self._decision(held, rows, first))
-            elif trigger in noted(self.flow, state):
-                steps.append(f"atomic {{ {held} -> {first}{self._taken(trigger, state, None)} }}")
+                steps.append(self._decision(held, rows, first, last))
+            elif last:
+                steps.append(f"atomic {{ {held} -> {last} }}")
         return steps
 
-    def _decision(self, held: str, rows: list[Row], first: str) -> str:
+    def _decision(self, held: str, rows: list[Row], first: str, last: str) -> str:
         """One atomic step: the host answers, the first row whose guard holds is taken."""
         asked = self._asked(rows[0].source, rows[0].trigger)
-        tries = "skip"
+        tries = last or "skip"
         for row in reversed(rows):
             taken = first + self._taken(row.trigger, row.source, row)
             tries = f"if :: {self._guard(row)} -> {taken} :: else -> {tries} fi"
+        if not asked and last:
+            return f"atomic {{ {held} -> {tries} }}"
         if not asked:
             some = " || ".join(f"({self._guard(row)})" for row in rows)
             return f"atomic {{ {held} && ({some}) -> {tries} }}"
@@ -165,14 +172,14 @@ class _Writer:
 
     def _known(self, item: Never | Always, asked: Names = ()) -> tuple[Names, Names]:
         """What a property asks of facts; an answer that the host was not asked for may be any."""
-        free = {*self.flow.given} - {*asked}
+        free = {*self.flow.host_facts} - {*asked}
         when = tuple(fact for fact in item.when if fact not in free)
         return when, tuple(fact for fact in item.unless if fact not in free)
 
     def _asked(self, state: str, trigger: str) -> Names:
-        """The given facts that decide on a trigger in a state."""
+        """The host facts that decide on a trigger in a state."""
         rows = [row for row in self.flow.rows(state) if row.trigger == trigger]
-        return tuple(f for f in self.flow.given if any(f in _reads(row) for row in rows))
+        return tuple(f for f in self.flow.host_facts if any(f in _reads(row) for row in rows))
 
     def _formulas(self) -> Iterator[str]:
         for never in self.properties.never:

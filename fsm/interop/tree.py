@@ -1,4 +1,4 @@
-"""A flow as plain data, under the words that the YAML has."""
+"""A flow as plain data, under the keys that the YAML has."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from turnfsm.fsm.flow import Flow, yaml_name
+from turnfsm.fsm.load.written import HOST
 
 __all__ = ["flow_tree"]
 
@@ -15,10 +16,49 @@ __all__ = ["flow_tree"]
 def flow_tree(flow: Flow) -> dict[str, Any]:
     """The flow as JSON and YAML can hold it; read as YAML it loads to an equal flow.
 
-    What stands at its default is left out.
+    What stands at its default is left out. Each state has all its transitions: there are no groups.
     """
-    tree: dict[str, Any] = _plain(flow)
-    return tree
+    facts: dict[str, dict[str, Any]] = {}
+    for name, fact in flow.facts.items():
+        scope = HOST if fact.host else fact.scope or "session"
+        facts.setdefault(scope, {})[name] = _plain(fact)
+    triggers = {kind: _of_kind(flow, kind) for kind in ("request", "event")}
+    held = flow.properties
+    properties = {
+        kind: {item.name: _plain(item) for item in items}
+        for kind, items in (
+            ("never", held.never),
+            ("always", held.always),
+            ("leads_to", held.leads_to),
+        )
+    }
+    tree = {
+        "flow": flow.name,
+        "kind": flow.kind,
+        "is": flow.is_,
+        "initial": flow.initial,
+        "scopes": _plain(flow.scopes),
+        "facts": facts,
+        "requests": triggers["request"],
+        "events": triggers["event"],
+        "timers": _plain(flow.timers),
+        "actions": _plain(flow.actions),
+        "tools": _plain(flow.tools),
+        "states": _plain(flow.states),
+        "properties": _said({**properties, "waived": _plain(held.waived)}),
+    }
+    kept = ("flow", "initial", "states")
+    if flow.kind == "other":
+        del tree["kind"]
+    return {key: value for key, value in tree.items() if value or key in kept}
+
+
+def _of_kind(flow: Flow, kind: str) -> dict[str, Any]:
+    return {name: _plain(body) for name, body in flow.triggers.items() if body.kind == kind}
+
+
+def _said(tree: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in tree.items() if value}
 
 
 def _plain(value: Any) -> Any:

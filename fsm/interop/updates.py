@@ -6,7 +6,7 @@ import attrs
 
 from turnfsm.fsm.flow import Flow, Names
 
-__all__ = ["Update", "fence", "noted", "update_of"]
+__all__ = ["Update", "facts_only", "fence", "update_of"]
 
 
 @attrs.frozen
@@ -42,10 +42,15 @@ def fence(flow: Flow, trigger: str) -> str | None:
     return body.of if body and body.of not in begins else None
 
 
-def noted(flow: Flow, state: str) -> Names:
-    """The triggers that a state does not declare and that change facts there all the same."""
+def facts_only(flow: Flow, state: str) -> Names:
+    """The events that change facts in a state where none of its transitions is taken."""
     body = flow.states[state]
     if body.final:
         return ()
-    said = {*body.on, *body.refuses}
-    return tuple(t for t in flow.triggers if t not in said and update_of(flow, t))
+    return tuple(
+        name
+        for name, trigger in flow.triggers.items()
+        if trigger.kind == "event"
+        and name not in body.ignores
+        and all(row.conditions or row.unless for row in body.on.get(name, ()))
+    )

@@ -2,7 +2,7 @@
 
 The configuration is data. What its names mean (``holds``, ``note``, ``give``, ``again``) is short
 and the same for every flow: `xstate_module` writes both, ready to import. An event is
-``{type: TRIGGER, of: STEP}``; ``{type: 'turnfsm.give', facts: {...}}`` sets given facts.
+``{type: TRIGGER, of: STEP}``; ``{type: 'turnfsm.give', facts: {...}}`` sets host facts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from turnfsm.fsm.errors import FlowError
 from turnfsm.fsm.flow import Flow, Row, Transition
 
-from .updates import fence, noted, update_of
+from .updates import facts_only, fence, update_of
 
 __all__ = ["to_xstate", "xstate_module"]
 
@@ -106,9 +106,8 @@ def _state(flow: Flow, name: str) -> dict[str, Any]:
         table.setdefault(row.trigger, []).append(_transition(flow, row))
     for timer, rows in after.items():
         rows.append({"actions": [_call("again", timer=timer)]})
-    for trigger in noted(flow, name):
-        if trigger in flow.triggers:
-            on[trigger] = [_entry(flow, trigger, Transition())]
+    for trigger in facts_only(flow, name):
+        on.setdefault(trigger, []).append(_entry(flow, trigger, Transition()))
     return state | {key: table for key, table in (("on", on), ("after", after)) if table}
 
 

@@ -1,9 +1,9 @@
 """A flow that extends another: the base's tree, changed by name.
 
 Mappings merge key by key; everything else that is given replaces what the base has. What a trigger
-does in a state is replaced as a whole. A trigger is in `on` or in `refuses` of a state, never in
-both, so giving it in one takes it out of the other. ``null`` removes, and the base's properties
-that then say nothing any more go with it.
+does in a state or a group, and a property, are replaced as a whole. A trigger is in `on`,
+`refuses` or `ignores` of a state, so giving it in one takes it out of the others. ``null`` removes,
+and the base's properties that then say nothing any more go with it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ __all__ = ["Merge"]
 _OWN = ("flow", "is", "extends")
 """Keys that say what one file is, so that a flow does not inherit them."""
 
-_LISTS = ("never", "always", "leads_to")
+_PROPERTIES = ("never", "always", "leads_to")
+_REFUSALS = ("refuses", "ignores")
+_SHORT = ("requests", "events", "actions")
 
 
 class Merge:
@@ -29,6 +31,7 @@ class Merge:
         findings: What cannot be changed that way.
         removed: What the flow took away, and where it says so.
         cut: State to the place where the flow took a way to it away.
+        added: States that the base does not have.
     """
 
     def __init__(self, base_name: str) -> None:
@@ -36,6 +39,7 @@ class Merge:
         self.findings: list[Finding] = []
         self.removed: dict[Path, Location] = {}
         self.cut: dict[str, Location] = {}
+        self.added: set[str] = set()
 
     def merge(self, base: Node, flow: Node) -> Node:
         """The merged root."""
@@ -48,7 +52,7 @@ class Merge:
 
     def _mapping(self, base: Node, flow: Node, path: Path) -> Node:
         out = dict(base.value)
-        if _is_state(path):
+        if _is_body(path):
             self._move(out, flow.value, path)
         for name, node in flow.value.items():
             here = (*path, name)
@@ -58,16 +62,17 @@ class Merge:
                 out[name] = self._both(out[name], node, here)
             else:
                 out[name] = node
+                self.added |= {name} if path == ("states",) else set()
         return Node(out, flow.mark, flow.key)
 
     def _both(self, base: Node, flow: Node, path: Path) -> Node:
+        if _is_short(path):
+            base, flow = _spelt_out(base), _spelt_out(flow)
         mappings = isinstance(base.value, dict) and isinstance(flow.value, dict)
-        if mappings and not _is_transition(path):
+        if mappings and not _is_transition(path) and not _is_property(path):
             merged = self._mapping(base, flow, path)
             return self._waive(merged) if path == ("properties",) else merged
-        if path[:1] == ("properties",) and path[-1] in _LISTS:
-            return _by_name(base, flow)
-        if _is_state(path[:-1]) and path[-1] == "refuses":
+        if _is_body(path[:-1]) and path[-1] in _REFUSALS:
             return _joined(base, flow)
         if _is_transition(path):
             self._cut_off(base, flow.key)
@@ -85,6 +90,10 @@ class Merge:
 
     def _take(self, gone: Node, where: Location, path: Path) -> None:
         self.removed[path] = where
+        if len(path) == 2 and path[0] in ("requests", "events"):
+            self.removed["triggers", path[1]] = where
+        if len(path) == 3 and path[0] == "facts":
+            self.removed["facts", path[2]] = where
         if _is_transition(path):
             self._cut_off(gone, where)
 
@@ -95,8 +104,10 @@ class Merge:
             self.cut[dest] = where
 
     def _move(self, state: dict[str, Node], change: dict[str, Node], path: Path) -> None:
-        """Take what the change refuses out of `on`, and what it takes out of `refuses`."""
-        refused = {node.value: node.mark for node in _names(change.get("refuses"))}
+        """Take what the change refuses or ignores out of `on`, and what it takes out of those."""
+        said = {key: change.get(key) for key in _REFUSALS}
+        given = {key: {n.value: n.mark for n in _names(node)} for key, node in said.items()}
+        refused = {name: mark for marks in given.values() for name, mark in marks.items()}
         taken = _keys(change.get("on")) - set(refused)
         if "on" in state and isinstance(state["on"].value, dict):
             on = state["on"]
@@ -104,17 +115,18 @@ class Merge:
             for name in refused.keys() & left.keys():
                 self._take(left.pop(name), refused[name], (*path, "on", name))
             state["on"] = Node(left, on.mark, on.key, on.base)
-        if names := _names(state.get("refuses")):
-            refuses = state["refuses"]
-            left_names = [node for node in names if node.value not in taken]
-            state["refuses"] = Node(left_names, refuses.mark, refuses.key, refuses.base)
+        for key in _REFUSALS:
+            if names := _names(state.get(key)):
+                gone = taken | (refused.keys() - given[key].keys())
+                kept = [node for node in names if node.value not in gone]
+                state[key] = Node(kept, state[key].mark, state[key].key, state[key].base)
 
     def _waive(self, properties: Node) -> Node:
         """A flow that waives an inherited property no longer claims it."""
         waived = _keys(properties.value.get("waived"))
-        for kind, items in _lists(properties):
-            gone = [n for n in items.value if n.base and _field(n, "name") in waived]
-            for name in (_field(node, "name") or "" for node in gone):
+        for kind, items in _kinds(properties):
+            gone = {name for name, node in items.value.items() if node.base and name in waived}
+            for name in gone:
                 where = properties.value["waived"].value[name].key
                 self.removed["properties", "waived", name] = where
             _drop(properties, kind, gone)
@@ -123,8 +135,9 @@ class Merge:
     def _drop_empty(self, properties: Node | None) -> None:
         """An inherited property about what is removed cannot be broken: it goes, too."""
         if properties is not None and isinstance(properties.value, dict):
-            for kind, items in _lists(properties):
-                gone = [n for n in items.value if n.base and self._empty(kind, n)]
+            for kind, items in _kinds(properties):
+                inherited = {name: node for name, node in items.value.items() if node.base}
+                gone = {name for name, node in inherited.items() if self._empty(kind, node)}
                 _drop(properties, kind, gone)
 
     def _empty(self, kind: str, item: Node) -> bool:
@@ -137,12 +150,28 @@ class Merge:
         return any(path in self.removed for path in about)
 
 
-def _is_state(path: Path) -> bool:
-    return len(path) == 2 and path[0] == "states"
+def _is_body(path: Path) -> bool:
+    """A state or a group."""
+    return len(path) == 2 and path[0] in ("states", "groups")
 
 
 def _is_transition(path: Path) -> bool:
-    return len(path) == 4 and path[0] == "states" and path[2] in ("on", "after")
+    return len(path) == 4 and path[0] in ("states", "groups") and path[2] in ("on", "after")
+
+
+def _is_property(path: Path) -> bool:
+    return len(path) == 3 and path[0] == "properties" and path[1] in _PROPERTIES
+
+
+def _is_short(path: Path) -> bool:
+    """Where a text alone says what something means."""
+    return (len(path) == 2 and path[0] in _SHORT) or (len(path) == 3 and path[0] == "facts")
+
+
+def _spelt_out(node: Node) -> Node:
+    if not isinstance(node.value, str):
+        return node
+    return Node({"is": Node(node.value, node.mark, node.key, node.base)}, node.mark, node.key)
 
 
 def _marked(node: Node) -> Node:
@@ -178,15 +207,15 @@ def _field(node: Node, key: str) -> str | None:
     return child.value if child is not None and isinstance(child.value, str) else None
 
 
-def _lists(properties: Node) -> list[tuple[str, Node]]:
-    """The lists of properties, by kind."""
-    found = [(kind, properties.value.get(kind)) for kind in _LISTS]
-    return [(kind, node) for kind, node in found if node and isinstance(node.value, list)]
+def _kinds(properties: Node) -> list[tuple[str, Node]]:
+    """The properties of each kind, by name."""
+    found = [(kind, properties.value.get(kind)) for kind in _PROPERTIES]
+    return [(kind, node) for kind, node in found if node and isinstance(node.value, dict)]
 
 
-def _drop(properties: Node, kind: str, gone: list[Node]) -> None:
+def _drop(properties: Node, kind: str, gone: set[str]) -> None:
     items = properties.value[kind]
-    kept = [node for node in items.value if node not in gone]
+    kept = {name: node for name, node in items.value.items() if name not in gone}
     properties.value[kind] = Node(kept, items.mark, items.key, items.base)
 
 
@@ -198,13 +227,3 @@ def _joined(base: Node, flow: Node) -> Node:
     kept = [node for node in _names(base) if node.value not in new]
     items = flow.value if isinstance(flow.value, list) else [flow]
     return Node([*kept, *items], flow.mark, flow.key)
-
-
-def _by_name(base: Node, flow: Node) -> Node:
-    """The base's properties; one of the same name is replaced in its place, others follow."""
-    if not isinstance(base.value, list) or not isinstance(flow.value, list):
-        return flow
-    new = {_field(node, "name"): node for node in flow.value if _field(node, "name")}
-    kept = [new.pop(_field(node, "name"), node) for node in base.value]
-    rest = [n for n in flow.value if n not in kept]
-    return Node([*kept, *rest], flow.mark, flow.key)

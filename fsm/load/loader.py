@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import attrs
@@ -16,7 +16,11 @@ from turnfsm.fsm.source import Location, Node, Page, Source, Unreadable
 
 from .extends import Merge
 from .names import check_names
-from .structure import structure
+from .old_form import old_form
+from .resolve import resolve
+from .structure import structure_as
+from .written import FlowFile
+from .written_rules import check_written
 from .yaml12 import MAX_BYTES, read_nodes, too_large, unfold
 
 __all__ = ["load_flow", "parse_flow", "shipped_flows"]
@@ -78,19 +82,21 @@ def _parse(page: Page, path: Path) -> tuple[Flow | None, list[Finding]]:
     root, findings = _read_merged(page, path, source, ())
     if root is None:
         return None, findings
-    extends = root.value.pop("extends", None) if isinstance(root.value, dict) else None
     try:
         data = unfold(root, source)
     except Unreadable as exc:
         return None, [*findings, exc.finding]
-    flow, problems = structure(data, source)
-    if flow is not None:
-        problems = check_names(flow, source)
+    file, problems = structure_as(FlowFile, data, source)
+    flow = None
+    if file is not None:
+        problems = check_written(file, source)
+        flow = resolve(file, source)
+        problems = chain(problems, check_names(flow, source))
     unread = _follows(findings)
     findings += islice((p for p in problems if not unread(p)), MAX_FINDINGS + 1)
-    if flow is None or any(f.severity == "error" for f in findings):
+    if any(f.severity == "error" for f in findings):
         return None, findings
-    return attrs.evolve(flow, extends=extends.value if extends else None), findings
+    return flow, findings
 
 
 def _follows(findings: list[Finding]) -> Callable[[Finding], bool]:
@@ -114,6 +120,8 @@ def _read_merged(
     page: Page, path: Path, source: Source, above: tuple[Path, ...]
 ) -> tuple[Node | None, list[Finding]]:
     root, findings = read_nodes(page)
+    if root is not None and (old := old_form(root)):
+        return None, [*findings, *old]
     extends = root.value.get("extends") if root and isinstance(root.value, dict) else None
     if root is None or extends is None or extends.value is None:
         return root, findings
@@ -125,6 +133,7 @@ def _read_merged(
     merged = merge.merge(base, root)
     source.removed.update(merge.removed)
     source.cut.update(merge.cut)
+    source.added.update(merge.added)
     return merged, findings + merge.findings
 
 

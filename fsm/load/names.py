@@ -13,7 +13,7 @@ from turnfsm.fsm.source import Path, Source
 
 from .rules import check_rules
 
-__all__ = ["check_names"]
+__all__ = ["as_list", "check_names"]
 
 _SECTIONS = {
     "state": "states",
@@ -46,7 +46,6 @@ class _Names:
             yield from self._one(("initial",), "state", self.flow.initial)
         for name, state in self.flow.states.items():
             path: Path = ("states", name)
-            yield from self._many((*path, "refuses"), "trigger", state.refuses)
             for trigger in state.on:
                 yield from self._key((*path, "on", trigger), "trigger", trigger)
             for timer in state.after:
@@ -57,7 +56,6 @@ class _Names:
             path: Path = ("facts", name)
             yield from self._many((*path, "set_by"), "trigger", fact.set_by)
             yield from self._many((*path, "cleared_by"), "trigger", fact.cleared_by)
-            yield from self._one((*path, "scope"), "scope", fact.scope, ("session",))
 
     def triggers(self) -> Iterator[Finding]:
         for name, trigger in self.flow.triggers.items():
@@ -86,14 +84,14 @@ class _Names:
         held = self.flow.properties
         kinds: dict[str, tuple[Never | Always, ...]] = {"never": held.never, "always": held.always}
         for kind, items in kinds.items():
-            for index, item in enumerate(items):
-                path: Path = ("properties", kind, index)
+            for item in items:
+                path: Path = ("properties", kind, item.name)
                 yield from self._many((*path, "when"), "fact", item.when)
                 yield from self._many((*path, "unless"), "fact", item.unless)
                 yield from self._one((*path, "state"), "state", item.state)
                 yield from self._one((*path, "action"), "action", getattr(item, "action", None))
-        for index, leads in enumerate(held.leads_to):
-            path = ("properties", "leads_to", index)
+        for leads in held.leads_to:
+            path = ("properties", "leads_to", leads.name)
             yield from self._one((*path, "from"), "state", leads.from_)
             yield from self._one((*path, "to"), "state", leads.to)
             yield from self._one((*path, "within"), "timer", leads.within)
@@ -124,7 +122,7 @@ class _Names:
 
     def _unknown(self, path: Path, what: str, name: str, more: Names = ()) -> Finding:
         removed = self.source.removed.get((_SECTIONS[what], name))
-        if removed is not None and self.source.inherited(_written(path)):
+        if removed is not None and self.source.inherited(path):
             message = f"{what} {quoted(name)} is removed, yet {self.source.place(path)} uses it"
             remedy = "replace or remove what uses it, too"
             if path[0] == "properties":
@@ -139,7 +137,7 @@ class _Names:
         if what == "fact" and bare != name and bare in self.flow.facts:
             return f"a fact that must be false stands under 'unless': {bare}"
         if "," in name or " " in name.strip():
-            return _as_list(name)
+            return as_list(name)
         if meant := closest(name, known):
             return f"did you mean {meant!r}?"
         for other in _SECTIONS:
@@ -148,12 +146,8 @@ class _Names:
         return near(name, known)
 
 
-def _written(path: Path) -> Path:
-    """The key that holds a name: a list's items have none of their own."""
-    return path[:-1] if isinstance(path[-1], int) else path
-
-
-def _as_list(text: str) -> str:
+def as_list(text: str) -> str:
+    """The remedy for several names that stand in one text."""
     words = [w for w in text.replace(",", " ").split() if w not in {"and", "&&", "&"}]
     if {"or", "||", "|"} & set(words):
         return "write two transitions: a list of them is tried in order"

@@ -7,9 +7,10 @@ from typing import Any, Literal, get_args, get_origin
 
 import attrs
 
-from turnfsm.fsm.flow import Always, Flow, LeadsTo, Names, Never, Transition, yaml_name
+from turnfsm.fsm.flow import Always, LeadsTo, Names, Never, Transition, yaml_name
 
 from .schema import yaml_fields
+from .written import SHORT, FlowFile
 
 __all__ = ["MARKS", "reference", "with_reference"]
 
@@ -17,9 +18,11 @@ MARKS = ("<!-- turnfsm schema writes from here -->", "<!-- to here -->")
 """What a document has around the part that is generated."""
 
 _TITLES = {
-    "Flow": "The file",
+    "FlowFile": "The file",
+    "WrittenState": "A state",
+    "Trigger": "A request or an event",
     "Action": "An action",
-    "Properties": "Properties",
+    "WrittenProperties": "Properties",
     "Never": "A `never` property",
     "Always": "An `always` property",
     "LeadsTo": "A `leads_to` property",
@@ -31,7 +34,7 @@ _PLAIN = {str: "text", bool: "`true` or `false`", int: "a whole number", float: 
 
 def reference() -> str:
     """A table of keys for each class."""
-    classes = dict.fromkeys([Flow, *_within(Flow)])
+    classes = dict.fromkeys([FlowFile, *_within(FlowFile)])
     return "\n".join(_table(_title(kind), kind) for kind in classes)
 
 
@@ -72,12 +75,12 @@ def _value(hint: Any) -> str:
     if hint == Names:
         return "a name or a list of names"
     if attrs.has(hint):
-        return hint.__name__.lower()
+        return _noun(hint) + (", or a text: what it means" if hint in SHORT else "")
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
         return ", ".join(f"`{word}`" for word in args)
     if origin is Mapping:
-        return f"name: {_value(args[1])}"
+        return f"{'scope' if get_origin(args[1]) is Mapping else 'name'}: {_value(args[1])}"
     if origin is tuple:
         one = _noun(args[0])
         return "a transition or a list of them" if args[0] is Transition else f"a list of {one}s"
@@ -85,4 +88,6 @@ def _value(hint: Any) -> str:
 
 
 def _noun(kind: type) -> str:
-    return "propertie" if kind in (Never, Always, LeadsTo) else kind.__name__.lower()
+    if kind in (Never, Always, LeadsTo):
+        return "property"
+    return kind.__name__.removeprefix("Written").lower()

@@ -8,7 +8,7 @@ from typing import Any
 
 from turnfsm.fsm.errors import quoted
 
-__all__ = ["SYNONYMS", "mismatch_remedy"]
+__all__ = ["MOVED", "SYNONYMS", "mismatch_remedy"]
 
 
 def _words(table: Mapping[str, str]) -> dict[str, str]:
@@ -18,12 +18,14 @@ def _words(table: Mapping[str, str]) -> dict[str, str]:
 _IS = "description doc label title comment summary means"
 
 SYNONYMS: Mapping[str, Mapping[str, str]] = {
-    "Flow": _words(
+    "FlowFile": _words(
         {
             "flow": "name id machine",
             "initial": "start start_state initial_state",
             "states": "nodes",
-            "triggers": "events inputs signals",
+            "events": "triggers inputs signals observations",
+            "requests": "asks questions",
+            "groups": "superstates supers parents",
             "facts": "guards variables vars context conditions",
             "timers": "timeouts delays after",
             "actions": "effects outputs",
@@ -32,11 +34,13 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "is": _IS,
         }
     ),
-    "State": _words(
+    "WrittenState": _words(
         {
-            "on": "transitions events handlers triggers",
+            "in": "group groups parent inherits within",
+            "on": "transitions events requests handlers triggers",
             "after": "timeout timeouts timers delays",
-            "refuses": "ignore ignores rejects forbids denies",
+            "refuses": "rejects forbids denies",
+            "ignores": "ignore drops discards",
             "final": "end terminal",
             "is": _IS,
         }
@@ -49,13 +53,20 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "actions": "do run effect effects then",
         }
     ),
-    "Trigger": _words({"kind": "type", "of": "scope fence", "is": _IS}),
+    "Group": _words(
+        {
+            "on": "transitions events requests handlers triggers",
+            "after": "timeout timeouts timers delays",
+            "refuses": "rejects forbids denies",
+            "ignores": "ignore drops discards",
+            "is": _IS,
+        }
+    ),
+    "Trigger": _words({"of": "scope fence", "is": _IS}),
     "Fact": _words(
         {
             "set_by": "set sets true_by on",
             "cleared_by": "cleared clear clears reset_by unset_by false_by off",
-            "scope": "of owner",
-            "given": "host by source",
             "is": _IS,
         }
     ),
@@ -68,6 +79,16 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
     "LeadsTo": _words({"from": "source", "to": "dest", "within": "timer in", "because": "why"}),
 }
 """Class of the flow to the words that people write there and the key that they mean."""
+
+MOVED: Mapping[tuple[str, str], str] = {
+    ("Trigger", "kind"): "list it below 'requests:' or 'events:' instead",
+    ("Fact", "scope"): "list the fact below its scope instead",
+    ("Fact", "given"): "list the fact below 'host:' instead",
+    ("Never", "name"): "write 'NAME: {...}' below 'never:' instead",
+    ("Always", "name"): "write 'NAME: {...}' below 'always:' instead",
+    ("LeadsTo", "name"): "write 'NAME: {...}' below 'leads_to:' instead",
+}
+"""Keys of the form before 0.1 to what replaces them."""
 
 _UNITS = {"ms": 0.001, "s": 1, "sec": 1, "seconds": 1, "m": 60, "min": 60, "minutes": 60}
 

@@ -8,12 +8,14 @@ import attrs
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import quoted
-from turnfsm.fsm.flow import Fact, Flow, Names, State, Transition, Tuning
+from turnfsm.fsm.flow import Flow, Names, State, Transition, Tuning
 from turnfsm.fsm.source import Path, Source
+
+from .written import HOST
 
 __all__ = ["check_rules"]
 
-_RESERVED = {"session", "state"}
+_RESERVED = {"session", "state", HOST}
 _LONGEST = 86_400
 _SECTIONS = ("states", "triggers", "facts", "timers", "actions", "scopes")
 _PROPERTIES = ("never", "always", "leads_to")
@@ -29,12 +31,12 @@ def check_rules(flow: Flow, source: Source) -> Iterator[Finding]:
 def _spelling(flow: Flow, source: Source) -> Iterator[Finding]:
     remedy = "use letters, digits, '_' and '-', a letter first"
     if not _is_word(flow.name):
-        message = f"{quoted(flow.name)} is no name"
+        message = f"{quoted(flow.name)} is not a valid name"
         yield source.at(("flow",), message, remedy, code="name")
     for section in _SECTIONS:
         for name in getattr(flow, section):
             if not _is_word(name):
-                message = f"{quoted(name)} is no name"
+                message = f"{quoted(name)} is not a valid name"
                 yield source.at_key((section, name), message, remedy, code="name")
 
 
@@ -53,11 +55,6 @@ def _states(flow: Flow, source: Source) -> Iterator[Finding]:
 
 def _state(name: str, state: State, source: Source) -> Iterator[Finding]:
     path: Path = ("states", name)
-    for index, trigger in enumerate(state.refuses):
-        if trigger in state.on:
-            message = f"state {quoted(name)} refuses {quoted(trigger)} and declares a transition"
-            where = (*path, "refuses", index)
-            yield source.at(where, message, "keep one of them", code="contradiction")
     if state.final and (state.on or state.after):
         message = f"state {quoted(name)} is final, yet it declares transitions"
         remedy = "remove 'final' or the transitions"
@@ -82,17 +79,10 @@ def _facts(flow: Flow, source: Source) -> Iterator[Finding]:
                 message = f"fact {quoted(name)} is set and cleared by {quoted(trigger)}"
                 where = (*path, "cleared_by", index)
                 yield source.at(where, message, "keep one of them", code="contradiction")
-        yield from _fact_kind(name, fact, source)
-
-
-def _fact_kind(name: str, fact: Fact, source: Source) -> Iterator[Finding]:
-    path: Path = ("facts", name)
-    if fact.given and (fact.set_by or fact.cleared_by or fact.scope):
-        message = f"fact {quoted(name)} is given by the host, so no trigger or scope changes it"
-        yield source.at_key(path, message, "keep 'given: host' alone", code="contradiction")
-    if not fact.given and not fact.set_by:
-        remedy = "add 'set_by: TRIGGER', or 'given: host'"
-        yield source.at_key(path, f"fact {quoted(name)} is never set", remedy, code="never-set")
+        if not fact.host and not fact.set_by:
+            remedy = f"add 'set_by: TRIGGER', or list it below '{HOST}:'"
+            message = f"fact {quoted(name)} is never set"
+            yield source.at_key(path, message, remedy, code="never-set")
 
 
 def _triggers(flow: Flow, source: Source) -> Iterator[Finding]:
@@ -126,7 +116,7 @@ def _scopes(flow: Flow, source: Source) -> Iterator[Finding]:
             message = f"scope {quoted(name)} never begins"
             yield source.at_key(path, message, "add 'begins: TRIGGER'", code="no-begin")
         if name in _RESERVED:
-            message = f"{quoted(name)} is a scope that every flow has"
+            message = f"{quoted(name)} already means something else to every flow"
             yield source.at_key(path, message, "rename it", code="contradiction")
 
 
@@ -147,27 +137,28 @@ def _both(true: Names, false: Names, path: Path, source: Source) -> Iterator[Fin
 def _properties(flow: Flow, source: Source) -> Iterator[Finding]:
     seen: set[str] = set()
     for kind in _PROPERTIES:
-        for index, item in enumerate(getattr(flow.properties, kind)):
-            path: Path = ("properties", kind, index)
+        for item in getattr(flow.properties, kind):
+            path: Path = ("properties", kind, item.name)
             if item.name in seen:
                 message = f"property {quoted(item.name)} is declared twice"
-                where = (*path, "name")
-                yield source.at(where, message, "rename one of them", code="repeated")
+                yield source.at_key(path, message, "rename one of them", code="repeated")
             seen.add(item.name)
             if kind != "leads_to":
                 yield from _both(item.when, item.unless, (*path, "unless"), source)
             if not _is_word(item.name):
-                message, remedy = f"{quoted(item.name)} is no name", "write_it_like_this"
-                yield source.at((*path, "name"), message, remedy, code="name")
+                message, remedy = f"{quoted(item.name)} is not a valid name", "write_it_like_this"
+                yield source.at_key(path, message, remedy, code="name")
     yield from _never(flow, source)
 
 
 def _never(flow: Flow, source: Source) -> Iterator[Finding]:
-    for index, item in enumerate(flow.properties.never):
+    for item in flow.properties.never:
         if item.action is None and item.state is None:
             message = f"property {quoted(item.name)} names neither an action nor a state"
-            path: Path = ("properties", "never", index)
-            yield source.at(path, message, "add 'action: ...' or 'state: ...'", code="missing-key")
+            path: Path = ("properties", "never", item.name)
+            yield source.at_key(
+                path, message, "add 'action: ...' or 'state: ...'", code="missing-key"
+            )
     for name, reason in flow.properties.waived.items():
         if not reason.strip():
             message = f"property {quoted(name)} is waived without a reason"

@@ -12,7 +12,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import attrs
 
-from turnfsm.fsm.flow import Flow, Names, Never, Transition, yaml_name
+from turnfsm.fsm.flow import Names, Never, Transition, yaml_name
+
+from .written import SHORT, FlowFile
 
 __all__ = ["flow_schema", "schema_text", "yaml_fields"]
 
@@ -30,7 +32,7 @@ def schema_text() -> str:
 def flow_schema() -> dict[str, Any]:
     """The schema as a tree."""
     definitions: dict[str, Any] = {}
-    root = _object(Flow, definitions)
+    root = _object(FlowFile, definitions)
     root["required"] = ["flow"]
     # A flow that extends another has the rest from there.
     root["if"] = {"required": ["extends"]}
@@ -42,7 +44,7 @@ def flow_schema() -> dict[str, Any]:
 def yaml_fields(kind: type) -> list[tuple[attrs.Attribute[Any], Any]]:
     """The fields of a class that stand in YAML, each with its type."""
     hints = get_type_hints(kind)
-    return [(f, hints[f.name]) for f in attrs.fields(kind) if f.name != "source"]
+    return [(f, hints[f.name]) for f in attrs.fields(kind) if not f.metadata.get("internal")]
 
 
 def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
@@ -80,7 +82,8 @@ def _value(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if hint in _PLAIN:
         return {"type": _PLAIN[hint]}
     if attrs.has(hint):
-        return _reference(hint, definitions)
+        body = _reference(hint, definitions)
+        return {"anyOf": [{"type": "string"}, body]} if hint in SHORT else body
     if hint == Names:
         many = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
         return {"anyOf": [{"type": "string"}, many]}

@@ -1,4 +1,4 @@
-"""Plain data to a Flow: cattrs does the work and collects every error with its path."""
+"""Plain data to the classes of a flow: cattrs collects every error with its path."""
 
 from __future__ import annotations
 
@@ -17,22 +17,25 @@ from cattrs.gen import make_dict_structure_fn, override
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
-from turnfsm.fsm.flow import Action, Fact, Flow, Names, Scope, State, Transition, Trigger, yaml_name
+from turnfsm.fsm.flow import Names, Scope, Transition, yaml_name
 from turnfsm.fsm.source import Path, Source
 
-from .remedies import SYNONYMS, mismatch_remedy
+from .remedies import MOVED, SYNONYMS, mismatch_remedy
+from .written import SHORT, FlowFile, WrittenState
 
-__all__ = ["structure", "structure_as"]
+__all__ = ["structure_as"]
 
 T = TypeVar("T")
 
 _KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 _NOUNS = {
     "Action": "an action",
+    "FlowFile": "a flow",
+    "WrittenState": "a state",
+    "WrittenProperties": "the properties",
     "LeadsTo": "a 'leads_to' property",
     "Never": "a 'never' property",
     "Always": "an 'always' property",
-    "Properties": "the properties",
     "Tools": "the tools",
     "Tuning": "the tuning",
 }
@@ -118,6 +121,8 @@ def _class_factory(kind: Any) -> Callable[[Any, Any], Any]:
     optional = {yaml_name(f) for f in fields if f.default is not attrs.NOTHING}
 
     def hook(value: Any, cl: Any) -> Any:
+        if kind in SHORT and isinstance(value, str):
+            value = {"is": value}
         if not isinstance(value, dict):
             raise _Mismatch(expected, value, _as_field(kind, value))
         # An optional key with nothing behind it, as left by commenting lines out, is not there.
@@ -130,8 +135,8 @@ def _class_factory(kind: Any) -> Callable[[Any, Any], Any]:
 def _as_field(kind: Any, value: Any) -> str:
     """The field that a lone value was probably meant for."""
     if not isinstance(value, str) or not value or ":" in value:
-        return "begin with 'flow: NAME'" if kind is Flow else ""
-    field = {Fact: "set_by", Scope: "begins", State: "is", Trigger: "is", Action: "is"}.get(kind)
+        return "begin with 'flow: NAME'" if kind is FlowFile else ""
+    field = {Scope: "begins", WrittenState: "is"}.get(kind)
     return f"write {{{field}: {quoted(value)[1:-1]}}}" if field else ""
 
 
@@ -165,12 +170,6 @@ _converter.register_structure_hook_func(lambda t: t == Names, _names)
 _converter.register_structure_hook_func(lambda t: t == tuple[Transition, ...], _alternatives)
 
 
-def structure(data: Any, source: Source) -> tuple[Flow | None, Iterable[Finding]]:
-    """The flow, or every reason why the data is not one."""
-    flow, findings = structure_as(Flow, data, source)
-    return attrs.evolve(flow, source=source) if flow else None, findings
-
-
 def structure_as(kind: type[T], data: Any, source: Source) -> tuple[T | None, Iterable[Finding]]:
     """A value of an attrs class, or every reason why the data is not one."""
     try:
@@ -202,6 +201,7 @@ def _explain_class(exc: ClassValidationError, source: Source, path: Path) -> Ite
         message = f"unknown key {quoted(key)} in {what}"
         word = meant[key]
         remedy = f"did you mean {word!r}?" if word else _keyless(key) or near(key, _known(exc.cl))
+        remedy = MOVED.get((exc.cl.__name__, key), remedy)
         yield source.at_key((*path, key), message, remedy, code="unknown-key")
     for sub in exc.exceptions:
         # A missing key that stands there misspelt is one mistake, not two.
@@ -211,8 +211,7 @@ def _explain_class(exc: ClassValidationError, source: Source, path: Path) -> Ite
 
 
 def _known(kind: type) -> list[str]:
-    hidden = {"source"} if kind is Flow else set()
-    return [yaml_name(f) for f in attrs.fields(kind) if f.name not in hidden]
+    return [yaml_name(f) for f in attrs.fields(kind) if not f.metadata.get("internal")]
 
 
 def _meant(key: str, kind: type) -> str | None:

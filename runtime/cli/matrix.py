@@ -26,9 +26,9 @@ class Format(StrEnum):
 _STYLES = {
     "taken": "green",
     "guarded": "yellow",
-    "noted": "cyan",
+    "facts only": "cyan",
     "refused": "red",
-    "undeclared": "dim",
+    "ignored": "dim",
     "unarmed": "dim",
 }
 
@@ -71,7 +71,7 @@ def _groups(table: Matrix, trigger: str) -> dict[tuple[str, tuple[str, ...]], li
     """The states in which a trigger does the same; those that never arm a timer are left out."""
     groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for cell in table.row(trigger):
-        lines = ("undeclared: refused",) if cell.kind == "undeclared" else cell.lines
+        lines = cell.lines
         if cell.kind != "unarmed":
             groups.setdefault((cell.kind, lines), []).append(cell.state)
     return groups

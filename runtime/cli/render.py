@@ -40,6 +40,9 @@ def render(
     trace: Annotated[
         Path | None, typer.Option(help="Colour what this journal took, and how often.")
     ] = None,
+    overview: Annotated[
+        bool, typer.Option("--overview", help="Only states and arrows, 800 wide.")
+    ] = False,
     theme: Annotated[Theme, typer.Option(help="auto: as the reader's system.")] = Theme.auto,
     width: Annotated[int, typer.Option(min=200, max=10_000, help="Pixels of a PNG.")] = 1600,
 ) -> None:
@@ -51,7 +54,11 @@ def render(
     format = format_of(str(output))
     loaded = load_flow(flow)
     marks = _marks(loaded, state, facts, focus, trace)
-    data = draw(loaded, format, marks=marks, theme=theme.value, focus=focus, width=width)
+    if overview and marks is not None:
+        raise typer.BadParameter("give --overview, or --state or --trace")
+    data = draw(
+        loaded, format, marks=marks, theme=theme.value, focus=focus, overview=overview, width=width
+    )
     write_whole(output, data)
 
 

@@ -82,7 +82,7 @@ class CustomHost:
         self._turn = turn
         self.left_to_agent: list[str] = []
         marked = self._marked(session)
-        for name in (*flow.actions, *flow.given):
+        for name in (*flow.actions, *flow.host_facts):
             method = getattr(turn, name, None) or getattr(actions, name, None) or marked.get(name)
             if not callable(method):
                 self.left_to_agent.append(name)

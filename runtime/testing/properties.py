@@ -62,7 +62,7 @@ class _Judge:
 
     def _move(self, entry: Entry) -> Move:
         state, trigger = entry.verdict.source, entry.trigger
-        given = self.bits.mask(f for f in entry.facts if f in self.model.flow.given)
+        given = self.bits.mask(f for f in entry.facts if f in self.model.flow.host_facts)
         asked = self.bits.mask(self.program.rows[state].asks.get(trigger, ()))
         return Move(state, trigger, self._arrives(entry), self._taken(entry), given, asked)
 

@@ -31,11 +31,11 @@ class _Host:
     """Writes down every action; answers as the path says."""
 
     def __init__(self, flow: Flow) -> None:
-        self.answers = dict.fromkeys(flow.given, False)
+        self.answers = dict.fromkeys(flow.host_facts, False)
         self.done: list[str] = []
         for action in flow.actions:
             setattr(self, action, self._action(action))
-        for fact in flow.given:
+        for fact in flow.host_facts:
             setattr(self, fact, self._fact(fact))
 
     def _action(self, name: str) -> Callable[[object], None]:
@@ -74,7 +74,7 @@ class _Player:
             runtime.post(step.trigger, step.of)
 
     def _compare(self, runtime: TurnRuntime, step: PathStep, where: str) -> None:
-        facts = tuple(f for f in runtime.facts if f not in self.flow.given)
+        facts = tuple(f for f in runtime.facts if f not in self.flow.host_facts)
         verdicts = tuple(_word(v) for v in self.seen if v.trigger == step.trigger)
         pairs: dict[str, tuple[object, object]] = {
             "verdict": (verdicts, (step.verdict,)),

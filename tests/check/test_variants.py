@@ -19,8 +19,8 @@ def proved(changes: str) -> Report:
 
 
 CAUSES = {
-    "a refusal": (
-        "states:\n  interrupted:\n    refuses: [step_finished]\n",
+    "an ignored event": (
+        "states:\n  interrupted:\n    ignores: [step_finished]\n",
         "the_label_is_true",
         "mine.yaml:5:15",
     ),
@@ -35,9 +35,9 @@ CAUSES = {
         "mine.yaml:5:13",
     ),
     "a fact": (
-        "facts:\n  tools_running: {cleared_by: tools_released}\n",
+        "facts:\n  turn:\n    tools_running: {cleared_by: tools_released}\n",
         "the_label_is_true",
-        "mine.yaml:4:3",
+        "mine.yaml:5:5",
     ),
     "a scope": (
         "scopes:\n  step: {ends: [step_finished]}\n",
@@ -111,7 +111,7 @@ def test_a_name_that_neither_has_cannot_be_waived() -> None:
 
 def test_a_base_with_mistakes_of_its_own_keeps_them(tmp_path: Path) -> None:
     """What no change of the variant is on the way of stays at the base's line."""
-    base = "flow: base\ninitial: a\ntriggers: {go, more}\nstates: {a: {on: {go: {}}}, b: {}}\n"
+    base = "flow: base\ninitial: a\nevents: {go, more}\nstates: {a: {on: {go: {}}}, b: {}}\n"
     (tmp_path / "base.yaml").write_text(base)
     (tmp_path / "mine.yaml").write_text("flow: mine\nextends: base.yaml\nis: Mine.\n")
     found = check_flow(load_flow(tmp_path / "mine.yaml")).findings
@@ -125,10 +125,10 @@ WORDS = "states:\n  thinking:\n    {}\n  speaking: {{refuses: [barge_in]}}\n  pa
 @pytest.mark.parametrize(
     ("thinking", "found"),
     [
-        ("refuses: [barge_in, final_transcript]", set()),
+        ("refuses: barge_in\n    ignores: final_transcript", set()),
         ("on: {final_transcript: {}}", {"no_playout_over_the_user"}),
     ],
 )
 def test_words_are_ignored_only_where_a_state_says_so(thinking: str, found: set[str]) -> None:
-    """A reply that is held is interrupted by words, unless the state refuses them by name."""
+    """A reply that is held is interrupted by words, unless the state ignores them."""
     assert codes(proved(WORDS.format(thinking))) == found

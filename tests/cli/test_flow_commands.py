@@ -124,7 +124,7 @@ def test_the_table_fits_a_terminal(
     assert run("matrix", "turn") == 0
     said = capsys.readouterr().out
     assert max(map(len, said.splitlines())) <= int(width)
-    assert "undeclared: refused" in said
+    assert "facts only" in said
     assert "[" in said
     assert "\\" not in said
 

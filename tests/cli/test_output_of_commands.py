@@ -207,8 +207,7 @@ def test_counterexamples_are_written_through_links(tmp_path: Path) -> None:
     """The journal of a counterexample goes where a link of its name leads."""
     flow = tmp_path / "bad.yaml"
     flow.write_text(
-        "flow: bad\ninitial: a\ntriggers: {go: {is: Go.}}\nstates:\n"
-        "  a: {on: {go: {dest: b}}}\n  b: {}\n"
+        "flow: bad\ninitial: a\nevents: {go: Go.}\nstates:\n  a: {on: {go: {dest: b}}}\n  b: {}\n"
     )
     folder = tmp_path / "out"
     words = ("check", str(flow), "--counterexamples", str(folder))

@@ -27,7 +27,7 @@ def random_flow(seed: int) -> Flow:
     for name, table in tables.items():
         on = {t: tuple(rows) for t, rows in table.items() if t in triggers}
         after = {t: tuple(rows) for t, rows in table.items() if t in timers}
-        refuses = tuple(t for t in triggers if t not in on and dice.random() < 0.2)
+        ignores = tuple(t for t in triggers if t not in on and dice.random() < 0.2)
         words = " ".join(["It is so."] * dice.randint(0, 9))
-        states[name] = State(words, on, after, refuses * (name in live), name in final)
+        states[name] = State(words, on, after, ignores * (name in live), name in final)
     return Flow("random", dice.choice(live), states, timers=timers)

@@ -20,7 +20,7 @@ NASTY = 'a "b" <c> & {d}; #e%% `f` \\ |g|'
 def nasty_flow() -> Flow:
     """Make a flow whose words are all syntax to somebody."""
     on = {NASTY: (Transition(dest="end state", conditions=(NASTY,), actions=(NASTY,)),)}
-    return Flow("x", NASTY, {NASTY: State(NASTY, on), "end state": State(NASTY, refuses=(NASTY,))})
+    return Flow("x", NASTY, {NASTY: State(NASTY, on), "end state": State(NASTY, ignores=(NASTY,))})
 
 
 ALL = [*shipped_flows(), "nasty", *(f"random {seed}" for seed in range(6))]

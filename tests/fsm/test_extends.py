@@ -35,7 +35,7 @@ def test_without_changes_it_is_the_base_under_its_own_name() -> None:
 
 def test_a_value_replaces_the_bases() -> None:
     """Numbers, words and lists of a key are replaced; its neighbours stay."""
-    flow = variant("timers: {limit: 9}\nfacts: {open: {cleared_by: [stop, barge_in]}}\n")
+    flow = variant("timers: {limit: 9}\nfacts: {session: {open: {cleared_by: [stop, barge_in]}}}\n")
     assert flow.timers == {"limit": 9.0}
     assert flow.facts["open"].cleared_by == ("stop", "barge_in")
     assert flow.facts["open"].set_by == ("go",)
@@ -46,6 +46,7 @@ def test_what_a_trigger_does_is_replaced_as_a_whole() -> None:
     flow = variant("states: {idle: {on: {go: {dest: talking}}}}\n")
     (go,) = flow.states["idle"].on["go"]
     assert (go.dest, go.unless, go.actions) == ("talking", (), ())
+    assert flow.refused_in("idle") == ("stop", "barge_in")
     assert flow.states["idle"].refuses == ("stop",)
 
 
@@ -53,7 +54,7 @@ def test_null_removes() -> None:
     """A trigger of a state, a timer of a state, a field of a fact."""
     flow = variant(
         "states: {talking: {on: {barge_in: null}, after: {limit: null}}}\n"
-        "facts: {open: {cleared_by: null}}\n"
+        "facts: {session: {open: {cleared_by: null}}}\n"
     )
     assert list(flow.states["talking"].on) == ["stop"]
     assert not flow.states["talking"].after
@@ -73,12 +74,11 @@ def test_a_state_is_added_behind_the_bases() -> None:
 
 @pytest.mark.parametrize("refuses", ["barge_in", "[barge_in]"])
 def test_refusing_a_trigger_removes_what_it_did(refuses: str) -> None:
-    """`refuses` adds to what the state refused, and takes the trigger out of `on`."""
-    state = variant(f"states: {{talking: {{refuses: {refuses}}}}}\n").states["talking"]
-    assert state.refuses == ("barge_in",)
-    assert list(state.on) == ["stop"]
-    idle = variant(f"states: {{idle: {{refuses: {refuses}}}}}\n").states["idle"]
-    assert idle.refuses == ("stop", "barge_in")
+    """`refuses` takes the request out of `on`."""
+    flow = variant(f"states: {{talking: {{refuses: {refuses}}}}}\n")
+    assert flow.refused_in("talking") == ("go", "barge_in")
+    assert flow.states["talking"].refuses == ("barge_in",)
+    assert list(flow.states["talking"].on) == ["stop"]
 
 
 def test_declaring_a_trigger_ends_its_refusal() -> None:
@@ -93,8 +93,8 @@ def test_properties_are_changed_by_their_name() -> None:
     flow = variant(
         "properties:\n"
         "  leads_to:\n"
-        "    - {name: more, from: idle, to: idle}\n"
-        "    - {name: it_ends, from: talking, to: idle, within: limit}\n"
+        "    more: {from: idle, to: idle}\n"
+        "    it_ends: {from: talking, to: idle, within: limit}\n"
     )
     assert [(p.name, p.within) for p in flow.properties.leads_to] == [
         ("it_ends", "limit"),
@@ -141,11 +141,11 @@ def test_every_place_is_in_the_file_that_says_it() -> None:
     """Findings of a variant point at the base's lines for what is inherited."""
     source = variant("timers: {limit: 9}\nstates: {idle: {on: {go: {}}}}\n").source
     assert source is not None
-    assert source.place(("states", "talking", "on", "stop", 0)) == "base.yaml:15:7"
+    assert source.place(("states", "talking", "on", "stop", 0)) == "base.yaml:16:7"
     assert source.place(("states", "idle", "on", "go", 0)) == "case.yaml:4:22"
     assert source.at(("timers", "limit"), "").place == "case.yaml:3:17"
     assert source.at(("facts", "open", "set_by"), "").text == (
-        "  open: {set_by: go, cleared_by: stop}"
+        "    open: {set_by: go, cleared_by: stop}"
     )
 
 
@@ -159,9 +159,10 @@ def test_the_base_is_not_changed() -> None:
 def test_properties_that_say_nothing_any_more_go_with_what_is_removed() -> None:
     """A property about a state, a fact or an action that is gone cannot be broken."""
     changes = (
-        "states: {talking: null, idle: {on: {go: {}}}}\nfacts: {open: null}\nactions: {speak: null}"
+        "states: {talking: null, idle: {on: {go: {}}}}\n"
+        "facts: {session: {open: null}}\nactions: {speak: null}"
     )
-    flow = variant(changes + "\nproperties: {never: [{name: mine, state: idle}]}\n", "told.yaml")
+    flow = variant(changes + "\nproperties: {never: {mine: {state: idle}}}\n", "told.yaml")
     assert [p.name for p in flow.properties.never] == ["stays", "mine"]
     assert (flow.properties.always, flow.properties.leads_to) == ((), ())
 

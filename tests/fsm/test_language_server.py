@@ -10,8 +10,9 @@ from cases import CASES, Case
 from language_server import LanguageServer, find_server
 from trees import TURN
 
-from turnfsm.fsm import State, parse_flow
+from turnfsm.fsm import parse_flow
 from turnfsm.fsm.flow import yaml_name
+from turnfsm.fsm.load.written import WrittenState
 
 MODELINE = "# yaml-language-server: $schema=./flow.schema.json\n"
 SPECS = Path(__file__).parents[2] / "specs"
@@ -56,15 +57,15 @@ def test_completion_inside_a_state(server: LanguageServer) -> None:
     server.open(MODELINE + text)
     offered = server.completion(6, 4)
     server.close()
-    assert offered == {yaml_name(field) for field in attrs.fields(State)} - {"is"}
+    assert offered == {yaml_name(field) for field in attrs.fields(WrittenState)} - {"is"}
 
 
 def test_completion_of_values(server: LanguageServer) -> None:
     """The words that a key knows are offered."""
-    server.open(MODELINE + "flow: x\ninitial: a\ntriggers:\n  go:\n    kind: \n")
-    offered = server.completion(5, 10)
+    server.open(MODELINE + "flow: x\ninitial: a\nkind: \n")
+    offered = server.completion(3, 6)
     server.close()
-    assert {"request", "observation"} <= offered
+    assert {"turn", "session"} <= offered
 
 
 def test_hover_explains_a_key(server: LanguageServer) -> None:
@@ -72,7 +73,7 @@ def test_hover_explains_a_key(server: LanguageServer) -> None:
     server.open(MODELINE + "flow: x\ninitial: a\nstates:\n  a:\n    refuses: []\n")
     shown = server.hover(5, 6)
     server.close()
-    assert "Triggers that this state refuses" in shown
+    assert "Requests that are refused here" in shown
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.group in {"keys", "types"}][::3], ids=str)

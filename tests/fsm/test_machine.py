@@ -27,13 +27,18 @@ scopes:
   turn: {begins: turn_begins}
   step: {begins: step_begins, ends: step_ends}
 facts:
-  talking: {set_by: talk, cleared_by: [hush, both]}
-  kept: {scope: session, set_by: turn_begins}
-  of_turn: {scope: turn, set_by: mark}
-  of_step: {scope: step, set_by: [mark, step_begins]}
-  open: {given: host}
-  free: {given: host}
-triggers:
+  session:
+    talking: {set_by: talk, cleared_by: [hush, both]}
+    kept: {set_by: turn_begins}
+  turn:
+    of_turn: {set_by: mark}
+  step:
+    of_step: {set_by: [mark, step_begins]}
+  host:
+    open: The door is open.
+    free: {}
+requests: {go, choose, both_needed}
+events:
   turn_begins:
   step_begins: {of: step}
   step_ends: {of: step}
@@ -42,11 +47,8 @@ triggers:
   hush:
   both:
   mark:
-  go: {kind: request}
   stay:
   again:
-  choose:
-  both_needed:
   end:
 timers: {limit: 1.0, other: 2.0}
 actions: {one: , two: }
@@ -67,7 +69,7 @@ states:
     after:
       limit: {dest: busy}
       other: {conditions: [open]}
-    refuses: [hush]
+    ignores: hush
   busy:
     on:
       go: {dest: idle, unless: [open]}
@@ -122,14 +124,15 @@ def test_a_guard_refuses_and_names_the_facts() -> None:
     assert str(machine.step("both_needed")).startswith("both_needed refused in idle: talking and")
 
 
-def test_a_state_that_refuses_is_not_one_that_does_not_know() -> None:
-    """`refuses` and `undeclared` are told apart."""
+def test_requests_are_refused_and_events_ignored() -> None:
+    """A request that no transition takes is refused; an event only where the state ignores it."""
     machine = small()
-    assert reason(machine.step("hush")) == ("refuses", "idle refuses it")
-    assert machine.step("hush").trigger == "hush"
+    assert reason(machine.step("hush")) == ("ignores", "idle ignores it")
+    assert str(machine.step("hush")) == "hush ignored in idle: idle ignores it"
     machine.restore("busy")
-    assert reason(machine.step("stay")) == ("undeclared", "busy does not declare it")
-    assert machine.step("stay").trigger == "stay"
+    assert reason(machine.step("choose")) == ("refuses", "busy refuses it")
+    assert machine.step("choose").trigger == "choose"
+    assert machine.step("hush")
 
 
 def test_a_trigger_that_no_flow_has_is_an_error() -> None:
@@ -179,11 +182,11 @@ def test_a_timer_is_a_trigger() -> None:
     assert reason(machine.step("other")) == ("guard", "not open")
     assert machine.step("limit")
     assert machine.state == "busy"
-    assert reason(machine.step("limit")) == ("undeclared", "busy does not declare it")
+    assert reason(machine.step("limit")) == ("unarmed", "busy does not have this timer")
 
 
-def test_a_fact_is_noted_where_no_row_says_so() -> None:
-    """A trigger that only changes facts is taken in a state that does not declare it."""
+def test_an_event_changes_facts_in_a_state_that_does_not_declare_it() -> None:
+    """It has happened; no transition is taken."""
     machine = small()
     machine.restore("busy")
     verdict = machine.step("talk")
@@ -194,8 +197,17 @@ def test_a_fact_is_noted_where_no_row_says_so() -> None:
     assert facts(machine) == set()
 
 
-def test_a_fact_is_not_noted_where_the_state_refuses() -> None:
-    """A refused trigger changes no fact, either."""
+def test_an_event_changes_facts_where_no_guard_holds() -> None:
+    """A guard decides on the transition; the event has happened all the same."""
+    machine = small()
+    verdict = machine.step("talk")
+    assert verdict
+    assert (verdict.row, verdict.actions) == (None, ())
+    assert facts(machine) == {"talking"}
+
+
+def test_an_ignored_event_changes_no_fact() -> None:
+    """Where a state ignores it, not even facts change."""
     machine = small()
     machine.restore("idle", ["talking"])
     assert not machine.step("hush")
@@ -207,16 +219,18 @@ def test_a_final_state_takes_nothing() -> None:
     machine = small()
     machine.step("end")
     assert machine.final
-    for trigger in ("talk", "turn_begins", "go", "limit"):
-        assert reason(machine.step(trigger))[0] == "undeclared"
+    reasons = {"talk": "ignores", "turn_begins": "ignores", "go": "refuses", "limit": "unarmed"}
+    for trigger, expected in reasons.items():
+        assert reason(machine.step(trigger))[0] == expected
     assert facts(machine) == set()
 
 
 def test_guards_read_the_facts_before_the_trigger() -> None:
     """A trigger that sets a fact does not see it set."""
     machine = small()
-    assert reason(machine.step("talk")) == ("guard", "not talking")
-    assert facts(machine) == set()
+    verdict = machine.step("talk")
+    assert verdict
+    assert (verdict.row, facts(machine)) == (None, {"talking"})
 
 
 def test_facts_end_with_their_scope() -> None:
@@ -327,21 +341,21 @@ def test_given_facts_are_set_and_cleared() -> None:
 
 @pytest.mark.parametrize("name", ["talking", "opne"])
 def test_a_fact_that_is_not_given_cannot_be_given(name: str) -> None:
-    """A host answers for given facts only; nothing is changed by the attempt."""
+    """A host answers for host facts only; nothing is changed by the attempt."""
     machine = small()
-    with pytest.raises(UnknownName, match=f"flow 'small' has no given fact {name!r}"):
+    with pytest.raises(UnknownName, match=f"flow 'small' has no host fact {name!r}"):
         machine.give({"open": True, name: True})
     assert facts(machine) == set()
 
 
 def test_an_unknown_fact_is_not_taken_for_the_first_one() -> None:
-    """The first fact of a flow may be a given one."""
+    """The first fact of a flow may be a host fact."""
     flow, found = parse_flow(
-        "flow: f\ninitial: idle\nfacts: {open: {given: host}}\ntriggers: {go: {}}\n"
+        "flow: f\ninitial: idle\nfacts: {host: {open}}\nrequests: {go}\n"
         "states: {idle: {on: {go: {conditions: [open]}}}}"
     )
     assert flow is not None, render_findings(found)
-    with pytest.raises(UnknownName, match="no given fact 'nothing'"):
+    with pytest.raises(UnknownName, match="no host fact 'nothing'"):
         Machine(flow).give({"nothing": True})
 
 
@@ -350,12 +364,13 @@ flow: scoped
 initial: idle
 scopes: {step: {begins: step_begins, ends: step_ends}}
 facts:
-  loud: {set_by: wake, cleared_by: rest}
-  awake: {set_by: wake, cleared_by: rest}
-triggers: {step_begins: {of: step}, step_ends: {of: step}, wake: , rest: }
+  session:
+    loud: {set_by: wake, cleared_by: rest}
+    awake: {set_by: wake, cleared_by: rest}
+events: {step_begins: {of: step}, step_ends: {of: step}, wake: , rest: }
 states:
   idle: {on: {wake: {}, rest: {}, step_begins: {dest: busy}}}
-  busy: {on: {step_ends: {dest: idle}}, refuses: [step_begins]}
+  busy: {on: {step_ends: {dest: idle}}, ignores: step_begins}
 """
 
 
@@ -366,7 +381,7 @@ def scoped() -> Machine:
     return Machine(flow)
 
 
-def test_a_refused_beginning_begins_nothing() -> None:
+def test_an_ignored_beginning_begins_nothing() -> None:
     """The step that was current stays it."""
     machine = scoped()
     assert machine.step("step_begins", 1)
@@ -440,23 +455,19 @@ class Naive:
             return ("stale",)
         rows = [r for r in flow.rows(self.state) if r.trigger == trigger]
         changes = self._changed(trigger, {*begins, *ends})
-        noted = any(
-            trigger in f.set_by or trigger in f.cleared_by or f.scope in {*begins, *ends}
-            for f in flow.facts.values()
-        )
         for row in rows:
             guard = row.transition
             if self.facts >= {*guard.conditions} and not self.facts & {*guard.unless}:
                 self._move(row.dest, changes, begins, ends, of)
                 return ("taken", row.id, guard.actions, not row.internal)
-        if rows:
-            return ("guard",)
-        if trigger in state.refuses:
-            return ("refuses",)
-        if noted and not state.final:
-            self._move(self.state, changes, begins, ends, of)
-            return ("taken", None, (), False)
-        return ("undeclared",)
+        if trigger in flow.timers:
+            return ("guard" if rows else "unarmed",)
+        if flow.triggers[trigger].kind == "request":
+            return ("guard" if rows else "refuses",)
+        if trigger in state.ignores or state.final:
+            return ("ignores",)
+        self._move(self.state, changes, begins, ends, of)
+        return ("taken", None, (), False)
 
     def _changed(self, trigger: str, over: set[str]) -> set[str]:
         facts = self.flow.facts
@@ -480,12 +491,12 @@ class Naive:
 )
 @given(flows(max_states=5, max_transitions=30, properties=False), st.data())
 def test_it_agrees_with_the_naive_machine(flow: Flow, data: st.DataObject) -> None:
-    """Random flows, triggers, tokens and given facts: the same verdicts, states and facts."""
+    """Random flows, triggers, tokens and host facts: the same verdicts, states and facts."""
     machine, naive = Machine(flow), Naive(flow)
     posts = st.tuples(
         st.sampled_from([*flow.triggers, *flow.timers]),
         st.sampled_from([None, None, 1, 2]),
-        st.fixed_dictionaries({f: st.booleans() for f in flow.given}),
+        st.fixed_dictionaries({f: st.booleans() for f in flow.host_facts}),
     )
     for trigger, of, told in data.draw(st.lists(posts, max_size=30)):
         machine.give(told)

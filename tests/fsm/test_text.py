@@ -173,7 +173,7 @@ def test_many_known_names_are_not_compared() -> None:
     """Guessing what was meant does not take minutes in a file with thousands of names."""
     triggers = "".join(f"  a_trigger_with_a_long_name_{i}: {{}}\n" for i in range(1000))
     wrong = ", ".join(f"a_triger_with_a_long_name_{i}" for i in range(1000))
-    text = f"flow: x\ninitial: a\ntriggers:\n{triggers}states: {{a: {{refuses: [{wrong}]}}}}\n"
+    text = f"flow: x\ninitial: a\nrequests:\n{triggers}states: {{a: {{refuses: [{wrong}]}}}}\n"
     started = time.process_time()
     assert len(parse_flow(text)[1]) == 101
     assert time.process_time() - started < 5
@@ -181,7 +181,7 @@ def test_many_known_names_are_not_compared() -> None:
 
 def test_aliases_are_values() -> None:
     """An anchor names a value, which stands wherever its alias does."""
-    text = "flow: x\ninitial: a\ntriggers: {go}\nstates: {a: &s {on: {go: {dest: b}}}, b: *s}\n"
+    text = "flow: x\ninitial: a\nevents: {go}\nstates: {a: &s {on: {go: {dest: b}}}, b: *s}\n"
     flow, findings = parse_flow(text)
     assert findings == []
     assert flow is not None

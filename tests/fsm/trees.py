@@ -15,10 +15,11 @@ from turnfsm.fsm.source import Page, Source
 __all__ = ["TURN", "TURN_TREE", "as_yaml", "mutated_trees", "near_flows"]
 
 TURN = shipped_flows()["turn"].read_text(encoding="utf-8")
-_KEYS = """flow kind is initial scopes begins ends triggers of facts scope set_by cleared_by given
-    timers actions owner done failed states on after refuses final dest conditions unless
-    properties never always leads_to waived name action state when because from to within
-    extends turn listening barge_in go""".split()  # noqa: SIM905 (four lines instead of forty)
+_KEYS = """flow kind is initial scopes begins ends requests events of facts session set_by
+    cleared_by host timers actions owner done failed groups in ignores states on after
+    refuses final dest conditions unless properties never always leads_to waived name action
+    state when because from to within
+    extends turn listening barge_in go""".split()  # noqa: SIM905 (lines instead of words)
 
 
 def _tree(text: str) -> Any:
@@ -59,6 +60,8 @@ _state = st.fixed_dictionaries(
         "on": st.dictionaries(_names, _transition | st.lists(_transition, max_size=2) | _VALUES),
         "after": st.dictionaries(_names, _transition | _VALUES, max_size=2),
         "refuses": st.lists(_names, max_size=2) | _VALUES,
+        "ignores": _names | _VALUES,
+        "in": _names | _VALUES,
         "final": st.booleans() | _VALUES,
     },
 )
@@ -73,7 +76,9 @@ def as_yaml(tree: Any) -> str:
 def near_flows(draw: st.DrawFn) -> Any:
     """Trees with a flow's keys and, mostly, values that fit them."""
     sections = st.dictionaries(_names, _VALUES, max_size=2) | _VALUES
-    optional = dict.fromkeys(("scopes", "triggers", "facts", "timers", "actions"), sections)
+    optional = dict.fromkeys(
+        ("scopes", "requests", "events", "facts", "timers", "actions", "groups"), sections
+    )
     optional |= {"kind": _SCALARS, "is": _SCALARS, "properties": _VALUES, draw(_names): _VALUES}
     required = {
         "flow": _names | _SCALARS,

@@ -23,6 +23,7 @@ from turnfsm.fsm.check.mutate import Mutant, mutants
 from turnfsm.fsm.check.report import PropertyResult
 from turnfsm.fsm.interop import to_promela
 from turnfsm.fsm.interop.spin import SpinError, missing_tools, verify
+from turnfsm.fsm.interop.turn_claims import with_turn_claims
 
 spin = pytest.mark.skipif(bool(missing_tools()), reason=missing_tools() or "installed")
 
@@ -36,10 +37,10 @@ BOX = """
 flow: box
 initial: open
 scopes: {step: {begins: enter, ends: leave}}
-triggers: {enter: {}, leave: {of: step}, close: {}, ring: {}, worked: {}}
+events: {enter: {}, leave: {of: step}, close: {}, ring: {}, worked: {}}
 facts:
-  inside: {scope: step, set_by: enter}
-  allowed: {given: host}
+  step: {inside: {set_by: enter}}
+  host: {allowed}
 timers: {soon: 1.0, late: 2.0}
 actions: {lock: {}, work: {done: worked}}
 states:
@@ -54,9 +55,9 @@ states:
     on: {ring: {}, worked: {dest: open}}
     after: {soon: {}, late: {dest: open}}
 properties:
-  never: [{name: nobody_is_locked_in, action: lock, when: [inside]}]
-  always: [{name: shut_means_empty, state: shut, unless: [inside]}]
-  leads_to: [{name: it_opens, from: shut, to: open}, {name: it_shuts, from: open, to: shut}]
+  never: {nobody_is_locked_in: {action: lock, when: [inside]}}
+  always: {shut_means_empty: {state: shut, unless: [inside]}}
+  leads_to: {it_opens: {from: shut, to: open}, it_shuts: {from: open, to: shut}}
 """
 
 
@@ -69,7 +70,7 @@ def _box(old: str = "", new: str = "") -> Flow:
 
 def _untimed(flow: Flow) -> Flow:
     """Spin knows no seconds: what is reached is compared, not when."""
-    held = flow.properties
+    held = with_turn_claims(flow)
     leads = tuple(attrs.evolve(body, within=None) for body in held.leads_to)
     return attrs.evolve(flow, properties=attrs.evolve(held, leads_to=leads))
 
@@ -136,8 +137,8 @@ SEEDED: dict[str, tuple[str, str, set[str]]] = {
         ALWAYS | {"nobody_is_locked_in"},
     ),
     "the host is asked first": (
-        "name: nobody_is_locked_in, action: lock, when: [inside]",
-        "name: nobody_is_locked_in, action: work, unless: [allowed]",
+        "nobody_is_locked_in: {action: lock, when: [inside]}",
+        "nobody_is_locked_in: {action: work, unless: [allowed]}",
         ALWAYS,
     ),
     "the timer goes": ("late: {dest: open}", "late: {}", ALWAYS | {"it_opens"}),
@@ -176,10 +177,10 @@ def test_properties_can_be_replaced() -> None:
     """Spin judges the properties that are handed in, and a state that is never held."""
     asked = Properties(
         never=(
-            Never("never_shut", state="shut"),
-            Never("never_both", state="open", when=("inside",)),
+            Never(state="shut", name="never_shut"),
+            Never(state="open", when=("inside",), name="never_both"),
         ),
-        leads_to=(LeadsTo("back", from_="shut", to="open"),),
+        leads_to=(LeadsTo("shut", "open", name="back"),),
     )
     held = {name: opinion.holds for name, opinion in verify(_box(), asked).items()}
     assert held == {"never_shut": False, "never_both": False, "back": True}

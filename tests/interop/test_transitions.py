@@ -156,7 +156,7 @@ def test_a_machine_becomes_a_flow() -> None:
     assert taken.actions == ("creak",)
     assert stays.dest is None
     assert flow.states["open"].on["push"][0].dest == "open"
-    assert flow.given == ("has_key", "lost")
+    assert flow.host_facts == ("has_key", "lost")
 
 
 def test_the_flow_of_a_machine_is_valid() -> None:

@@ -125,7 +125,7 @@ class _Clock:
     def differs(self, post: Post, theirs: list[Any]) -> bool:
         """After a final state XState's actor hears nothing, not even what the host answers."""
         ours = self.answer(post)
-        given = {*self.machine.program.flow.given} if self.machine.final else set()
+        given = {*self.machine.program.flow.host_facts} if self.machine.final else set()
         return ours[0] != theirs[0] or {*ours[1]} - given != {*theirs[1]} - given
 
 

@@ -35,6 +35,6 @@ def walk(flow: Flow, chosen: Numbers) -> list[Post]:
     posts = []
     for which, of, bits in chosen:
         trigger = known[which % len(known)]
-        given = {name: bool(bits >> i & 1) for i, name in enumerate(flow.given)}
+        given = {name: bool(bits >> i & 1) for i, name in enumerate(flow.host_facts)}
         posts.append(Post(trigger, None if trigger in flow.timers else of or None, given))
     return posts

@@ -15,11 +15,13 @@ FLOW = """
 flow: doorbell
 extends: turn
 facts:
-  awake: {given: host}
-triggers:
-  ring: {is: Somebody wants to ring.}
-  rung: {is: The bell was heard.}
-  broken: {is: The bell does not ring.}
+  host:
+    awake: The door is near.
+requests:
+  ring: May the bell be rung?
+events:
+  rung: The bell was heard.
+  broken: The bell does not ring.
 actions:
   ring_bell: {owner: session, done: rung, failed: broken}
   thank: {}

@@ -58,27 +58,25 @@ def _edited(tmp_path: Path, *edits: tuple[str, str]) -> Path:
 
 WITHOUT = {
     "S1": [
-        ("refuses: [preemptive_generation, barge_in, owed_reply", "refuses: [barge_in, owed_reply"),
         (
             "      tools_released: {dest: listening}\n",
             "      tools_released: {dest: listening}\n"
-            "      preemptive_generation: {actions: [start_preemptive_generation]}\n",
+            "      preemptive_generation: {actions: start_preemptive_generation}\n",
         ),
     ],
     "S3": [
         (
-            "        - {conditions: [step_running, interruptible, pausable], actions: [hold_output]}",  # noqa: E501
-            "        - {dest: paused, conditions: [interruptible], actions: [pause_output]}",
+            "        - {conditions: [step_running, interruptible, pausable], actions: hold_output}",
+            "        - {dest: paused, conditions: interruptible, actions: pause_output}",
         ),
-        ("unless: [output_held], actions: [hold_output]}", "unless: [output_held]}"),
+        ("unless: output_held, actions: hold_output}", "unless: output_held}"),
     ],
-    "S5-interrupt": [("speech_interrupted: {actions: [release_tools]}", "speech_interrupted: {}")],
+    "S5-interrupt": [("speech_interrupted: {actions: release_tools}", "speech_interrupted: {}")],
     "S6b": [
         (
-            "    is: Audio of this step is being heard.\n    on:\n"
-            "      reply:\n        - {unless: [result_uncommitted], actions: [request_reply]}",
-            "    is: Audio of this step is being heard.\n    on:\n"
-            "      reply:\n        - {dest: thinking, unless: [result_uncommitted], actions: [request_reply]}",  # noqa: E501
+            "    is: Audio of this step is being heard.\n    in: floor\n    on:\n",
+            "    is: Audio of this step is being heard.\n    in: floor\n    on:\n"
+            "      reply: {dest: thinking, unless: result_uncommitted, actions: request_reply}\n",
         )
     ],
 }

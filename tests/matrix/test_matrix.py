@@ -13,7 +13,7 @@ from strategies import flows
 
 from turnfsm.fsm import Flow, Machine, Verdict, load_flow, shipped_flows
 from turnfsm.fsm.diagram.gallery import gallery
-from turnfsm.fsm.matrix import Cell, as_csv, as_markdown, markdown_table, matrix
+from turnfsm.fsm.matrix import Cell, as_csv, as_markdown, matrix
 
 
 def _verdicts(machine: Machine, cell: Cell) -> list[Verdict]:
@@ -32,16 +32,17 @@ def _holds(machine: Machine, cell: Cell) -> bool:
     refused = {verdict.reason for verdict in verdicts if not verdict}
     rows = {verdict.row for verdict in verdicts if verdict}
     match cell.kind:
-        case "noted":
+        case "facts only":
             return not refused and rows == {None}
         case "refused":
             return refused == {"refuses"} and not rows
-        case "undeclared":
-            return refused == {"undeclared"} and not rows
+        case "ignored":
+            return refused == {"ignores"} and not rows
         case "unarmed":
             return cell.trigger not in machine.program.flow.states[cell.state].after
-    known = rows <= {row.id for row in cell.rows}
-    return known and refused == (set() if cell.total else {"guard"})
+    known = rows <= {*(row.id for row in cell.rows), None}
+    otherwise = None in rows if cell.otherwise == "facts only" else refused == {"guard"}
+    return known and (otherwise or cell.total) and not (cell.total and (refused or None in rows))
 
 
 def _check(flow: Flow) -> None:
@@ -77,7 +78,7 @@ def test_cells_read_as_text() -> None:
         "else refused",
     )
     assert table.cells["listening", "barge_in"].lines == ("refused",)
-    assert table.cells["listening", "turn_settled"].lines == ("·",)
+    assert table.cells["listening", "turn_settled"].lines == ("facts only",)
     assert table.cells["listening", "false_interruption"].lines == ("-",)
     assert table.label("step_finished") == "step_finished (of step)"
     assert table.label("step_started") == "step_started"
@@ -108,17 +109,17 @@ def test_csv_holds_every_row_of_the_flow() -> None:
     records = list(csv.DictReader(io.StringIO(as_csv(matrix(flow)))))
     assert sorted(r["row"] for r in records if r["row"]) == sorted(row.id for row in flow.rows())
     empty = [r for r in records if not r["row"]]
-    assert {r["kind"] for r in empty} == {"noted", "refused", "undeclared", "unarmed"}
+    assert {r["kind"] for r in empty} == {"facts only", "refused", "ignored", "unarmed"}
     fenced = {r["trigger"] for r in records if r["of"] == "step"}
     assert "step_finished" in fenced
     assert "step_started" not in fenced
 
 
-def test_the_gallery_shows_the_table() -> None:
-    """Each flow's folder of pictures has its table as a page; the index links and shows it."""
+def test_the_gallery_has_the_table() -> None:
+    """Each flow's table is a page that the index links; the index shows the overview."""
     flow = load_flow("session")
     files = gallery({"session": flow})
     assert files["session.matrix.md"].decode() == as_markdown(matrix(flow))
     index = files["README.md"].decode()
     assert "](session.matrix.md)" in index
-    assert markdown_table(matrix(flow)) in index
+    assert "](session.overview.svg)](session.svg)" in index

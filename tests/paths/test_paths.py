@@ -24,10 +24,11 @@ GATE = """
 flow: gate
 initial: shut
 scopes: {visit: {begins: ring, ends: leave}}
-triggers: {ring: {}, leave: {of: visit}, push: {of: visit}, never: {}}
+requests: {push: {of: visit}}
+events: {ring: {}, leave: {of: visit}, never: {}}
 facts:
-  rung: {scope: visit, set_by: ring}
-  friend: {given: host}
+  visit: {rung: {set_by: ring}}
+  host: {friend}
 timers: {soon: 1.0, late: 5.0}
 states:
   shut:
@@ -60,12 +61,15 @@ def _run(flow: Flow, path: CoveringPath) -> set[str]:
         verdict = machine.step(step.trigger, step.of)
         assert (verdict.reason if not verdict else "taken") == step.verdict, (path.name, step)
         assert machine.state == step.state
-        given = {*flow.given}
+        given = {*flow.host_facts}
         facts = tuple(f for f in machine.program.names(machine.facts) if f not in given)
         assert facts == step.facts
         assert (verdict.actions if verdict else ()) == step.actions
         met.add(f"state {machine.state}")
-        met.add(f"row {verdict.row}" if verdict else f"refused {before}.{step.trigger}")
+        if verdict:
+            met.add(f"row {verdict.row}" if verdict.row else f"facts only {before}.{step.trigger}")
+        else:
+            met.add(f"refused {before}.{step.trigger}")
     return met
 
 
@@ -93,7 +97,7 @@ def _outcomes(flow: Flow, path: CoveringPath) -> set[tuple[str, bool]]:
     met: set[tuple[str, bool]] = set()
     true, state = set[str](), flow.initial
     for step in path.steps:
-        true = {fact for fact in true if fact not in flow.given}
+        true = {fact for fact in true if fact not in flow.host_facts}
         true |= {fact for fact, answer in step.given.items() if answer}
         for row in (row for row in flow.rows(state) if row.trigger == step.trigger):
             holds = true.issuperset(row.transition.conditions)
@@ -133,7 +137,7 @@ def _distances(flow: Flow) -> dict[str, int]:
     start = (flow.initial, (), ())
     seen, queue = {start}, deque([(start, 0)])
     answers = [()]
-    for fact in flow.given:
+    for fact in flow.host_facts:
         answers = [(*a, (fact, v)) for a in answers for v in (False, True)]
     while queue:
         (state, facts, current), steps = queue.popleft()
@@ -150,7 +154,7 @@ def _distances(flow: Flow) -> dict[str, int]:
                     continue
                 if verdict.row:
                     best.setdefault(verdict.row, steps + 1)
-                own = machine.program.names(machine.facts & ~machine.program.given_mask)
+                own = machine.program.names(machine.facts & ~machine.program.host_mask)
                 ends = {n for n, s in flow.scopes.items() if trigger in s.ends}
                 node = (machine.state, own, tuple(sorted({*current, *begins} - ends)))
                 if node not in seen:

@@ -16,18 +16,18 @@ initial: idle
 scopes:
   step: {begins: step_started, ends: [step_finished, settle]}
 facts:
-  user_speaking: {scope: session, set_by: user_started, cleared_by: user_stopped}
-  heard: {scope: step, set_by: playout_started}
-  allowed: {given: host}
-  quiet: {given: host}
-triggers:
+  session:
+    user_speaking: {set_by: user_started, cleared_by: user_stopped}
+  step:
+    heard: {set_by: playout_started}
+  host: {allowed, quiet}
+requests: {ring, barge_in}
+events:
   user_started: {}
   user_stopped: {}
-  ring: {kind: request}
   step_started: {of: step}
   playout_started: {of: step}
   step_finished: {of: step}
-  barge_in: {kind: request}
   tick: {}
   again: {}
   fetched: {}

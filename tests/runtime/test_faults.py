@@ -42,7 +42,7 @@ class Scripted:
         self.answers: Mapping[str, bool] = {}
         for action in flow.actions:
             setattr(self, action, self._effect(action))
-        for fact in flow.given:
+        for fact in flow.host_facts:
             setattr(self, fact, lambda fact=fact: self.answers.get(fact, True))
 
     def _effect(self, action: str) -> Callable[[Event], Any]:

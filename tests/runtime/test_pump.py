@@ -109,12 +109,12 @@ def test_refused_changes_nothing() -> None:
     [
         ("idle", "ring", None, "guard", "user_speaking"),
         ("busy", "ring", None, "refuses", "busy refuses it"),
-        ("idle", "barge_in", None, "undeclared", "idle does not declare it"),
+        ("idle", "barge_in", None, "refuses", "idle refuses it"),
         ("talking", "step_finished", "s0", "stale", "of step s0, while no step is current"),
     ],
 )
 def test_a_refusal_says_why(state: str, trigger: str, of: Any, reason: str, why: str) -> None:
-    """Guard, refuses, undeclared and stale are told apart."""
+    """A guard, a state and a scope that is over are told apart."""
     turn = runtime()
     turn.machine.restore(state, ["user_speaking"])
     verdict = turn.post(trigger, of)
@@ -128,7 +128,7 @@ def test_asking_changes_nothing_and_keeps_no_entry() -> None:
     host = Host()
     turn = runtime(host)
     assert turn.ask("ring")
-    assert not turn.ask("again")
+    assert not turn.ask("barge_in")
     assert (turn.state, host.done, len(turn.journal)) == ("idle", [], 0)
 
 
@@ -382,7 +382,7 @@ def test_methods_of_the_instance_count() -> None:
     full, bare = Host(), Bare()
     for name in ("greet", "thank", "fetch", "watch", "record", "hush", "count", "look"):
         setattr(bare, name, getattr(full, name))
-    with pytest.raises(HostError, match="given fact 'allowed', 'quiet'"):
+    with pytest.raises(HostError, match="host fact 'allowed', 'quiet'"):
         TurnRuntime(flow_of(), bare)
     bare.allowed, bare.quiet = full.allowed, full.quiet  # type: ignore[attr-defined]
     turn = TurnRuntime(flow_of(), bare)
@@ -478,8 +478,9 @@ def test_every_alternative_says_what_blocks_it() -> None:
     text = """
         flow: two
         initial: a
-        facts: {x: {set_by: up}, y: {set_by: up}}
-        triggers: {up: {}, go: {}}
+        facts: {session: {x: {set_by: up}, y: {set_by: up}}}
+        requests: {go}
+        events: {up}
         states:
           a: {on: {go: [{dest: b, conditions: [x]}, {dest: b, conditions: [y]}]}}
           b: {final: true}

@@ -20,10 +20,10 @@ class AnyHost:
 
     def __init__(self, flow: Flow) -> None:
         self.done: list[str] = []
-        self.given: dict[str, bool] = dict.fromkeys(flow.given, False)
+        self.given: dict[str, bool] = dict.fromkeys(flow.host_facts, False)
         for action in flow.actions:
             setattr(self, action, lambda event, action=action: self._act(action, event))
-        for fact in flow.given:
+        for fact in flow.host_facts:
             setattr(self, fact, lambda fact=fact: self.given[fact])
         self.posts: dict[str, tuple[str, Any]] = {}
         self.turn: TurnRuntime | None = None

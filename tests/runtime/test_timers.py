@@ -88,9 +88,9 @@ GUARDED = """
 flow: guarded
 initial: waiting
 facts:
-  busy: {set_by: began, cleared_by: ended}
-  ready: {given: host}
-triggers: {began: {}, ended: {}, again: {}}
+  session: {busy: {set_by: began, cleared_by: ended}}
+  host: {ready}
+events: {began: {}, ended: {}, again: {}}
 timers: {check: 0.25, look: 1.0}
 states:
   waiting:
@@ -104,7 +104,7 @@ states:
 
 
 class Ready:
-    """Answers for the given fact, and counts how often it was asked."""
+    """Answers for the host fact, and counts how often it was asked."""
 
     def __init__(self) -> None:
         self.value, self.asked = False, 0
@@ -147,7 +147,7 @@ async def test_a_timer_that_ends_a_scope_is_kept_each_time(virtual_time: Virtual
         flow: spells
         initial: waiting
         scopes: {spell: {begins: began, ends: check}}
-        triggers: {began: {of: spell}}
+        events: {began: {of: spell}}
         timers: {check: 0.5}
         states: {waiting: {on: {began: {}}, after: {check: {}}}}
     """
@@ -162,7 +162,7 @@ async def test_a_timer_that_ends_a_scope_is_kept_each_time(virtual_time: Virtual
     await turn.aclose()
 
 
-async def test_given_facts_are_asked_each_time_a_timer_fires(virtual_time: VirtualClock) -> None:
+async def test_host_facts_are_asked_each_time_a_timer_fires(virtual_time: VirtualClock) -> None:
     """A timer that nobody hears of still asks the host, so it goes on as soon as it may."""
     host = Ready()
     turn = TurnRuntime(flow_of(GUARDED), host)

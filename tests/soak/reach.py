@@ -33,19 +33,12 @@ class Coverage:
 
     @property
     def pairs(self) -> list[str]:
-        """Every pair that the flow refuses whatever the facts: said aloud, or not declared."""
-        silent = {t for t in self.flow.triggers if self._noted(t)}
+        """Every pair that changes nothing whatever the facts are: refused or ignored."""
         return [
             f"{name} {trigger}"
-            for name, state in self.flow.states.items()
-            for trigger in self.flow.triggers
-            if trigger in state.refuses or (trigger not in state.on and trigger not in silent)
+            for name in self.flow.states
+            for trigger in self.flow.without_effect(name)
         ]
-
-    def _noted(self, trigger: str) -> bool:
-        """A trigger that changes facts is taken where a state does not declare it."""
-        facts = self.flow.facts.values()
-        return any(trigger in (*fact.set_by, *fact.cleared_by) for fact in facts)
 
     def text(self) -> str:
         """Both shares, and what is missing."""

@@ -89,32 +89,28 @@ PLANTED = {
         0.7,
         [
             (
-                "refuses: [preemptive_generation, barge_in, owed_reply",
-                "refuses: [barge_in, owed_reply",
-            ),
-            (
                 "      tools_released: {dest: listening}\n",
                 "      tools_released: {dest: listening}\n"
-                "      preemptive_generation: {actions: [start_preemptive_generation]}\n",
+                "      preemptive_generation: {actions: start_preemptive_generation}\n",
             ),
         ],
     ),
     "does not let tools go": (
         0.7,
-        [("speech_interrupted: {actions: [release_tools]}", "speech_interrupted: {}")],
+        [("speech_interrupted: {actions: release_tools}", "speech_interrupted: {}")],
     ),
     "starts over the user": (
         0.0,
         [
             (
                 "        - {conditions: [user_speaking, interruptible, pausable], "
-                "actions: [hold_output]}\n",
+                "actions: hold_output}\n",
                 "",
             ),
             (
-                "        - {conditions: [step_running, interruptible, pausable], "
-                "unless: [output_held], actions: [hold_output]}\n",
-                "",
+                "conditions: [step_running, interruptible, pausable], "
+                "unless: output_held, actions: hold_output}\n",
+                "}\n",
             ),
         ],
     ),

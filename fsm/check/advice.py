@@ -1,0 +1,55 @@
+"""What to add to a state that a variant has added, where it breaks something."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from turnfsm.fsm.flow import Flow, Names, Transition
+from turnfsm.fsm.source import Source
+
+from .parts import Edge, Move
+
+__all__ = ["event_advice", "timer_advice"]
+
+
+def event_advice(flow: Flow, source: Source, way: Sequence[tuple[int, Edge]]) -> str:
+    """The line for a trigger that an added state does not take, as another state has it."""
+    for _node, edge in reversed(way):
+        move = edge[3]
+        if move.source not in source.added or (move.taken is not None and move.taken.row):
+            continue
+        if (body := _as_elsewhere(flow, move)) is None:
+            continue
+        add = f"add '{move.trigger}: {_written(body)}' to 'on' of {move.source!r}"
+        if move.trigger in flow.requests:
+            return f"{add}, or 'refuses: {move.trigger}'"
+        return f"{add}: it only changes facts there"
+    return ""
+
+
+def timer_advice(flow: Flow, source: Source, state: str) -> str:
+    """The line for a state that no timer leaves."""
+    if state in flow.states and not flow.states[state].after:
+        return f"add 'after: {{TIMER: {{dest: {flow.initial}}}}}' to {state!r}"
+    return ""
+
+
+def _as_elsewhere(flow: Flow, move: Move) -> Transition | None:
+    """What the first other state does with the event whatever the facts are, if it moves."""
+    for row in flow.rows():
+        body = row.transition
+        guarded = body.conditions or body.unless
+        if row.trigger == move.trigger and not guarded and (body.dest or body.actions):
+            return body
+    return None
+
+
+def _written(body: Transition) -> str:
+    parts = [f"dest: {body.dest}"] if body.dest else []
+    if body.actions:
+        parts.append(f"actions: {_names(body.actions)}")
+    return "{" + ", ".join(parts) + "}"
+
+
+def _names(names: Names) -> str:
+    return names[0] if len(names) == 1 else f"[{', '.join(names)}]"

@@ -1,0 +1,101 @@
+"""The overview of a flow: its states and the arrows between them.
+
+What many states have alike (the same trigger leads to the same state) is drawn once, at the first
+of them. An arrow names at most one request, one event and one timer, two in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from turnfsm.fsm.flow import Flow, Row
+
+from .chart import Card, Chart, Group, Item
+from .marks import Marks
+from .text import Part, Token
+
+__all__ = ["build_overview"]
+
+_COMMON = 3
+"""So many states that do the same have it in common."""
+
+_MOST = 2
+"""Triggers that one arrow names."""
+
+
+def build_overview(flow: Flow) -> Chart:
+    """The chart of the overview: cards without rows, arrows without guards and actions."""
+    colors = {name: index for index, name in enumerate(flow.states)}
+    finals = [name for name, state in flow.states.items() if state.final]
+    cards = {name: Card(name, "", (), colors[name]) for name in flow.states}
+    groups = tuple(_groups(flow, finals, colors))
+    return Chart(
+        flow=flow,
+        marks=Marks(),
+        cards=tuple(card for name, card in cards.items() if name not in finals),
+        finals=tuple(cards[name] for name in finals),
+        groups=groups,
+        common=(),
+        brief=True,
+    )
+
+
+def _groups(flow: Flow, finals: list[str], colors: dict[str, int]) -> Iterator[Group]:
+    pairs: dict[tuple[str, str], list[Row]] = {}
+    for row in flow.rows():
+        if row.dest != row.source and row.dest not in finals:
+            pairs.setdefault((row.source, row.dest), []).append(row)
+    alike = _alike(flow)
+    kept = {pair: rows for pair, rows in pairs.items() if _matters(rows, alike)}
+    for name in flow.states:  # no state without a way in and a way out
+        for end in (0, 1):
+            ways = [pair for pair in pairs if pair[end] == name]
+            if ways and not any(pair in kept for pair in ways):
+                kept[ways[0]] = pairs[ways[0]]
+    for pair in pairs:
+        if pair in kept:
+            rows = _named(flow, kept[pair], alike)
+            items = tuple(_item(flow, row) for row in rows)
+            timers = all(row.timer for row in rows)
+            yield Group(*pair, items, timers, colors[pair[1]])
+
+
+def _alike(flow: Flow) -> dict[tuple[str, str], list[str]]:
+    """Trigger and dest to the states that have such a row, in order."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in flow.rows():
+        if row.dest != row.source:
+            sources = found.setdefault((row.trigger, row.dest), [])
+            sources += [row.source] if row.source not in sources else []
+    return found
+
+
+def _matters(rows: list[Row], alike: dict[tuple[str, str], list[str]]) -> bool:
+    return any(not _repeats(row, alike) for row in rows)
+
+
+def _repeats(row: Row, alike: dict[tuple[str, str], list[str]]) -> bool:
+    """Many states have it alike and another one comes first."""
+    sources = alike[row.trigger, row.dest]
+    return len(sources) >= _COMMON and sources[0] != row.source
+
+
+def _named(flow: Flow, rows: list[Row], alike: dict[tuple[str, str], list[str]]) -> list[Row]:
+    own = [row for row in rows if not _repeats(row, alike)]
+    if all(row.timer for row in own):
+        own = rows
+    kinds: dict[str, Row] = {}
+    for row in own:
+        kinds.setdefault(_kind(flow, row), row)
+    order = ("request", "event", "timer")
+    return [kinds[kind] for kind in order if kind in kinds][:_MOST]
+
+
+def _kind(flow: Flow, row: Row) -> str:
+    return "timer" if row.timer else flow.triggers[row.trigger].kind
+
+
+def _item(flow: Flow, row: Row) -> Item:
+    token = Token(row.trigger, "timer" if row.timer else "trigger")
+    tip = "" if row.timer else flow.triggers[row.trigger].is_
+    return (Part((), (token,), tip),)

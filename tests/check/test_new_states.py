@@ -1,0 +1,74 @@
+"""A state that a variant adds: few findings, each at its own line, with the line to add."""
+
+from proved import codes
+
+from turnfsm.fsm import parse_flow
+from turnfsm.fsm.check import Report, check_flow
+
+HEAD = """\
+flow: mine
+extends: turn
+requests: {consult: May the supervisor be asked now?}
+events: {advice: The supervisor has answered.}
+timers: {consult_limit: 30.0}
+actions:
+  ring: {is: Ring the supervisor., owner: state, done: advice}
+states:
+  listening:
+    on: {consult: {dest: consulting, actions: ring}}
+  consulting:
+    is: A supervisor is being asked.
+    on:
+      advice: {dest: listening}
+"""
+TURN_COMMITTED = "      turn_committed: {dest: listening, actions: answer_turn}\n"
+TOOL_STARTED = "      tool_started: {dest: tool_running}\n"
+AFTER = "    after: {consult_limit: {dest: listening}}\n"
+
+
+def proved(more: str) -> Report:
+    """The proof of the variant with more lines in its new state."""
+    text = HEAD if "after" in more else HEAD.replace("timers: {consult_limit: 30.0}\n", "")
+    flow, findings = parse_flow(text + more, "mine.yaml")
+    assert flow is not None, findings
+    return check_flow(flow)
+
+
+def test_a_new_state_needs_no_word_elsewhere() -> None:
+    """What it must say of its own: turns, calls, and a time."""
+    assert proved(TURN_COMMITTED + TOOL_STARTED + AFTER).findings == ()
+
+
+def test_every_finding_is_in_the_file_that_adds_the_state() -> None:
+    """Three causes, three findings; none in turn.yaml."""
+    found = proved("").findings
+    assert {finding.file for finding in found} == {"mine.yaml"}
+    assert len(found) == 3
+
+
+def test_findings_say_what_to_add() -> None:
+    """The line as another state of the base has it."""
+    (committed,) = proved(TOOL_STARTED + AFTER).findings
+    assert committed.remedy == (
+        f"add '{TURN_COMMITTED.strip()}' to 'on' of 'consulting', or 'refuses: turn_committed'"
+    )
+    (started,) = proved(TURN_COMMITTED + AFTER).findings
+    assert started.remedy.startswith(f"add '{TOOL_STARTED.strip()}' to 'on' of 'consulting'")
+
+
+def test_one_cause_is_one_finding() -> None:
+    """That no timer leaves the state breaks two properties, and is said once."""
+    report = proved(TURN_COMMITTED + TOOL_STARTED)
+    (finding,) = report.findings
+    assert finding.message.startswith("no_dead_floor, every_turn_is_accounted_for: ")
+    assert finding.remedy == "add 'after: {TIMER: {dest: listening}}' to 'consulting'"
+    assert {v.name for v in report.properties if v.result == "fails"} == {
+        "no_dead_floor",
+        "every_turn_is_accounted_for",
+    }
+
+
+def test_refusing_turns_is_a_decision_that_is_said() -> None:
+    """`refuses` is enough: the turn is kept meanwhile."""
+    text = TOOL_STARTED + AFTER + "    refuses: turn_committed\n"
+    assert codes(proved(text)) == set()
