@@ -51,6 +51,8 @@ UNSCRIPTED = {
     "row paused.step_finished.2": "audio that is paused has not ended, so neither has its step",
     "row interrupted.speech_interrupted.0": "the interruption before it has let go of the calls",
     "refused listening.preemptive_generation": WINDOW,
+    "row listening.reply.1": WINDOW,
+    "row tool_running.reply.1": WINDOW,
     "refused listening.reply": WINDOW,
     "refused tool_running.reply": WINDOW,
     "refused listening.owed_reply": "asked quietly before, so that only a yes is journalled",
