@@ -1,0 +1,86 @@
+"""docs/architecture.md: what it names exists, and imports go the way that it says."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+FRAMEWORKS = ("livekit", "pipecat")
+MAY_USE_LIVEKIT = ("livekit", "compare", "demo", "testing", "cli")
+
+
+def imports(path: Path) -> set[str]:
+    """The modules that a file imports, wherever in it, for types too."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module)
+    return found
+
+
+def modules(folder: str) -> list[Path]:
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+def test_every_file_that_the_page_names_exists() -> None:
+    """Folders end with a slash."""
+    named = set(re.findall(r"`((?:fsm|runtime|specs|turnfsm|bench|tests|examples)/[\w./]*)`", PAGE))
+    assert len(named) > 30
+    assert sorted(name for name in named if not (ROOT / name).exists()) == []
+    assert sorted(n for n in named if (ROOT / n).is_dir() and not n.endswith("/")) == []
+
+
+def test_the_names_of_the_walk_exist() -> None:
+    """Methods, triggers and actions stand in the files of their steps."""
+    for step in re.findall(r"^\d\. (`.*?)(?=^\d\. |^$)", PAGE, re.MULTILINE | re.DOTALL):
+        file, *names = re.findall(r"`([^`]+)`", step)
+        text = (ROOT / file).read_text(encoding="utf-8")
+        text += (ROOT / "specs" / "turn.yaml").read_text(encoding="utf-8")
+        text += (ROOT / "runtime/conversation/ports.py").read_text(encoding="utf-8")
+        known = {"TurnRuntime", "agent_state_changed", "Conductor"}
+        missing = [n for n in names if "/" not in n and n.split(".")[-1] not in text]
+        assert set(missing) <= known, f"{file}: {missing}"
+
+
+def test_the_flow_knows_nothing_of_running_it() -> None:
+    """No module of fsm imports runtime, asyncio or a framework."""
+    for path in modules("fsm"):
+        wrong = [
+            name
+            for name in imports(path)
+            if name.startswith("turnfsm.runtime") or name.split(".")[0] in (*FRAMEWORKS, "asyncio")
+        ]
+        assert wrong == [], path
+
+
+def test_the_conversation_knows_no_framework() -> None:
+    """Nor does anything of it import an adapter, not even for types."""
+    for path in modules("runtime/conversation"):
+        wrong = [
+            name
+            for name in imports(path)
+            if name.split(".")[0] in FRAMEWORKS
+            or name.startswith(("turnfsm.runtime.livekit", "turnfsm.runtime.pipecat"))
+        ]
+        assert wrong == [], path
+
+
+def test_machine_and_pump_know_nothing_of_turns() -> None:
+    """The modules right in runtime import neither the conversation nor an adapter."""
+    for path in sorted((ROOT / "runtime").glob("*.py")):
+        wrong = [n for n in imports(path) if re.match(r"turnfsm\.runtime\.(conv|livek)", n)]
+        assert wrong == [], path
+
+
+def test_a_framework_is_imported_where_it_belongs() -> None:
+    """In its adapter, the comparison, the demo, the test kit and their commands."""
+    for path in modules("runtime"):
+        part = path.relative_to(ROOT / "runtime").parts[0]
+        if part not in MAY_USE_LIVEKIT:
+            assert [n for n in imports(path) if n.split(".")[0] in FRAMEWORKS] == [], path
