@@ -73,6 +73,11 @@ def _handed_over_too_late(about: int, pair: Pair) -> bool:
     return any(plan.jobs[run.number].ends == "hands_off" for run in pair.ours.runs)
 
 
+def _handoff(job: int, pair: Pair) -> bool:
+    """It would have handed over; its output says that this did not happen."""
+    return job > 0 and pair.plan.jobs[job].ends == "hands_off"
+
+
 def _waited_for_quiet(sentence: int, pair: Pair) -> bool:
     """On stock the agent talked into the user, on ours it waited."""
     return pair.stock.overlap > pair.ours.overlap
@@ -91,6 +96,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("drain-limit", frozenset({"undone", "half", "untold"}), _cancelled_at_the_close),
     Declared("held-output", frozenset({"late"}), _waited_for_quiet),
     Declared("handoff-refused", frozenset({"agent"}), _handed_over_too_late),
+    Declared("handoff-refused", frozenset({"lost", "unseen", "untold"}), _handoff),
     Declared("tool-policies", frozenset({"undone", "half", "untold"}), _cancelled),
     Declared("tool-policies", frozenset({"late"}), _waits_for_a_call),
     Declared("tool-policies", frozenset({"wait"}), _interrupt_is_refused),

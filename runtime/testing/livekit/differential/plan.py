@@ -90,6 +90,10 @@ class Plan:
         """The sentence of the user with this number, from 1."""
         return " ".join(f"u{number}{chr(97 + i)}" for i in range(self.sounds[number - 1].words))
 
+    def asked(self, job: int) -> int:
+        """How often the user asks for this job."""
+        return sum(job in self.answers[n].jobs for n, s in enumerate(self.sounds, 1) if s.words)
+
     def user(self) -> ScriptedUser:
         """The user who says it."""
         user = ScriptedUser()

@@ -63,7 +63,7 @@ Found = Iterator[tuple[int, str]]
 
 def _twice(pair: Pair) -> Found:
     for job, count in pair.ours.effects.items():
-        if count > max(1, pair.stock.effects[job]):
+        if count > max(1, pair.plan.asked(job), pair.stock.effects[job]):
             yield job, f"job {job} took effect {count} times, on stock {pair.stock.effects[job]}"
 
 
