@@ -18,6 +18,7 @@ _STEP = (
     "start_playout",
     "playout_started",
     "playout_finished",
+    "step_progressed",
     "output_held",
     "output_released",
     "step_interrupted",

@@ -23,6 +23,8 @@ _MAY_LET_GO = frozenset(
     }
 )
 _LIMITS = frozenset({"thinking_limit", "speaking_limit", "pause_limit", "tool_limit"})
+_REPORTED = _LIMITS | {"turn_overdue"}
+_GOES_ON = frozenset({"step_started", "step_progressed", "step_finished"})
 _STEP_ENDS = frozenset({"thinking", "speaking", "paused"})
 
 
@@ -209,6 +211,22 @@ def _limits(make: Maker) -> Iterator[Rule]:
         "the limit is reached and the state is held on",
         lambda m: m.trigger in _LIMITS and m.taken is not None and m.source == m.dest,
     )
+    if "report_limit" in make.flow.actions:
+        yield make.move(
+            "a limit is reached and nobody is told, report_limit is missing",
+            lambda m: (
+                m.trigger in _REPORTED and m.taken is not None and "report_limit" not in m.actions
+            ),
+        )
+    yield make.move(
+        "step_progressed: the limit counts on though the step goes on",
+        lambda m: (
+            m.trigger == "step_progressed"
+            and m.arrives == "fresh"
+            and m.source in ("thinking", "speaking")
+            and not _entered(m)
+        ),
+    )
     yield make.move(
         "handover: thinking is held on though a tool call runs and no step",
         lambda m: (m.source, m.dest, m.trigger) == ("thinking", "thinking", "handover"),
@@ -234,7 +252,7 @@ def _again(move: Move) -> bool:
 def _may_reenter(move: Move) -> bool:
     voice = move.trigger in ("user_started_speaking", "user_stopped_speaking")
     waits = move.dest == "paused" or _after_voice(move)  # thinking waits if its output is held
-    return move.trigger in ("step_started", "step_finished") or (waits and voice)
+    return move.trigger in _GOES_ON or (waits and voice)
 
 
 def _after_voice(move: Move) -> bool:

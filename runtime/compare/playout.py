@@ -38,7 +38,7 @@ def _no_end(session_class: type[AgentSession[Any]]) -> Stage:
 
 
 def _verdict_no_end(outcome: Outcome) -> list[str]:
-    problems = late(outcome, NEXT, 1.1 + LIMIT + 1.0, 4.1, "the notice ends")
+    problems = late(outcome, NEXT, 4.1 + LIMIT + 1.0, 4.1, "the notice ends")
     if not problems and not outcome.warnings:
         problems.append("nobody is told that the output did not report its end")
     return problems

@@ -35,20 +35,39 @@ class AgentState:
         self.turn: TurnRuntime
         self._timer: asyncio.TimerHandle | None = None
         self._settling = False  # an interruption that has not been shown yet
+        self._asked = False  # a model is asked, or a tool runs, as far as LiveKit has said
+        self._ready = False  # `start` has ended the initializing
         self.muted = False
 
-    def project(self, otel_context: Any = None, start_time: float | None = None) -> None:
-        """Publish the label of the state that is held."""
+    def wanted(self, label: str, otel_context: Any, start_time: float | None) -> None:
+        """LiveKit wants to publish a label: it alone knows whether a model is asked."""
+        self._ready = True
+        told = label in ("thinking", "listening")
+        if told:
+            self._asked = label == "thinking"
+        self.project(otel_context, start_time, told=told)
+
+    def project(
+        self, otel_context: Any = None, start_time: float | None = None, *, told: bool = False
+    ) -> None:
+        """Publish the label of the state that is held.
+
+        Args:
+            told: LiveKit has said that nothing is heard any more; nothing more is to come first.
+        """
         if self.muted:
             return
         state = self.turn.state
+        self._asked = self._asked or state == "tool_running"
         self._settling = state == "interrupted" or (self._settling and state == "listening")
-        if self._settling or (self._in_gap and self._session.agent_state == "speaking"):
+        silent = self._session.agent_state == "speaking" and state in ("thinking", "tool_running")
+        between = state == "listening" and self._asked  # another step may be about to begin
+        if self._settling or between or (silent and not told):
             if self._timer is None:
                 loop = asyncio.get_running_loop()
                 self._timer = loop.call_later(GAP, self._gap_over)
             return
-        self._publish(LABELS.get(state, "thinking"), otel_context, start_time)
+        self._publish(self._label(), otel_context, start_time)
 
     def close(self) -> None:
         """Publish nothing that has waited."""
@@ -57,14 +76,17 @@ class AgentState:
             self._timer.cancel()
             self._timer = None
 
-    @property
-    def _in_gap(self) -> bool:
-        turn = self.turn
-        busy = turn.holds("tools_running") or turn.holds("reply_due")
-        return turn.state == "thinking" and turn.holds("playout_started") and not busy
-
     def _gap_over(self) -> None:
-        self._publish(LABELS.get(self.turn.state, "thinking"), None, None)
+        if self.turn.state in ("listening", "interrupted"):
+            self._asked = False
+        self._publish(self._label(), None, None)
+
+    def _label(self) -> str:
+        state, before = self.turn.state, self._session.agent_state
+        if state == "thinking" and not self._asked:
+            # What is said without a model is about to be heard, or was.
+            return "listening" if self._ready else before
+        return LABELS.get(state, "thinking")
 
     def _publish(self, label: str, otel_context: Any, start_time: float | None) -> None:
         self.close()

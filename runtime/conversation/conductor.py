@@ -19,6 +19,7 @@ from .call_ids import CallIds
 from .floor import Floor
 from .host import TurnHost
 from .ports import Agent, Lifecycle, Session, Speech
+from .progress import Progress
 from .tool_calls import ToolCalls
 from .tuning import Tuner
 from .user_turns import Outcome, Turn, UserTurns
@@ -40,9 +41,10 @@ class Conductor:
         self._ledger = ledger
         self.lifecycle = lifecycle
         self.tools = ToolCalls(session, ledger, self._moved)
-        self.floor = Floor(self._playout_started, self._playout_finished)
-        self.host = TurnHost(session, self.floor, self.tools)
+        self.progress = Progress(self._step_progressed, self._look_every)
+        self.floor = Floor(self._playout_started, self._playout_finished, self.progress.audio_came)
         self.turns = UserTurns(self._turn_ended)
+        self.host = TurnHost(session, self.floor, self.tools, self.turns)
         self.label = AgentState(session)
         self.tuner = Tuner(session)
         self.turn: TurnRuntime
@@ -67,6 +69,7 @@ class Conductor:
         await self.lifecycle.aclose()
         self.turns.close()
         self.floor.close()
+        self.progress.end()
         self.label.close()
         self.tuner.leave()
         await self.turn.aclose()
@@ -98,6 +101,7 @@ class Conductor:
         self._last_barge_in = None
         self.host.results_need_reply = False
         self.label.muted = speech.interrupted  # such a step begins for nobody
+        self.progress.begin(step.id)
         self._post("step_started", step.id)
         self.label.muted = False
         if speech.interrupted:
@@ -108,6 +112,7 @@ class Conductor:
         """LiveKit clears `AgentActivity._current_speech`. Posts `step_finished`."""
         step = self.floor.leave(speech)
         if step is not None:
+            self.progress.end()
             self._post("step_finished", step.id)
         if self.tools.released_with(speech):
             speech.end()
@@ -144,6 +149,21 @@ class Conductor:
         if verdict and holder is not None:
             self.label.project(holder.speech.turn_context, created_at)
 
+    def tokens_came(self) -> None:
+        """The agent's `llm_node` has given something."""
+        self.progress.tokens_came()
+
+    @property
+    def _look_every(self) -> float:
+        """A tenth of the shorter limit: so much longer than the limit a dead step is waited for."""
+        timers = self._session.timers
+        limits = [timers[name] for name in ("thinking_limit", "speaking_limit") if name in timers]
+        return min(limits, default=60.0) / 10
+
+    def _step_progressed(self, step: str) -> None:
+        if self._governs and self.turn.ask("step_progressed", step):
+            self._post("step_progressed", step)
+
     def _playout_finished(self, step: str) -> None:
         if self._governs:
             self._post("playout_finished", step)
@@ -157,7 +177,7 @@ class Conductor:
         step = self.floor.step
         if label == "speaking" and step is not None and not step.agent.audible:
             self._post("playout_started", step.id)  # text only: its first words are its playout
-        self.label.project(otel_context, start_time)
+        self.label.wanted(label, otel_context, start_time)
 
     # -- the user
 
@@ -302,7 +322,7 @@ class Conductor:
 
     def speech_scheduled(self, task: asyncio.Task[Any] | None, speech: Speech) -> None:
         """LiveKit's `_schedule_speech`. Posts `turn_replied` if it answers the latest turn."""
-        turn = self.turns.reply(task)
+        turn = self.turns.reply(task, speech)
         if turn is not None and self.turns.is_latest(turn):
             self._post("turn_replied", turn=turn.number, speech=speech.id)
 

@@ -30,14 +30,19 @@ class Floor:
 
     Args:
         started, finished: Called with the step's id when its audio starts and ends.
+        audio_came: Called with the seconds of each frame that the output is given.
     """
 
     def __init__(
-        self, started: Callable[[str, float], None], finished: Callable[[str], None]
+        self,
+        started: Callable[[str, float], None],
+        finished: Callable[[str], None],
+        audio_came: Callable[[float], None],
     ) -> None:
         self.step: Step | None = None
         self._started = started
         self._finished = finished
+        self._audio_came = audio_came
         self._count = 0
         self._stop_listening: Callable[[], None] | None = None
         self._playing: str | None = None
@@ -48,7 +53,7 @@ class Floor:
         self._count += 1
         self.step = Step(f"{speech.id}#{self._count}", speech, agent)
         self.close()
-        self._stop_listening = agent.listen(self._on_started, self._on_finished)
+        self._stop_listening = agent.listen(self._on_started, self._on_finished, self._audio_came)
         return self.step
 
     def leave(self, speech: Speech) -> Step | None:

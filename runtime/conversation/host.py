@@ -9,9 +9,11 @@ from turnfsm.runtime.event import Event
 from turnfsm.runtime.turn import TurnRuntime
 
 from .floor import Floor
+from .limits import TurnLimitReached
 from .ports import Agent, Session
 from .tool_call import ToolCall
 from .tool_calls import ToolCalls
+from .user_turns import UserTurns
 
 __all__ = ["TurnHost"]
 
@@ -29,10 +31,11 @@ CANCELLED = "{calls} was cancelled before it had ended. Tell the user now, in a 
 class TurnHost:
     """The actions and the host facts of `specs/turn.yaml`, carried out by the ports."""
 
-    def __init__(self, session: Session, floor: Floor, tools: ToolCalls) -> None:
+    def __init__(self, session: Session, floor: Floor, tools: ToolCalls, turns: UserTurns) -> None:
         self._session = session
         self._floor = floor
         self._tools = tools
+        self._turns = turns
         self._decision: asyncio.Task[None] | None = None
         self.turn: TurnRuntime
         self.results_need_reply = False
@@ -89,7 +92,6 @@ class TurnHost:
 
     def drop_turn(self, event: Event) -> None:
         """Give the open turn up."""
-        logger.warning("a user turn got no reply in time; it is dropped")
         self.turn.post("turn_dropped", reason="overdue")
 
     def start_preemptive_generation(self, event: Event) -> None:
@@ -140,6 +142,19 @@ class TurnHost:
     def report_false_interruption(self, event: Event) -> None:
         """Tell the application."""
         self._session.report_false_interruption()
+
+    # -- limits
+
+    def report_limit(self, event: Event) -> None:
+        """Tell the application and the log; the journal has it."""
+        reached = TurnLimitReached(event.trigger, self._session.timers[event.trigger])
+        logger.warning("%s", reached)
+        self._session.report_limit(reached)
+
+    def withdraw_reply(self, event: Event) -> None:
+        """The turn that the step was to answer gets no reply."""
+        if (step := self._floor.step) is not None:
+            self._turns.withdraw(step.speech)
 
     # -- the end of a step
 

@@ -8,8 +8,10 @@ protocols.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from typing import Any, Literal, Protocol
+
+from .limits import TurnLimitReached
 
 __all__ = ["Agent", "Calls", "Lifecycle", "Model", "Output", "Session", "Source", "Speech", "Turns"]
 
@@ -86,10 +88,13 @@ class Output(Protocol):
         """It can pause, and the session wants false interruptions resumed."""
 
     def listen(
-        self, started: Callable[[float], None], finished: Callable[[], None]
+        self,
+        started: Callable[[float], None],
+        finished: Callable[[], None],
+        given: Callable[[float], None],
     ) -> Callable[[], None]:
-        """Call when playout starts, with the wall clock's time, and when it finishes; returns a
-        function that ends it.
+        """Call when playout starts, with the wall clock's time, when it finishes, and with the
+        seconds of each frame that the output is given; returns a function that ends it.
 
         LiveKit: the output's ``playback_started`` and ``playback_finished``, which become
         `playout_started` and `playout_finished`.
@@ -234,6 +239,14 @@ class Session(Protocol):
         self, state: Any, otel_context: Any = None, start_time: float | None = None
     ) -> None:
         """Publish the agent's state: ``agent_state_changed``."""
+
+    @property
+    def timers(self) -> Mapping[str, float]:
+        """The seconds of the flow's timers."""
+        ...
+
+    def report_limit(self, reached: TurnLimitReached) -> None:
+        """Emit `turn_limit_reached`."""
 
     def report_false_interruption(self) -> None:
         """Tell the application: ``agent_false_interruption``."""

@@ -24,6 +24,7 @@ class Turn:
         info: The turn as LiveKit describes it.
         kept: It had to wait for the floor, or for another agent.
         scheduled: A reply is, so that its words stand in the conversation.
+        speech: The speech of that reply.
         too_late: LiveKit drops it, for it has found that the agent is about to go, or that a speech
             which cannot be interrupted has taken the floor.
         items: The ids of what the conversation held when the turn began.
@@ -33,6 +34,7 @@ class Turn:
     info: Any
     kept: bool = False
     scheduled: bool = False
+    speech: object = None
     replied: bool = False
     too_late: bool = False
     items: frozenset[str] = frozenset()
@@ -88,13 +90,24 @@ class UserTurns:
         """The turn that this task answers, if it is one's task."""
         return self._tasks.get(task) if task is not None else None
 
-    def reply(self, task: asyncio.Task[Any] | None) -> Turn | None:
+    def reply(self, task: asyncio.Task[Any] | None, speech: object) -> Turn | None:
         """A speech was scheduled by this task; the turn that it answers, if it is one's task."""
         turn = self.answered_by(task)
         if turn is not None:
-            turn.scheduled = True
+            turn.scheduled, turn.speech = True, speech
             turn.replied = self.is_latest(turn)  # else the next turn's reply takes its place
         return turn
+
+    def withdraw(self, speech: object) -> None:
+        """The speech that was to answer the latest turn is given up; nothing of it was heard."""
+        turn = self._latest
+        if turn is None or turn.speech is not speech or not turn.replied:
+            return
+        turn.replied = False
+        if turn not in self._tasks.values():  # it was counted
+            self.outcomes["replied"] -= 1
+            self.outcomes["dropped"] += 1
+            self._ended(turn, "dropped", False)
 
     def is_latest(self, turn: Turn) -> bool:
         """No newer turn was committed."""

@@ -11,7 +11,8 @@ TRIGGERS = (
     *("turn_settled", "turn_committed", "turn_kept", "turn_replied", "turn_dropped"),
     *("preemptive_generation", "reply", "owed_reply"),
     *("step_started", "start_playout", "playout_started", "playout_finished"),
-    *("output_held", "output_released", "step_interrupted", "step_finished"),
+    *("output_held", "output_released", "step_progressed", "step_interrupted"),
+    "step_finished",
     *("speech_interrupted", "interruptions_disallowed"),
     *("tool_started", "tool_ended", "results_committed", "tools_drained", "tools_released"),
 )

@@ -117,8 +117,9 @@ class LiveJournal:
 
     @property
     def refusals(self) -> Iterator[Entry]:
-        """What was refused."""
-        return (entry for entry in self if isinstance(entry.verdict, Refused))
+        """What was refused; a timer that a guard holds back is none."""
+        refused = (entry for entry in self if isinstance(entry.verdict, Refused))
+        return (entry for entry in refused if entry.verdict.trigger not in self.program.flow.timers)
 
     def close(self) -> None:
         """Close the sinks."""

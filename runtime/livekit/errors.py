@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+
 from livekit.agents import ToolError
+from livekit.agents.log import logger as livekit_logger
 
 from turnfsm.fsm import TurnfsmError
 
@@ -25,5 +28,19 @@ class SpeechInterrupted(ToolError):
     """
 
     def __init__(self, speech_id: str, message: str) -> None:
-        super().__init__(message)
+        super().__init__(_Expected(message))
         self.speech_id = speech_id
+
+
+class _Expected(str):
+    """What a tool says of an interruption; nobody needs to be warned of it."""
+
+
+class _NoWarning(logging.Filter):
+    """LiveKit warns of every `ToolError`; that the user interrupts is ordinary."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not isinstance(record.__dict__.get("lk.pii.error"), _Expected)
+
+
+livekit_logger.addFilter(_NoWarning())

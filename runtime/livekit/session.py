@@ -40,7 +40,7 @@ from .overrides import (
 
 __all__ = ["TurnSession"]
 
-TurnEvents = EventTypes | Literal["turn_verdict"]
+TurnEvents = EventTypes | Literal["turn_verdict", "turn_limit_reached"]
 Handler = Callable[..., Any]
 
 _HOW: Mapping[str, End] = {"done": "result", "error": "error"}
@@ -98,6 +98,11 @@ class TurnSession(GovernedSession[Userdata_T]):
     def turn(self) -> TurnRuntime:
         """The runtime: `state`, `facts`, `journal`, `ask` and `observe`."""
         return self._turn
+
+    @property
+    def timers(self) -> Mapping[str, float]:
+        """The seconds of the flow's timers in this session."""
+        return {**self._flow.timers, **self._timers}
 
     @property
     def user_turns(self) -> Mapping[str, int]:
@@ -161,7 +166,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         )
         return self._life.request(result, user_input=user_input, input_modality=input_modality)
 
-    if TYPE_CHECKING:  # one event more than LiveKit's
+    if TYPE_CHECKING:  # two events more than LiveKit's
 
         def on(self, event: TurnEvents, callback: Handler | None = None) -> Handler: ...
         def once(self, event: TurnEvents, callback: Handler | None = None) -> Handler: ...

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from both import Session
-from livekit.agents import AgentSession
+from livekit.agents import AgentSession, RunContext, function_tool
 
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
+    Call,
     Outcome,
     Reply,
     ScriptedLLM,
@@ -89,3 +90,76 @@ def test_speech_begins_in_a_silence_of_the_user(session_class: Session) -> None:
     stage = Stage(session_class, user=user, vad=vad, turn_handling=long)
     stage.at(1.7, lambda s: s.session.say("Are you there?") and None)
     assert 1.85 <= stage.run(6.0).heard[0].start <= 2.1
+
+
+def _limits(stage: Stage) -> list[str]:
+    session: Any = stage.session
+    return [e.verdict.trigger for e in session.turn.journal if "limit" in e.verdict.trigger]
+
+
+@BOTH
+def test_a_model_that_takes_seventy_seconds_is_heard(session_class: Session) -> None:
+    user = ScriptedUser().says("weather please", at=1.0)
+    model = ScriptedLLM({"weather": Reply(FIRST, ttft=70.0)})
+    outcome = Stage(session_class, user=user, llm=model).run(80.0)
+    assert [h.text for h in outcome.heard] == [FIRST]
+
+
+@BOTH
+def test_a_model_that_goes_on_giving_tokens_is_waited_for(session_class: Session) -> None:
+    """thinking_limit is about silence of the model; this one needs 8 s for its sentence."""
+    user = ScriptedUser().says("weather please", at=1.0)
+    model = ScriptedLLM({"weather": Reply(FIRST, duration=8.0)})
+    stage = Stage(session_class, user=user, llm=model, timers={"thinking_limit": 3.0})
+    assert [h.text for h in stage.run(20.0).heard] == [FIRST]
+
+
+@BOTH
+@pytest.mark.parametrize("allow_interruptions", [True, False])
+def test_a_long_story_is_heard_to_its_end(
+    session_class: Session, allow_interruptions: bool
+) -> None:
+    """speaking_limit is about an output that does not report; this one has a lot to play."""
+    tts = ScriptedTTS(durations={STORY: 60.0})
+    stage = Stage(session_class, tts=tts, timers={"speaking_limit": 10.0})
+    say = {"allow_interruptions": allow_interruptions}
+    stage.at(1.0, lambda s: s.session.say(STORY, **say) and None)
+    (heard,) = stage.run(70.0).heard
+    assert heard.end - heard.start == pytest.approx(60.0, abs=0.1)
+
+
+def test_a_limit_that_is_reached_is_reported_and_no_reply() -> None:
+    """A model that gives nothing: event, log, journal, and the turn counts as dropped."""
+    user = ScriptedUser().says("weather please", at=1.0)
+    model = ScriptedLLM({"weather": Reply(FIRST, ttft=70.0)})
+    reached: list[Any] = []
+    stage = Stage(TurnSession, user=user, llm=model, timers={"thinking_limit": 5.0})
+    stage.at(0.0, lambda s: s.session.on("turn_limit_reached", reached.append) and None)
+    outcome = stage.run(20.0)
+    session: Any = stage.session
+    assert [(r.limit, r.seconds) for r in reached] == [("thinking_limit", 5.0)]
+    assert [text for _, text in outcome.warnings] == [str(reached[0])]
+    assert _limits(stage) == ["thinking_limit"]
+    assert session.user_turns["replied"] == 0
+    assert session.user_turns["dropped"] == 1
+
+
+@function_tool
+async def transfer(context: RunContext[Any]) -> str:
+    """Transfer money."""
+    await context.wait_for_playout()
+    return "done"
+
+
+def test_an_interruption_of_a_tool_leaves_no_warning_and_timers_no_refusals() -> None:
+    """LiveKit warns of each ToolError; the timers of a step fire, held back by guards."""
+    user = ScriptedUser().says("transfer please", at=1.0).says("no wait", at=4.0)
+    says = Reply("I transfer it now if you do not mind at all.", calls=Call("transfer"))
+    model = ScriptedLLM({"transfer": says, "wait": "All right."})
+    stage = Stage(TurnSession, user=user, llm=model, tools=[transfer])
+    outcome = stage.run(12.0)
+    assert [run.status for run in outcome.tools] == ["error"]
+    assert outcome.warnings == []
+    session: Any = stage.session
+    refused = {entry.verdict.trigger for entry in session.turn.journal.refusals}
+    assert not refused & {*session.timers}

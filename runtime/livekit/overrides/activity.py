@@ -19,6 +19,7 @@ from livekit.agents.voice.turn import PreemptiveGenerationOptions
 from turnfsm.runtime.conversation.conductor import Conductor
 
 from .conversation import results_in
+from .progress import count_audio, count_tokens
 from .realtime import RealtimeActivity, let_tools_end
 from .recognition import GovernedRecognition
 from .speech import govern, items_of_call
@@ -281,9 +282,13 @@ class GovernedActivity(RealtimeActivity):
         return self._audio_output is not None
 
     def listen(
-        self, started: Callable[[float], None], finished: Callable[[], None]
+        self,
+        started: Callable[[float], None],
+        finished: Callable[[], None],
+        given: Callable[[float], None],
     ) -> Callable[[], None]:
-        """Call when playout starts and when it finishes; returns a function that ends it."""
+        """Call when playout starts and when it finishes, and with the seconds of each frame that
+        the output is given; returns a function that ends it."""
         output = self._audio_output
         if output is None:
             return _nothing
@@ -294,7 +299,10 @@ class GovernedActivity(RealtimeActivity):
         def on_finished(_: PlaybackFinishedEvent) -> None:
             finished()
 
+        stop_counting = count_audio(output, given)
+
         def stop() -> None:
+            stop_counting()
             output.off("playback_started", on_started)
             output.off("playback_finished", on_finished)
 
@@ -413,6 +421,7 @@ def adopt(activity: AgentActivity, conductor: Conductor) -> None:
     activity.__class__ = GovernedActivity
     assert isinstance(activity, GovernedActivity)
     activity._conductor = conductor
+    count_tokens(activity._agent, conductor.tokens_came)
     executor = activity._tool_executor
     executor.__class__ = GovernedExecutor
     executor._conductor = conductor  # type: ignore[attr-defined]

@@ -13,6 +13,7 @@ from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.agent_session import Userdata_T
 
 from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.limits import TurnLimitReached
 from turnfsm.runtime.conversation.tool_calls import Result
 
 from .activity import GovernedActivity, adopt
@@ -97,6 +98,10 @@ class GovernedSession(AgentSession[Userdata_T]):
     def hear_user(self, on: bool) -> None:
         """Turn the microphone on or off."""
         self.input.set_audio_enabled(on)
+
+    def report_limit(self, reached: TurnLimitReached) -> None:
+        """Tell the application."""
+        self.emit("turn_limit_reached", reached)  # type: ignore[arg-type]
 
     def report_false_interruption(self) -> None:
         """Tell the application."""

@@ -1,0 +1,55 @@
+"""Whether the step that holds the floor goes on: tokens come, or audio is left to be heard."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """Looks at a step now and then, and reports if it has gone on since.
+
+    Args:
+        report: Called with the step's id.
+        every: Seconds between two looks.
+    """
+
+    def __init__(self, report: Callable[[str], object], every: float) -> None:
+        self._report, self._every = report, every
+        self._step: str | None = None
+        self._came = False
+        self._heard_until = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self, step: str) -> None:
+        """A step has been given the floor."""
+        self.end()
+        self._step, self._came, self._heard_until = step, False, 0.0
+        self._look_later()
+
+    def end(self) -> None:
+        """No step holds the floor."""
+        self._step = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def tokens_came(self) -> None:
+        """The model has produced something."""
+        self._came = True
+
+    def audio_came(self, seconds: float) -> None:
+        """The output has taken audio, which is heard behind what it has taken before."""
+        self._heard_until = max(self._heard_until, asyncio.get_running_loop().time()) + seconds
+
+    def _look_later(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._every, self._look)
+
+    def _look(self) -> None:
+        self._look_later()
+        goes_on = self._came or self._heard_until > asyncio.get_running_loop().time()
+        self._came = False
+        if goes_on and self._step is not None:
+            self._report(self._step)
