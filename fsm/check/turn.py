@@ -86,6 +86,7 @@ _WORLD = World(
             (),
         ),
         "interrupt_speech": (("heard",), ("cut",)),
+        "force_interrupt": (("heard",), ("cut",)),
         "release_tools": (("unreleased",), ()),
         "answer_turn": ((), ("answered",)),
     },
@@ -95,7 +96,7 @@ _WORLD = World(
 TRUE_FACTS = _WORLD.ghosts[:9]
 """Names that mean the same as a flow's fact and as a ghost."""
 
-HARMLESS = ("release_output",)
+HARMLESS = ("release_output", "drop_audio")
 """Actions that do nothing where there is nothing for them to do."""
 
 

@@ -168,6 +168,11 @@ def _uninterruptible(make: Maker) -> Iterator[Rule]:
 
 def floor_is_alive(make: Maker) -> Iterator[Rule]:
     """Nothing keeps the floor longer than its timers say, or than it has a reason to."""
+    yield make.chosen(
+        "interrupt_speech",
+        "by a timer: a speech that may not be interrupted would go on, force_interrupt is missing",
+        where=lambda m: m.trigger in make.flow.timers,
+    )
     for trigger, facts in (("turn_settled", ("~user_speaking",)), ("interruptions_disallowed", ())):
         yield make.move(
             f"{trigger}: nothing holds the first frame back any more and it is not let go",

@@ -51,6 +51,16 @@ def _resume(make: Maker) -> Iterator[Rule]:
         "before the interrupted step has wound down: what was cut may be heard",
         where=lambda m: (m.source, m.dest) == ("interrupted", "interrupted"),
     )
+    yield make.move(
+        "step_finished: what the step has left in the output would be heard, drop_audio is missing",
+        lambda m: (
+            m.trigger == "step_finished"
+            and m.arrives != "stale"
+            and "release_output" in m.actions
+            and "drop_audio" not in m.actions
+        ),
+        before=["~paused"],
+    )
     if "report_false_interruption" in make.flow.actions:
         yield make.chosen(
             "resume_output",
@@ -74,6 +84,7 @@ def _results(make: Maker) -> Iterator[Rule]:
 def _calls(make: Maker) -> Iterator[Rule]:
     forgotten = "while a blocking tool call is neither drained nor released"
     yield make.held("listening", forgotten, ["~unreleased"])
+    yield from _calls_go(make)
     yield make.move(
         f"interrupted is left {forgotten}",
         lambda m: m.source == "interrupted" != m.dest,
@@ -91,6 +102,26 @@ def _calls(make: Maker) -> Iterator[Rule]:
             and m.source in _HOLDS_THE_FLOOR
             and "release_tools" not in m.actions
         ),
+    )
+
+
+def _calls_go(make: Maker) -> Iterator[Rule]:
+    yield make.move(
+        "tool_limit: the turn would wait on, give_up_tools is missing",
+        lambda m: (
+            m.trigger == "tool_limit" and m.taken is not None and "give_up_tools" not in m.actions
+        ),
+        before=["~unreleased"],
+    )
+    yield make.move(
+        "turn_committed: the calls of the turn before still block, unblock_tools is missing",
+        lambda m: (
+            m.trigger == "turn_committed"
+            and m.source != "interrupted"
+            and "answer_turn" in m.actions
+            and not {"interrupt_speech", "unblock_tools"} & {*m.actions}
+        ),
+        before=["~unreleased"],
     )
 
 

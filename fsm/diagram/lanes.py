@@ -133,7 +133,9 @@ _pauses = _does("pause_output")
 
 
 def _resumes(event: Entry) -> bool:
-    return _does("resume_output", "interrupt_speech", "release_output")(event) or _ends_step(event)
+    return _does("resume_output", "interrupt_speech", "force_interrupt", "release_output")(
+        event
+    ) or _ends_step(event)
 
 
 def _ends_step(event: Entry) -> bool:
@@ -182,7 +184,7 @@ def _agent(journal: Journal, end: float) -> Iterator[Span]:
 
     def closes(event: Entry) -> bool:
         ends = _is("playout_finished")(event) or _ends_step(event)
-        return ends or _does("interrupt_speech")(event)
+        return ends or _does("interrupt_speech", "force_interrupt")(event)
 
     for span in _between(journal.entries, _is("playout_started"), closes, end):
         stop = next((e for e in journal.entries if e.t == span.end and closes(e)), None)

@@ -269,7 +269,7 @@ class Conductor:
     def may_commit(self, info: Any) -> bool:
         """LiveKit's `on_end_of_turn`, behind its own gates. Posts `turn_committed`, and `turn_kept`
         if that is refused."""
-        if not self._post("turn_committed", text=info.new_transcript):
+        if not self._post("turn_committed", text=info.new_transcript, source="user_turn"):
             self.turns.keep(info)
             self._post("turn_kept")
             return False

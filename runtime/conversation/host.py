@@ -10,7 +10,7 @@ from turnfsm.runtime.turn import TurnRuntime
 
 from .floor import Floor
 from .limits import TurnLimitReached
-from .ports import Agent, Session
+from .ports import Agent, Session, Source
 from .tool_call import ToolCall
 from .tool_calls import ToolCalls
 from .user_turns import UserTurns
@@ -18,8 +18,6 @@ from .user_turns import UserTurns
 __all__ = ["TurnHost"]
 
 logger = logging.getLogger("turnfsm")
-
-_FORCED = {"thinking_limit", "speaking_limit"}
 
 OWED = (
     "The result of {calls} has arrived after the user had interrupted. Tell the user now, in a "
@@ -117,11 +115,14 @@ class TurnHost:
             step.agent.pause_audio(heard=False)
             self.turn.post("output_held", step.id)
 
+    def drop_audio(self, event: Event) -> None:
+        """Forget what the output has taken: a step that failed while it was paused has a rest."""
+        if (agent := self._audible) is not None:
+            agent.drop_audio()
+
     def release_output(self, event: Event) -> None:
         """Let the output go."""
         step, agent = self._floor.step, self._audible
-        if event.trigger == "step_finished" and agent is not None:
-            agent.drop_audio()  # a step that failed while it was paused: its rest is not heard
         if agent is not None:
             agent.resume_audio(heard=False)
         if step is not None and self.turn.holds("output_held"):
@@ -159,15 +160,12 @@ class TurnHost:
     # -- the end of a step
 
     def interrupt_speech(self, event: Event) -> None:
-        """Interrupt the speech that holds the floor."""
-        step = self._floor.step
-        if step is None:
-            return
-        by_voice = event.trigger in {"barge_in", "pause_limit"}
-        step.agent.interrupt_model()
-        step.speech.stop(
-            "audio_activity" if by_voice else "user_turn", force=event.trigger in _FORCED
-        )
+        """Interrupt the speech that holds the floor; the trigger's data says for whom."""
+        self._stop(event.data.get("source", "audio_activity"), force=False)
+
+    def force_interrupt(self, event: Event) -> None:
+        """Interrupt the speech that holds the floor, whose time is over."""
+        self._stop("programmatic", force=True)
 
     def abandon_step(self, event: Event) -> None:
         """Stop waiting for a step that does not wind down."""
@@ -182,15 +180,19 @@ class TurnHost:
 
     def release_tools(self, event: Event) -> None:
         """Let go of the calls of a turn that is over: they run on, their results are owed."""
-        if event.trigger == "turn_committed":
-            self._tools.unblock()
-        elif event.trigger == "tool_limit":
-            self._tools.give_up()
         for speech in self._tools.release():
             # Not before its step has given the floor back: the next speech would start while the
             # old one's audio is still being cleared.
             if not self._floor.holds(speech):
                 speech.end()
+
+    def unblock_tools(self, event: Event) -> None:
+        """Go on without the calls that the turn waits for."""
+        self._tools.unblock()
+
+    def give_up_tools(self, event: Event) -> None:
+        """The same, and the model is told that they still run."""
+        self._tools.give_up()
 
     def lift_holds(self, event: Event) -> None:
         """Calls that may finish have had their time."""
@@ -207,6 +209,11 @@ class TurnHost:
             agent.request(" ".join(said))
 
     # -- inside
+
+    def _stop(self, source: Source, *, force: bool) -> None:
+        if (step := self._floor.step) is not None:
+            step.agent.interrupt_model()
+            step.speech.stop(source, force=force)
 
     @property
     def _agent(self) -> Agent | None:

@@ -9,6 +9,7 @@ import pytest
 from proved import TURN, flow_of
 
 from turnfsm.fsm import load_flow
+from turnfsm.fsm.check import check_flow
 from turnfsm.fsm.check.equal import Twin
 from turnfsm.fsm.check.mutate import mutants
 from turnfsm.fsm.check.score import score
@@ -31,7 +32,7 @@ def test_every_element_is_changed() -> None:
     assert kinds["drop a row"] == len({flow.source.path(row.path) for row in flow.rows()})
     assert kinds["drop a fence"] == sum(t.of is not None for t in flow.triggers.values())
     assert kinds["drop an ignored event"] == sum(len(s.ignores) for s in flow.states.values())
-    assert len(made) > 1000
+    assert len(made) > 800
 
 
 def test_a_sample_of_mutants_is_caught_or_explained() -> None:
@@ -93,7 +94,7 @@ def test_the_page_of_the_proof_has_the_score() -> None:
     """docs/proof.md counts as many mutants, and repeats the reasons that are given today."""
     page = PROOF.read_text(encoding="utf-8")
     flow = load_flow("turn")
-    assert f"equivalent are caught (98.0%), {len(list(mutants(flow)))} in all" in page
+    assert f"equivalent are caught (98.2%), {len(list(mutants(flow)))} in all" in page
     explained = tomllib.loads(EXPLAINED.read_text("utf-8"))
     for reason, count in Counter(explained.values()).items():
         assert f"explained, {count}: {reason}" in page
@@ -107,3 +108,13 @@ def test_the_page_of_the_proof_has_every_property_and_code() -> None:
         assert f"| `{name}` | {body.means} |" in page
     for code, means in PROOF_CODES.items():
         assert f"| `{code}` | {means} |" in page
+
+
+@pytest.mark.parametrize(
+    "action", ["drop_audio", "force_interrupt", "give_up_tools", "unblock_tools"]
+)
+def test_an_action_of_the_host_that_is_dropped_is_caught(action: str) -> None:
+    """What the host is to do besides moving on is the flow's to say: no row may lose it."""
+    dropped = [m for m in mutants(load_flow("turn")) if m.id.startswith(f"drop action {action} ")]
+    assert dropped
+    assert [m.id for m in dropped if check_flow(m.flow).ok] == []

@@ -39,7 +39,7 @@ FAULTS = {
         "unless: tools_running",
     ),
     "every_call_ends_once": (
-        "step_finished: {dest: listening, actions: [release_tools, release_output]}",
+        "step_finished: {dest: listening, actions: [release_tools, drop_audio, release_output]}",
         "step_finished: {dest: listening, actions: [release_output]}",
     ),
     "an_interruption_settles": (

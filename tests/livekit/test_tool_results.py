@@ -261,3 +261,20 @@ def test_a_released_call_that_a_handoff_cancels_is_cancelled_for_all() -> None:
     (output,) = [i for i in outcome.history.items if i.type == "function_call_output"]
     assert "cancelled" in output.output
     assert output.is_error
+
+
+def test_calls_of_the_past_are_forgotten() -> None:
+    """After many interrupted turns nothing is kept of a call from which nothing more comes."""
+    user, turns = ScriptedUser(), 30
+    for number in range(turns):
+        user.says("book a table", at=1.0 + 8.0 * number).says("tell a joke", at=5.0 + 8.0 * number)
+    model = ScriptedLLM(
+        {"table": Reply(calls=Call("book")), "joke": "Here is a joke."}, {"book": "It is booked."}
+    )
+    stage = Stage(TurnSession, user=user, llm=model, tools=[_book([], 3.0)])
+    kept: list[int] = []
+    tools = lambda: stage.session._conductor.tools  # type: ignore[attr-defined]  # noqa: E731
+    stage.at(1.0 + 8.0 * turns, lambda s: kept.append(len(tools()._calls)))
+    stage.run(4.0 + 8.0 * turns)
+    assert len(stage.session.ledger) == turns  # type: ignore[attr-defined]
+    assert kept == [0]

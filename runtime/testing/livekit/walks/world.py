@@ -281,6 +281,7 @@ _FOLLOWS: dict[str, Callable[[Memory, PathMove], tuple[str, ...]]] = {
     "hold_output": lambda m, v: ("output_held",),
     "release_output": _released,
     "interrupt_speech": lambda m, v: ("step_interrupted",),
+    "force_interrupt": lambda m, v: ("step_interrupted",),
     "release_tools": _tools_go,
 }
 """What the host does to what follows at once."""
