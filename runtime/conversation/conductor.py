@@ -7,15 +7,17 @@ LiveKit and the trigger that it posts.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from turnfsm.fsm import Taken, Verdict
+from turnfsm.fsm import Refused, Taken, Verdict
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.turn import TurnRuntime
 
 from .agent_state import AgentState
 from .call_ids import CallIds
+from .deferred import DeferredQueue
 from .floor import Floor
 from .host import TurnHost
 from .ports import Agent, Lifecycle, Session, Speech
@@ -34,16 +36,19 @@ class Conductor:
         session: What carries the decisions out.
         lifecycle: The session's own flow.
         ledger: Every tool call is entered here.
+        deferred: Where what begins later waits.
     """
 
-    def __init__(self, session: Session, lifecycle: Lifecycle, ledger: Ledger) -> None:
+    def __init__(
+        self, session: Session, lifecycle: Lifecycle, ledger: Ledger, deferred: DeferredQueue
+    ) -> None:
         self._session = session
         self._ledger = ledger
         self.lifecycle = lifecycle
         self.tools = ToolCalls(session, ledger, self._moved)
         self.progress = Progress(self._step_progressed, self._look_every)
         self.floor = Floor(self._playout_started, self._playout_finished, self.progress.audio_came)
-        self.turns = UserTurns(self._turn_ended)
+        self.turns = UserTurns(self._turn_ended, deferred)
         self.host = TurnHost(session, self.floor, self.tools, self.turns)
         self.label = AgentState(session)
         self.tuner = Tuner(session)
@@ -261,22 +266,26 @@ class Conductor:
 
     async def wait_for_calls(self, calls: Collection[str]) -> None:
         """As long as a handoff waits for these calls, which may end meanwhile."""
-        await self.until(lambda: not self.tools.any_blocks(calls))
+        limit = self.turn.flow.timers.get("tool_limit")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                await self.until(lambda: not self.tools.hold_up(calls))
         await asyncio.sleep(self.lifecycle.drain_limit)
 
     # -- the user's turns
 
-    def may_commit(self, info: Any) -> bool:
+    def may_commit(self, owner: str, info: Any) -> bool:
         """LiveKit's `on_end_of_turn`, behind its own gates. Posts `turn_committed`, and `turn_kept`
         if that is refused."""
-        if not self._post("turn_committed", text=info.new_transcript, source="user_turn"):
-            self.turns.keep(info)
+        verdict = self._post("turn_committed", text=info.new_transcript, source="user_turn")
+        if isinstance(verdict, Refused):
+            self.turns.keep(info, owner, verdict.why)
             self._post("turn_kept")
             return False
-        self.turns.commit(info)
+        self.turns.commit(info, owner)
         return True
 
-    def cannot_take(self, info: Any) -> bool:
+    def cannot_take(self, owner: str, info: Any) -> bool:
         """LiveKit's `on_end_of_turn` of an agent that is about to go: the next one answers. Posts
         nothing.
 
@@ -285,14 +294,14 @@ class Conductor:
         """
         if self.closing:
             return False
-        self.turns.keep(info)
+        self.turns.keep(info, owner, "a handoff is under way")
         return True
 
-    def keep_uncommitted_turn(self, info: Any, commits_by_itself: bool) -> None:
+    def keep_uncommitted_turn(self, owner: str, info: Any, commits_by_itself: bool) -> None:
         """LiveKit's `_close_session` while a turn is open: the next agent gets it, answered or to
         be committed. Posts nothing."""
         if commits_by_itself:
-            self.turns.keep(info)
+            self.turns.keep(info, owner, "its agent went before it was committed")
         else:
             self._carried = info.new_transcript
 
@@ -374,6 +383,6 @@ class Conductor:
         if step is not None and self.turns.kept and not step.speech.interruptible:
             return  # it winds down, and LiveKit takes no turn before it has
         if self.turns.kept and self.turn.ask("turn_committed"):
-            agent.take_turn(self.turns.kept[0])
+            self.turns.kept[0].run(agent.take_turn)
         elif self.tools.owed and self.turn.ask("owed_reply"):
             self._post("owed_reply")

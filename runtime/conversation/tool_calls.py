@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from .told_results import ToldResults
 from .tool_call import End, ToolCall
 
 __all__ = ["Result", "ToolCalls"]
+
+logger = logging.getLogger("turnfsm")
 
 _BLOCKING = ("held", "running")
 _RUNNING = ("called", "held", "running", "detached", "answered", "reported", "cancelling")
@@ -232,14 +235,32 @@ class ToolCalls:
         """A call of this speech was released: nobody waits for the speech."""
         return any(call.speech is speech and call.turn_over for call in self._calls.values())
 
-    def any_blocks(self, calls: Collection[str]) -> bool:
-        """The turn waits for one of these calls."""
-        return any(call.id in calls for call in self._in(_BLOCKING))
+    def hold_up(self, calls: Collection[str]) -> bool:
+        """The turn waits for one of these calls, or one must not be interrupted."""
+        running = [call for call in self._in(_RUNNING) if call.id in calls]
+        return any(call.state in _BLOCKING or call.policy == "hold" for call in running)
+
+    def runs_of(self, agent: object) -> bool:
+        """A call of this agent runs."""
+        return any(call.agent is agent for call in self._in(_RUNNING))
 
     def cancel_released(self) -> None:
-        """Cancel the calls that no turn waits for."""
+        """Cancel the calls that no turn waits for, but for those that must not be interrupted."""
         for call in self._in(_RUNNING):
-            if call.state not in _BLOCKING:
+            if call.state not in _BLOCKING and call.policy != "hold":
+                call.cancel_tool()
+
+    def leave(self, agent: object) -> None:
+        """An agent is left and has waited for its calls: their turns are over, as if they had been
+        interrupted; a close cancels them. One that must not be interrupted is waited for."""
+        calls = [call for call in self._in(_BLOCKING) if call.agent is agent]
+        kept = [call.speech for call in calls if call.policy == "hold"]
+        for call in calls:
+            if call.speech in kept:
+                continue
+            logger.warning("%s (%s) did not end in time; its agent goes", call.name, call.id)
+            call.speech.stop("programmatic", force=True)
+            if self._session.closing:
                 call.cancel_tool()
 
     def unblock(self) -> list[ToolCall]:

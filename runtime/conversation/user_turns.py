@@ -9,6 +9,8 @@ from typing import Any, Literal, get_args
 
 import attrs
 
+from .deferred import Deferred, DeferredQueue
+
 __all__ = ["OUTCOMES", "Outcome", "Turn", "UserTurns"]
 
 Outcome = Literal["replied", "superseded", "dropped"]
@@ -22,6 +24,7 @@ class Turn:
     Attributes:
         number: Its place in the conversation, from 1.
         info: The turn as LiveKit describes it.
+        owner: The agent that it was committed to.
         kept: It had to wait for the floor, or for another agent.
         scheduled: A reply is, so that its words stand in the conversation.
         speech: The speech of that reply.
@@ -32,6 +35,7 @@ class Turn:
 
     number: int
     info: Any
+    owner: str = ""
     kept: bool = False
     scheduled: bool = False
     speech: object = None
@@ -50,28 +54,37 @@ class UserTurns:
 
     Args:
         ended: Called with the turn and its outcome; ``current`` if no newer turn was committed.
+        deferred: Where the turns wait that are kept.
     """
 
-    def __init__(self, ended: Callable[[Turn, Outcome, bool], None]) -> None:
+    def __init__(
+        self, ended: Callable[[Turn, Outcome, bool], None], deferred: DeferredQueue
+    ) -> None:
         self.outcomes: Counter[Outcome] = Counter()
-        self.kept: list[Any] = []
         self._ended = ended
+        self._deferred = deferred
         self._count = 0
         self._latest: Turn | None = None
         self._tasks: dict[asyncio.Task[Any], Turn] = {}
 
-    def commit(self, info: Any) -> Turn:
+    def commit(self, info: Any, owner: str) -> Turn:
         """A turn is committed."""
         self._count += 1
-        self._latest = Turn(self._count, info, kept=info in self.kept)
-        if info in self.kept:
-            self.kept.remove(info)
+        kept = [deferred for deferred in self.kept if deferred.work is info]
+        for deferred in kept:
+            self._deferred.begun(deferred)
+        self._latest = Turn(self._count, info, owner, kept=bool(kept))
         return self._latest
 
-    def keep(self, info: Any) -> None:
+    @property
+    def kept(self) -> list[Deferred[Any]]:
+        """The turns that wait."""
+        return self._deferred.of("user turn")
+
+    def keep(self, info: Any, owner: str, reason: str) -> None:
         """A turn has to wait."""
-        if info not in self.kept:
-            self.kept.append(info)
+        if all(deferred.work is not info for deferred in self.kept):
+            self._deferred.add("user turn", info, owner=owner, reason=reason)
 
     def follow(self, task: asyncio.Task[Any], items: Iterable[str]) -> None:
         """LiveKit answers the latest turn in this task, unless its agent has gone by then."""
@@ -118,8 +131,10 @@ class UserTurns:
         for task in tuple(self._tasks):
             task.remove_done_callback(self._task_ended)
             self._task_ended(task)
-        for info in tuple(self.kept):
-            turn = self.commit(info)
+        for deferred in self.kept:
+            self._count += 1
+            turn = Turn(self._count, deferred.work, deferred.owner, kept=True)
+            self._deferred.drop(deferred)
             self.outcomes["dropped"] += 1
             self._ended(turn, "dropped", False)
 
@@ -129,6 +144,8 @@ class UserTurns:
         outcome: Outcome = "replied" if turn.replied else ("dropped" if current else "superseded")
         if turn.unanswered:
             outcome = "superseded"  # by itself, committed once more
-            self.keep(turn.info)
+            self.keep(
+                turn.info, turn.owner, "it found a handoff or a speech that cannot be interrupted"
+            )
         self.outcomes[outcome] += 1
         self._ended(turn, outcome, current)

@@ -42,7 +42,7 @@ class Sink(Protocol):
         """Take one record; on the caller's stack, so it must be quick."""
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """The session has ended. One that is started again writes again, from a header on."""
 
 
 class LiveJournal:

@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Collection, Mapping
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,6 +24,8 @@ class JsonlSink:
     once, so that what was written survives a killed process (not a power cut: that takes an
     fsync a record). What people said is left out unless `redact` says otherwise. A disk that is
     full or a pipe that is closed ends the writing, not the conversation; `error` then says why.
+    A session that is started again after its end has a journal of its own, in a file beside the
+    first: ``journal.jsonl``, ``journal-2.jsonl``.
 
     Args:
         target: The path of a new file, or an open text file, which is not closed at the end.
@@ -42,13 +45,15 @@ class JsonlSink:
     ) -> None:
         self.error: Exception | None = None
         self._redact = Redactor(redact, private)
-        self._owned = isinstance(target, str | Path)
+        self._target = Path(target) if isinstance(target, str) else target
         self._file: IO[str] | None = (
-            _new_file(Path(target)) if isinstance(target, str | Path) else target
+            _new_file(self._target) if isinstance(self._target, Path) else self._target
         )
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Write one line."""
+        if self._file is None and "journal" in record and self.error is None:
+            self._begin_another()
         if self._file is None:
             return
         try:
@@ -61,12 +66,24 @@ class JsonlSink:
     def close(self) -> None:
         """Write nothing more."""
         file, self._file = self._file, None
-        if file is None or not self._owned:
+        if file is None or file is self._target:
             return
         try:
             file.close()
         except OSError as exc:  # what could not be written before cannot be now
             self.error = self.error or exc
+
+    def _begin_another(self) -> None:
+        """A session that is started again has another journal."""
+        if not isinstance(self._target, Path):
+            self._file = self._target
+            return
+        others = (self._target.with_stem(f"{self._target.stem}-{n}") for n in count(2))
+        path = next(path for path in others if not path.exists())
+        try:
+            self._file = _new_file(path)
+        except JournalError as exc:
+            self.error = exc
 
 
 def write_journal(

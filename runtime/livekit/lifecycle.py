@@ -8,6 +8,7 @@ from typing import Any
 
 from livekit.agents.voice.run_result import RunResult
 
+from turnfsm.runtime.conversation.deferred import Deferred, DeferredQueue
 from turnfsm.runtime.pump import Event
 from turnfsm.runtime.turn import TurnRuntime
 
@@ -21,10 +22,12 @@ logger = logging.getLogger("turnfsm")
 class SessionLifecycle:
     """The host of the session's own flow; its methods named like actions are those actions."""
 
-    def __init__(self, session: GovernedSession[Any]) -> None:
+    def __init__(self, session: GovernedSession[Any], deferred: DeferredQueue) -> None:
         self._session = session
         self._run: GovernedRun | None = None
-        self._reply: dict[str, Any] | None = None
+        self._deferred = deferred
+        self._waits: Deferred[dict[str, Any]] | None = None
+        self._reported: object = None  # where the chain stood
         self.runtime = TurnRuntime("session", self)
 
     @property
@@ -74,15 +77,17 @@ class SessionLifecycle:
             raise RuntimeError("nested runs are not supported")
         self._run = GovernedRun.adopt(result, self.run_moved)
         self._run.when_done(self._ended)
-        self._reply = reply
+        agent, why = self._session.current_agent.label, "the chain of agents is not at rest"
+        self._waits = self._deferred.add("run", reply, owner=agent, reason=why)
         self._post("run_requested")
         return result
 
     # -- given facts
 
     def at_rest(self) -> bool:
-        """No handoff is under way, and the agent in charge has entered."""
-        return self._session.chain_at_rest
+        """No handoff is under way and the agent in charge has entered, or nothing has moved since
+        it was reported."""
+        return self._session.chain_at_rest or self._reported == self._session.chain_position
 
     def run_idle(self) -> bool:
         """Everything that the active run watches is done."""
@@ -90,18 +95,19 @@ class SessionLifecycle:
 
     def run_waiting(self) -> bool:
         """A run waits for the chain to be at rest."""
-        return self._reply is not None
+        return self._waits is not None
 
     # -- actions
 
     def begin_run(self, event: Event) -> None:
         """Generate the reply of the run."""
-        run, reply = self._run, self._reply
-        self._reply = None
-        if run is None or reply is None:
+        run, waits = self._run, self._waits
+        if run is None or waits is None:
             return
+        self._waits = None
+        self._deferred.begun(waits)
         try:
-            self._session.begin_run(run, **reply)
+            waits.run(lambda reply: self._session.begin_run(run, **reply))
         except Exception as error:
             run.fail(error)
 
@@ -112,7 +118,7 @@ class SessionLifecycle:
 
     def fail_run(self, event: Event) -> None:
         """End the run that waits."""
-        self._reply = None
+        self._drop()
         if self._run is not None:
             self._run.fail(RuntimeError("session closed before the run could begin"))
 
@@ -125,7 +131,8 @@ class SessionLifecycle:
         self._session.cancel_entering()
 
     def report_unsettled(self, event: Event) -> None:
-        """Warn."""
+        """Warn; wait no longer for the chain as it is."""
+        self._reported = self._session.chain_position
         agent = self._session.current_agent.label
         logger.warning("on_enter of %s did not end in time; going on without it", agent)
 
@@ -142,5 +149,10 @@ class SessionLifecycle:
     def _ended(self, run: GovernedRun) -> None:
         if run is self._run:
             self._run = None
-            self._reply = None
+            self._drop()
             self._post("run_ended")
+
+    def _drop(self) -> None:
+        if self._waits is not None:
+            self._deferred.drop(self._waits)
+            self._waits = None

@@ -70,6 +70,9 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _cancel_false_interruption_timer(self) | the place behind the gates of a commit
         _on_end_of_agent_speech(self ended_at) | the recogniser hears that audio was cut
         _disable_vad_interruption_soon(self) | the adaptive detector goes on after a resume
+        drain(self new_activity) | an agent that is left is waited for, not for ever
+        aclose(self) | likewise
+        _add_drain_blocked_tasks(self tasks) | calls that were given up are waited for no more
         _pause_scheduling_task(self blocked_tasks) | a handoff does not wait for released calls
         _close_session(self) | words in no committed turn go over to the next agent
         _inline_task_slot(self speech_handle blocked_tasks) | an inline task has ended
@@ -102,6 +105,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _rt_session | the realtime model, to interrupt it and to tell it results
         _speech_tasks | what a handoff waits for
         _on_enter_task | whether the agent has entered
+        _drain_blocked_tasks | a hook that waits for a task of the agent does not hang
         _inline_task_lock | whether a task of the agent is under way
         _tool_executor | repeated calls are answered from the ledger
         """,
@@ -124,6 +128,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _update_agent_state(self state otel_context start_time) | the label is the flow's
         _tool_items_added(self items) | a call and its result stand in the conversation
         _aclose_locked(self ...) | the runtime ends with the session
+        _teardown_activity(self ...) | toolsets that do not close
         _is_closing(self) | nothing is begun while the session closes
         _update_activity(self agent ...) | the chain of agents has moved
         """,
@@ -134,6 +139,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         """
         _next_activity | an activity is adopted where LiveKit has built it
         _activity | the activity in charge
+        _agent | whether a task or an agent has closed
         _started | whether the session runs
         _update_activity_atask | a handoff is under way
         _activity_lock | a handoff is under way

@@ -16,6 +16,7 @@ from turnfsm.fsm import Flow, Verdict, load_flow
 from turnfsm.runtime.arguments import check_ledger, check_sinks, check_timers
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
+from turnfsm.runtime.conversation.deferred import Deferred, DeferredQueue
 from turnfsm.runtime.conversation.policies import check_tool_names
 from turnfsm.runtime.conversation.tool_call import CANCELLED, CANCELLED_BY_USER, End
 from turnfsm.runtime.conversation.tool_calls import ToolCalls
@@ -90,7 +91,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._timers = resumption(self._flow, options, timeout) | check_timers(self._flow, timers)
         self._sinks = check_sinks(sinks)
         self.ledger = check_ledger(ledger)
-        self._begin(self._sinks)
+        self._begin()
         for call in self.ledger:  # so that a second restart has them, too
             self._turn.note("tool_restored", **call.as_note())
 
@@ -110,6 +111,12 @@ class TurnSession(GovernedSession[Userdata_T]):
         how many are queued for the floor."""
         turns = self._conductor.turns
         return {**dict.fromkeys(OUTCOMES, 0), **turns.outcomes, "queued": len(turns.kept)}
+
+    @property
+    def deferred(self) -> tuple[Deferred[Any], ...]:
+        """What waits to begin, in the order in which it was asked for: a run, kept user turns.
+        Each begins with the context variables of who asked for it."""
+        return tuple(self._deferred)
 
     @overload
     async def start(
@@ -132,7 +139,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         check_tool_names(self._turn.flow.tools, _tool_names([*self.tools, *agent.tools]))
         self._custom.check_agent(agent)
         if self._turn.closed:
-            self._begin(())
+            self._begin()
         self._conductor.start()
         self._turn.observe(self._report)
         self._life.runtime.start()
@@ -209,13 +216,14 @@ class TurnSession(GovernedSession[Userdata_T]):
             how = _HOW.get(update.status, "cancelled")
             tools.ended(update.call_id, how, update.message, result_id=update.id)
 
-    def _begin(self, sinks: Iterable[Sink]) -> None:
-        self._life = SessionLifecycle(self)
-        self._conductor = Conductor(self, self._life, self.ledger)
+    def _begin(self) -> None:
+        self._deferred = DeferredQueue()
+        self._life = SessionLifecycle(self, self._deferred)
+        self._conductor = Conductor(self, self._life, self.ledger, self._deferred)
         self._custom = CustomHost(
             self._flow, self._conductor.host, self, self._actions, lambda: self.current_agent
         )
-        self._turn = TurnRuntime(self._flow, self._custom, timers=self._timers, sinks=sinks)
+        self._turn = TurnRuntime(self._flow, self._custom, timers=self._timers, sinks=self._sinks)
         if self._unproved:
             self._turn.note("unproved", reasons=list(self._unproved))
         self._conductor.govern(self._turn)

@@ -12,6 +12,7 @@ from turnfsm.runtime.compare import scenario
 from turnfsm.runtime.livekit import TurnSession, contract
 from turnfsm.runtime.livekit.overrides import (
     activity,
+    leaving,
     realtime,
     recognition,
     run,
@@ -21,7 +22,7 @@ from turnfsm.runtime.livekit.overrides import (
 )
 
 GOVERNED = (
-    *(activity.GovernedActivity, realtime.RealtimeActivity),
+    *(activity.GovernedActivity, leaving.LeavingActivity, realtime.RealtimeActivity),
     *(recognition.GovernedRecognition, run.GovernedRun),
     *(session.GovernedSession, speech.GovernedHandle, tools.GovernedExecutor),
 )

@@ -19,8 +19,9 @@ from livekit.agents.voice.turn import PreemptiveGenerationOptions
 from turnfsm.runtime.conversation.conductor import Conductor
 
 from .conversation import results_in
+from .leaving import LeavingActivity
 from .progress import count_audio, count_tokens
-from .realtime import RealtimeActivity, let_tools_end
+from .realtime import let_tools_end
 from .recognition import GovernedRecognition
 from .speech import govern, items_of_call
 from .tools import GovernedExecutor
@@ -39,7 +40,7 @@ class _CommitRefused(Exception):
     """The machine does not take the committed turn now."""
 
 
-class GovernedActivity(RealtimeActivity):
+class GovernedActivity(LeavingActivity):
     """An agent's activity that asks before it acts."""
 
     _conductor: Conductor
@@ -125,7 +126,7 @@ class GovernedActivity(RealtimeActivity):
             by_itself = recognition.commits_by_itself
             turn = recognition.take_uncommitted_transcript()
             if turn is not None:
-                self._conductor.keep_uncommitted_turn(turn, by_itself)
+                self._conductor.keep_uncommitted_turn(self.label, turn, by_itself)
         await super()._close_session()
 
     # -- the user
@@ -203,7 +204,7 @@ class GovernedActivity(RealtimeActivity):
         if info.skip_reply:
             return super().on_end_of_turn(info)
         if (self._scheduling_paused or self._new_turns_blocked) and self._conductor.cannot_take(
-            info
+            self.label, info
         ):
             self._cancel_preemptive_generation()
             return True
@@ -249,7 +250,7 @@ class GovernedActivity(RealtimeActivity):
     def _cancel_false_interruption_timer(self) -> None:
         super()._cancel_false_interruption_timer()
         info, self._deciding = self._deciding, None
-        if info is not None and not self._conductor.may_commit(info):
+        if info is not None and not self._conductor.may_commit(self.label, info):
             raise _CommitRefused
 
     @property
@@ -390,12 +391,12 @@ class GovernedActivity(RealtimeActivity):
         """This agent is in charge, has entered, and no handoff or task of it is under way."""
         entered = self._on_enter_task is None or self._on_enter_task.done()
         over = isinstance(self._agent, AgentTask) and self._agent.done()
-        return self.accepts_turns and entered and not over and not self._inline_task_lock.locked()
+        return self.accepts_turns and entered and not over and not self.in_task
 
-    def cancel_entering(self) -> None:
-        """Cancel an `on_enter` that has not returned, unless it still has something said."""
-        if self._no_pending_speech and self._on_enter_task is not None:
-            self._on_enter_task.cancel()
+    @property
+    def in_task(self) -> bool:
+        """A task of this agent is under way."""
+        return self._inline_task_lock.locked()
 
     def when_entered(self, call: Callable[[], object]) -> None:
         """Call once the agent's `on_enter` has returned."""

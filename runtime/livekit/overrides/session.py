@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import MutableMapping, Sequence
 from typing import Any, cast
 from weakref import WeakSet
 
-from livekit.agents import Agent, AgentFalseInterruptionEvent, AgentSession, llm
+from livekit.agents import Agent, AgentFalseInterruptionEvent, AgentSession, AgentTask, llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.agent_session import Userdata_T
 
@@ -17,9 +18,12 @@ from turnfsm.runtime.conversation.limits import TurnLimitReached
 from turnfsm.runtime.conversation.tool_calls import Result
 
 from .activity import GovernedActivity, adopt
+from .leaving import CLEANUP_LIMIT
 from .run import GovernedRun
 
 __all__ = ["GovernedSession"]
+
+logger = logging.getLogger("turnfsm")
 
 CLOSE_LIMIT = 5.0
 """Seconds that a close waits for an agent which LiveKit has not closed."""
@@ -30,6 +34,7 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     _conductor: Conductor
     _adopted: WeakSet[GovernedActivity]
+    _tearing_down: asyncio.Timeout | None = None
 
     @property
     def _next_activity(self) -> AgentActivity | None:
@@ -77,6 +82,23 @@ class GovernedSession(AgentSession[Userdata_T]):
         finally:
             await self._close_the_rest()
             await self._conductor.aclose()
+
+    async def _teardown_activity(self, **how: Any) -> None:
+        limit = self._tearing_down = asyncio.timeout(None)
+        try:
+            async with limit:
+                await super()._teardown_activity(**how)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            logger.warning("the session's toolsets did not close in time; it closes without them")
+        finally:
+            self._tearing_down = None
+
+    def agent_left(self) -> None:
+        """The agent in charge has closed: of a close, only the session's own tools are left."""
+        if self._tearing_down is not None and not isinstance(self._agent, AgentTask):
+            self._tearing_down.reschedule(asyncio.get_running_loop().time() + CLEANUP_LIMIT)
 
     async def _close_the_rest(self) -> None:
         # A close in mid-handoff can leave an agent behind that listens on.
@@ -132,6 +154,12 @@ class GovernedSession(AgentSession[Userdata_T]):
         if self._activity_lock.locked() or (handoff is not None and not handoff.done()):
             return False
         return self.activity is not None and self.activity.at_rest
+
+    @property
+    def chain_position(self) -> tuple[object, ...]:
+        """What changes when the chain moves: agent, handoff, task of the agent."""
+        handoff = self._update_activity_atask, self._activity_lock.locked()
+        return self.activity, *handoff, self.activity is not None and self.activity.in_task
 
     def begin_run(self, run: GovernedRun, **reply: Any) -> None:
         """Make a run the active one and generate its reply."""

@@ -1,0 +1,131 @@
+"""An agent that is left: what holds it up is waited for while something is said, and not for ever.
+
+A handoff and a close wait for the agent's tools and hooks; LiveKit waits as long as they take.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any, cast
+
+from livekit.agents.voice.speech_handle import SpeechHandle
+
+from .realtime import RealtimeActivity
+
+__all__ = ["CLEANUP_LIMIT", "LeavingActivity"]
+
+logger = logging.getLogger("turnfsm")
+
+CLEANUP_LIMIT = 60.0
+"""Seconds of silence in which an agent may clean up: on_exit, on_user_turn_completed, toolsets."""
+
+_ENTERING = "AgentTask_on_enter"
+_HOOKS = {
+    _ENTERING: "on_enter",
+    "AgentTask_on_exit": "on_exit",
+    "AgentActivity._user_turn_completed_task": "on_user_turn_completed",
+}
+"""LiveKit's name for the task that runs a hook of the application."""
+
+
+class LeavingActivity(RealtimeActivity):
+    """An agent's activity that can be left, whatever its tools and hooks do."""
+
+    _hooks_running: dict[asyncio.Task[Any], tuple[str, asyncio.Timeout]]
+
+    def _create_speech_task(
+        self, coro: Any, *, speech_handle: SpeechHandle | None = None, name: str | None = None
+    ) -> asyncio.Task[Any]:
+        coro = self._until_given_up(coro, name) if name in _HOOKS else coro
+        return super()._create_speech_task(coro, speech_handle=speech_handle, name=name)
+
+    async def _until_given_up(self, hook: Coroutine[Any, Any, Any], name: str) -> Any:
+        task, hooks = asyncio.current_task(), self.__dict__.setdefault("_hooks_running", {})
+        assert task is not None
+        try:
+            async with asyncio.timeout(None) as limit:
+                hooks[task] = name, limit
+                return await hook
+        except TimeoutError:
+            if not limit.expired():
+                raise
+        finally:
+            del hooks[task]
+
+    async def drain(self, **how: Any) -> Any:
+        async with self._bounded():
+            return await super().drain(**how)
+
+    async def aclose(self) -> None:
+        try:
+            async with asyncio.timeout(None) as limit, self._bounded(limit):
+                await super().aclose()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            logger.warning("toolsets of %s did not close in time; it goes", self.label)
+            await self._tool_executor.aclose()
+            self._agent._activity = None
+        finally:
+            cast(Any, self._session).agent_left()
+
+    @property
+    def label(self) -> str:
+        """The agent's name."""
+        return self._agent.label
+
+    def cancel_entering(self) -> None:
+        """Give up an `on_enter` that has not returned, unless it still has something said."""
+        if self._no_pending_speech:
+            self._give_up_hooks(entering=True)
+
+    @contextlib.asynccontextmanager
+    async def _bounded(self, limit: asyncio.Timeout | None = None) -> AsyncIterator[None]:
+        """Give up what holds the agent up. `limit` is that of its toolsets, once no call runs."""
+
+        def soon() -> None:
+            self._give_up_hooks(entering=True)
+            self._give_up_calls()
+
+        def late() -> None:
+            self._give_up_hooks(entering=False)
+            if limit is not None and not self._conductor.tools.runs_of(self):
+                limit.reschedule(asyncio.get_running_loop().time())
+
+        watches = [
+            asyncio.create_task(self._after_silence(self._conductor.lifecycle.drain_limit, soon)),
+            asyncio.create_task(self._after_silence(CLEANUP_LIMIT, late)),
+        ]
+        try:
+            yield
+        finally:
+            for watch in watches:
+                watch.cancel()
+
+    async def _after_silence(self, seconds: float, call: Callable[[], None]) -> None:
+        """Call each time that nothing was said for so long."""
+        while True:
+            await self._conductor.until(lambda: self._no_pending_speech)
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._conductor.until(lambda: not self._no_pending_speech)
+            except TimeoutError:
+                call()
+
+    def _give_up_hooks(self, *, entering: bool) -> None:
+        for task, (name, limit) in tuple(self.__dict__.get("_hooks_running", {}).items()):
+            if (name == _ENTERING) is entering and task not in self._drain_blocked_tasks:
+                if not limit.expired():
+                    logger.warning(
+                        "%s of %s did not end in time; it is cancelled", _HOOKS[name], self.label
+                    )
+                limit.reschedule(asyncio.get_running_loop().time())
+
+    def _give_up_calls(self) -> None:
+        self._conductor.tools.leave(self)
+        self._add_drain_blocked_tasks(
+            [task for task in self._conductor.tools.detached_tasks() if task in self._speech_tasks]
+        )

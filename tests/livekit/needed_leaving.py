@@ -1,0 +1,95 @@
+"""Conversations for the overrides that let an agent go whose tools or hooks hang."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from livekit.agents import Agent, function_tool
+from livekit.agents.llm import Toolset
+
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
+
+__all__ = ["LEAVING"]
+
+
+class _Next(Agent):
+    def __init__(self) -> None:
+        super().__init__(instructions="Go on.")
+
+    async def on_enter(self) -> None:
+        await self.session.say("I go on.")
+
+
+class _Entering(Agent):
+    """Its on_enter never returns."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Hang.")
+
+    async def on_enter(self) -> None:
+        await asyncio.Event().wait()
+
+
+class _Stuck(Toolset):
+    def __init__(self) -> None:
+        super().__init__(id="stuck", tools=[])
+
+    async def aclose(self) -> None:
+        await asyncio.Event().wait()
+
+
+@function_tool
+async def book() -> str:
+    """Book."""
+    await asyncio.Event().wait()
+    return "booked"
+
+
+def a_tool_that_hangs_does_not_hold_up_a_drain() -> list[str]:
+    """The drain ends within drain_limit."""
+    drained: list[float] = []
+
+    async def drain(stage: Stage) -> None:
+        await stage.session.drain()
+        drained.append(stage.now)
+
+    model = ScriptedLLM({"book": Reply(calls=Call("book"))})
+    user = ScriptedUser().says("book a table", at=1.0)
+    Stage(TurnSession, user=user, llm=model, tools=[book]).at(5.0, drain).run(15.0)
+    return [] if drained and drained[0] < 11.0 else [f"the drain ends at {drained} s"]
+
+
+def an_on_enter_that_hangs_does_not_hold_up_a_handoff() -> list[str]:
+    """The next agent is heard."""
+    stage = Stage(TurnSession, agent=_Entering)
+    stage.at(2.0, lambda s: s.session.update_agent(_Next()))
+    outcome = stage.run(15.0)
+    return [] if outcome.heard_saying("I go on.") else ["the next agent is not heard"]
+
+
+def a_toolset_of_the_agent_holds_up_no_close() -> list[str]:
+    """The close ends after the time for cleaning up."""
+    agent = lambda: Agent(instructions="Help.", tools=[_Stuck()])  # noqa: E731
+    return _closes(Stage(TurnSession, agent=agent))
+
+
+def a_toolset_of_the_session_holds_up_no_close() -> list[str]:
+    """Likewise."""
+    make: Any = lambda **options: TurnSession(**options, tools=[_Stuck()])  # noqa: E731
+    return _closes(Stage(make))
+
+
+def _closes(stage: Stage) -> list[str]:
+    seconds = stage.run(1.0).closed_in
+    return [] if seconds < 65.0 else [f"closing takes {seconds} s"]
+
+
+LEAVING: dict[str, Callable[[], list[str]]] = {
+    "LeavingActivity.drain": a_tool_that_hangs_does_not_hold_up_a_drain,
+    "LeavingActivity._create_speech_task": an_on_enter_that_hangs_does_not_hold_up_a_handoff,
+    "LeavingActivity.aclose": a_toolset_of_the_agent_holds_up_no_close,
+    "GovernedSession._teardown_activity": a_toolset_of_the_session_holds_up_no_close,
+}

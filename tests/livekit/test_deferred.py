@@ -1,0 +1,128 @@
+"""What begins later than it was asked for keeps the context variables of who asked."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+from livekit.agents import Agent, function_tool, mock_tools
+
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
+
+NOTICE = "This call is recorded for quality and for training purposes."
+WHO: ContextVar[str] = ContextVar("who", default="nobody")
+
+
+class _Bank(Agent):
+    """Greets, and pays."""
+
+    def __init__(self, paid: list[str]) -> None:
+        super().__init__(instructions="Pay.")
+        self.paid = paid
+
+    async def on_enter(self) -> None:
+        await self.session.say("Welcome to the bank. What can I do for you?")
+
+    @function_tool
+    async def pay(self) -> str:
+        """Pay."""
+        self.paid.append("for real")
+        return "paid"
+
+
+@pytest.mark.parametrize("moment", ["start", "handoff"])
+def test_a_run_beside_an_on_enter_uses_the_mocks_of_its_caller(
+    session_class: Any, moment: str
+) -> None:
+    """The run begins when the agent has greeted; the `with` block has ended by then."""
+    paid: list[str] = []
+
+    async def evaluate(stage: Stage) -> None:
+        if moment == "handoff":
+            await asyncio.sleep(5.0)
+            stage.session.update_agent(_Bank(paid))
+            await asyncio.sleep(0.05)
+        with mock_tools(_Bank, {"pay": lambda: paid.append("mocked")}):
+            run = stage.session.run(user_input="please pay")
+        await run
+
+    model = ScriptedLLM({"pay": Reply(calls=Call("pay"))}, {"pay": "It is paid."})
+    Stage(session_class, llm=model, agent=lambda: _Bank(paid)).at(0.0, evaluate).run(20.0)
+    assert paid == ["mocked"]
+
+
+def test_a_session_shows_the_run_that_waits() -> None:
+    """With its owner, its reason and, in the end, that it has begun."""
+    seen: list[Any] = []
+
+    async def evaluate(stage: Stage) -> None:
+        session: Any = stage.session
+        run = session.run(user_input="please pay")
+        seen.extend(session.deferred)
+        await run
+        assert session.deferred == ()
+
+    Stage(TurnSession, agent=lambda: _Bank([])).at(0.0, evaluate).run(20.0)
+    (waited,) = seen
+    assert (waited.what, waited.owner, waited.end) == ("run", "_bank", "begun")
+    assert "not at rest" in waited.reason
+
+
+def test_a_run_that_the_close_drops_is_said_to_be_dropped() -> None:
+    """Its caller gets an error, and the session shows nothing that waits."""
+    seen: list[Any] = []
+
+    async def evaluate(stage: Stage) -> None:
+        session: Any = stage.session
+        run = session.run(user_input="please pay")
+        seen.extend(session.deferred)
+        session.shutdown()
+        with pytest.raises(RuntimeError, match="session closed"):
+            await run
+        assert session.deferred == ()
+
+    Stage(TurnSession, agent=lambda: _Bank([])).at(0.0, evaluate).run(20.0)
+    assert [waited.end for waited in seen] == ["dropped"]
+
+
+class _Attentive(Agent):
+    """Notes in whose context its hook runs."""
+
+    def __init__(self, heard: list[str]) -> None:
+        super().__init__(instructions="Listen.")
+        self.heard = heard
+
+    async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+        self.heard.append(f"{new_message.text_content} by {WHO.get()}")
+
+
+def test_a_kept_turn_is_answered_in_the_context_in_which_it_was_committed() -> None:
+    """Committed by the application during a speech that cannot be interrupted, answered after."""
+    heard: list[str] = []
+    kept: list[Any] = []
+
+    async def commit(stage: Stage) -> None:
+        stage.session.say(NOTICE, allow_interruptions=False)
+        await asyncio.sleep(2.0)
+        WHO.set("the application")
+        await stage.session.commit_user_turn()
+        kept.extend(stage.session.deferred)  # type: ignore[attr-defined]
+
+    stage = Stage(
+        TurnSession,
+        user=ScriptedUser().says("what about tomorrow", at=1.0),
+        agent=lambda: _Attentive(heard),
+        turn_handling={
+            "turn_detection": "manual",
+            "interruption": {"discard_audio_if_uninterruptible": False},
+        },
+    )
+    stage.at(0.5, commit).run(15.0)
+    assert heard == ["what about tomorrow by the application"]
+    assert [(turn.what, turn.owner, turn.end) for turn in kept] == [
+        ("user turn", "_attentive", "begun")
+    ]
+    assert kept[0].reason

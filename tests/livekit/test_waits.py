@@ -1,0 +1,264 @@
+"""What waits in a session waits for something that comes, and not longer than the docs say."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import pytest
+from livekit.agents import Agent, AgentSession, RunContext, function_tool
+from livekit.agents.llm import Toolset
+
+from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Reply,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
+
+BOOK = Reply("Let me see.", calls=Call("book"))
+
+
+def _booking(session_class: Any, *tools: Any, **parts: Any) -> Stage:
+    """The user asks for a table at 1 s; the tool is called at about 2.3 s."""
+    model = ScriptedLLM({"book": BOOK, "joke": "Here is a joke."}, {"book": "It is booked."})
+    user = ScriptedUser().says("book a table", at=1.0)
+    return Stage(session_class, **{"user": user, "llm": model, "tools": tools} | parts)
+
+
+@pytest.mark.parametrize("how", ["await the handle", "wait_for_playout", "current_speech"])
+def test_a_tool_that_awaits_its_own_speech_is_told_at_once(session_class: Any, how: str) -> None:
+    """The speech waits for the tool: LiveKit's error names the circular wait and the remedy."""
+
+    @function_tool
+    async def book(context: RunContext[None]) -> str:
+        """Book."""
+        if how == "await the handle":
+            await context.speech_handle
+        elif how == "wait_for_playout":
+            await context.speech_handle.wait_for_playout()
+        else:
+            assert context.session.current_speech is not None
+            await context.session.current_speech
+        return "booked"
+
+    outcome = _booking(session_class, book).run(10.0)
+    (run,) = outcome.tools
+    assert run.end is not None
+    assert run.end - run.start < 0.01
+    assert run.status == "error"
+    assert any("circular wait" in text for _, text in outcome.warnings + outcome.errors)
+
+
+class _Watcher(Agent):
+    """Its on_enter watches something and never returns."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Watch.")
+
+    async def on_enter(self) -> None:
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("first", [0.0, 15.0])
+def test_an_on_enter_that_never_returns_delays_one_run_at_most(first: float) -> None:
+    """Reported after settle_limit, 10 s, it holds up no run any more, as on AgentSession."""
+    took: list[float] = []
+
+    async def runs(stage: Stage) -> None:
+        for text in ("hello", "how are you", "thanks"):
+            begun = stage.now
+            await stage.session.run(user_input=text)
+            took.append(round(stage.now - begun, 1))
+
+    outcomes = []
+    for session_class in (AgentSession, TurnSession):
+        stage = Stage(session_class, agent=_Watcher)
+        stage.at(first, runs)
+        outcomes.append(stage.run(40.0))
+    stock, ours = took[:3], took[3:]
+    assert ours == [stock[0] if first else 10.0 + stock[0], *stock[1:]]
+    reports = [text for _, text in outcomes[1].warnings if "going on without it" in text]
+    assert len(reports) == 1
+
+
+class _Clerk(Agent):
+    """Takes over, and says so."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Take over.")
+
+    async def on_enter(self) -> None:
+        await self.session.say("The clerk here.")
+
+
+def _slow(seconds: float, policy: Any = "detach") -> Any:
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(seconds)
+        return "booked"
+
+    return on_interruption(policy)(function_tool(book))
+
+
+async def _ends(stage: Stage, how: str) -> float:
+    """Seconds until the session has closed, is drained, or another agent is in charge."""
+    begun, session = stage.now, stage.session
+    ended = asyncio.Event()
+    session.on("close", lambda _: ended.set())
+    if how == "shutdown":
+        session.shutdown()
+        await ended.wait()
+    elif how == "update_agent":
+        session.on("conversation_item_added", lambda ev: ev.item.type == "message" or ended.set())
+        session.update_agent(_Clerk())
+        await ended.wait()
+    else:
+        await getattr(session, how)()
+    return stage.now - begun
+
+
+ENDS = ["shutdown", "drain", "aclose", "update_agent"]
+TAIL = 2.1  # LiveKit waits 2 s for a last transcript when it closes
+
+
+@pytest.mark.parametrize("user", [None, 4.0, 6.0], ids=["alone", "user before", "user after"])
+@pytest.mark.parametrize("how", ENDS)
+def test_a_tool_that_hangs_holds_up_no_end(how: str, user: float | None) -> None:
+    """A close and a drain wait 5 s, a handoff as long again for the released call."""
+    took: list[float] = []
+
+    async def end(stage: Stage) -> None:
+        took.append(await _ends(stage, how))
+
+    stage = _booking(TurnSession, _slow(1000.0))
+    if user is not None:
+        stage.user.says("tell me a joke", at=user)
+    outcome = stage.at(5.0, end).run(20.0)
+    assert took[0] <= (10.0 if how == "update_agent" else 5.0 + TAIL), outcome.timeline()
+    if how == "update_agent" and user is not None:
+        joke = outcome.heard_saying("Here is a joke.")
+        assert joke is not None
+        assert joke.start < 17.0
+    assert outcome.orphans == ()
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_a_call_that_must_not_be_interrupted_is_waited_for(how: str) -> None:
+    """hold: it takes 12 s, and no end cancels it."""
+
+    async def end(stage: Stage) -> None:
+        await _ends(stage, how)
+
+    outcome = _booking(TurnSession, _slow(12.0, "hold")).at(5.0, end).run(20.0)
+    assert [run.status for run in outcome.tools] == ["done"]
+
+
+class _Hanging(Agent):
+    """One of its hooks never returns."""
+
+    def __init__(self, hook: str) -> None:
+        super().__init__(instructions="Hang.")
+        self.hook = hook
+
+    async def on_enter(self) -> None:
+        await self._run("on_enter")
+
+    async def on_exit(self) -> None:
+        await self._run("on_exit")
+
+    async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+        await self._run("on_user_turn_completed")
+
+    async def _run(self, hook: str) -> None:
+        if hook == self.hook:
+            await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("how", ["shutdown", "update_agent"])
+@pytest.mark.parametrize("hook", ["on_enter", "on_exit", "on_user_turn_completed"])
+def test_a_hook_that_hangs_holds_up_no_end(hook: str, how: str) -> None:
+    """on_enter for 5 s, the others, in which an agent may clean up, for 60 s; it is reported."""
+    took: list[float] = []
+
+    async def end(stage: Stage) -> None:
+        took.append(await _ends(stage, how))
+
+    user = ScriptedUser().says("hello there", at=1.0)
+    stage = Stage(TurnSession, user=user, agent=lambda: _Hanging(hook))
+    outcome = stage.at(5.0, end).run(70.0)
+    assert took[0] <= (5.0 if hook == "on_enter" else 60.0) + TAIL
+    assert any(f"{hook} of _hanging did not end in time" in text for _, text in outcome.warnings)
+    assert outcome.closed_in < 5.0
+    assert outcome.orphans == ()
+
+
+def test_an_on_exit_that_speaks_is_heard_to_its_end() -> None:
+    """What is said is waited for, however long it takes."""
+    farewell = "It was a pleasure to talk to you."
+
+    class Polite(Agent):
+        async def on_exit(self) -> None:
+            await self.session.say(farewell)
+            await asyncio.sleep(3.0)
+            await self.session.say("Goodbye.")
+
+    stage = Stage(
+        TurnSession,
+        agent=lambda: Polite(instructions="Be polite."),
+        tts=ScriptedTTS(durations={farewell: 65.0}),
+    )
+    outcome = stage.at(1.0, lambda s: s.session.shutdown()).run(75.0)
+    assert [heard.text for heard in outcome.heard] == [farewell, "Goodbye."]
+
+
+class _Stuck(Toolset):
+    """Its connection does not close."""
+
+    def __init__(self) -> None:
+        super().__init__(id="stuck", tools=[])
+
+    async def aclose(self) -> None:
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("of", ["agent", "session"])
+def test_a_toolset_that_does_not_close_holds_up_no_close(of: str) -> None:
+    """Of the agent or of the session: 60 s, then the close goes on, and says so."""
+    mine: dict[str, Any] = {"agent": {"tools": [_Stuck()]}} if of == "agent" else {}
+    if of == "session":
+        mine["options"] = {"tools": [_Stuck()]}
+
+    def make(**options: Any) -> TurnSession[None]:
+        return TurnSession(**options, **mine.get("options", {}))
+
+    agent: Any = partial(Agent, instructions="Help.", **mine.get("agent", {}))
+    stage = Stage(make, agent=agent)  # type: ignore[arg-type]
+    outcome = stage.run(2.0)
+    assert 60.0 <= outcome.closed_in <= 63.0
+    assert any("toolsets" in text for _, text in outcome.warnings)
+
+
+def test_a_handoff_after_the_report_is_waited_for_again() -> None:
+    """What counts as at rest is the chain as it stood: a run in the next handoff waits for it."""
+    who: list[str] = []
+
+    class Slow(Agent):
+        def __init__(self) -> None:
+            super().__init__(instructions="Enter slowly.")
+
+        async def on_enter(self) -> None:
+            await asyncio.sleep(2.0)
+
+    async def run(stage: Stage) -> None:
+        stage.session.update_agent(Slow())
+        result = await stage.session.run(user_input="hello")
+        who.append(f"{type(stage.session.current_agent).__name__} {len(result.events)}")
+        assert stage.now >= 17.0
+
+    Stage(TurnSession, agent=_Watcher).at(15.0, run).run(40.0)
+    assert who == ["Slow 1"]
