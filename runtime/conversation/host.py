@@ -206,7 +206,7 @@ class TurnHost:
         said = [OWED.format(calls=_names(arrived))] if arrived else []
         said += [CANCELLED.format(calls=_names(cancelled))] if cancelled else []
         if (agent := self._session.activity) is not None and said:
-            agent.request(" ".join(said))
+            due[0].context.run(agent.request, " ".join(said))
 
     # -- inside
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import Context, copy_context
 from typing import Literal
 
 import attrs
@@ -40,6 +41,7 @@ class ToolCall:
         agent: The agent that made it.
         how: How its tool ended; None while it runs.
         has_output: It gave something that the user may want to hear.
+        context: The context variables with which it was called; its owed reply begins with them.
     """
 
     id: str
@@ -49,6 +51,7 @@ class ToolCall:
     policy: Policy = "detach"
     how: End | None = None
     has_output: bool = False
+    context: Context = attrs.field(factory=copy_context, repr=False)
     _machine: Machine = attrs.field(factory=_new_machine, init=False, repr=False)
 
     @property
@@ -99,8 +102,9 @@ class ToolCall:
         return self.policy == "finish"
 
     def has_result(self) -> bool:
-        """It gave something that the user may want to hear."""
-        return self.has_output
+        """It gave something that the user may want to hear, and that its model, which replies to
+        results by itself, does not tell."""
+        return self.has_output and (self.agent is None or not self.agent.model_replies)
 
     # -- actions
 

@@ -114,9 +114,14 @@ class TurnSession(GovernedSession[Userdata_T]):
 
     @property
     def deferred(self) -> tuple[Deferred[Any], ...]:
-        """What waits to begin, in the order in which it was asked for: a run, kept user turns.
-        Each begins with the context variables of who asked for it."""
-        return tuple(self._deferred)
+        """What waits to begin, in the order in which it was asked for: a run, kept user turns; then
+        the replies that are owed. Each begins with the context variables of who asked for it."""
+        why = "the user interrupted before the result had come"
+        owed = (
+            Deferred("owed reply", call.id, owner=call.name, reason=why, context=call.context)
+            for call in self._conductor.tools.owed
+        )
+        return *self._deferred, *owed
 
     @overload
     async def start(

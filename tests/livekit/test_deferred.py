@@ -126,3 +126,36 @@ def test_a_kept_turn_is_answered_in_the_context_in_which_it_was_committed() -> N
         ("user turn", "_attentive", "begun")
     ]
     assert kept[0].reason
+
+
+def test_an_owed_reply_is_asked_for_in_the_context_of_its_call() -> None:
+    """The user interrupts the call; the reply about its result may call tools, with the mocks that
+    held when the call was made."""
+    asked: list[str] = []
+    shown: list[Any] = []
+
+    @function_tool
+    async def pay() -> str:
+        """Pay."""
+        await asyncio.sleep(5.0)
+        return "paid"
+
+    def tell(request: Any) -> Reply:
+        asked.append(WHO.get())
+        return Reply("It is paid.")
+
+    async def ask(stage: Stage) -> None:
+        WHO.set("the caller")
+        stage.session.generate_reply(user_input="please pay")
+
+    def look(stage: Stage) -> None:
+        shown.extend(stage.session.deferred)  # type: ignore[attr-defined]
+
+    answers = {"pay": Reply(calls=Call("pay")), "joke": "Here is a long joke."}
+    user = ScriptedUser().says("no stop tell me a joke", at=3.0)
+    stage = Stage(TurnSession, user=user, llm=ScriptedLLM(answers, {"pay": tell}), tools=[pay]).at(
+        1.0, ask
+    )
+    outcome = stage.at(6.5, look).run(15.0)
+    assert asked == ["the caller"], outcome.timeline()
+    assert [(waits.what, waits.owner) for waits in shown] == [("owed reply", "pay")]

@@ -219,3 +219,25 @@ def test_a_result_on_its_way_is_not_sent_again() -> None:
     run(main())
     assert server.created == [result.id]
     assert [item.type for item in server.chat_ctx.items][:2] == [call.type, result.type]
+
+
+@BOTH
+@pytest.mark.parametrize("seconds", [3.5, 5.0, 7.0])
+def test_a_model_that_replies_by_itself_is_not_asked_about_a_late_result(
+    detects: bool, seconds: float
+) -> None:
+    """The user interrupts while the tool runs; the model tells of the result when it gets it, and
+    nobody else asks for a reply about it."""
+
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(seconds)
+        return "booked"
+
+    user = ScriptedUser().says("reserve a table", at=1.0).says("no tell me a joke", at=4.0)
+    outcome = _stage(user, book, detects=detects, auto=True).run(20.0)
+    about = [r.prompt for r in outcome.requests if "book" in r.prompt]
+    assert about == ["tool book: booked"], outcome.timeline()
+    said = [heard for heard in outcome.heard if "table is booked" in heard.text]
+    assert len(said) == 1, outcome.timeline()

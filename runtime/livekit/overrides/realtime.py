@@ -215,8 +215,8 @@ class RealtimeActivity(AgentActivity):
     @property
     def model_replies(self) -> bool:
         """The realtime model replies to the results of tools without being asked."""
-        model = self._rt_session
-        return model is not None and model.capabilities.auto_tool_reply_generation
+        model = self.__dict__.get("_rt_session")  # not one whose agent has gone
+        return model is not None and bool(model.capabilities.auto_tool_reply_generation)
 
     def request(self, instructions: str) -> None:
         """Ask for a reply that nobody else asks for."""
