@@ -82,12 +82,12 @@ def test_options_have_the_effect_that_they_have_on_agent_session(way: dict[str, 
 
 
 def test_a_pause_may_be_longer_than_the_limit_of_the_flow() -> None:
-    """A false_interruption_timeout of 25 s: pause_limit, 20 s, does not cut the speech before."""
+    """A false_interruption_timeout of 65 s: pause_limit, 60 s, does not cut the speech before."""
     stages = [
-        _stage(session_class, interruption=_timeout(25.0), word=False)
+        _stage(session_class, interruption=_timeout(65.0), word=False)
         for session_class in (AgentSession, TurnSession)
     ]
-    stock, ours = (stage.run(45.0) for stage in stages)
+    stock, ours = (stage.run(85.0) for stage in stages)
     assert [h.start for h in ours.heard] == pytest.approx([h.start for h in stock.heard], abs=0.02)
 
 
