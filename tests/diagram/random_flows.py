@@ -29,5 +29,7 @@ def random_flow(seed: int) -> Flow:
         after = {t: tuple(rows) for t, rows in table.items() if t in timers}
         ignores = tuple(t for t in triggers if t not in on and dice.random() < 0.2)
         words = " ".join(["It is so."] * dice.randint(0, 9))
-        states[name] = State(words, on, after, ignores * (name in live), name in final)
+        states[name] = State(
+            is_=words, on=on, after=after, ignores=ignores * (name in live), final=name in final
+        )
     return Flow("random", dice.choice(live), states, timers=timers)
