@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import attrs
 
 from turnfsm.fsm.flow import Flow, LeadsTo, Never, Properties
@@ -27,7 +29,7 @@ _NEVER = (
     Never(
         action="start_output",
         when=("user_speaking", "interruptible", "pausable"),
-        unless=("playout_started",),
+        unless=("playout_started", "user_silent"),
         name="no_playout_over_the_user",
     ),
 )
@@ -44,10 +46,18 @@ def with_turn_claims(flow: Flow) -> Properties:
         return held
     said = {*held.waived, *(p.name for p in held.leads_to)}
     said |= {p.name for p in held.never} | {p.name for p in held.always}
-    never = tuple(p for p in _NEVER if p.name not in said and _fits(flow, p))
+    never = tuple(p for p in _never(flow) if p.name not in said and _fits(flow, p))
     settles = {"interrupted", "listening"} <= {*flow.states} and "settle" in flow.timers
     leads = (_SETTLES,) if settles and _SETTLES.name not in said else ()
     return attrs.evolve(held, never=(*held.never, *never), leads_to=(*held.leads_to, *leads))
+
+
+def _never(flow: Flow) -> Iterator[Never]:
+    """A host that does not answer for `user_silent` has no user who is silent inside a turn."""
+    asked = "user_silent" in flow.host_facts
+    for body in _NEVER:
+        kept = tuple(fact for fact in body.unless if asked or fact != "user_silent")
+        yield attrs.evolve(body, unless=kept)
 
 
 def _fits(flow: Flow, body: Never) -> bool:

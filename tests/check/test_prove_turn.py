@@ -52,8 +52,8 @@ FAULTS = {
     ),
     "one_reply_to_a_turn": ("turn_pending, turn_open, moot]", "turn_pending, moot]"),
     "every_turn_is_accounted_for": (
-        "      turn_overdue: {conditions: turn_open, actions: drop_turn}",
-        "      turn_overdue: {conditions: [turn_open, pausable], actions: drop_turn}",
+        "      turn_overdue: {conditions: turn_open, actions:",
+        "      turn_overdue: {conditions: [turn_open, pausable], actions:",
     ),
     "no_playout_over_the_user": (
         "unless: user_silent, actions: hold_output}",
