@@ -42,7 +42,6 @@ def _s6(session_class: type[AgentSession[Any]]) -> Stage:
         user=user,
         llm=ScriptedLLM({"hours": ANSWER}),
         tts=ScriptedTTS(durations={NOTICE: 5.0}),
-        turn_handling={"interruption": {"discard_audio_if_uninterruptible": False}},
     ).at(0.5, notice)
 
 

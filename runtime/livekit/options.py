@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict
 
 from livekit.agents import NOT_GIVEN
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
         TurnHandlingOptions,
     )
 
-__all__ = ["SessionOptions", "StartOptions", "VideoSampler", "resumption"]
+__all__ = ["SessionOptions", "StartOptions", "VideoSampler", "hear_uninterruptible", "resumption"]
+
+logger = logging.getLogger("turnfsm")
 
 _AT_ONCE = 0.01
 """Seconds of a `false_interruption_timeout` of 0: a timer of a flow takes a moment."""
@@ -43,7 +46,11 @@ _AT_ONCE = 0.01
 _NEVER = 80_000.0
 """Seconds of a timeout that is longer than the timers of a flow can be."""
 
-_DEPRECATED = ("false_interruption_timeout", "agent_false_interruption_timeout")
+_TIMEOUT = "false_interruption_timeout"
+_DISCARD = "discard_audio_if_uninterruptible"
+
+_DEPRECATED = {_TIMEOUT: (_TIMEOUT, "agent_false_interruption_timeout"), _DISCARD: (_DISCARD,)}
+"""The deprecated arguments of the session that say the same."""
 
 
 class VideoSampler(Protocol):
@@ -117,7 +124,7 @@ def resumption(flow: Flow, given: Mapping[str, Any], seconds: float | None) -> d
         given: The keyword arguments of the session.
         seconds: What LiveKit has made of them; None: no speech is resumed, and none is paused.
     """
-    if "false_interruption" not in flow.timers or seconds is None or not _is_said(given):
+    if "false_interruption" not in flow.timers or seconds is None or not _is_said(_TIMEOUT, given):
         return {}
     timers = {"false_interruption": min(max(float(seconds), _AT_ONCE), _NEVER)}
     limit = flow.timers.get("pause_limit")
@@ -126,8 +133,29 @@ def resumption(flow: Flow, given: Mapping[str, Any], seconds: float | None) -> d
     return timers
 
 
-def _is_said(given: Mapping[str, Any]) -> bool:
+def hear_uninterruptible(given: Mapping[str, Any], interruption: MutableMapping[str, Any]) -> None:
+    """Have the user recognised during speech that cannot be interrupted: what they say is kept.
+
+    LiveKit gives the STT silence instead, unless it is told otherwise. An application that wants
+    this by name has it, with a warning.
+
+    Args:
+        given: The keyword arguments of the session.
+        interruption: What LiveKit has made of them.
+    """
+    if not _is_said(_DISCARD, given):
+        interruption[_DISCARD] = False
+    elif interruption[_DISCARD]:
+        logger.warning(
+            "%s=True: what the user says during speech that cannot be interrupted, or while a tool "
+            "of the policy hold or finish runs, is lost; leave the option out, and it is kept and "
+            "answered afterwards",
+            _DISCARD,
+        )
+
+
+def _is_said(name: str, given: Mapping[str, Any]) -> bool:
     """LiveKit looks at its deprecated arguments where `turn_handling` is not given."""
     if is_given(handling := given.get("turn_handling", NOT_GIVEN)):
-        return "false_interruption_timeout" in (handling.get("interruption") or {})
-    return any(is_given(given.get(name, NOT_GIVEN)) for name in _DEPRECATED)
+        return name in (handling.get("interruption") or {})
+    return any(is_given(given.get(old, NOT_GIVEN)) for old in _DEPRECATED[name])

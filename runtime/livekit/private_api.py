@@ -80,6 +80,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         on_end_of_speech(self ev) | the user stops
         on_vad_inference_done(self ev) | silence inside an utterance
         _on_input_speech_started(self _) | a realtime model hears the user
+        interrupt(self force source) | a model that hears the user, in a turn that a tool holds
         _on_input_speech_stopped(self ev) | a realtime model hears the user no more
         _on_generation_created(self ev) | a realtime model has begun its reply
         on_final_transcript(self ev speaking) | the recogniser has heard words

@@ -29,7 +29,7 @@ from turnfsm.runtime.turn import TurnRuntime
 
 from .errors import UnsupportedLiveKit
 from .lifecycle import SessionLifecycle
-from .options import SessionOptions, StartOptions, resumption
+from .options import SessionOptions, StartOptions, hear_uninterruptible, resumption
 from .overrides import (
     REFUSED,
     GovernedSession,
@@ -87,6 +87,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._unproved = require_proof(self._flow, proof)
         self._actions = actions
         super().__init__(**options)
+        hear_uninterruptible(options, self.interruption_options)
         timeout = self.options.interruption["false_interruption_timeout"]
         self._timers = resumption(self._flow, options, timeout) | check_timers(self._flow, timers)
         self._sinks = check_sinks(sinks)

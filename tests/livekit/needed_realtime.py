@@ -9,6 +9,7 @@ from typing import Any
 
 from livekit.agents import RunContext, function_tool
 
+from turnfsm.livekit import on_interruption
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -159,6 +160,21 @@ def a_result_is_told_as_it_comes() -> list[str]:
     return late + [line for line in shown if "look" in line]
 
 
+def words_into_a_call_that_holds_its_turn_are_no_error() -> list[str]:
+    """LiveKit takes it for an error that the model hears the user in such a turn."""
+
+    @on_interruption("hold")
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        await asyncio.sleep(3.0)
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0).says("well", at=3.0)
+    rules: Rules = {"table": Reply("At once.", calls=Call("book")), "well": "Yes?"}
+    return [text for _, text in _stage(user, rules, book).run(10).errors]
+
+
 REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(
     (
         "RealtimeActivity._on_input_speech_started",
@@ -169,6 +185,7 @@ REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(
 ) | {
     "RealtimeActivity._realtime_reply_task": a_response_that_is_cut_as_it_begins_is_forgotten,
     "RealtimeActivity._realtime_generation_task": what_nobody_heard_is_forgotten,
+    "RealtimeActivity.interrupt": words_into_a_call_that_holds_its_turn_are_no_error,
     "GovernedHandle._item_added": a_result_is_told_as_it_comes,
     "GovernedExecutor._enqueue_reply": a_call_that_was_interrupted_owes_nothing,
 }

@@ -54,7 +54,6 @@ def test_a_turn_that_is_kept_when_the_session_closes_is_dropped() -> None:
         TurnSession,
         user=user,
         tts=ScriptedTTS(durations={NOTICE: 20.0}),
-        turn_handling={"interruption": {"discard_audio_if_uninterruptible": False}},
     )
     stage.at(1.0, lambda s: s.session.say(NOTICE, allow_interruptions=False) and None)
     seen: list[Any] = []

@@ -7,7 +7,4 @@ from __future__ import annotations
 
 __all__ = ["KNOWN"]
 
-KNOWN: dict[str, dict[str, str]] = {
-    "interrupt at 0.85 s, tool hangs, hold": {"words": "12"},
-    "commit at 5.45 s, tool hangs, hold": {"words": "12"},
-}
+KNOWN: dict[str, dict[str, str]] = {}

@@ -14,6 +14,7 @@ from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.ports import Source
 from turnfsm.runtime.conversation.tool_calls import Result
 
 from .conversation import ChatContextSync, ClosedRealtimeSession, results_in
@@ -80,6 +81,22 @@ class RealtimeActivity(AgentActivity):
             self._decision.cancel()
         if self.vad is None or self.using_default_vad:
             self._conductor.user_started()
+
+    def interrupt(
+        self, *, force: bool = False, source: Source = "programmatic"
+    ) -> asyncio.Future[None]:
+        """As `AgentActivity.interrupt`; the user's voice leaves a turn alone that a tool holds.
+
+        LiveKit has no such turn where the model detects turns, and takes it for an error.
+        """
+        try:
+            return super().interrupt(force=force, source=source)
+        except RuntimeError:
+            if source != "audio_activity":
+                raise
+        nothing = asyncio.get_running_loop().create_future()
+        nothing.set_result(None)
+        return nothing
 
     def _on_input_speech_stopped(self, ev: llm.InputSpeechStoppedEvent) -> None:
         super()._on_input_speech_stopped(ev)
