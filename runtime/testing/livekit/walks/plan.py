@@ -17,8 +17,10 @@ Kind = Literal["say", "brief", "think", "silent", "work", "work aloud"]
 """What a step does: speaks long, briefly or after a while, says nothing, calls the tool, or speaks
 and calls it."""
 
-MODEL = {"start_playout", "playout_started", "tool_started", "step_finished"}
+MODEL = {"start_playout", "playout_started", "tool_started", "step_finished", "step_progressed"}
 FAR = 80_000.0
+LIMIT = 10.0
+"""Of a step that goes on: it is looked at every tenth of it."""
 DECISION = 4.0
 SETTLED = 4
 """Words that count as an interruption where the end of the user's turn is decided."""
@@ -50,7 +52,10 @@ class Plan:
 
     @property
     def lingers(self) -> bool:
-        """The output does not report its end, so that an interruption does not wind down."""
+        """The output does not report its end: an interruption does not wind down, and what was
+        played counts as heard until the limit."""
+        if self.happens("speaking_limit"):
+            return True
         late = {"settle", "turn_committed", "speech_interrupted", "final_transcript"}
         return any(s == "interrupted" and step.trigger in late for s, step in self._sources())
 
@@ -71,7 +76,10 @@ class Plan:
     @property
     def timers(self) -> dict[str, float]:
         """Those that fire are in the order of the path, the others out of reach."""
-        return dict.fromkeys(self.flow.timers, FAR) | dict(self.path.timers or {})
+        timers = dict.fromkeys(self.flow.timers, FAR)
+        if self.happens("step_progressed"):
+            timers |= {"thinking_limit": LIMIT, "speaking_limit": LIMIT}
+        return timers | dict(self.path.timers or {})
 
     @property
     def turn_handling(self) -> dict[str, Any]:
@@ -100,9 +108,9 @@ class Plan:
         aloud = "start_playout" in triggers or "playout_started" in triggers
         if "tool_started" in triggers:
             return "work aloud" if aloud else "work"
-        if "start_playout" in triggers[1:]:
+        if "start_playout" in triggers[1:] or triggers[:1] == ["step_progressed"]:
             return "think"
-        if "playout_finished" in triggers or (self.text_only and aloud):
+        if {"playout_finished", "speaking_limit"} & {*triggers} or (self.text_only and aloud):
             return "brief"
         ends = "step_finished" in triggers and "step_interrupted" not in triggers
         return "silent" if ends else "say"

@@ -79,6 +79,7 @@ def _truthful(m: Memory, move: PathMove) -> bool:
         "pausable": False if m.output == "text" else m.pausable,
         "interruptible": m.interruptible if "step_running" in move.before else False,
         "turn_pending": deciding,
+        "results_at_hand": True,  # an output is there before anything can ask
         "model_replies": False,
         "moot": False,
     }
@@ -186,8 +187,19 @@ def _may_commit(m: Memory, move: PathMove) -> bool:
 
 
 def _may_ask(m: Memory, move: PathMove) -> bool:
-    """Results of a background call are committed before anybody can ask."""
+    """A request lets the calls that are about to end do so: where no step holds the floor, its
+    own has it by then. Results of a background call are committed before anybody can ask."""
+    if move.source == "tool_running":
+        return False
     return "result_uncommitted" not in move.before or (m.tool == "own" and m.drained)
+
+
+def _may_progress(m: Memory, move: PathMove) -> bool:
+    """Tokens come until the voice begins, then audio until it was heard."""
+    if move.source == "speaking":
+        return m.output == "audio"
+    began = _has(move, "user_speaking") or _has(move, "playout_started") or m.asked
+    return move.source == "thinking" and _has(move, "step_running") and not (began or m.silent)
 
 
 def _tool_may_start(m: Memory, move: PathMove) -> bool:
@@ -216,6 +228,7 @@ _CAN: dict[str, Callable[[Memory, PathMove], bool]] = {
     "interruptions_disallowed": lambda m, v: (
         m.tool == "own" and _has(v, "tools_running") and m.interruptible is not False
     ),
+    "step_progressed": _may_progress,
     "tool_started": _tool_may_start,
     "tool_ended": lambda m, v: m.tool in ("own", "other", "let go") and not m.drained,
     "owed_reply": lambda m, v: m.owed and v.verdict == "taken",
@@ -224,7 +237,7 @@ _CAN: dict[str, Callable[[Memory, PathMove], bool]] = {
     "pause_limit": lambda m, v: True,
     "settle": lambda m, v: _has(v, "playout_started"),
     "handover": lambda m, v: v.verdict != "taken" or m.tool == "other",
-    "thinking_limit": lambda m, v: _has(v, "step_running"),
+    "thinking_limit": lambda m, v: _has(v, "step_running") and not _has(v, "playout_started"),
     "speaking_limit": lambda m, v: True,
     "tool_limit": lambda m, v: True,
     "finish_limit": lambda m, v: True,
