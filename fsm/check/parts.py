@@ -49,6 +49,11 @@ class Move:
         return self.taken.dest if self.taken else self.source
 
     @property
+    def entered(self) -> bool:
+        """That state is entered, perhaps again: its timers start anew."""
+        return self.taken is not None and self.taken.entered
+
+    @property
     def actions(self) -> tuple[str, ...]:
         """What the host then does."""
         return self.taken.actions if self.taken else ()

@@ -1,4 +1,4 @@
-"""Rules on who has the floor: the user's right to it, its liveness, and what the states say."""
+"""Rules on who has the floor: the user's right to it, and its liveness."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from functools import partial
 
 from .maker import Maker, Where
 from .parts import Move, Rule
-from .turn import TRUE_FACTS
 
-__all__ = ["floor_is_alive", "label_is_true", "over_the_user"]
+__all__ = ["floor_is_alive", "over_the_user"]
 
 _BY_USER = frozenset({"barge_in", "turn_committed", "user_started_speaking", "final_transcript"})
 # Either the speech became uninterruptible, or nothing of this step is left to be let go.
@@ -25,7 +24,6 @@ _MAY_LET_GO = frozenset(
 _LIMITS = frozenset({"thinking_limit", "speaking_limit", "pause_limit", "tool_limit"})
 _REPORTED = _LIMITS | {"turn_overdue"}
 _GOES_ON = frozenset({"step_started", "step_progressed", "step_finished"})
-_STEP_ENDS = frozenset({"thinking", "speaking", "paused"})
 
 
 def over_the_user(make: Maker) -> Iterator[Rule]:
@@ -110,6 +108,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
             "final_transcript: the user has said words and the speech is held, not interrupted",
             held("thinking"),
             [fact],
+            make.given("manual_turns"),
             before=["~output_held"],
         )
     for fact in make.given("pausable"):
@@ -145,7 +144,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
 
 
 def _not_anew(state: str, move: Move) -> bool:
-    return _stays("user_stopped_speaking", state)(move) and not _entered(move)
+    return _stays("user_stopped_speaking", state)(move) and not move.entered
 
 
 def _uninterruptible(make: Maker) -> Iterator[Rule]:
@@ -196,7 +195,7 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
     )
     yield make.move(
         "user_stopped_speaking: the timers start anew though no output is held",
-        lambda m: _stays("user_stopped_speaking", "thinking")(m) and _entered(m),
+        lambda m: _stays("user_stopped_speaking", "thinking")(m) and m.entered,
         before_not=["~output_held"],
     )
     for first, waits in _FIRST.items():
@@ -229,7 +228,7 @@ def _limits(make: Maker) -> Iterator[Rule]:
             m.trigger == "step_progressed"
             and m.arrives == "fresh"
             and m.source in ("thinking", "speaking")
-            and not _entered(m)
+            and not m.entered
         ),
     )
     yield make.move(
@@ -251,7 +250,7 @@ def _anew(trigger: str, timed: set[str], move: Move) -> bool:
 
 def _again(move: Move) -> bool:
     """A state is entered again by what neither begins nor ends what it stands for."""
-    return move.source == move.dest and _entered(move) and not _may_reenter(move)
+    return move.source == move.dest and move.entered and not _may_reenter(move)
 
 
 def _may_reenter(move: Move) -> bool:
@@ -264,116 +263,7 @@ def _after_voice(move: Move) -> bool:
     return (move.dest, move.trigger) == ("thinking", "user_stopped_speaking")
 
 
-def label_is_true(make: Maker) -> Iterator[Rule]:
-    """speaking if and only if audio is heard; states and facts say what is."""
-    yield make.held("speaking", "though no audio is heard", unless=["~heard"])
-    for state in make.flow.states:
-        if state != "speaking":
-            yield make.held(state, "while audio is heard", ["~heard"])
-    yield make.held("tool_running", "though no tool call runs", unless=["~tools_running"])
-    yield make.held("thinking", "for a step that was interrupted", ["~cut"])
-    yield make.held("interrupted", "though no step is there", unless=["~step_running"])
-    yield make.held("interrupted", "though nothing was interrupted", unless=["~cut"])
-    for state in ("listening", "tool_running"):
-        yield make.held(state, "while a step holds the floor", ["~step_running"])
-        yield make.held(state, "while the output stands still", ["~paused"])
-    yield make.held("speaking", "while the output stands still", ["~paused"])
-    yield make.move(
-        "the output stands still though nothing of it waits to go on",
-        lambda m: (m.source, m.dest) == ("paused", "thinking"),
-        ["~paused"],
-    )
-    yield make.move(
-        "step_started is ignored: events of the step that has begun are taken for those of another",
-        lambda m: m.trigger == "step_started" and m.taken is None,
-    )
-    yield make.move(
-        "a step begins while the output stands still",
-        lambda m: m.trigger == "step_started",
-        ["~paused"],
-    )
-    yield from _after_a_step(make)
-    yield from _facts(make)
-    yield make.move(
-        "an event of a step that is over is believed",
-        lambda m: m.arrives == "stale" and (m.actions != () or m.dest != m.source or _entered(m)),
-    )
-
-
-def _after_a_step(make: Maker) -> Iterator[Rule]:
-    yield make.move(
-        "tool_running is not entered though a tool call of the turn runs",
-        lambda m: _step_over(m) and m.dest != "tool_running",
-        ["~tools_running"],
-    )
-    yield make.move(
-        "the floor is given up though the results wait for their reply",
-        lambda m: (
-            (_step_over(m) or (m.source, m.trigger) == ("tool_running", "tools_drained"))
-            and m.dest == "listening"
-        ),
-        ["~reply_due"],
-    )
-    yield make.move(
-        "thinking is held though no step is about to begin",
-        lambda m: m.trigger == "step_finished" and m.arrives != "stale" and m.dest == "thinking",
-        unless=["~reply_due"],
-    )
-    asks = {"answer_turn", "request_reply", "deliver_owed_reply"}
-    yield make.move(
-        "thinking is entered though no step is about to begin",
-        lambda m: m.dest == "thinking" != m.source and not asks & {*m.actions},
-        unless=["~step_running", "~reply_due"],
-    )
-    yield make.move(
-        "thinking is entered though no step is about to begin",
-        lambda m: (m.source, m.dest) == ("listening", "thinking") and not asks & {*m.actions},
-        unless=["~step_running"],
-    )
-    yield make.move(
-        "thinking is entered for no step though a tool call of the turn runs on",
-        lambda m: (m.source, m.dest) == ("tool_running", "thinking"),
-        ["~tools_running"],
-        ["~step_running"],
-    )
-    yield make.move(
-        "tool_running is left though a tool call of the turn runs on",
-        lambda m: (
-            (m.source, m.dest) == ("tool_running", "listening")
-            and m.trigger in make.flow.triggers
-            and m.trigger != "turn_committed"
-        ),
-        ["~tools_running"],
-    )
-    yield make.move(
-        "the timers of the step before count on",
-        lambda m: (
-            m.trigger in ("step_started", "step_finished")
-            and m.arrives != "stale"
-            and m.source in {*_STEP_ENDS, "interrupted"}
-            and not _entered(m)
-        ),
-    )
-
-
-def _facts(make: Maker) -> Iterator[Rule]:
-    for fact in TRUE_FACTS:
-        if fact in make.flow.facts and fact not in make.flow.host_facts:
-            lies, hides = f"{fact} is true though it is not so", f"{fact} is false though it is so"
-            yield make.held(None, f"the fact {lies}", [fact], [f"~{fact}"])
-            yield make.held(None, f"the fact {hides}", [f"~{fact}"], [fact])
-
-
-def _step_over(move: Move) -> bool:
-    fresh = move.trigger == "step_finished" and move.arrives != "stale"
-    return fresh and move.source in _STEP_ENDS
-
-
 def _stays(trigger: str, state: str) -> Where:
     return lambda m: (
         (m.source, m.dest, m.trigger) == (state, state, trigger) and m.arrives != "stale"
     )
-
-
-def _entered(move: Move) -> bool:
-    return move.taken is not None and move.taken.entered

@@ -66,6 +66,11 @@ class TurnHost:
             task.add_done_callback(self._decided)
         return True
 
+    def manual_turns(self) -> bool:
+        """Only the application commits turns."""
+        agent = self._session.activity
+        return agent is not None and agent.manual_turns
+
     def tools_held(self) -> bool:
         """A call runs whose turn cannot be interrupted."""
         return self._tools.held
@@ -227,7 +232,7 @@ class TurnHost:
 
     def _decided(self, task: asyncio.Task[None]) -> None:
         self._decision = None
-        if not task.cancelled():
+        if not self.turn_pending() and not task.cancelled():
             self.turn.post("turn_settled")
 
 

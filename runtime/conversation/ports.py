@@ -184,6 +184,10 @@ class Turns(Protocol):
         """The task that decides on the end of the user's turn, while it is open."""
 
     @property
+    def manual_turns(self) -> bool:
+        """Only the application commits turns."""
+
+    @property
     def user_silent(self) -> bool:
         """The user is silent inside what they say, for so long that speech may begin."""
 

@@ -186,6 +186,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         "attribute",
         """
         _end_of_turn_task | the end of a turn is being decided; a commit is not cancelled
+        _commit_user_turn_atask | a manual commit waits for words: the end of the turn is open
         _audio_transcript | words in no committed turn go over to the next agent
         _final_transcript_confidence | and how sure the recogniser was of them
         _turn_detection_mode | words wait for the application's commit where that is manual

@@ -163,3 +163,32 @@ def test_an_interruption_of_a_tool_leaves_no_warning_and_timers_no_refusals() ->
     session: Any = stage.session
     refused = {entry.verdict.trigger for entry in session.turn.journal.refusals}
     assert not refused & {*session.timers}
+
+
+def _manual(session_class: Session, user: ScriptedUser, commits: tuple[float, ...]) -> Outcome:
+    """The application commits the turns; the model needs 0.6 s for the first answer."""
+    model = ScriptedLLM({"weather": Reply(FIRST, ttft=0.6), "tomorrow": SECOND})
+    stage = Stage(session_class, user=user, llm=model, turn_handling={"turn_detection": "manual"})
+    for at in commits:
+        stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=1.0) and None)
+    return stage.run(14.0)
+
+
+@BOTH
+@pytest.mark.parametrize("at", [2.5, 2.9])
+def test_words_without_a_commit_do_not_end_a_reply(session_class: Session, at: float) -> None:
+    """The user says more while the model thinks, and only the application may commit that."""
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.5)
+    user.says("by the way", at=at, duration=0.9, stt_delay=0.5)
+    outcome = _manual(session_class, user, commits=(2.2,))
+    assert [h.text for h in outcome.heard] == [FIRST]
+
+
+@pytest.mark.parametrize("stt_delay", [0.6, 0.9])
+def test_a_reply_is_not_begun_while_a_commit_waits_for_the_words(stt_delay: float) -> None:
+    """Committed 0.4 s after the end of the voice; the words come later. The first answer is held
+    as long, and then out of date."""
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.5)
+    user.says("tomorrow", at=2.5, duration=0.9, stt_delay=stt_delay)
+    outcome = _manual(TurnSession, user, commits=(2.2, 3.8))
+    assert [h.text for h in outcome.heard] == [SECOND]

@@ -133,7 +133,7 @@ class GovernedActivity(LeavingActivity):
 
     def on_start_of_speech(self, ev: Any, speech_start_time: float) -> None:
         super().on_start_of_speech(ev, speech_start_time)
-        if self._turn_detection == "manual":
+        if self.manual_turns:
             self._user_silence_event.set()  # voice is no turn: the flow says what waits for it
         self._hears_silence = False
         self._conductor.user_started()
@@ -257,9 +257,15 @@ class GovernedActivity(LeavingActivity):
     def turn_decision(self) -> asyncio.Task[None] | None:
         """The task that decides on the end of the user's turn, while it is open."""
         recognition = self._audio_recognition
-        task = recognition._end_of_turn_task if recognition is not None else None
-        task = task if self._decision is None else self._decision
-        return task if task is not None and not task.done() else None
+        tasks = [self._decision]
+        if recognition is not None:  # a manual commit waits for the words, then it is decided on
+            tasks += [recognition._commit_user_turn_atask, recognition._end_of_turn_task]
+        return next((task for task in tasks if task is not None and not task.done()), None)
+
+    @property
+    def manual_turns(self) -> bool:
+        """Turn detection is manual."""
+        return bool(self._turn_detection == "manual")
 
     @property
     def accepts_turns(self) -> bool:

@@ -17,6 +17,9 @@ from .plan import Plan
 
 __all__ = ["Measures"]
 
+ANSWER = 0.5
+"""Seconds that an answer is heard; one that is cut earlier answers nothing."""
+
 BLIP = 1.5
 """Seconds: shorter audio that is cut tells the caller nothing."""
 
@@ -187,7 +190,8 @@ def _latency(plan: Plan, outcome: Outcome, end: float) -> Iterator[tuple[int, fl
         later = range(number, len(plan.sounds) + 1)
         answers = {f"r{n}" for n in later}
         answers |= {f"t{job}" for n in later for job in plan.answers[n].jobs}
-        first = _first(outcome.heard, tuple(answers), over - 1e-6)
+        whole = [h for h in outcome.heard if h.end - h.start >= ANSWER]
+        first = _first(whole, tuple(answers), over - 1e-6)
         yield number, None if first is None else round(first.start - over, 3)
 
 

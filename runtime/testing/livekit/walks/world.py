@@ -80,6 +80,7 @@ def _truthful(m: Memory, move: PathMove) -> bool:
         "interruptible": m.interruptible if "step_running" in move.before else False,
         "turn_pending": deciding,
         "results_at_hand": True,  # an output is there before anything can ask
+        "manual_turns": False,
         "model_replies": False,
         "moot": False,
     }

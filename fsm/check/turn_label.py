@@ -1,0 +1,118 @@
+"""Rules on the labels: states and facts say what is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .maker import Maker
+from .parts import Move, Rule
+from .turn import TRUE_FACTS
+
+__all__ = ["label_is_true"]
+
+_STEP_ENDS = frozenset({"thinking", "speaking", "paused"})
+
+
+def label_is_true(make: Maker) -> Iterator[Rule]:
+    """speaking if and only if audio is heard; states and facts say what is."""
+    yield make.held("speaking", "though no audio is heard", unless=["~heard"])
+    for state in make.flow.states:
+        if state != "speaking":
+            yield make.held(state, "while audio is heard", ["~heard"])
+    yield make.held("tool_running", "though no tool call runs", unless=["~tools_running"])
+    yield make.held("thinking", "for a step that was interrupted", ["~cut"])
+    yield make.held("interrupted", "though no step is there", unless=["~step_running"])
+    yield make.held("interrupted", "though nothing was interrupted", unless=["~cut"])
+    for state in ("listening", "tool_running"):
+        yield make.held(state, "while a step holds the floor", ["~step_running"])
+        yield make.held(state, "while the output stands still", ["~paused"])
+    yield make.held("speaking", "while the output stands still", ["~paused"])
+    yield make.move(
+        "the output stands still though nothing of it waits to go on",
+        lambda m: (m.source, m.dest) == ("paused", "thinking"),
+        ["~paused"],
+    )
+    yield make.move(
+        "step_started is ignored: events of the step that has begun are taken for those of another",
+        lambda m: m.trigger == "step_started" and m.taken is None,
+    )
+    yield make.move(
+        "a step begins while the output stands still",
+        lambda m: m.trigger == "step_started",
+        ["~paused"],
+    )
+    yield from _after_a_step(make)
+    yield from _facts(make)
+    yield make.move(
+        "an event of a step that is over is believed",
+        lambda m: m.arrives == "stale" and (m.actions != () or m.dest != m.source or m.entered),
+    )
+
+
+def _after_a_step(make: Maker) -> Iterator[Rule]:
+    yield make.move(
+        "tool_running is not entered though a tool call of the turn runs",
+        lambda m: _step_over(m) and m.dest != "tool_running",
+        ["~tools_running"],
+    )
+    yield make.move(
+        "the floor is given up though the results wait for their reply",
+        lambda m: (
+            (_step_over(m) or (m.source, m.trigger) == ("tool_running", "tools_drained"))
+            and m.dest == "listening"
+        ),
+        ["~reply_due"],
+    )
+    yield make.move(
+        "thinking is held though no step is about to begin",
+        lambda m: m.trigger == "step_finished" and m.arrives != "stale" and m.dest == "thinking",
+        unless=["~reply_due"],
+    )
+    asks = {"answer_turn", "request_reply", "deliver_owed_reply"}
+    yield make.move(
+        "thinking is entered though no step is about to begin",
+        lambda m: m.dest == "thinking" != m.source and not asks & {*m.actions},
+        unless=["~step_running", "~reply_due"],
+    )
+    yield make.move(
+        "thinking is entered though no step is about to begin",
+        lambda m: (m.source, m.dest) == ("listening", "thinking") and not asks & {*m.actions},
+        unless=["~step_running"],
+    )
+    yield make.move(
+        "thinking is entered for no step though a tool call of the turn runs on",
+        lambda m: (m.source, m.dest) == ("tool_running", "thinking"),
+        ["~tools_running"],
+        ["~step_running"],
+    )
+    yield make.move(
+        "tool_running is left though a tool call of the turn runs on",
+        lambda m: (
+            (m.source, m.dest) == ("tool_running", "listening")
+            and m.trigger in make.flow.triggers
+            and m.trigger != "turn_committed"
+        ),
+        ["~tools_running"],
+    )
+    yield make.move(
+        "the timers of the step before count on",
+        lambda m: (
+            m.trigger in ("step_started", "step_finished")
+            and m.arrives != "stale"
+            and m.source in {*_STEP_ENDS, "interrupted"}
+            and not m.entered
+        ),
+    )
+
+
+def _facts(make: Maker) -> Iterator[Rule]:
+    for fact in TRUE_FACTS:
+        if fact in make.flow.facts and fact not in make.flow.host_facts:
+            lies, hides = f"{fact} is true though it is not so", f"{fact} is false though it is so"
+            yield make.held(None, f"the fact {lies}", [fact], [f"~{fact}"])
+            yield make.held(None, f"the fact {hides}", [f"~{fact}"], [fact])
+
+
+def _step_over(move: Move) -> bool:
+    fresh = move.trigger == "step_finished" and move.arrives != "stale"
+    return fresh and move.source in _STEP_ENDS
