@@ -99,6 +99,20 @@ def test_spin_agrees_on_shipped_flows(name: str) -> None:
     assert all(verdicts.values())
 
 
+def test_a_first_frame_is_judged_though_the_host_knows_of_no_silence() -> None:
+    """The property is claimed with `user_silent` as an exception, and without if it is no fact."""
+    turn = load_flow("turn")
+    facts = {name: fact for name, fact in turn.facts.items() if name != "user_silent"}
+    name = "no_playout_over_the_user"
+    without = attrs.evolve(turn, facts=facts)
+    for flow, unless in (
+        (turn, ("playout_started", "user_silent")),
+        (without, ("playout_started",)),
+    ):
+        (claim,) = (p for p in with_turn_claims(flow).never if p.name == name)
+        assert claim.unless == unless
+
+
 def _sample(flow: Flow) -> list[Mutant]:
     """Mutants from all over the flow, half of them likely to break something."""
     everything = list(mutants(flow))
