@@ -19,7 +19,7 @@ _POST = (
 )
 _COLD = (
     "an event costs several times what it costs in the next table, because it comes to another "
-    "runtime each time, whose memory is fetched anew, and that is more than one core has; a tenth "
+    "runtime each time, whose memory is fetched again, and that is more than one core has; a tenth "
     "of the runtimes is far below the limit"
 )
 _OWN = (

@@ -30,14 +30,14 @@ class PathMove:
     Attributes:
         source, state: The state before and after.
         before: The facts that were true before; host facts left out.
-        given: The host's answers that decide on it.
+        host_facts: The host's answers that decide on it.
         verdict: ``taken``, or the reason of the refusal.
     """
 
     source: str
     before: frozenset[str]
     trigger: str
-    given: Mapping[str, bool]
+    host_facts: Mapping[str, bool]
     verdict: str
     row: str | None
     state: str
@@ -69,7 +69,7 @@ class PathStep:
     Attributes:
         trigger: The trigger or, if `timer`, the timer that fires.
         of: The step or turn that the trigger belongs to, or that it begins.
-        given: The host's answers that decide on it.
+        host_facts: The host's answers that decide on it.
         verdict: ``taken``, or the reason of the refusal.
         row: The row that is taken; None for a refusal and where an event only changes facts.
         state, facts, actions: What holds afterwards (host facts left out), and what the host does.
@@ -78,7 +78,7 @@ class PathStep:
     trigger: str
     timer: bool
     of: str | None
-    given: Mapping[str, bool]
+    host_facts: Mapping[str, bool]
     verdict: str
     row: str | None
     state: str
@@ -215,8 +215,8 @@ class _Search:
             self.machine.restore(state, before)
             asked = self.machine.asks(trigger)
             for answers in product((False, True), repeat=len(asked)):
-                given = dict(zip(asked, answers, strict=True))
-                move = self._move(node, before, trigger, given)
+                host_facts = dict(zip(asked, answers, strict=True))
+                move = self._move(node, before, trigger, host_facts)
                 if move is not None:
                     yield move
 
@@ -227,10 +227,10 @@ class _Search:
         return frozenset(self.program.names(node[1]))
 
     def _move(
-        self, node: _Node, before: frozenset[str], trigger: str, given: dict[str, bool]
+        self, node: _Node, before: frozenset[str], trigger: str, host_facts: dict[str, bool]
     ) -> _Move | None:
         self.machine.restore(node[0], before)
-        self.machine.give(given)
+        self.machine.set_host_facts(host_facts)
         answer = self.machine.step(trigger)
         scopes = {*node[2]}
         if answer:
@@ -241,12 +241,12 @@ class _Search:
         row = answer.row if isinstance(answer, Taken) else None
         actions = answer.actions if isinstance(answer, Taken) else ()
         held = self.machine.state
-        move = PathMove(node[0], before, trigger, given, verdict, row, held, actions)
+        move = PathMove(node[0], before, trigger, host_facts, verdict, row, held, actions)
         if (memory := self.world.after(node[3], move)) is None:
             return None
         after: _Node = (held, facts, tuple(sorted(scopes)), memory)
         meets = frozenset(_meets(node[0], trigger, verdict, row, after[0]))
-        return _Move(trigger, given, verdict, row, actions, after, meets)
+        return _Move(trigger, host_facts, verdict, row, actions, after, meets)
 
     def _path(self, node: _Node, last: _Move | None) -> list[PathStep]:
         moves = [last] if last else []
@@ -264,7 +264,7 @@ class _Search:
                 current.pop(scope, None)
             names = self.program.names(move.node[1])
             yield PathStep(
-                move.trigger, move.trigger in self.flow.timers, of, move.given, move.verdict,
+                move.trigger, move.trigger in self.flow.timers, of, move.host_facts, move.verdict,
                 move.row, move.node[0], names, move.actions,
             )  # fmt: skip
 
@@ -288,7 +288,7 @@ class _Search:
 @attrs.frozen
 class _Move:
     trigger: str
-    given: Mapping[str, bool]
+    host_facts: Mapping[str, bool]
     verdict: str
     row: str | None
     actions: tuple[str, ...]

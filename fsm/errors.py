@@ -101,4 +101,4 @@ class UnknownName(TurnfsmError, LookupError):
 
 
 class HostError(TurnfsmError):
-    """A host that does not fit the flow: an action or a given fact is missing."""
+    """A host that does not fit the flow: an action or a host fact is missing."""

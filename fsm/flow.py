@@ -117,7 +117,7 @@ class Transition:
 
     dest: str | None = doc(
         "The state that it leads to. The state itself: it is entered again, its timers start "
-        "anew. Left out: nothing is left or entered.",
+        "again. Left out: nothing is left or entered.",
         default=None,
     )
     conditions: Names = doc("Facts that must be true.", default=())

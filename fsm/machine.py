@@ -94,7 +94,7 @@ class Machine:
         """The host facts that decide on this trigger in the held state."""
         return self.configuration.asks.get(trigger, ())
 
-    def give(self, facts: Mapping[str, bool]) -> None:
+    def set_host_facts(self, facts: Mapping[str, bool]) -> None:
         """Set host facts, as the host answered.
 
         Raises:

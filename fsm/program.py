@@ -28,7 +28,7 @@ ACTS = 2  # the host has something to do
 SLOW_PATH = 4  # the host is asked for a fact first, or a scope begins or ends
 
 MOST_CONFIGURATIONS = 4096
-"""How many a program remembers (about 2 MB) before it starts anew."""
+"""How many a program remembers (about 2 MB) before it starts again."""
 
 
 class Rows(dict[str, tuple[Alternative, ...]]):
@@ -134,7 +134,7 @@ class Program:
         return found
 
     def _forget(self) -> None:
-        """Start the table anew. Machines keep the configuration that they hold: it is emptied,
+        """Empty the table. Machines keep the configuration that they hold: it is emptied,
         so that no link leads from it to what was forgotten, and fills again."""
         for rows in self.rows.values():
             for configuration in rows.configurations.values():

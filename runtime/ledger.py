@@ -89,7 +89,7 @@ class Ledger:
         return self._calls[call_id]
 
     def start(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall:
-        """Enter a call. An id may come again once its call is over: some models number anew.
+        """Enter a call. An id may come again once its call is over: some models reuse them.
 
         Raises:
             TurnfsmError: The call of this id still runs.

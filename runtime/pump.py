@@ -19,7 +19,7 @@ from turnfsm.fsm.program import ACTS, ARMS, SLOW_PATH
 
 from .effects import CAUSE, Effects, Observer, said
 from .event import Event
-from .given import answers_of
+from .host_facts import answers_of
 from .journal import LiveJournal
 from .threads import from_thread
 from .timers import Plan, StateTimers, plan_of
@@ -32,7 +32,7 @@ class EventPump(StateTimers):
 
     Args:
         machine: The machine; nobody else may step it.
-        host: Has a method for every action, which takes an `Event`, and one for every given fact,
+        host: Has a method for every action, which takes an `Event`, and one for every host fact,
             asked at the moment of a decision. What an action's method returns is run as a task,
             if it can be awaited.
         journal: Where every verdict is kept.
@@ -70,7 +70,7 @@ class EventPump(StateTimers):
         if to_do >= SLOW_PATH or of is not None:
             verdict = self._decide(trigger, of)
             if self._barred is not None:
-                return verdict  # a given fact's method has closed the runtime
+                return verdict  # a host fact's method has closed the runtime
             after = machine.configuration
             to_do = ARMS * verdict.entered | ACTS * bool(verdict.actions)
         else:
@@ -149,11 +149,11 @@ class EventPump(StateTimers):
         self._effects.close()
         self.journal.close()
 
-    async def aclose(self, patience: float = 5.0) -> None:
-        """Close, and wait for the cancelled tasks to end, at most `patience` seconds."""
+    async def aclose(self, max_wait: float = 5.0) -> None:
+        """Close, and wait for the cancelled tasks to end, at most `max_wait` seconds."""
         self.close()
         if self._effects.tasks is not None:
-            await self._effects.tasks.wait(patience)
+            await self._effects.tasks.wait(max_wait)
 
     def fire(self, timer: str) -> Verdict:
         """Post a timer. Its cause is time, whatever task's context it was armed in."""
@@ -168,7 +168,7 @@ class EventPump(StateTimers):
     def _refuse(self, trigger: str) -> Refused:
         if self._barred == "asking":
             raise TurnfsmError(
-                f"a given fact's method posted or asked {trigger!r}; it may only answer, "
+                f"a host fact's method posted or asked {trigger!r}; it may only answer, "
                 "because the machine is deciding"
             )
         return self._refusal(trigger)
@@ -188,11 +188,11 @@ class EventPump(StateTimers):
         return self.machine.step(trigger, of)
 
     def _ask_host(self, facts: tuple[str, ...]) -> None:
-        """Ask the host for given facts. One that raises keeps its value."""
+        """Ask the host for host facts. One that raises keeps its value."""
         self._barred = "asking"
         answers, failed = answers_of(self._host, facts)
         if self._barred == "asking":
             self._barred = None
-        self.machine.give(answers)
+        self.machine.set_host_facts(answers)
         for name, error in failed:
-            self.note("given_failed", fact=name, error=said(error))
+            self.note("host_fact_failed", fact=name, error=said(error))

@@ -49,13 +49,13 @@ class OwnedTasks:
         """Cancel every task."""
         self._cancel(list(self._owners))
 
-    async def wait(self, patience: float) -> None:
+    async def wait(self, max_wait: float) -> None:
         """Until the cancelled tasks have ended, at most this many seconds."""
         pending = self._over - {asyncio.current_task()}
         if pending:
-            _, pending = await asyncio.wait(pending, timeout=patience)
+            _, pending = await asyncio.wait(pending, timeout=max_wait)
         for task in pending:
-            logger.error("a task did not end within %g s of its cancellation: %r", patience, task)
+            logger.error("a task did not end within %g s of its cancellation: %r", max_wait, task)
 
     def _cancel(self, tasks: list[asyncio.Future[Any]]) -> None:
         for task in tasks:

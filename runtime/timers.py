@@ -1,6 +1,6 @@
 """The timers of the held state, on at most one timer of the loop.
 
-A deadline is moved, not cancelled and set anew: entering a state notes the moment, and the loop's
+A deadline is moved, not cancelled and set again: entering a state notes the moment, and the loop's
 timer stays where it is if it fires no later than the first deadline; it then moves on. Cancelling
 and setting it at every transition costs eight times as much, and asyncio keeps what is cancelled.
 """
@@ -179,7 +179,7 @@ class StateTimers(ABC):
             left = self.machine.configuration.rows is not rows
             if left or self._deadlines is not deadlines or self.closed:
                 return  # a state was entered: these deadlines are of the past
-            # The state is still held: the timer starts anew, so that it fires again once the
+            # The state is still held: the timer starts again, so that it fires again once the
             # fact that held it back has changed (test_timers, "held back").
             deadlines.append((now + seconds[name], name, said))
         if deadlines:
@@ -189,7 +189,7 @@ class StateTimers(ABC):
         """Post a timer, unless it would be answered once more what changes nothing: what the same
         fact holds back again and again stands in the journal once. Gives such an answer."""
         if said is not None:
-            self.ask(timer)  # the given facts, too
+            self.ask(timer)  # the host facts, too
             if self._idle(timer) == said:
                 return said
         idle = self._idle(timer)

@@ -33,13 +33,13 @@ class TurnRuntime:
     Args:
         flow: A flow, the name of a shipped one, or a path.
         host: Has a method for every action of the flow, which takes an `Event`, and one for every
-            given fact, which takes nothing and answers True or False.
+            host fact, which takes nothing and answers True or False.
         timers: Seconds that replace those of the flow.
         sinks: Each gets every record of the journal.
         maxlen: How many entries the journal keeps in memory.
 
     Raises:
-        HostError: The host lacks an action or a given fact.
+        HostError: The host lacks an action or a host fact.
         UnknownName: ``timers`` names one that the flow does not have.
         FlowError: The flow cannot be used.
         TurnfsmError: ``timers`` holds no seconds, or ``sinks`` something that is no sink.
@@ -95,7 +95,7 @@ class TurnRuntime:
         return self._pump.closed
 
     def holds(self, fact: str) -> bool:
-        """Whether a fact is true; a given one as the host last answered."""
+        """Whether a fact is true; a host fact as the host last answered."""
         return self.machine.holds(fact)
 
     def post(self, trigger: str, of: Any = None, /, **data: Any) -> Verdict:
@@ -139,9 +139,9 @@ class TurnRuntime:
         """Refuse all that comes, stop the timers, cancel the tasks."""
         self._pump.close()
 
-    async def aclose(self, patience: float = 5.0) -> None:
-        """Close, and wait for the cancelled tasks to end, at most `patience` seconds."""
-        await self._pump.aclose(patience)
+    async def aclose(self, max_wait: float = 5.0) -> None:
+        """Close, and wait for the cancelled tasks to end, at most `max_wait` seconds."""
+        await self._pump.aclose(max_wait)
 
     def _unfenced(self, trigger: str) -> TurnfsmError:
         scope = self._fences[trigger]

@@ -187,7 +187,9 @@ class _Check:
                     message = f"not proved: {trigger} in {state} depends on {asked} host facts"
                     path: Place = ("states", state)
                     yield self.source.at_key(path, message, remedy, code="not-proved")
-        late = (Quiet(self.model, lambda state, actions: False).reads & self.bits.given).bit_count()
+        late = (
+            Quiet(self.model, lambda state, actions: False).reads & self.bits.host_facts
+        ).bit_count()
         if late > MOST_HOST_FACTS:
             message = f"not proved: the timers together depend on {late} host facts"
             yield self.source.at_key(("timers",), message, remedy, code="not-proved")

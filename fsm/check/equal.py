@@ -80,9 +80,11 @@ class Twin:
             return None
         reason = ""
         for (arrives, accepted), (_, passes) in zip(ours, others, strict=True):
-            for given in subsets(self.model.given(state, trigger) | theirs.given(state, trigger)):
-                a = self.model.answer(state, trigger, accepted, node | given)
-                b = theirs.answer(state, trigger, passes, node | given)
+            for host_facts in subsets(
+                self.model.host_facts(state, trigger) | theirs.host_facts(state, trigger)
+            ):
+                a = self.model.answer(state, trigger, accepted, node | host_facts)
+                b = theirs.answer(state, trigger, passes, node | host_facts)
                 if a is b is None:
                     continue
                 moves = Move(state, trigger, arrives, a), Move(state, trigger, arrives, b)
@@ -116,5 +118,5 @@ def _whole(flow: Flow) -> StateSpace:
     program, world = Program(flow), turn_world(flow)
     bits = Bits(program, world)
     model = StateSpace(program, world, bits, ())
-    model.relevant = (1 << len(bits.facts)) - 1 & ~bits.given
+    model.relevant = (1 << len(bits.facts)) - 1 & ~bits.host_facts
     return model

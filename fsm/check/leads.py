@@ -176,9 +176,9 @@ def judge(model: StateSpace, found: Exploration, wait: Wait) -> Outcome:
                 run = Run(False, float("inf"), (), "no timer of the state does that")
                 return _broken(model, wait, node, run, 0)
             continue
-        run, given = quiet.worst(node)
+        run, host_facts = quiet.worst(node)
         if not run.reached or run.seconds > bound:
-            return _broken(model, wait, node, run, given)
+            return _broken(model, wait, node, run, host_facts)
         worst = max(worst, run, key=lambda r: r.seconds)
     if not worst.timers:
         return Outcome("")
@@ -190,7 +190,7 @@ def _sum(flow: Flow, timers: tuple[str, ...]) -> str:
     return f"{total:g} s ({' + '.join(f'{t} {flow.timers[t]:g}' for t in timers)})"
 
 
-def _broken(model: StateSpace, wait: Wait, node: int, run: Run, given: int) -> Outcome:
+def _broken(model: StateSpace, wait: Wait, node: int, run: Run, host_facts: int) -> Outcome:
     state = model.state(node)
     if run.reached:
         most = wait.within if run.seconds <= wait.at_most else f"{wait.at_most:g} s"
@@ -198,7 +198,7 @@ def _broken(model: StateSpace, wait: Wait, node: int, run: Run, given: int) -> O
     else:
         why = run.why
     message = f"from {state}, with no further event, it is not certain that {wait.promise}: {why}"
-    host = ", ".join(model.program.names(given)) or "nothing"
+    host = ", ".join(model.program.names(host_facts)) or "nothing"
     facts = ", ".join(model.program.names(node & (1 << len(model.bits.facts)) - 1)) or "none"
     quiet = [f"nothing more happens in {state} (facts: {facts}; the host says yes to: {host})"]
     quiet += [f"{timer} fires" for timer in run.timers]

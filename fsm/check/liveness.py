@@ -73,7 +73,7 @@ class Quiet:
 
     def spots(self, nodes: Iterable[int]) -> Iterator[int]:
         """One configuration for each way in which quiet runs can differ, the nearest first."""
-        mask = self.reads & ~self._given | -1 << self.model.bits.shift
+        mask = self.reads & ~self._host_facts | -1 << self.model.bits.shift
         seen: set[int] = set()
         for node in nodes:
             if node & mask not in seen:
@@ -82,37 +82,44 @@ class Quiet:
 
     def worst(self, node: int) -> tuple[Run, int]:
         """The worst run from a configuration, and what the host then answers."""
-        spot = (self.model.state(node), node & self.reads & ~self.model.bits.given, self.effects)
-        runs = ((self._run(spot, given), given) for given in subsets(self.reads & self._given))
+        spot = (
+            self.model.state(node),
+            node & self.reads & ~self.model.bits.host_facts,
+            self.effects,
+        )
+        runs = (
+            (self._run(spot, host_facts), host_facts)
+            for host_facts in subsets(self.reads & self._host_facts)
+        )
         return max(runs, key=lambda pair: (not pair[0].reached, pair[0].seconds))
 
     def one_timer_reaches(self, node: int) -> bool:
         """Whether a timer of the state reaches the goal at once if the host says yes to nothing."""
-        spot = (self.model.state(node), node & self.reads & ~self._given, self.effects)
+        spot = (self.model.state(node), node & self.reads & ~self._host_facts, self.effects)
         return any(self._hits(after) for after in self._fired(spot, 0))
 
     @property
-    def _given(self) -> int:
-        return self.model.bits.given
+    def _host_facts(self) -> int:
+        return self.model.bits.host_facts
 
-    def _run(self, start: _Spot, given: int) -> Run:
+    def _run(self, start: _Spot, host_facts: int) -> Run:
         """Depth first without recursion: a flow may chain more timers than Python has frames."""
         trail = dict.fromkeys([start])  # each spot leads to the next; none has its run yet
         while trail:
             spot = next(reversed(trail))
-            moves = self._moves(spot, given)
+            moves = self._moves(spot, host_facts)
             on = [after for after in moves if not self._hits(after)]
-            waiting = [after[1] for after in on if (after[1], given) not in self._runs]
+            waiting = [after[1] for after in on if (after[1], host_facts) not in self._runs]
             back = next((after for after in on if after[1] in trail), None)
             if waiting and back is None:
                 trail[waiting[0]] = None
                 continue
-            run = _circle([*trail], back) if back else self._joined(spot, moves, given)
-            self._runs[spot, given] = run
+            run = _circle([*trail], back) if back else self._joined(spot, moves, host_facts)
+            self._runs[spot, host_facts] = run
             del trail[spot]
-        return self._runs[start, given]
+        return self._runs[start, host_facts]
 
-    def _joined(self, spot: _Spot, moves: list[_Next], given: int) -> Run:
+    def _joined(self, spot: _Spot, moves: list[_Next], host_facts: int) -> Run:
         """The worst of what can happen next; every other spot that is led to has its run."""
         if self.goal(spot[0], ()):
             return Run(True, 0.0, ())
@@ -120,18 +127,18 @@ class Quiet:
             return Run(False, float("inf"), (), f"no timer leaves {spot[0]}", spot[0])
         timers = {after[0] for after in moves if after[0] in self.flow.timers}
         timer = min(timers, key=self.flow.timers.__getitem__)
-        runs = [self._join(timer, after, given) for after in moves]
+        runs = [self._join(timer, after, host_facts) for after in moves]
         return max(runs, key=lambda run: (not run.reached, run.seconds))
 
-    def _moves(self, spot: _Spot, given: int) -> list[_Next]:
+    def _moves(self, spot: _Spot, host_facts: int) -> list[_Next]:
         """The timers that can fire, then the ends of what is under way; none from the goal."""
-        key = (spot, given)
+        key = (spot, host_facts)
         if key not in self._nexts:
-            self._nexts[key] = [] if self.goal(spot[0], ()) else self._expand(spot, given)
+            self._nexts[key] = [] if self.goal(spot[0], ()) else self._expand(spot, host_facts)
         return self._nexts[key]
 
-    def _expand(self, spot: _Spot, given: int) -> list[_Next]:
-        fired = self._fired(spot, given)
+    def _expand(self, spot: _Spot, host_facts: int) -> list[_Next]:
+        fired = self._fired(spot, host_facts)
         moves = [after for after in fired if after[1] != spot or after[3] or self._hits(after)]
         if not moves:
             return []
@@ -139,7 +146,7 @@ class Quiet:
             self._after(spot, trigger, answer, over=name)
             for name in sorted(spot[2])
             for trigger in self._ends(frozenset((name,)))
-            if (answer := self._take(spot, trigger, given))
+            if (answer := self._take(spot, trigger, host_facts))
         ]
         # One that changes nothing that a timer looks at takes no time: the timers go on.
         return moves + [end for end in ends if end[1][:2] != spot[:2] or end[2] or end[3]]
@@ -147,24 +154,24 @@ class Quiet:
     def _hits(self, after: _Next) -> bool:
         return self.goal(after[1][0], after[2])
 
-    def _fired(self, spot: _Spot, given: int) -> list[_Next]:
-        """The timers that can fire; one whose guard refuses it is armed anew and says nothing."""
+    def _fired(self, spot: _Spot, host_facts: int) -> list[_Next]:
+        """The timers that can fire; one whose guard refuses it is armed again and says nothing."""
         timers = self.flow.states[spot[0]].after
         return [
             self._after(spot, timer, answer)
             for timer in timers
-            if (answer := self._take(spot, timer, given))
+            if (answer := self._take(spot, timer, host_facts))
         ]
 
-    def _join(self, timer: str, after: _Next, given: int) -> Run:
+    def _join(self, timer: str, after: _Next, host_facts: int) -> Run:
         name, spot = after[:2]
-        run = Run(True, 0.0, ()) if self._hits(after) else self._runs[spot, given]
+        run = Run(True, 0.0, ()) if self._hits(after) else self._runs[spot, host_facts]
         here = name if not run.reached else timer
         timers = (here, *run.timers)
         return attrs.evolve(run, seconds=run.seconds + self.flow.timers[timer], timers=timers)
 
-    def _take(self, spot: _Spot, trigger: str, given: int) -> Taken | None:
-        facts = spot[1] | given
+    def _take(self, spot: _Spot, trigger: str, host_facts: int) -> Taken | None:
+        facts = spot[1] | host_facts
         for mask, want, _keep, _set, _dest, taken in self.program.rows[spot[0]].get(trigger, ()):
             if facts & mask == want:
                 answer: Taken = taken
@@ -176,7 +183,7 @@ class Quiet:
             (row[2], row[3]) for row in self.program.rows[spot[0]][trigger] if row[5] is answer
         )
         started = self.effects & frozenset(answer.actions)
-        facts = (spot[1] & keep | set_) & self.reads & ~self._given
+        facts = (spot[1] & keep | set_) & self.reads & ~self._host_facts
         there = (answer.dest, facts, spot[2] - {over} | started)
         return trigger, there, answer.actions, answer.entered
 

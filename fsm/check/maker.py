@@ -92,7 +92,7 @@ class Maker:
         sentence = f"{state} is held {broken}" if state else broken
         return Rule(self.property, sentence, state=state, test=test, reads=test.mask, builtin=True)
 
-    def given(self, *names: str) -> tuple[str, ...]:
+    def host_facts(self, *names: str) -> tuple[str, ...]:
         """Those that the host of this flow answers for."""
         return tuple(name for name in names if name in self.flow.host_facts)
 

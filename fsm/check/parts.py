@@ -32,15 +32,15 @@ class Move:
     Attributes:
         arrives: ``fresh`` or ``stale`` for a trigger that belongs to a scope, else empty.
         taken: The machine's answer; None where it refuses.
-        given: The bits of the given facts as the host answered.
-        read: The bits of the given facts that mattered.
+        host_facts: The bits of the host facts as the host answered.
+        read: The bits of the host facts that mattered.
     """
 
     source: str
     trigger: str
     arrives: Arrival
     taken: Taken | None
-    given: int = 0
+    host_facts: int = 0
     read: int = 0
 
     @property
@@ -131,7 +131,7 @@ class Bits:
         scopes = [*dict.fromkeys([*program.fences.values(), *world.belongs.values()])]
         self.scopes = {name: 1 << at + i for i, name in enumerate(scopes)}
         self.shift = at + len(scopes)
-        self.given = program.host_mask
+        self.host_facts = program.host_mask
 
     def test(self, when: Iterable[str] = (), unless: Iterable[str] = ()) -> Test:
         """A test over facts; a name that begins with ``~`` is a ghost."""

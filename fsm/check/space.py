@@ -5,7 +5,7 @@ above them, the held state. A ghost is a fact of the world that the model keeps 
 a flow whose own facts lie is found out. A move changes a configuration by one AND and one OR.
 Moves come from the compiled program that machines run: proof and runtime cannot differ.
 
-Given facts are no part of a configuration: the host may answer anything at every decision.
+Host facts are no part of a configuration: the host may answer anything at every decision.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class StateSpace:
                     read |= alternative[0]
         for rule in rules:
             read |= rule.reads
-        return read & ~self.bits.given & (1 << len(self.bits.facts)) - 1
+        return read & ~self.bits.host_facts & (1 << len(self.bits.facts)) - 1
 
     def state_tests(self, state: str) -> tuple[tuple[int, int, Rule], ...]:
-        """The rules on holding a state; a given fact may have any value, so it excuses nothing."""
-        free = ~self.bits.given
+        """The rules on holding a state; a host fact may have any value, so it excuses nothing."""
+        free = ~self.bits.host_facts
         return tuple(
             (rule.test.mask & free, rule.test.want & free, rule)
             for rule in self.state_rules
@@ -84,7 +84,7 @@ class StateSpace:
             read |= self.bits.scopes[scope] | self._begun(scope)
         if trigger in self.world.events:
             read |= self._ghosts(self.world.events[trigger][2])
-        return read & ~self.bits.given
+        return read & ~self.bits.host_facts
 
     def edges(self, state: str, trigger: str, node: int) -> tuple[Edge, ...]:
         """What a trigger can do in a configuration, whatever the host answers."""
@@ -142,9 +142,11 @@ class StateSpace:
         for taken in candidates:
             for alarm in self._alarms_of(Move(state, trigger, arrives, taken)):
                 read |= alarm[0] | alarm[2]
-        read &= self.bits.given
-        for given in subsets(read):
-            yield Move(state, trigger, arrives, self._answer(rows, node | given), given, read)
+        read &= self.bits.host_facts
+        for host_facts in subsets(read):
+            yield Move(
+                state, trigger, arrives, self._answer(rows, node | host_facts), host_facts, read
+            )
 
     def _answer(self, rows: tuple[Any, ...], facts: int) -> Taken | None:
         """What `Machine.step` answers; notes which rows stood in the shadow of others."""
@@ -166,27 +168,34 @@ class StateSpace:
             keep, set_ = self._commit(move, move.taken)
         for clears, sets in self._effects(move, node):
             keep, set_ = keep & ~clears, set_ & ~clears | sets
-        given = self.bits.given
+        host_facts = self.bits.host_facts
         alarms = tuple(
-            (before & ~given, wanted & ~given, after & ~given, then & ~given, rule)
+            (
+                before & ~host_facts,
+                wanted & ~host_facts,
+                after & ~host_facts,
+                then & ~host_facts,
+                rule,
+            )
             for before, wanted, after, then, rule in self._alarms_of(move)
-            if move.given & before == wanted & given and move.given & after == then & given
+            if move.host_facts & before == wanted & host_facts
+            and move.host_facts & after == then & host_facts
         )
         return keep, set_, alarms, move
 
-    def given(self, state: str, trigger: str) -> int:
-        """The bits of the given facts that a trigger's guards read in a state."""
+    def host_facts(self, state: str, trigger: str) -> int:
+        """The bits of the host facts that a trigger's guards read in a state."""
         read = 0
         for alternative in self.program.rows[state].get(trigger, ()):
             read |= alternative[0]
-        return read & self.bits.given
+        return read & self.bits.host_facts
 
     def asked_at_once(self, state: str, trigger: str) -> int:
-        """How many given facts the guards and the rules read where a trigger arrives in a state."""
-        read = self.given(state, trigger)
+        """How many host facts the guards and the rules read where a trigger arrives in a state."""
+        read = self.host_facts(state, trigger)
         for taken in (*(row[5] for row in self.program.rows[state].get(trigger, ())), None):
             for alarm in self._alarms_of(Move(state, trigger, "", taken)):
-                read |= (alarm[0] | alarm[2]) & self.bits.given
+                read |= (alarm[0] | alarm[2]) & self.bits.host_facts
         return read.bit_count()
 
     def answer(self, state: str, trigger: str, accepted: bool, facts: int) -> Taken | None:

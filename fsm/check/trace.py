@@ -22,7 +22,7 @@ class TraceStep:
     Attributes:
         trigger: The trigger or timer.
         of: The step, turn or call that it belongs to, as ``SCOPE NUMBER``; None if to none.
-        given: What the host answers, where it matters.
+        host_facts: What the host answers, where it matters.
         state, facts, ghosts: What holds afterwards; ghosts are true in the world, whatever the
             flow believes.
         actions: What the host then does.
@@ -32,7 +32,7 @@ class TraceStep:
 
     trigger: str
     of: str | None
-    given: Mapping[str, bool]
+    host_facts: Mapping[str, bool]
     state: str
     facts: tuple[str, ...]
     ghosts: tuple[str, ...]
@@ -42,7 +42,7 @@ class TraceStep:
 
     def line(self) -> str:
         """The step as one line of text."""
-        host = ", ".join(("" if on else "not ") + name for name, on in self.given.items())
+        host = ", ".join(("" if on else "not ") + name for name, on in self.host_facts.items())
         head = self.trigger + (f" (of {self.of})" if self.of else "")
         head += f" [host: {host}]" if host else ""
         tail = f" / {', '.join(self.actions)}" if self.actions else ""
@@ -72,12 +72,12 @@ class Trace:
         return "\n".join([*lines, *(f"   …  {line}" for line in self.quiet)])
 
     def entries(self) -> list[dict[str, Any]]:
-        """The steps as plain data: what `Machine.give` and `step` take, and what they answer."""
+        """The steps as plain data: what a `Machine` is told, and its verdicts."""
         return [
             {
                 "trigger": step.trigger,
                 "of": step.of,
-                "given": dict(step.given),
+                "host_facts": dict(step.host_facts),
                 "taken": not step.refused,
                 "state": step.state,
                 "facts": list(step.facts),
@@ -104,7 +104,9 @@ def _step(model: StateSpace, node: int, edge: Edge, tokens: _Names) -> TraceStep
     return TraceStep(
         trigger=move.trigger,
         of=tokens.of(move, node),
-        given={name: bool(move.given & model.bits.facts[name]) for name in names(move.read)},
+        host_facts={
+            name: bool(move.host_facts & model.bits.facts[name]) for name in names(move.read)
+        },
         state=model.state(after),
         facts=names(after & (1 << len(model.bits.facts)) - 1),
         ghosts=tuple(name for name, bit in model.bits.ghosts.items() if after & bit),

@@ -166,7 +166,7 @@ PROPERTIES: dict[str, Builtin] = {
             ("user_started_speaking", "user_stopped_speaking", "step_started", "playout_started"),
         ),
         Builtin(
-            "the_label_is_true",
+            "the_agent_state_is_true",
             "speaking if and only if audio is heard; states and facts say what is.",
             ("step_started", "step_finished", "playout_started", "playout_finished"),
             ("listening", "thinking", "tool_running", "speaking", "interrupted"),

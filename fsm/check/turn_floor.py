@@ -31,10 +31,10 @@ def over_the_user(make: Maker) -> Iterator[Rule]:
     yield from _first_frame(make)
     for action in ("release_output", "resume_output"):
         yield make.chosen(action, "while the user speaks", ["~user_speaking"], where=_lets_go)
-        for fact in make.given("turn_pending"):
+        for fact in make.host_facts("endpointing"):
             broken = "while the end of the user's turn is being decided"
             yield make.chosen(action, broken, [fact], where=_lets_go_undecided)
-    for facts in (["~user_speaking"], make.given("turn_pending")):
+    for facts in (["~user_speaking"], make.host_facts("endpointing")):
         if facts:
             yield make.chosen("deliver_owed_reply", "while the floor is the user's", facts)
     yield from _barge_in(make)
@@ -42,13 +42,13 @@ def over_the_user(make: Maker) -> Iterator[Rule]:
 
 
 def _first_frame(make: Maker) -> Iterator[Rule]:
-    mine = make.given("interruptible", "pausable")
+    mine = make.host_facts("interruptible", "pausable")
     yield make.granted("start_playout", "start_output", "hold_output", unless=["~output_held"])
     yield make.chosen(
         "start_output",
         "for a step's first frame while the user speaks",
         ["~user_speaking", *mine],
-        ["~playout_started", *make.given("user_silent")],
+        ["~playout_started", *make.host_facts("user_silent")],
     )
     yield make.chosen("start_output", "while it is held", ["~output_held"], ["~playout_started"])
     yield make.chosen(
@@ -83,7 +83,7 @@ def _lets_go(move: Move) -> bool:
 
 
 def _lets_go_undecided(move: Move) -> bool:
-    return _lets_go(move) and move.trigger != "turn_settled"
+    return _lets_go(move) and move.trigger != "endpointing_ended"
 
 
 def _barge_in(make: Maker) -> Iterator[Rule]:
@@ -100,7 +100,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
         "interrupt_speech",
         unless=["~paused", "~output_held"],
     )
-    for fact in make.given("interruptible"):
+    for fact in make.host_facts("interruptible"):
         yield make.refused(
             "barge_in", "though the speech may be interrupted", ["~step_running", fact]
         )
@@ -111,7 +111,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
             make.given("manual_turns"),
             before=["~output_held"],
         )
-    for fact in make.given("pausable"):
+    for fact in make.host_facts("pausable"):
         yield make.chosen(
             "interrupt_speech",
             "for a barge-in that may be none, though the output can pause",
@@ -155,11 +155,11 @@ def _uninterruptible(make: Maker) -> Iterator[Rule]:
             and action in m.actions
         )
 
-    for fact in make.given("interruptible"):
+    for fact in make.host_facts("interruptible"):
         for action in ("interrupt_speech", "pause_output", "hold_output"):
             broken = f"{action} is chosen though the speech is uninterruptible"
             yield make.move(broken, cuts(action), unless=[fact])
-    for fact in make.given("pausable"):
+    for fact in make.host_facts("pausable"):
         for action in ("pause_output", "hold_output"):
             broken = f"{action} is chosen though the output cannot pause"
             yield make.move(broken, cuts(action), unless=[fact])
@@ -172,7 +172,10 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
         "by a timer: a speech that may not be interrupted would go on, force_interrupt is missing",
         where=lambda m: m.trigger in make.flow.timers,
     )
-    for trigger, facts in (("turn_settled", ("~user_speaking",)), ("interruptions_disallowed", ())):
+    for trigger, facts in (
+        ("endpointing_ended", ("~user_speaking",)),
+        ("interruptions_disallowed", ()),
+    ):
         yield make.move(
             f"{trigger}: nothing holds the first frame back any more and it is not let go",
             _stays(trigger, "thinking"),
@@ -180,7 +183,10 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
             facts,
             before=["~output_held"],
         )
-    for trigger, facts in (("turn_settled", ("~user_speaking",)), ("interruptions_disallowed", ())):
+    for trigger, facts in (
+        ("endpointing_ended", ("~user_speaking",)),
+        ("interruptions_disallowed", ()),
+    ):
         yield make.move(
             f"{trigger}: nothing holds the speech back any more and it stays paused",
             _stays(trigger, "paused"),
@@ -190,7 +196,7 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
     yield from _limits(make)
     timed = {name for name, state in make.flow.states.items() if state.after}
     yield make.move(
-        "what says nothing about the state starts its timers anew: it may be held for ever",
+        "what says nothing about the state starts its timers again: it may be held for ever",
         lambda m: _again(m) and m.dest in timed and m.trigger not in _FIRST,
     )
     yield make.move(
@@ -200,14 +206,14 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
     )
     for first, waits in _FIRST.items():
         yield make.move(
-            f"{first}: another turn that waits starts the timers anew: it may be held for ever",
+            f"{first}: another turn that waits starts the timers again: it may be held for ever",
             partial(_anew, first, timed),
             before=[waits],
         )
 
 
 _FIRST = {"turn_kept": "~turn_waiting", "turn_committed": "~turn_open"}
-"""What may start a state's timers anew, once: with the first turn that waits."""
+"""What may start a state's timers again, once: with the first turn that waits."""
 
 
 def _limits(make: Maker) -> Iterator[Rule]:
@@ -240,7 +246,7 @@ def _limits(make: Maker) -> Iterator[Rule]:
     yield make.move(
         "handover: thinking is held on though no step has come",
         lambda m: (m.source, m.dest, m.trigger) == ("thinking", "thinking", "handover"),
-        unless=["~step_running", *make.given("model_replies")],
+        unless=["~step_running", *make.host_facts("model_replies")],
     )
 
 

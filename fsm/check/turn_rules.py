@@ -78,7 +78,7 @@ def _results(make: Maker) -> Iterator[Rule]:
         broken = "while a tool result is not in the conversation"
         yield make.chosen(action, broken, ["~result_uncommitted"])
     yield make.granted("reply", "request_reply", "request_with_results")
-    for fact in make.given("results_at_hand"):
+    for fact in make.host_facts("results_at_hand"):
         yield make.chosen("request_with_results", "before the result is there", unless=[fact])
 
 
@@ -142,7 +142,7 @@ def _one_reply(make: Maker) -> Iterator[Rule]:
     )
     yield make.granted("owed_reply", "deliver_owed_reply")
     yield make.chosen("deliver_owed_reply", "while a turn waits for its reply", ["~turn_open"])
-    for fact in make.given("moot"):
+    for fact in make.host_facts("result_already_used"):
         yield make.chosen("deliver_owed_reply", "for a result that was used already", [fact])
 
 
@@ -152,13 +152,13 @@ def _turns(make: Maker) -> Iterator[Rule]:
         "listening refuses turn_committed",
         lambda m: (m.source, m.trigger, m.taken) == ("listening", "turn_committed", None),
     )
-    for fact in make.given("interruptible"):
+    for fact in make.host_facts("interruptible"):
         broken = "though the speech that holds the floor may be interrupted"
         yield make.refused("turn_committed", broken, ["~step_running", fact])
     yield make.refused(
         "turn_committed",
         "though neither a step nor a tool call stands against it",
-        unless=["~step_running", *make.given("tools_held")],
+        unless=["~step_running", *make.host_facts("tools_held")],
     )
     yield make.chosen("drop_turn", "though no turn is open", unless=["~turn_open"])
     yield make.chosen("withdraw_reply", "though some of the reply was heard", ["~playout_started"])
@@ -184,5 +184,5 @@ _RULES: Mapping[str, Callable[[Maker], Iterator[Rule]]] = {
     "one_reply_to_a_turn": _one_reply,
     "every_turn_is_accounted_for": _turns,
     "no_playout_over_the_user": over_the_user,
-    "the_label_is_true": label_is_true,
+    "the_agent_state_is_true": agent_state_is_true,
 }

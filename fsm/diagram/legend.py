@@ -41,7 +41,7 @@ def _entries(chart: Chart) -> Iterator[tuple[Token, ...]]:
     if any(row.timer for row in rows):
         yield _entry(Token("after 2 s timer", "timer"), "counted from entry; dashed if alone")
     if any(row.dest == row.source and not row.internal for row in rows):
-        yield _entry(Token("↻", "dest"), "enters the state again, timers start anew")
+        yield _entry(Token("↻", "dest"), "enters the state again, timers start again")
     if any(chart.flow.without_effect(card.state) for card in chart.cards):
         yield _entry(Token("refused", "refused"), "changes nothing here")
 

@@ -2,7 +2,7 @@
 
 The configuration is data. What its names mean (``holds``, ``note``, ``give``, ``again``) is short
 and the same for every flow: `xstate_module` writes both, ready to import. An event is
-``{type: TRIGGER, of: STEP}``; ``{type: 'turnfsm.give', facts: {...}}`` sets host facts.
+``{type: TRIGGER, of: STEP}``; ``{type: 'turnfsm.set_host_facts', facts: {...}}`` sets host facts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ export const implementations = {{
       (of === undefined || event.of == null || context.tokens[of] === event.of),
   }},
   actions: {{
-    give: assign({{
+    setHostFacts: assign({{
       facts: ({{ context, event }}) => ({{ ...context.facts, ...event.facts }}),
     }}),
     note: assign(({{ context, event }}, {{ clears, sets, begins, ends }}) => {{
@@ -46,7 +46,7 @@ export const implementations = {{
       for (const scope of ends) delete tokens[scope];
       return {{ facts, tokens }};
     }}),
-    // A timer whose state is still held starts anew; leaving the state cancels it by its id.
+    // A timer whose state is still held starts again; leaving the state cancels it by its id.
     again: enqueueActions(({{ enqueue, event }}, {{ timer }}) => {{
       enqueue.raise({{ type: event.type }}, {{ id: event.type, delay: delays[timer] }});
     }}),
@@ -63,7 +63,7 @@ export const machine = setup(implementations).createMachine(config);
 def to_xstate(flow: Flow) -> dict[str, Any]:
     """The machine's configuration: what ``createMachine`` takes, as JSON has it.
 
-    Timers are named delays. As in the event pump, one that does not leave its state starts anew.
+    Timers are named delays. As in the event pump, one that does not leave its state starts again.
 
     Raises:
         FlowError: A state has a name that XState would read as a path.
@@ -75,7 +75,7 @@ def to_xstate(flow: Flow) -> dict[str, Any]:
         "id": flow.name,
         "initial": flow.initial,
         "context": {"facts": dict.fromkeys(flow.facts, False), "tokens": {}},
-        "on": {"turnfsm.give": {"actions": "give"}},
+        "on": {"turnfsm.set_host_facts": {"actions": "setHostFacts"}},
         "states": {name: _state(flow, name) for name in flow.states},
     }
     return config | ({"description": flow.is_} if flow.is_ else {})

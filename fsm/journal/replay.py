@@ -57,7 +57,7 @@ def replay(journal: Journal, flow: Flow) -> Divergence | None:
 
 
 def _again(machine: Machine, entry: Entry) -> Divergence | None:
-    machine.give({name: name in entry.facts for name in machine.program.flow.host_facts})
+    machine.set_host_facts({name: name in entry.facts for name in machine.program.flow.host_facts})
     verdict = machine.step(entry.trigger, entry.of)
     got = _outcome(verdict, machine.program.names(machine.facts))
     expected = _outcome(entry.verdict, entry.facts)

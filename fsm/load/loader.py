@@ -64,7 +64,7 @@ def load_flow(name_or_path: str | Path) -> Flow:
 
 @cache
 def _load_shipped(path: Path) -> Flow:
-    # Sessions begin often, and what they share of a flow is compiled for each object anew.
+    # Sessions begin often, and what they share of a flow is compiled again for each object.
     return _load(path, path.name)
 
 

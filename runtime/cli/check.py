@@ -86,7 +86,7 @@ def _records(proof: Trace) -> Iterator[dict[str, Any]]:
     journal = LiveJournal(machine.program, maxlen=len(proof.steps) + 1)
     journal.started_at = now = 0.0
     for seq, step in enumerate(proof.steps, 1):
-        machine.give(step.given)
+        machine.set_host_facts(step.host_facts)
         verdict = machine.step(step.trigger, step.of)
         now += proof.flow.timers.get(step.trigger, 0.0)
         after = machine.configuration, machine.tokens

@@ -38,7 +38,7 @@ def paths(
         Where | None,
         typer.Option(
             help="Run them, in virtual time. pump: each trigger is posted. session: a TurnSession "
-            "with scripted user, model, voice and loudspeaker, for flows like turn."
+            "with scripted user, model, voice and audio output, for flows like turn."
         ),
     ] = None,
 ) -> None:
@@ -105,7 +105,7 @@ def _text(found: Cover) -> str:
 
 
 def _line(step: PathStep) -> str:
-    host = ", ".join(name if yes else f"not {name}" for name, yes in step.given.items())
+    host = ", ".join(name if yes else f"not {name}" for name, yes in step.host_facts.items())
     what = f"after {step.trigger}" if step.timer else step.trigger
     of = f" of {step.of}" if step.of else ""
     asked = f" ({host})" if host else ""
@@ -131,7 +131,7 @@ def _step(step: PathStep) -> dict[str, Any]:
     named: dict[str, Any] = {
         "timer" if step.timer else "trigger": step.trigger,
         "of": step.of,
-        "given": dict(step.given),
+        "host_facts": dict(step.host_facts),
         "verdict": step.verdict,
         "row": step.row,
         "state": step.state,

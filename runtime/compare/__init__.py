@@ -1,12 +1,12 @@
 """Acceptance scenarios: the failures of turn-taking, each playable on any session class."""
 
+from .agent_state import AGENT_STATE
 from .calls import CALLS, CONTROL_CALLS
 from .classes import CLASSES, FailureClass
 from .comparison import Row, Side, compare
 from .conservation import CONTROL_TURNS
 from .controls import CONTROL_SCENARIOS
 from .handoffs import HANDOFFS
-from .labels import LABELS
 from .playout import CONTROL_PLAYOUT, PLAYOUT
 from .runs import CONTROL_RUNS, RUNS
 from .scenario import Scenario
@@ -35,7 +35,7 @@ __all__ = [
 SCENARIOS: tuple[Scenario, ...] = (
     *SPECULATION,
     *TOOLS,
-    *LABELS,
+    *AGENT_STATE,
     *HANDOFFS,
     *WAITING,
     *TURNS,

@@ -68,9 +68,9 @@ CLASSES: tuple[FailureClass, ...] = (
     ),
     FailureClass(
         "H",
-        "The label lies",
+        "The agent state lies",
         "The agent's published state is not what the user hears.",
-        "The label is a projection of the state, and `speaking` is entered by playout only.",
+        "The agent state follows the state of the flow; `speaking` is entered by playout only.",
     ),
 )
 """In the order of their letters."""

@@ -17,8 +17,8 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
+from .agent_state import wrong_agent_states
 from .checks import late, wrong_contexts
-from .labels import wrong_labels
 from .scenario import Scenario
 
 __all__ = ["CONTROL_SCENARIOS"]
@@ -27,8 +27,10 @@ STORY = "Once upon a time there was a king who had three daughters and no sons."
 
 
 def _sound(outcome: Outcome) -> list[str]:
-    """What no conversation may show: wrong labels, logged errors, tasks left over."""
-    problems = wrong_labels(outcome) + [f"logged at {t:.2f} s: {e}" for t, e in outcome.errors]
+    """What no conversation may show: wrong agent states, logged errors, tasks left over."""
+    problems = wrong_agent_states(outcome) + [
+        f"logged at {t:.2f} s: {e}" for t, e in outcome.errors
+    ]
     return problems + [f"the task {name} outlives the session" for name in outcome.orphans]
 
 

@@ -15,8 +15,8 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
+from .agent_state import wrong_agent_states
 from .checks import late
-from .labels import wrong_labels
 from .scenario import ISSUES, JS_ISSUES, Scenario
 
 __all__ = ["CONTROL_PLAYOUT", "PLAYOUT"]
@@ -70,7 +70,9 @@ def _llm_breaks(session_class: type[AgentSession[Any]]) -> Stage:
 
 
 def _verdict_llm_breaks(outcome: Outcome) -> list[str]:
-    return wrong_labels(outcome) + late(outcome, "Yes I am.", 10.0, 8.9, "the user's words end")
+    return wrong_agent_states(outcome) + late(
+        outcome, "Yes I am.", 10.0, 8.9, "the user's words end"
+    )
 
 
 def _held(session_class: type[AgentSession[Any]]) -> Stage:
@@ -80,7 +82,7 @@ def _held(session_class: type[AgentSession[Any]]) -> Stage:
 
 
 def _verdict_held(outcome: Outcome) -> list[str]:
-    problems = wrong_labels(outcome)
+    problems = wrong_agent_states(outcome)
     story = outcome.heard[0] if outcome.heard else None
     if story is None or not 3.2 <= story.start <= 3.9:
         when = "never" if story is None else f"at {story.start:.2f} s"
@@ -103,7 +105,7 @@ def _segments(session_class: type[AgentSession[Any]]) -> Stage:
 
 
 def _verdict_segments(outcome: Outcome) -> list[str]:
-    problems = wrong_labels(outcome)
+    problems = wrong_agent_states(outcome)
     if " ".join(h.text for h in outcome.heard if h.text) != f"{NOTICE} {STORY}":
         problems.append(f"not all is heard: {outcome.heard_lines}")
     if len(outcome.false_interruptions) > 1:
@@ -120,7 +122,7 @@ def _cannot_pause(session_class: type[AgentSession[Any]]) -> Stage:
 
 
 def _verdict_cannot_pause(outcome: Outcome) -> list[str]:
-    problems = wrong_labels(outcome)
+    problems = wrong_agent_states(outcome)
     problems += late(outcome, "The eldest loved salt.", 11.2, 9.9, "the user's words end")
     heard = outcome.heard[0].text
     if not any(line == f"assistant: {heard} (interrupted)" for line in outcome.context):

@@ -9,9 +9,9 @@ from turnfsm.runtime.turn import TurnRuntime
 
 from .ports import Session
 
-__all__ = ["LABELS", "AgentState"]
+__all__ = ["PUBLISHED", "AgentState"]
 
-LABELS = {
+PUBLISHED = {
     "listening": "listening",
     "thinking": "thinking",
     "tool_running": "thinking",
@@ -19,12 +19,13 @@ LABELS = {
     "paused": "listening",
     "interrupted": "listening",
 }
-"""State to label; states of a user's own are published as ``thinking``."""
+"""State of the flow to the agent state of LiveKit; a state of a user's own is ``thinking``."""
 
 GAP = 0.02
-"""Seconds of silence inside a step, or after an interruption, before the label says so. Playout
-ends some loop turns before LiveKit gives the floor back, and an interrupted step some loop turns
-before the next one takes it; without the gap the label would flicker each time."""
+"""Seconds of silence inside a step, or after an interruption, before the agent state follows.
+
+Playout ends a little before LiveKit gives the floor back, and an interrupted step a little before
+the next one takes it. Without the gap the agent state would flicker each time."""
 
 
 class AgentState:
@@ -39,18 +40,18 @@ class AgentState:
         self._ready = False  # `start` has ended the initializing
         self.muted = False
 
-    def wanted(self, label: str, otel_context: Any, start_time: float | None) -> None:
-        """LiveKit wants to publish a label: it alone knows whether a model is asked."""
+    def wanted(self, published: str, otel_context: Any, start_time: float | None) -> None:
+        """LiveKit wants to publish the agent state: it alone knows whether a model is asked."""
         self._ready = True
-        told = label in ("thinking", "listening")
+        told = published in ("thinking", "listening")
         if told:
-            self._asked = label == "thinking"
+            self._asked = published == "thinking"
         self.project(otel_context, start_time, told=told)
 
     def project(
         self, otel_context: Any = None, start_time: float | None = None, *, told: bool = False
     ) -> None:
-        """Publish the label of the state that is held.
+        """Publish the agent state of the state that is held.
 
         Args:
             told: LiveKit has said that nothing is heard any more; nothing more is to come first.
@@ -67,7 +68,7 @@ class AgentState:
                 loop = asyncio.get_running_loop()
                 self._timer = loop.call_later(GAP, self._gap_over)
             return
-        self._publish(self._label(), otel_context, start_time)
+        self._publish(self._wanted(), otel_context, start_time)
 
     def close(self) -> None:
         """Publish nothing that has waited."""
@@ -79,15 +80,15 @@ class AgentState:
     def _gap_over(self) -> None:
         if self.turn.state in ("listening", "interrupted"):
             self._asked = False
-        self._publish(self._label(), None, None)
+        self._publish(self._wanted(), None, None)
 
-    def _label(self) -> str:
+    def _wanted(self) -> str:
         state, before = self.turn.state, self._session.agent_state
         if state == "thinking" and not self._asked:
             # What is said without a model is about to be heard, or was.
             return "listening" if self._ready else before
-        return LABELS.get(state, "thinking")
+        return PUBLISHED.get(state, "thinking")
 
-    def _publish(self, label: str, otel_context: Any, start_time: float | None) -> None:
+    def _publish(self, published: str, otel_context: Any, start_time: float | None) -> None:
         self.close()
-        self._session.publish(label, otel_context, start_time)
+        self._session.publish(published, otel_context, start_time)

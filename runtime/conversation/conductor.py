@@ -50,7 +50,7 @@ class Conductor:
         self.floor = Floor(self._playout_started, self._playout_finished, self.progress.audio_came)
         self.turns = UserTurns(self._turn_ended, deferred)
         self.host = TurnHost(session, self.floor, self.tools, self.turns)
-        self.label = AgentState(session)
+        self.agent_state = AgentState(session)
         self.tuner = Tuner(session)
         self.turn: TurnRuntime
         self._ids = CallIds()
@@ -61,7 +61,7 @@ class Conductor:
 
     def govern(self, turn: TurnRuntime) -> None:
         """Report to this runtime, whose host is `host`."""
-        self.turn = self.host.turn = self.tools.turn = self.label.turn = turn
+        self.turn = self.host.turn = self.tools.turn = self.agent_state.turn = turn
 
     def start(self) -> None:
         """The session starts."""
@@ -75,7 +75,7 @@ class Conductor:
         self.turns.close()
         self.floor.close()
         self.progress.end()
-        self.label.close()
+        self.agent_state.close()
         self.tuner.leave()
         await self.turn.aclose()
 
@@ -105,10 +105,10 @@ class Conductor:
         step = self.floor.take(agent, speech)
         self._last_barge_in = None
         self.host.results_need_reply = False
-        self.label.muted = speech.interrupted  # such a step begins for nobody
+        self.agent_state.muted = speech.interrupted  # such a step begins for nobody
         self.progress.begin(step.id)
         self._post("step_started", step.id)
-        self.label.muted = False
+        self.agent_state.muted = False
         if speech.interrupted:
             self._post("step_interrupted", step.id)
         self.tools.count()
@@ -152,7 +152,7 @@ class Conductor:
         verdict = self._post("playout_started", step)
         holder = self.floor.step
         if verdict and holder is not None:
-            self.label.project(holder.speech.turn_context, created_at)
+            self.agent_state.project(holder.speech.turn_context, created_at)
 
     def tokens_came(self) -> None:
         """The agent's `llm_node` has given something."""
@@ -173,16 +173,16 @@ class Conductor:
         if self._governs:
             self._post("playout_finished", step)
 
-    def label_wanted(self, label: str, otel_context: Any, start_time: float | None) -> None:
+    def agent_state_wanted(self, wanted: str, otel_context: Any, start_time: float | None) -> None:
         """LiveKit wants to publish an agent state; that of the flow's state is published instead.
         Posts `playout_started` where there is no audio."""
-        if not self._governs or label == "initializing":
-            self._session.publish(label, otel_context, start_time)
+        if not self._governs or wanted == "initializing":
+            self._session.publish(wanted, otel_context, start_time)
             return
         step = self.floor.step
-        if label == "speaking" and step is not None and not step.agent.audible:
+        if wanted == "speaking" and step is not None and not step.agent.audible:
             self._post("playout_started", step.id)  # text only: its first words are its playout
-        self.label.wanted(label, otel_context, start_time)
+        self.agent_state.wanted(wanted, otel_context, start_time)
 
     # -- the user
 
@@ -358,7 +358,7 @@ class Conductor:
             return
         if verdict.entered:
             self.tuner.enter(self.turn.flow.states[verdict.dest].tuning)
-            self.label.project()
+            self.agent_state.project()
         self._moved()
 
     def _moved(self) -> None:

@@ -55,7 +55,7 @@ class TurnHost:
         agent = self._agent
         return agent is not None and agent.can_pause
 
-    def turn_pending(self) -> bool:
+    def endpointing(self) -> bool:
         """The end of the user's turn is being decided; its end is then reported."""
         agent = self._session.activity
         task = agent.turn_decision if agent is not None else None
@@ -84,7 +84,7 @@ class TurnHost:
         agent = self._session.activity
         return self.results_need_reply and agent is not None and agent.model_replies
 
-    def moot(self) -> bool:
+    def result_already_used(self) -> bool:
         """Nothing is owed that the user has not heard."""
         return not self._tools.owed
 

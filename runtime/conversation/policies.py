@@ -28,7 +28,7 @@ def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
 
     def decorate(tool: Tool) -> Tool:
         setattr(tool, _POLICY, policy)
-        # A tool that is a method is built anew for each agent, from the function it wraps.
+        # A tool that is a method is built again for each agent, from the function it wraps.
         setattr(getattr(tool, "__wrapped__", tool), _POLICY, policy)
         return tool
 

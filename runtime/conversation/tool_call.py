@@ -68,7 +68,7 @@ class ToolCall:
         """Decide on a trigger, move, and carry the actions out."""
         machine = self._machine
         if asked := machine.asks(trigger):
-            machine.give({fact: getattr(self, fact)() for fact in asked})
+            machine.set_host_facts({fact: getattr(self, fact)() for fact in asked})
         verdict = machine.step(trigger)
         for action in verdict.actions:
             if action not in _SAID:

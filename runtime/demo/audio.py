@@ -1,4 +1,4 @@
-"""A microphone made of clips and a loudspeaker that remembers what was heard."""
+"""A microphone made of clips and an audio output that remembers what was heard."""
 
 import asyncio
 import time
@@ -104,7 +104,7 @@ class _Segment:
 
 @frozen
 class Sound:
-    """Sound without a gap, as it left the loudspeaker."""
+    """Sound without a gap, as it left the audio output."""
 
     segment: int  # the utterance that it belongs to; one that was paused has several
     at: float  # conversation time of the first sample
@@ -123,7 +123,7 @@ class Sound:
 
 
 class WavOutput(io.AudioOutput):
-    """A loudspeaker: plays 20 ms blocks on the pace, can be paused, and records what was heard.
+    """An audio output: plays 20 ms blocks on the pace, can be paused, and records what was heard.
 
     `words_in` is asked at the end of each utterance for the words that were heard of it; without
     it the session takes all of the text for heard.

@@ -96,7 +96,7 @@ def _calls(take: Take) -> Result:
 
 
 def _audible(take: Take) -> Result:
-    """A second listening to what the loudspeaker played."""
+    """A second listening to what the audio output played."""
     said = " ".join(record["data"]["text"] for record in take.notes("agent_audio"))
     if take.transcribed is None:
         return Result("agent_audible", None, "not looked at: a typed conversation has no sound")

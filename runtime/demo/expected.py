@@ -5,7 +5,7 @@ from attrs import frozen
 __all__ = ["EXPECTED", "WORD_ERRORS", "Expectation", "Mark"]
 
 WORD_ERRORS = 0.15
-"""The share of words that a recogniser may get wrong, of the user and of the agent."""
+"""The share of words that an STT may get wrong, of the user and of the agent."""
 
 
 @frozen
@@ -20,7 +20,7 @@ class Mark:
     fact: str = ""  # one of those that were true afterwards
     text: str = ""  # words in a row; of a note
     name: str = ""  # of a tool
-    new: str = ""  # the label that LiveKit publishes from now on
+    new: str = ""  # the agent state that LiveKit publishes from now on
 
 
 @frozen
@@ -129,7 +129,7 @@ EXPECTED = (
     ),
     Expectation(
         name="noise_ignored",
-        shows="A laugh during a silent step: no pause, no resume, no event, no new label.",
+        shows="A laugh during a silent step: no pause, no resume, no event, no new agent state.",
         line="noise",
         before=Mark("agent_state", new="speaking"),
         order=(_taken("user_started_speaking", state="thinking"), Mark("tool_started")),

@@ -6,7 +6,7 @@ __all__ = ["Pace"]
 
 
 class Pace:
-    """The clock that microphone, loudspeaker, tools and script share.
+    """The clock that microphone, audio output, tools and script share.
 
     Seconds of conversation start at 0 with the first use and pass `speed` times faster than the
     event loop's own, so that a run under a virtual loop is virtual here too.

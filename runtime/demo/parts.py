@@ -9,7 +9,7 @@ from livekit.agents import AgentSession, llm
 from .pace import Pace
 from .script import Line
 
-__all__ = ["Loudspeaker", "Spoken", "Stack"]
+__all__ = ["AudioOutput", "Spoken", "Stack"]
 
 
 @frozen
@@ -21,7 +21,7 @@ class Spoken:
     text: str
 
 
-class Loudspeaker(Protocol):
+class AudioOutput(Protocol):
     """What is needed of an audio output."""
 
     @property
@@ -39,14 +39,14 @@ class Stack(Protocol):
     llm: llm.LLM[Any]
 
     @property
-    def output(self) -> Loudspeaker:
+    def output(self) -> AudioOutput:
         """Where the agent is heard."""
 
     def options(self) -> dict[str, Any]:
         """The keyword arguments of the session."""
 
     def attach(self, session: AgentSession[Any]) -> None:
-        """Give the session its microphone and its loudspeaker, before its start."""
+        """Give the session its microphone and its audio output, before its start."""
 
     async def prepare(self, lines: tuple[Line, ...]) -> None:
         """Have the lines ready, so that none is late."""

@@ -5,7 +5,7 @@ from typing import Any
 from livekit.agents import AgentSession, ToolExecutionUpdatedEvent
 
 from .pace import Pace
-from .parts import Loudspeaker
+from .parts import AudioOutput
 from .script import Cue, Line, When
 
 __all__ = ["Prompter"]
@@ -16,7 +16,7 @@ _LOOK = 0.05  # seconds of conversation between two looks
 class Prompter:
     """Watches a session for the situations that the cues of a script name."""
 
-    def __init__(self, session: AgentSession[Any], output: Loudspeaker, pace: Pace) -> None:
+    def __init__(self, session: AgentSession[Any], output: AudioOutput, pace: Pace) -> None:
         self._session = session
         self._output = output
         self._pace = pace
@@ -42,14 +42,14 @@ class Prompter:
         listening = self._session.agent_state == self._session.user_state == "listening"
         return listening and self._answered and not (self._tools or sounding)
 
-    async def wait_for(self, cue: Cue, *, patience: float = 30.0) -> None:
+    async def wait_for(self, cue: Cue, *, max_wait: float = 30.0) -> None:
         """Return when the situation has lasted; TimeoutError after so long in conversation time."""
         began = since = self._pace.now()
         while (now := self._pace.now()) - since < cue.seconds:
             if not self.holds(cue.when):
                 since = now
-            if now - began > patience:
-                raise TimeoutError(f"no {cue.when} of {cue.seconds:g} s came in {patience:g} s")
+            if now - began > max_wait:
+                raise TimeoutError(f"no {cue.when} of {cue.seconds:g} s came in {max_wait:g} s")
             await self._pace.sleep(_LOOK)
 
     def _note_tool(self, event: ToolExecutionUpdatedEvent) -> None:

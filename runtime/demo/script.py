@@ -35,14 +35,14 @@ class Line:
     cue: Cue
     shows: str
     recorded: str = ""  # the human recording; without one the line is synthesised
-    ignored: bool = False  # the recogniser reports no words, so that no turn comes of it
+    ignored: bool = False  # the STT reports no words, so that no turn comes of it
 
 
 IGNORED = (
     *("oh i see", "i see", "right", "yeah", "uh huh", "mm hmm", "mmhmm"),
     *("um", "uh", "hm", "hmm", "mm", "mmm", "ah", "ha", "ha ha", "haha"),
 )
-"""Backchannels, and what a recogniser makes of a laugh."""
+"""Backchannels, and what an STT makes of a laugh."""
 
 CONVERSATION = (
     Line(

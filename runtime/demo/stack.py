@@ -76,7 +76,7 @@ class AudioStack:
         }
 
     def attach(self, session: AgentSession[Any]) -> None:
-        """Give the session its microphone and its loudspeaker."""
+        """Give the session its microphone and its audio output."""
         session.input.audio = self.input
         session.output.audio = self.output
 

@@ -18,7 +18,7 @@ __all__ = ["MoonshineSTT", "Recognised"]
 
 @frozen
 class Recognised:
-    """One utterance that the recogniser was given."""
+    """One utterance that the STT got."""
 
     text: str
     ignored: bool  # the session got an empty transcript
@@ -27,7 +27,7 @@ class Recognised:
 
 
 class MoonshineSTT(stt.STT[Literal["metrics_collected"]]):
-    """A recogniser of whole utterances; the session cuts them with its own VAD.
+    """An STT of whole utterances; the session cuts them with its own VAD.
 
     A transcript that consists of one of the phrases in `ignore` is reported as empty, which the
     framework takes for speech without content: the place for backchannels and throat-clearing.

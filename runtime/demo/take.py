@@ -20,7 +20,7 @@ from .view import View
 
 __all__ = ["Take", "hold"]
 
-_PATIENCE = 30.0  # seconds of conversation in which the situation for a line comes
+_MAX_WAIT = 30.0  # seconds of conversation in which the situation for a line comes
 _OCCASION = 12.0  # the same where it may never come
 
 
@@ -95,7 +95,7 @@ async def hold(stack: Stack, flow: Flow, take: Take, view: View) -> None:
 async def _converse(take: Take, stack: Stack, scribe: Scribe, prompter: Prompter) -> None:
     for line in CONVERSATION:
         if take.scripted:
-            await prompter.wait_for(line.cue, patience=_PATIENCE)
+            await prompter.wait_for(line.cue, max_wait=_MAX_WAIT)
         elif not await _occasion(line, prompter):
             continue
         scribe.line(line)
@@ -103,14 +103,14 @@ async def _converse(take: Take, stack: Stack, scribe: Scribe, prompter: Prompter
         end = await stack.say(line)
         prompter.spoken(line)
         scribe.spoken(line, start, end)
-    await prompter.wait_for(Cue(When.QUIET, 1.0), patience=_PATIENCE)
+    await prompter.wait_for(Cue(When.QUIET, 1.0), max_wait=_MAX_WAIT)
 
 
 async def _occasion(line: Line, prompter: Prompter) -> bool:
     """Whether the situation comes; a model with its own words may never make it."""
-    patience = _PATIENCE if line.cue.when is When.QUIET else _OCCASION
+    max_wait = _MAX_WAIT if line.cue.when is When.QUIET else _OCCASION
     try:
-        await prompter.wait_for(line.cue, patience=patience)
+        await prompter.wait_for(line.cue, max_wait=max_wait)
     except TimeoutError:
         return line.cue.when is When.QUIET
     return True

@@ -72,7 +72,7 @@ class TextStack:
         }
 
     def attach(self, session: AgentSession[Any]) -> None:
-        """Give the session its microphone and its loudspeaker."""
+        """Give the session its microphone and its audio output."""
         self._input.start(asyncio.get_running_loop().time() - self.pace.now())
         session.input.audio = self._input
         session.output.audio = self.output

@@ -1,4 +1,4 @@
-"""Moonshine, the English recogniser that runs on this machine."""
+"""Moonshine, an English STT that runs on this machine."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -25,9 +25,9 @@ class Transcriber:
     @classmethod
     def load(cls) -> Self:
         """Takes about a second; raises DemoUnavailable where package or model is missing."""
-        moonshine = import_extra("moonshine_voice", "speech recogniser")
+        moonshine = import_extra("moonshine_voice", "STT")
         folder = Path(str(moonshine.get_assets_path())) / "tiny-en"
-        require_files(folder, _MODEL_FILES, "speech recogniser", "moonshine-voice==0.1.0")
+        require_files(folder, _MODEL_FILES, "STT", "moonshine-voice==0.1.0")
         # threshold 0 switches the model's own VAD off: it would make words of the leading noise
         options = {"vad_threshold": "0.0"}
         return cls(moonshine.Transcriber(str(folder), moonshine.ModelArch.TINY, options=options))

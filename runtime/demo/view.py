@@ -60,7 +60,7 @@ class Lines:
 
 
 class Screen:
-    """A panel that is drawn anew several times a second."""
+    """A panel that is drawn again several times a second."""
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, auto_refresh=False)

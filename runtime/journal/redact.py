@@ -22,7 +22,7 @@ class Redactor:
 
     Args:
         how: ``leave_out`` drops the value; ``hash`` keeps a keyed hash of it, so that equal words
-            can be told within one journal, and guessed by nobody: the key is made anew here and
+            can be told within one journal, and guessed by nobody: a new key is made here and
             never written. None changes nothing.
         private: The keys that are meant.
     """

@@ -20,8 +20,8 @@ __all__ = ["JsonlSink", "write_journal"]
 class JsonlSink:
     """One JSON record a line, as it happens.
 
-    A file is made anew and readable by its owner only. Each record is handed to the system at
-    once, so that what was written survives a killed process (not a power cut: that takes an
+    The file is new, and only its owner can read it. Each record is handed to the system at once:
+    what was written survives a killed process (not a power cut; that takes an
     fsync a record). What people said is left out unless `redact` says otherwise. A disk that is
     full or a pipe that is closed ends the writing, not the conversation; `error` then says why.
     A session that is started again after its end has a journal of its own, in a file beside the
@@ -119,7 +119,7 @@ def write_journal(
 
 
 def _line(record: Mapping[str, Any]) -> str:
-    # Lone surrogates, which speech recognisers do give, are no UTF-8: then all is escaped.
+    # Lone surrogates, which some STTs return, are not UTF-8: then all is escaped.
     try:
         line = json.dumps(record, ensure_ascii=False, default=_plain)
         line.encode()

@@ -68,7 +68,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _pause_enabled(self) | the place behind those gates; the flow owns the pause
         _reconcile_playout_pause(self speech_handle) | the first frame of a step
         _cancel_false_interruption_timer(self) | the place behind the gates of a commit
-        _on_end_of_agent_speech(self ended_at) | the recogniser hears that audio was cut
+        _on_end_of_agent_speech(self ended_at) | turn detection is notified that audio was cut
         _disable_vad_interruption_soon(self) | the adaptive detector goes on after a resume
         drain(self new_activity) | an agent that is left is waited for, not for ever
         aclose(self) | likewise
@@ -83,7 +83,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         interrupt(self force source) | a model that hears the user, in a turn that a tool holds
         _on_input_speech_stopped(self ev) | a realtime model hears the user no more
         _on_generation_created(self ev) | a realtime model has begun its reply
-        on_final_transcript(self ev speaking) | the recogniser has heard words
+        on_final_transcript(self ev speaking) | the STT has recognised words
         on_preemptive_generation(self info) | a speculation is asked for
         on_end_of_turn(self info) | a turn is committed
         """,
@@ -93,7 +93,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         "attribute",
         """
         _current_speech | who holds the floor
-        _audio_recognition | the recogniser of the activity
+        _audio_recognition | its VAD, STT and turn detection
         _user_silence_event | whether voice is heard in this frame
         _turn_detection | whether voice or the application ends a turn
         _rt_turn_detection_enabled | whether a realtime model ends a turn
@@ -126,7 +126,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _SESSION,
         "method",
         """
-        _update_agent_state(self state otel_context start_time) | the label is the flow's
+        _update_agent_state(self state otel_context start_time) | the flow decides the agent state
         _tool_items_added(self items) | a call and its result stand in the conversation
         _aclose_locked(self ...) | the runtime ends with the session
         _teardown_activity(self ...) | toolsets that do not close
@@ -169,7 +169,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _allow_interruptions | whether it is
         _interrupt_fut | a wait races the interruption
         _generations | whether it has given the floor back
-        _agent_turn_context | the span of the turn, for the label's spans
+        _agent_turn_context | the span of the turn, for those of the agent state
         _tasks | what still runs for a released speech
         """,
     ),
@@ -178,7 +178,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         "method",
         """
         _run_eou_detection(self chat_ctx trigger ...) | a manual commit is told from a detected one
-        _on_start_of_agent_speech(self started_at) | the recogniser hears that audio goes on
+        _on_start_of_agent_speech(self started_at) | turn detection is notified that audio goes on
         """,
     ),
     *_on(
@@ -188,7 +188,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _end_of_turn_task | the end of a turn is being decided; a commit is not cancelled
         _commit_user_turn_atask | a manual commit waits for words: the end of the turn is open
         _audio_transcript | words in no committed turn go over to the next agent
-        _final_transcript_confidence | and how sure the recogniser was of them
+        _final_transcript_confidence | and the confidence of the STT
         _turn_detection_mode | words wait for the application's commit where that is manual
         """,
     ),

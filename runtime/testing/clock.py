@@ -141,7 +141,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     Time stands still while a callback is ready and jumps to the next deadline when none is.
     While `run_in_executor` work (or a `real_work()` block) is in flight it waits for that work
-    for real instead, at most `patience` real seconds. Timers with equal deadlines fire in the
+    for real instead, at most `thread_timeout` real seconds. Timers with equal deadlines fire in the
     order they were set. Sockets are polled, never waited for: wrap such waits in `real_work()`.
 
     Raises `NothingLeft` where a real loop would hang for ever, and `VirtualTimeLimit` past
@@ -154,10 +154,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         *,
         limit: float = 3600.0,
         spins: int = 200_000,
-        patience: float = 30.0,
+        thread_timeout: float = 30.0,
     ) -> None:
         self.clock = clock or VirtualClock()
-        self._limit, self._max_spins, self._patience = limit, spins, patience
+        self._limit, self._max_spins, self._thread_timeout = limit, spins, thread_timeout
         self._threads_at_work = 0
         self._spins = 0
         self._serial = 0
@@ -233,10 +233,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _await_threads(
         self, select: Callable[[float], list[tuple[selectors.SelectorKey, int]]]
     ) -> list[tuple[selectors.SelectorKey, int]]:
-        events = select(self._patience)
+        events = select(self._thread_timeout)
         if not events:
             raise NothingLeft(
-                f"a thread did not answer within {self._patience:g} real seconds "
+                f"a thread did not answer within {self._thread_timeout:g} real seconds "
                 f"at t={self.clock.now:.3f}"
             )
         return events

@@ -62,9 +62,9 @@ class _Judge:
 
     def _move(self, entry: Entry) -> Move:
         state, trigger = entry.verdict.source, entry.trigger
-        given = self.bits.mask(f for f in entry.facts if f in self.model.flow.host_facts)
+        host_facts = self.bits.mask(f for f in entry.facts if f in self.model.flow.host_facts)
         asked = self.bits.mask(self.program.rows[state].asks.get(trigger, ()))
-        return Move(state, trigger, self._arrives(entry), self._taken(entry), given, asked)
+        return Move(state, trigger, self._arrives(entry), self._taken(entry), host_facts, asked)
 
     def _taken(self, entry: Entry) -> Taken | None:
         """The very answer of the program, which the model knows by identity."""
@@ -92,10 +92,10 @@ class _Judge:
             self.entered = entry.t
 
     def _broken(self, move: Move, before: int) -> Iterator[Rule]:
-        unknown = self.bits.given & ~move.read
+        unknown = self.bits.host_facts & ~move.read
 
         def holds(test: Test, node: int) -> bool:
-            known = node & ~self.bits.given | move.given
+            known = node & ~self.bits.host_facts | move.host_facts
             return not test.mask & unknown and known & test.mask == test.want
 
         state = self.model.state(self.node)

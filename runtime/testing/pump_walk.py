@@ -62,7 +62,7 @@ class _Player:
         for number, step in enumerate(self.path.steps, 1):
             self.seen.clear()
             self.host.done.clear()
-            self.host.answers |= step.given
+            self.host.answers |= step.host_facts
             await self._happen(runtime, step)
             self._compare(runtime, step, f"step {number}, {step.trigger}")
         await runtime.aclose()

@@ -207,7 +207,7 @@ def _configurations(flow: Flow) -> set[tuple[str, frozenset[str]]]:
                 continue
             for answer in answers:
                 machine.restore(state, facts, dict.fromkeys(scopes, "now"))
-                machine.give(answer)
+                machine.set_host_facts(answer)
                 machine.step(trigger, None if trigger in flow.timers else "now")
                 held = frozenset(name for name in own if machine.holds(name))
                 after = (machine.state, held, frozenset(machine.tokens or ()))
@@ -226,7 +226,7 @@ def test_the_explorer_visits_what_machines_reach(flow: Flow) -> None:
     program = Program(flow)
     bits = Bits(program, World())
     model = StateSpace(program, World(), bits, ())
-    model.relevant = (1 << len(bits.facts)) - 1 & ~bits.given
+    model.relevant = (1 << len(bits.facts)) - 1 & ~bits.host_facts
     found = explore(model, 100_000)
     ours = {(model.state(n), frozenset(program.names(n & model.relevant))) for n in found.links}
     assert ours == _configurations(flow)
@@ -240,7 +240,7 @@ def test_any_flow_gets_a_report_whose_traces_replay(flow: Flow) -> None:
     for trace in report.traces.values():
         machine = Machine(flow)
         for entry in trace.entries():
-            machine.give(entry["given"])
+            machine.set_host_facts(entry["host_facts"])
             machine.step(entry["trigger"], entry["of"])
             assert machine.state == entry["state"]
 

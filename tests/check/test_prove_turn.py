@@ -50,7 +50,10 @@ FAULTS = {
         "      speaking_limit: {dest: interrupted,",
         "      speaking_limit: {dest: interrupted, conditions: [interruptible],",
     ),
-    "one_reply_to_a_turn": ("turn_pending, turn_open, moot]", "turn_pending, moot]"),
+    "one_reply_to_a_turn": (
+        "endpointing, turn_open, result_already_used]",
+        "endpointing, result_already_used]",
+    ),
     "every_turn_is_accounted_for": (
         "      turn_overdue: {conditions: turn_open, actions:",
         "      turn_overdue: {conditions: [turn_open, pausable], actions:",
@@ -59,7 +62,7 @@ FAULTS = {
         "unless: user_silent, actions: hold_output}",
         "unless: user_silent, actions: start_output}",
     ),
-    "the_label_is_true": ("playout_started: {of: step, is:", "playout_started: {is:"),
+    "the_agent_state_is_true": ("playout_started: {of: step, is:", "playout_started: {is:"),
 }
 
 
@@ -92,7 +95,7 @@ def test_counterexamples_are_what_the_machine_does() -> None:
             relevant = set(trace.flow.facts) - set(trace.flow.host_facts)
             machine = Machine(trace.flow)
             for entry in trace.entries():
-                machine.give(entry["given"])
+                machine.set_host_facts(entry["host_facts"])
                 verdict = machine.step(entry["trigger"], entry["of"])
                 assert bool(verdict) == entry["taken"], entry
                 assert machine.state == entry["state"], entry
@@ -170,14 +173,14 @@ def test_a_step_that_begins_and_is_ignored_is_found() -> None:
             text.replace("    refuses: [reply", "    ignores: step_started\n    refuses: [reply")
         )
     )
-    messages = [f.message for f in report.findings if f.code == "the_label_is_true"]
+    messages = [f.message for f in report.findings if f.code == "the_agent_state_is_true"]
     assert any("step_started is ignored" in message for message in messages)
 
 
 def test_speech_that_is_cut_must_go_on_after_a_false_interruption() -> None:
     """Without the timer it would be cut for good by the limit of a pause."""
     report = turn_with(
-        "      false_interruption: {dest: speaking, unless: [user_speaking, turn_pending], "
+        "      false_interruption: {dest: speaking, unless: [user_speaking, endpointing], "
         "actions: [resume_output, report_false_interruption]}\n",
         "",
     )

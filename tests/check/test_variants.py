@@ -21,12 +21,12 @@ def proved(changes: str) -> Report:
 CAUSES = {
     "an ignored event": (
         "states:\n  interrupted:\n    ignores: [step_finished]\n",
-        "the_label_is_true",
+        "the_agent_state_is_true",
         "mine.yaml:5:15",
     ),
     "a transition": (
         "states:\n  thinking:\n    on:\n      playout_started: {actions: [release_output]}\n",
-        "the_label_is_true",
+        "the_agent_state_is_true",
         "mine.yaml:6:7",
     ),
     "a timer that is gone": (
@@ -36,12 +36,12 @@ CAUSES = {
     ),
     "a fact": (
         "facts:\n  turn:\n    tools_running: {cleared_by: tools_released}\n",
-        "the_label_is_true",
+        "the_agent_state_is_true",
         "mine.yaml:5:5",
     ),
     "a scope": (
         "scopes:\n  step: {ends: [step_finished]}\n",
-        "the_label_is_true",
+        "the_agent_state_is_true",
         "mine.yaml:4:3",
     ),
     "a way that is gone": (

@@ -40,7 +40,7 @@ def test_missing_package_names_the_remedy(
 def test_wheel_without_the_model_names_the_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Other releases of the recogniser leave the model out; they would download it."""
+    """Other releases of the STT leave the model out; they would download it."""
     (tmp_path / "tiny-en").mkdir()
     (tmp_path / "tiny-en" / "tokenizer.bin").touch()
     wheel = SimpleNamespace(get_assets_path=lambda: tmp_path)

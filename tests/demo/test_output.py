@@ -1,4 +1,4 @@
-"""The loudspeaker that paces, pauses and remembers, in virtual time."""
+"""The audio output that paces, pauses and remembers, in virtual time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,7 +21,7 @@ Log = list[tuple[float, str, float, bool]]
 
 
 class Room:
-    """A loudspeaker and a log of its playback events: time, name, position, interrupted."""
+    """An audio output and a log of its playback events: time, name, position, interrupted."""
 
     def __init__(self, speed: float = 1.0) -> None:
         self.pace = Pace(speed)

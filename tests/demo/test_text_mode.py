@@ -62,7 +62,7 @@ def long_answer(heard: list[str]) -> str:
 
 
 def test_needs_no_model() -> None:
-    """Neither the recogniser nor the voice is imported for a typed conversation."""
+    """Neither the STT nor the TTS is imported for a typed conversation."""
     script = (
         "import sys; import turnfsm.runtime.demo.text, turnfsm.runtime.demo.prompter; "
         "sys.exit(any(m in sys.modules for m in ('moonshine_voice', 'piper', 'onnxruntime')))"

@@ -17,7 +17,7 @@ class Conversation:
 
     def __init__(self) -> None:
         self.machine = Machine(load_flow(CALL))
-        self.machine.give({"interruptible": True, "pausable": True})
+        self.machine.set_host_facts({"interruptible": True, "pausable": True})
         header = {"journal": 1, "flow": "call", "initial": "listening", "started_at": 0}
         self.records: list[dict[str, Any]] = [header]
         self.t = 0.0

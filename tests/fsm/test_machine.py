@@ -106,7 +106,7 @@ def test_it_begins_in_the_initial_state_with_no_fact_true() -> None:
 def test_a_trigger_that_is_taken_moves() -> None:
     """State, actions in order, and that the state was entered."""
     machine = small()
-    machine.give({"open": True})
+    machine.set_host_facts({"open": True})
     verdict = machine.step("go")
     assert verdict
     assert (verdict.source, verdict.dest, verdict.entered) == ("idle", "busy", True)
@@ -152,7 +152,7 @@ def test_alternatives_are_tried_in_order() -> None:
     verdict = machine.step("choose")
     assert verdict
     assert verdict.row == "idle.choose.2"
-    machine.give({"open": True})
+    machine.set_host_facts({"open": True})
     verdict = machine.step("choose")
     assert verdict
     assert verdict.row == "idle.choose.1"
@@ -170,7 +170,7 @@ def test_without_dest_nothing_is_left() -> None:
 
 
 def test_the_state_itself_as_dest_is_entered_again() -> None:
-    """Re-entry is told from an internal transition, so that timers start anew."""
+    """Re-entry is told from an internal transition, so that timers start again."""
     verdict = small().step("again")
     assert verdict
     assert (verdict.entered, verdict.source, verdict.dest) == (True, "idle", "idle")
@@ -312,14 +312,14 @@ def test_a_trigger_that_is_not_fenced_may_carry_anything() -> None:
 def test_asking_does_not_move() -> None:
     """`ask` gives the verdict of `step`; state, facts and scopes stay."""
     machine = small()
-    machine.give({"open": True})
+    machine.set_host_facts({"open": True})
     assert machine.ask("go")
     assert machine.ask("step_begins", 1)
     assert reason(machine.ask("heard", 1))[0] == "stale"
     assert (machine.state, facts(machine)) == ("idle", {"open"})
 
 
-def test_asks_names_the_given_facts_that_a_trigger_reads() -> None:
+def test_asks_names_the_host_facts_that_a_trigger_reads() -> None:
     """A host is asked only for what decides, in the state that is held."""
     machine = small()
     assert machine.asks("both_needed") == ("open", "free")
@@ -329,11 +329,11 @@ def test_asks_names_the_given_facts_that_a_trigger_reads() -> None:
     assert machine.asks("both_needed") == ()
 
 
-def test_given_facts_are_set_and_cleared() -> None:
+def test_host_facts_are_set_and_cleared() -> None:
     """What the host says holds until it says otherwise."""
     machine = small()
-    machine.give({"open": True, "free": True})
-    machine.give({"open": False})
+    machine.set_host_facts({"open": True, "free": True})
+    machine.set_host_facts({"open": False})
     assert facts(machine) == {"free"}
     assert machine.holds("free")
     assert not machine.holds("open")
@@ -344,7 +344,7 @@ def test_a_fact_that_is_not_given_cannot_be_given(name: str) -> None:
     """A host answers for host facts only; nothing is changed by the attempt."""
     machine = small()
     with pytest.raises(UnknownName, match=f"flow 'small' has no host fact {name!r}"):
-        machine.give({"open": True, name: True})
+        machine.set_host_facts({"open": True, name: True})
     assert facts(machine) == set()
 
 
@@ -356,7 +356,7 @@ def test_an_unknown_fact_is_not_taken_for_the_first_one() -> None:
     )
     assert flow is not None, render_findings(found)
     with pytest.raises(UnknownName, match="no host fact 'nothing'"):
-        Machine(flow).give({"nothing": True})
+        Machine(flow).set_host_facts({"nothing": True})
 
 
 SCOPED = """
@@ -433,7 +433,7 @@ def test_machines_of_one_program_share_nothing_that_moves() -> None:
     program = compile_flow(small().program.flow)
     one, other = Machine(program), Machine(program)
     one.step("limit")
-    one.give({"open": True})
+    one.set_host_facts({"open": True})
     assert (other.state, facts(other)) == ("idle", set())
 
 
@@ -499,7 +499,7 @@ def test_it_agrees_with_the_naive_machine(flow: Flow, data: st.DataObject) -> No
         st.fixed_dictionaries({f: st.booleans() for f in flow.host_facts}),
     )
     for trigger, of, told in data.draw(st.lists(posts, max_size=30)):
-        machine.give(told)
+        machine.set_host_facts(told)
         naive.facts = naive.facts - {*told} | {f for f, true in told.items() if true}
         before = (machine.state, machine.facts)
         asked = machine.ask(trigger, of)

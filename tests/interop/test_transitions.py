@@ -38,9 +38,9 @@ def _quiet() -> Iterator[None]:
 
 
 def _answer(machine: Machine, model: FlowModel, post: Post) -> None:
-    machine.give(post.given)
-    given = {fact for fact, holds in post.given.items() if holds}
-    model.facts = (model.facts - {*post.given}) | given
+    machine.set_host_facts(post.host_facts)
+    host_facts = {fact for fact, holds in post.host_facts.items() if holds}
+    model.facts = (model.facts - {*post.host_facts}) | host_facts
 
 
 def _agree(flow: Flow, posts: list[Post]) -> None:
@@ -87,13 +87,13 @@ def test_there_and_back(flow: Flow, chosen: Numbers) -> None:
     for post in walk(flow, chosen):
         if post.trigger in flow.timers and post.trigger not in ours.timers:
             continue
-        ours.give(post.given)
+        ours.set_host_facts(post.host_facts)
         if post.trigger not in back.program.flow.triggers:
             assert not ours.ask(post.trigger)
             continue
         now = {fact: ours.holds(fact) for fact in flow.facts}
         now |= {f"current_{scope}": True for scope in flow.scopes}
-        back.give({fact: now[fact] for fact in back.program.flow.facts})
+        back.set_host_facts({fact: now[fact] for fact in back.program.flow.facts})
         assert bool(back.step(post.trigger)) == bool(ours.step(post.trigger))
         assert back.state == ours.state
 

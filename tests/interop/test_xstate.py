@@ -45,7 +45,7 @@ for (const { module, walks } of flows) {
     const actor = createActor(machine, { clock }).start();
     answers.push(walk.map((post) => {
       if (post.seconds) clock.advance(Math.round(post.seconds * 1000));
-      if (post.given) actor.send({ type: "turnfsm.give", facts: post.given });
+      if (post.host_facts) actor.send({ type: "turnfsm.set_host_facts", facts: post.host_facts });
       if (post.trigger) actor.send({ type: post.trigger, of: post.of });
       const { value, context } = actor.getSnapshot();
       return [value, Object.keys(context.facts).filter((fact) => context.facts[fact]).sort()];
@@ -84,7 +84,7 @@ class Post:
     """What happens at one moment: time passes, the host answers, a trigger comes."""
 
     seconds: float
-    given: dict[str, bool]
+    host_facts: dict[str, bool]
     trigger: str | None
     of: int | None
 
@@ -117,7 +117,7 @@ class _Clock:
 
     def answer(self, post: Post) -> list[Any]:
         self.advance(post.seconds)
-        self.machine.give(post.given)
+        self.machine.set_host_facts(post.host_facts)
         if post.trigger:
             self.post(post.trigger, post.of)
         return [self.machine.state, sorted(self.machine.program.names(self.machine.facts))]
@@ -125,8 +125,8 @@ class _Clock:
     def differs(self, post: Post, theirs: list[Any]) -> bool:
         """After a final state XState's actor hears nothing, not even what the host answers."""
         ours = self.answer(post)
-        given = {*self.machine.program.flow.host_facts} if self.machine.final else set()
-        return ours[0] != theirs[0] or {*ours[1]} - given != {*theirs[1]} - given
+        host_facts = {*self.machine.program.flow.host_facts} if self.machine.final else set()
+        return ours[0] != theirs[0] or {*ours[1]} - host_facts != {*theirs[1]} - host_facts
 
 
 def _timed(flow: Flow) -> Flow:
@@ -147,7 +147,7 @@ def _walk(flow: Flow, rng: random.Random, most: int) -> list[Post]:
     return [
         Post(
             rng.choice([0, 0, 0, 0.5, 1.5, 4.0, 30.0]),
-            dict(post.given),
+            dict(post.host_facts),
             None if post.trigger in flow.timers else post.trigger,
             post.of,
         )

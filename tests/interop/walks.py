@@ -16,11 +16,11 @@ Numbers = list[tuple[int, int, int]]
 
 @attrs.frozen
 class Post:
-    """One trigger or timer, after the host's answers have changed to `given`."""
+    """One trigger or timer, after the host's answers have changed to `host_facts`."""
 
     trigger: str
     of: int | None
-    given: Mapping[str, bool]
+    host_facts: Mapping[str, bool]
 
 
 def numbers(most: int = 60) -> st.SearchStrategy[Numbers]:
@@ -35,6 +35,6 @@ def walk(flow: Flow, chosen: Numbers) -> list[Post]:
     posts = []
     for which, of, bits in chosen:
         trigger = known[which % len(known)]
-        given = {name: bool(bits >> i & 1) for i, name in enumerate(flow.host_facts)}
-        posts.append(Post(trigger, None if trigger in flow.timers else of or None, given))
+        host_facts = {name: bool(bits >> i & 1) for i, name in enumerate(flow.host_facts)}
+        posts.append(Post(trigger, None if trigger in flow.timers else of or None, host_facts))
     return posts

@@ -139,7 +139,7 @@ async def test_stt_says_nothing_about_noise_or_without_a_delay() -> None:
 
 
 async def play(output: ScriptedAudioOutput, voice: ScriptedTTS, text: str) -> None:
-    """Give the loudspeaker a whole sentence."""
+    """Give the audio output a whole sentence."""
     stream = voice.synthesize(text)
     async for audio in stream:
         await output.capture_frame(audio.frame)
@@ -147,7 +147,7 @@ async def play(output: ScriptedAudioOutput, voice: ScriptedTTS, text: str) -> No
     output.flush()
 
 
-async def test_the_loudspeaker_plays_at_the_pace_of_the_clock() -> None:
+async def test_the_audio_output_plays_at_the_pace_of_the_clock() -> None:
     """A sentence of three seconds is heard for three seconds and reported at its end."""
     voice = ScriptedTTS()
     output = ScriptedAudioOutput(voice)
@@ -280,7 +280,7 @@ async def test_an_action_that_raises_fails_the_stage() -> None:
         await Stage(AgentSession).at(1.0, wrong).play(3)
 
 
-async def test_a_recogniser_can_end_turns() -> None:
+async def test_a_stt_can_end_turns() -> None:
     """With turn detection by STT the user's turn is answered, without waiting for the VAD."""
     user = ScriptedUser().says("hello", at=1.0)
     outcome = await Stage(AgentSession, user=user, turn_handling={"turn_detection": "stt"}).play(8)

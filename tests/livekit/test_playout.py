@@ -1,4 +1,4 @@
-"""What is heard, and what the label says about it, when a part fails."""
+"""What is heard, and what the agent state says about it, when a part fails."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def test_what_a_voice_that_broke_off_has_left_is_not_heard() -> None:
     outcome = stage.run(12.0)
     (heard,) = outcome.heard
     assert heard.end < 2.6
-    assert outcome.wrong_labels(0.021) == []
+    assert outcome.wrong_agent_states(0.021) == []
     assert outcome.orphans == ()

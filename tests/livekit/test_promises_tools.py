@@ -58,7 +58,7 @@ def test_realtime_models(session_class: Session, detects: bool, replies: bool) -
             *("user: stop", "assistant: All right."),
         ]
     )
-    assert outcome.wrong_labels(tolerance=0.021) == []
+    assert outcome.wrong_agent_states(tolerance=0.021) == []
 
 
 class _InProcess(MCPServer):
@@ -144,7 +144,7 @@ def test_a_filler_is_spoken_while_a_tool_runs(session_class: Session) -> None:
     user = ScriptedUser().says("weather please", at=1.0)
     outcome = Stage(session_class, user=user, llm=model, tools=[look_up]).run(16)
     assert [h.text for h in outcome.heard] == ["One moment.", "One moment.", "It rains."]
-    assert outcome.wrong_labels() == []
+    assert outcome.wrong_agent_states() == []
 
 
 def test_foreground_holds_the_floor(session_class: Session) -> None:

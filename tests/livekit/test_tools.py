@@ -275,7 +275,7 @@ def _journal(how: str | None, arguments: str = "{}") -> Journal:
     ids=["done", "failed", "another", "unknown"],
 )
 def test_only_what_was_done_is_answered_after_a_restart(journal: Journal, runs: int) -> None:
-    """A model that numbers its calls anew in each session is no error."""
+    """A model that starts numbering its calls again in each session is no error."""
     ran: list[int] = []
     session: Any = partial(TurnSession, ledger=Ledger.from_journal(journal))
     model = ScriptedLLM({"book": Reply(calls=Call("book"))}, {"book": "It is booked."})

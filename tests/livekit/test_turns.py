@@ -81,7 +81,7 @@ class _Next(Agent):
 @pytest.mark.parametrize("mode", ["vad", "manual"])
 def test_words_that_are_heard_while_an_agent_goes_reach_the_next_one(mode: str) -> None:
     """The agent goes once its speech ends, which the words themselves interrupt: they are
-    recognised, no turn is committed, and its recogniser closes. They are a turn of the next
+    recognised, no turn is committed, and its STT closes. They are a turn of the next
     agent, or part of the one that is then committed."""
     user = ScriptedUser().says("is it open on sunday", at=3.0, stt_delay=0.05)
     model = ScriptedLLM({"sunday": "On Sunday we are closed."})

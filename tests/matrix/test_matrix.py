@@ -78,7 +78,7 @@ def test_cells_read_as_text() -> None:
         "else refused",
     )
     assert table.cells["listening", "barge_in"].lines == ("refused",)
-    assert table.cells["listening", "turn_settled"].lines == ("facts only",)
+    assert table.cells["listening", "endpointing_ended"].lines == ("facts only",)
     assert table.cells["listening", "false_interruption"].lines == ("-",)
     assert table.label("step_finished") == "step_finished (of step)"
     assert table.label("step_started") == "step_started"

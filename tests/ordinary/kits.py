@@ -134,7 +134,7 @@ def _fakes() -> ModuleType:
 
 
 def play_fakes(talk: Talk, session_class: Any) -> Course:
-    """On the fakes of LiveKit's repository: another VAD, STT, LLM, TTS, microphone, loudspeaker."""
+    """On the fakes of LiveKit's repository: other VAD, STT, LLM, TTS, microphone, output."""
     home = _fakes()
 
     async def played() -> Course:

@@ -28,7 +28,7 @@ __all__ = [
 ]  # they write their conversations down
 
 SOON = 0.03
-"""Seconds: a label follows what is heard by 20 ms at most."""
+"""Seconds: the agent state follows what is heard by 20 ms at most."""
 
 CASES = [(kit, talk) for kit in KITS for talk in TALKS if kit in talk.kits]
 NAMES = [f"{kit}: {talk.name}" for kit, talk in CASES]

@@ -57,12 +57,12 @@ def _run(flow: Flow, path: CoveringPath) -> set[str]:
     for step in path.steps:
         before = machine.state
         assert not step.timer or step.trigger in machine.timers
-        machine.give(step.given)
+        machine.set_host_facts(step.host_facts)
         verdict = machine.step(step.trigger, step.of)
         assert (verdict.reason if not verdict else "taken") == step.verdict, (path.name, step)
         assert machine.state == step.state
-        given = {*flow.host_facts}
-        facts = tuple(f for f in machine.program.names(machine.facts) if f not in given)
+        host_facts = {*flow.host_facts}
+        facts = tuple(f for f in machine.program.names(machine.facts) if f not in host_facts)
         assert facts == step.facts
         assert (verdict.actions if verdict else ()) == step.actions
         met.add(f"state {machine.state}")
@@ -98,7 +98,7 @@ def _outcomes(flow: Flow, path: CoveringPath) -> set[tuple[str, bool]]:
     true, state = set[str](), flow.initial
     for step in path.steps:
         true = {fact for fact in true if fact not in flow.host_facts}
-        true |= {fact for fact, answer in step.given.items() if answer}
+        true |= {fact for fact, answer in step.host_facts.items() if answer}
         for row in (row for row in flow.rows(state) if row.trigger == step.trigger):
             holds = true.issuperset(row.transition.conditions)
             holds = holds and true.isdisjoint(row.transition.unless)
@@ -148,7 +148,7 @@ def _distances(flow: Flow) -> dict[str, int]:
                 continue
             for answer in answers:
                 machine.restore(state, facts)
-                machine.give(dict(answer))
+                machine.set_host_facts(dict(answer))
                 verdict = machine.step(trigger)
                 if not verdict:
                     continue
@@ -194,10 +194,14 @@ def test_a_small_flow() -> None:
         ("ring", "visit 1"),
         ("push", "visit 1"),
     ]
-    assert opened.steps[1].given == {"friend": True}
+    assert opened.steps[1].host_facts == {"friend": True}
     assert opened.steps[1].facts == ("rung",)
     refused = by_goal["refused shut.push"].steps[-1]
-    assert (refused.verdict, refused.given, refused.state) == ("guard", {"friend": False}, "shut")
+    assert (refused.verdict, refused.host_facts, refused.state) == (
+        "guard",
+        {"friend": False},
+        "shut",
+    )
 
 
 def test_seconds_follow_the_path() -> None:

@@ -2,7 +2,7 @@
 
 The model alone lets anything come at any moment. `LiveKitWorld` holds what real components can do;
 through that world every path is walked on a `TurnSession` with a scripted user, model, voice and
-loudspeaker. Nothing but those is scripted: triggers are posted by LiveKit's activity, never here.
+audio output. Nothing but those is scripted: triggers are posted by LiveKit's activity, never here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GATED = "LiveKit does not ask where the speech forbids interruptions"
 SILENT = "asked with every frame of the voice; an answer that changes nothing is not journalled"
 WINDOW = "results are committed some turns of the loop later, before anything can ask"
 CALLS = "a call begins in a step that holds the floor"
-ENDS_ONCE = "the loudspeaker reports the end of what it plays, once, while it is heard"
+ENDS_ONCE = "the audio output reports the end of what it plays, once, while it is heard"
 AT_HAND = "the output of a call is there as it ends, before anything can ask"
 FLOOR = "a request lets calls end that are about to; by then its step has the floor"
 UNSCRIPTED = {
@@ -36,7 +36,7 @@ UNSCRIPTED = {
     "row thinking.handover.0": CALLS,
     "row listening.turn_committed.0": "the scripted agent's hook takes no time",
     "row listening.speech_interrupted.0": "not sought: it follows where a turn frees a call",
-    "facts only paused.turn_settled": "a decision is given up when voice is heard",
+    "facts only paused.endpointing_ended": "a decision is given up when voice is heard",
     "row thinking.barge_in.0": SILENT,
     "row paused.barge_in.0": SILENT,
     "row paused.playout_finished.0": ENDS_ONCE,
@@ -94,7 +94,7 @@ def test_the_session_walks_the_path(path: CoveringPath) -> None:
 
 @pytest.mark.parametrize("path", FOUND.paths, ids=lambda path: path.name.replace(" ", "-"))
 def test_the_state_is_what_is_heard(path: CoveringPath) -> None:
-    """The loudspeaker sounds while the state is speaking, and is still in every other."""
+    """The audio output sounds while the state is speaking, and is still in every other."""
     walk = _walk(path)
     if walk.plan.text_only:
         assert not walk.outcome.heard

@@ -78,7 +78,7 @@ async def _walk(flow: Flow, fault: Fault, path: tuple[PathStep, ...]) -> Any:
     turn = TurnRuntime(flow, host, timers=dict.fromkeys(flow.timers, 80_000.0))
     turn.start()
     for step in path:
-        host.answers = step.given
+        host.answers = step.host_facts
         verdict = turn._pump.post(step.trigger, step.of)
         assert verdict.row == step.row if verdict else verdict.reason == step.verdict
         await asyncio.sleep(0.015)  # the effects come past one await, or two

@@ -164,8 +164,8 @@ def test_an_event_of_an_abandoned_step_is_stale() -> None:
     assert turn.post("playout_started", "s2")
 
 
-def test_given_facts_are_asked_at_the_moment_of_a_decision() -> None:
-    """Only those that a guard of this trigger reads in this state, each time anew."""
+def test_host_facts_are_asked_at_the_moment_of_a_decision() -> None:
+    """Only those that a guard of this trigger reads in this state, every time."""
     host = Host()
     turn = runtime(host)
     host.answers["allowed"] = lambda: False
@@ -178,20 +178,20 @@ def test_given_facts_are_asked_at_the_moment_of_a_decision() -> None:
     assert turn.holds("allowed")
 
 
-def test_a_given_fact_that_raises_keeps_its_value(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_host_fact_that_raises_keeps_its_value(caplog: pytest.LogCaptureFixture) -> None:
     """The conversation goes on with the last answer; the journal and the log say so."""
     host = Host()
     turn = runtime(host)
     assert turn.ask("ring")
     host.answers["allowed"] = lambda: 1 // 0
     assert turn.post("ring")
-    [note] = turn.journal.notes("given_failed")
+    [note] = turn.journal.notes("host_fact_failed")
     assert note.data["fact"] == "allowed"
     assert "ZeroDivisionError" in note.data["error"]
-    assert "given fact 'allowed' raised" in caplog.text
+    assert "host fact 'allowed' raised" in caplog.text
 
 
-def test_a_given_fact_may_not_post(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_host_fact_may_not_post(caplog: pytest.LogCaptureFixture) -> None:
     """Nothing can come between the question and the decision."""
     host = Host()
     turn = runtime(host)
@@ -202,7 +202,7 @@ def test_a_given_fact_may_not_post(caplog: pytest.LogCaptureFixture) -> None:
     assert turn.post("tick")
 
 
-def test_a_given_fact_that_closes_the_runtime_ends_the_decision() -> None:
+def test_a_host_fact_that_closes_the_runtime_ends_the_decision() -> None:
     """What was being decided is refused as closed and not kept."""
     host = Host()
     turn = runtime(host)

@@ -16,15 +16,15 @@ from turnfsm.runtime import Event, TurnRuntime
 
 
 class AnyHost:
-    """Has every action and every given fact of a flow; some actions post."""
+    """Has every action and every host fact of a flow; some actions post."""
 
     def __init__(self, flow: Flow) -> None:
         self.done: list[str] = []
-        self.given: dict[str, bool] = dict.fromkeys(flow.host_facts, False)
+        self.host_facts: dict[str, bool] = dict.fromkeys(flow.host_facts, False)
         for action in flow.actions:
             setattr(self, action, lambda event, action=action: self._act(action, event))
         for fact in flow.host_facts:
-            setattr(self, fact, lambda fact=fact: self.given[fact])
+            setattr(self, fact, lambda fact=fact: self.host_facts[fact])
         self.posts: dict[str, tuple[str, Any]] = {}
         self.turn: TurnRuntime | None = None
 
@@ -51,7 +51,9 @@ class PumpAgainstMachine(RuleBasedStateMachine):
 
     def _expect(self, trigger: str, of: Any) -> tuple[str, ...]:
         """Step the machine by hand; the actions that follow from it."""
-        self.machine.give({n: self.host.given[n] for n in self.machine.asks(trigger)})
+        self.machine.set_host_facts(
+            {n: self.host.host_facts[n] for n in self.machine.asks(trigger)}
+        )
         verdict = self.machine.step(trigger, of)
         self.posted += 1
         return verdict.actions
@@ -61,7 +63,7 @@ class PumpAgainstMachine(RuleBasedStateMachine):
         """A post; perhaps one of its effects posts, too, and one of that one's."""
         names = st.sampled_from([*self.flow.triggers, *self.flow.timers])
         tokens = st.sampled_from([None, "x", "y"])
-        self.host.given = {n: data.draw(st.booleans()) for n in self.host.given}
+        self.host.host_facts = {n: data.draw(st.booleans()) for n in self.host.host_facts}
         for action in data.draw(st.sets(st.sampled_from([*self.flow.actions, ""]), max_size=2)):
             self.host.posts[action] = (data.draw(names), data.draw(tokens))
         trigger, of = data.draw(names), data.draw(tokens)

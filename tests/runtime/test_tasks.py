@@ -218,7 +218,7 @@ async def test_closing_waits_for_a_hanging_task_only_so_long(
     turn.machine.restore("talking")
     turn.post("tick")
     await asyncio.sleep(1)
-    await turn.aclose(patience=2.0)
+    await turn.aclose(max_wait=2.0)
     assert virtual_time.now == 3.0
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 1

@@ -67,7 +67,7 @@ async def test_re_entry_arms_anew_and_an_internal_transition_does_not(
 
 
 async def test_a_timer_that_is_held_back_is_armed_again(virtual_time: VirtualClock) -> None:
-    """A refused timer, or one without `dest`, starts anew; the others of its state go on."""
+    """A refused timer, or one without `dest`, starts again; the others of its state go on."""
     host = Host()
     turn = runtime(host)
     turn.post("ring")
@@ -129,7 +129,7 @@ async def test_a_refusal_that_says_the_same_is_kept_once(virtual_time: VirtualCl
     assert fired(turn)[2:] == [(1.25, "check", False)]
     turn.post("began")
     await asyncio.sleep(0.2)
-    turn.post("again")  # the state was entered anew: that is news, too
+    turn.post("again")  # the state was entered again: that is news, too
     await asyncio.sleep(0.3)
     assert [t for t, trigger, _ in fired(turn)[3:] if trigger == "check"] == [3.25, 3.55]
     turn.post("ended")
@@ -211,7 +211,7 @@ async def test_deadlines_move_on_one_timer_of_the_loop(virtual_time: VirtualCloc
 
 
 async def test_a_shorter_timer_takes_the_place_of_a_longer_one(virtual_time: VirtualClock) -> None:
-    """The loop's timer is set anew only where it would come too late."""
+    """The loop's timer is set again only where it would come too late."""
     turn = runtime()
     turn.post("ring")
     turn.post("step_started", "s1")

@@ -19,7 +19,7 @@ LIMITS = 10.5
 """Seconds after which every timer has fired that gives the floor back."""
 
 GAP = 0.021
-"""Seconds in which a label may follow what is heard."""
+"""Seconds in which the agent state may follow what is heard."""
 
 EXPECTED = {
     "llm_fails": r"the model fails",
@@ -143,13 +143,13 @@ def contexts(played: Played) -> Iterator[str]:
             yield from (f"at the end, for the model, {problem}" for problem in held)
 
 
-def labels(played: Played) -> Iterator[str]:
+def agent_states(played: Played) -> Iterator[str]:
     """The published state is speaking if and only if audio is heard."""
     if {"no_start", "no_end"} & played.talk.faults:
         return
-    for start, end, label in played.outcome.wrong_labels(GAP):
+    for start, end, state in played.outcome.wrong_agent_states(GAP):
         if start < _end(played):
-            yield f"from {start:.2f} s to {end:.2f} s the label is {label}"
+            yield f"from {start:.2f} s to {end:.2f} s the agent state is {state}"
 
 
 def floor(played: Played) -> Iterator[str]:
@@ -165,7 +165,8 @@ def floor(played: Played) -> Iterator[str]:
 
 
 ORACLES: tuple[Callable[[Played], Iterator[str]], ...] = (
-    properties, journal, errors, leftovers, rest, turns, words, calls, contexts, labels, floor,
+    properties, journal, errors, leftovers, rest, turns, words, calls, contexts, agent_states,
+    floor,
 )  # fmt: skip
 
 

@@ -137,7 +137,7 @@ class Conversation(RuleBasedStateMachine):
 
     @precondition(lambda self: self._may_fail("pipeline"))
     @rule()
-    def fail_the_recogniser(self) -> None:
+    def fail_the_stt(self) -> None:
         """The next words break off."""
         self.faults["stt_fails"] += 1
         text = f"u{len(self.talk.user.utterances)}a"

@@ -69,7 +69,7 @@ WRONG: dict[str, Mapping[str, Any]] = {
     "overlap": {"overlap": 2.0},
     "again": {"repeats": {"r1a r1b r1c r1d.": 9}},
     "chopped": {"stretches": 30},
-    "label": {"mislabelled": 1.0},
+    "agent_state": {"wrong_state": 1.0},
     "log": {"errors": {"it fails": 1}},
     "warning": {"warnings": {"it may fail": 1}},
     "words": {"words_lost": frozenset({1})},

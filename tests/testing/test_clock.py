@@ -119,8 +119,8 @@ def test_a_foreign_thread_wakes_the_loop() -> None:
 
 
 def test_a_silent_thread_is_reported() -> None:
-    """Declared work that never answers ends the test after the loop's patience."""
-    loop = VirtualLoop(patience=0.05)
+    """Declared work that never answers ends the test after the loop's `thread_timeout`."""
+    loop = VirtualLoop(thread_timeout=0.05)
 
     async def wait() -> None:
         with loop.real_work():

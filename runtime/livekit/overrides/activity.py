@@ -119,7 +119,7 @@ class GovernedActivity(LeavingActivity):
         self.__dict__["_audio_recognition"] = recognition
 
     async def _close_session(self) -> None:
-        # An agent goes, or pauses: what its recogniser has heard and not committed would be lost.
+        # An agent goes, or pauses: what its STT has heard and nobody has committed would be lost.
         # (When the session closes LiveKit itself puts it into the history.)
         recognition = self._audio_recognition
         if isinstance(recognition, GovernedRecognition) and not self._conductor.closing:

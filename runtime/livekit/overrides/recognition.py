@@ -1,4 +1,4 @@
-"""A recogniser whose manual commits are carried out, whatever is heard meanwhile."""
+"""LiveKit's AudioRecognition, where a manual commit is carried out whatever is heard meanwhile."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GovernedRecognition(AudioRecognition):
         )
 
     def resume_with(self, words: str) -> None:
-        """Begin with words that another recogniser has heard, for a commit that is yet to come."""
+        """Begin with words that another one has heard, for a commit that is yet to come."""
         self._audio_transcript = words
 
     @property

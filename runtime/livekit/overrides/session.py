@@ -57,12 +57,12 @@ class GovernedSession(AgentSession[Userdata_T]):
     def _update_agent_state(
         self, state: Any, *, otel_context: Any = None, start_time: float | None = None
     ) -> None:
-        self._conductor.label_wanted(state, otel_context, start_time)
+        self._conductor.agent_state_wanted(state, otel_context, start_time)
 
     def publish(
         self, state: Any, otel_context: Any = None, start_time: float | None = None
     ) -> None:
-        """Make a label the agent's state."""
+        """Make the agent state the agent's state."""
         super()._update_agent_state(state, otel_context=otel_context, start_time=start_time)
 
     def _tool_items_added(self, items: Sequence[llm.FunctionCall | llm.FunctionCallOutput]) -> None:

@@ -105,9 +105,9 @@ class Outcome:
         past = [state for t, state in self.agent_states if t <= at + 1e-6]
         return past[-1] if past else "initializing"
 
-    def wrong_labels(self, tolerance: float = 0.02) -> list[tuple[float, float, str]]:
-        """Stretches (start, end, label) in which audio was heard under a label other than
-        speaking, or none was heard under speaking, for longer than `tolerance` seconds."""
+    def wrong_agent_states(self, tolerance: float = 0.02) -> list[tuple[float, float, str]]:
+        """Spans (start, end, agent state) in which the agent state was not what was heard:
+        audio in another state than speaking, or none in speaking, for over `tolerance` seconds."""
         cuts = sorted(
             {t for t, _ in self.agent_states} | {t for h in self.heard for t in (h.start, h.end)}
         )
@@ -133,9 +133,9 @@ class Outcome:
 
 def _merged(stretches: Iterable[tuple[float, float, str]]) -> list[tuple[float, float, str]]:
     out: list[tuple[float, float, str]] = []
-    for start, end, label in stretches:
-        if out and out[-1][2] == label and start - out[-1][1] < 1e-6:
-            out[-1] = (out[-1][0], end, label)
+    for start, end, state in stretches:
+        if out and out[-1][2] == state and start - out[-1][1] < 1e-6:
+            out[-1] = (out[-1][0], end, state)
         else:
-            out.append((start, end, label))
+            out.append((start, end, state))
     return out

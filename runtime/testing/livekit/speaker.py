@@ -1,4 +1,4 @@
-"""A loudspeaker on the loop's clock that knows what was heard of which sentence."""
+"""An audio output on the loop's clock that knows what was heard of which sentence."""
 
 from __future__ import annotations
 

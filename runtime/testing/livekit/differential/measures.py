@@ -43,7 +43,7 @@ class Measures:
         overlap: Seconds in which both spoke.
         repeats: How often each sentence of the agent began.
         stretches: How often audio began.
-        mislabelled: Seconds in which the published state was not what was heard.
+        wrong_state: Seconds in which the published state was not what was heard.
         states: How often it changed.
         errors: What was logged as an error, numbers left out; `warnings` likewise.
         words_lost: Sentences of the user that are not in the history.
@@ -69,7 +69,7 @@ class Measures:
     overlap: float = 0.0
     repeats: Mapping[str, int] = attrs.field(factory=dict)
     stretches: int = 0
-    mislabelled: float = 0.0
+    wrong_state: float = 0.0
     states: int = 0
     errors: Mapping[str, int] = attrs.field(factory=dict)
     warnings: Mapping[str, int] = attrs.field(factory=dict)
@@ -108,7 +108,9 @@ class Measures:
             overlap=round(_overlap(plan, outcome), 3),
             repeats=_repeats(outcome, sentences),
             stretches=len(outcome.heard),
-            mislabelled=round(sum(b - a for a, b, _ in outcome.wrong_labels(0.021) if b < end), 3),
+            wrong_state=round(
+                sum(b - a for a, b, _ in outcome.wrong_agent_states(0.021) if b < end), 3
+            ),
             states=len(outcome.agent_states),
             errors=_texts(outcome.errors, end),
             warnings=_texts(outcome.warnings, end),

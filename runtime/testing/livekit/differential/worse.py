@@ -129,9 +129,9 @@ def _chopped(pair: Pair) -> Found:
         yield 0, f"audio begins {pair.ours.stretches} times, on stock {pair.stock.stretches}"
 
 
-def _label(pair: Pair) -> Found:
-    if pair.ours.mislabelled > pair.stock.mislabelled + 0.05:
-        yield 0, f"the state is wrong for {pair.ours.mislabelled} s, on stock not as long"
+def _agent_state(pair: Pair) -> Found:
+    if pair.ours.wrong_state > pair.stock.wrong_state + 0.05:
+        yield 0, f"the state is wrong for {pair.ours.wrong_state} s, on stock not as long"
     if pair.ours.states > 2 * pair.stock.states + 6:
         yield 0, f"the state changes {pair.ours.states} times, on stock {pair.stock.states}"
 
@@ -186,5 +186,5 @@ def _leftover(pair: Pair) -> Found:
 
 MEASURES: tuple[Callable[[Pair], Found], ...] = (
     _twice, _undone, _half, _lost, _unseen, _lie, _late, _untold, _blip, _overlap, _again, _chopped,
-    _label, _log, _warning, _words, _wait, _agent, _close, _leftover,
+    _agent_state, _log, _warning, _words, _wait, _agent, _close, _leftover,
 )  # fmt: skip

@@ -27,7 +27,7 @@ __all__ = ["SoakPair", "Take", "play_both"]
 CLOSE_LIMIT = 12.0
 """Seconds that closing may take: tools that nobody waits for have five, a speech may end."""
 
-_LABEL = 0.1
+_WRONG_STATE = 0.1
 """Seconds by which the published state may follow what is heard longer than on AgentSession."""
 
 
@@ -64,9 +64,9 @@ class Take:
         return sum(len(re.findall(pattern, item.text_content or "")) for item in users)
 
     @property
-    def mislabelled(self) -> float:
+    def wrong_state(self) -> float:
         """Seconds in which the published state was not what was heard."""
-        return sum(end - start for start, end, _ in self.outcome.wrong_labels(0.021))
+        return sum(end - start for start, end, _ in self.outcome.wrong_agent_states(0.021))
 
 
 @attrs.frozen
@@ -120,8 +120,8 @@ class SoakPair:
                 yield f"{name} outlives the session"
         if ours.outcome.closed_in > max(CLOSE_LIMIT, stock.outcome.closed_in):
             yield f"closing takes {ours.outcome.closed_in:g} s"
-        if ours.mislabelled > stock.mislabelled + _LABEL:
-            yield f"for {ours.mislabelled:.2f} s the agent's state is not what is heard"
+        if ours.wrong_state > stock.wrong_state + _WRONG_STATE:
+            yield f"for {ours.wrong_state:.2f} s the agent's state is not what is heard"
 
     def _broken(self) -> Iterator[str]:
         journal = journal_of(self.ours.records)

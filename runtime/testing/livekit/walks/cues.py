@@ -40,9 +40,9 @@ async def _quiet(walk: Walk, step: PathStep, at: int) -> None:
 
 
 async def _words(walk: Walk, step: PathStep, at: int) -> None:
-    """Words that are too soft for the VAD and clear enough for the recogniser."""
+    """Words that are too soft for the VAD and clear enough for the STT."""
     # a decision is given up for too few words
-    count = 2 if walk.plan.happens("turn_settled") else max(2, walk.plan.words)
+    count = 2 if walk.plan.happens("endpointing_ended") else max(2, walk.plan.words)
     walk.vad.min_speech, heard = BLIND, walk.vad.min_speech
     walk.user.says(_some(count), at=walk.now, duration=0.2, stt_delay=0.1)
     await asyncio.sleep(0.2 + 0.1 + 2 * FRAME)

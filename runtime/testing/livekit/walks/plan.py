@@ -39,7 +39,7 @@ class Plan:
 
     def answers(self, fact: str) -> set[bool]:
         """What the host says about a fact on the path."""
-        return {step.given[fact] for step in self.path.steps if fact in step.given}
+        return {step.host_facts[fact] for step in self.path.steps if fact in step.host_facts}
 
     @property
     def pausable(self) -> bool:
@@ -84,8 +84,8 @@ class Plan:
     @property
     def turn_handling(self) -> dict[str, Any]:
         """How LiveKit decides on interruptions and on the end of the user's turn."""
-        delay = DECISION if self.happens("turn_settled") else FAR
-        words = SETTLED if self.happens("turn_settled") else 0
+        delay = DECISION if self.happens("endpointing_ended") else FAR
+        words = SETTLED if self.happens("endpointing_ended") else 0
         return {
             "endpointing": {"min_delay": delay, "max_delay": delay},
             "interruption": {"discard_audio_if_uninterruptible": False, "min_words": words},
@@ -100,7 +100,7 @@ class Plan:
     @property
     def words_that_interrupt(self) -> int:
         """How many words must be recognised before a sound is an interruption; 0: not counted."""
-        return max(self.words, SETTLED if self.happens("turn_settled") else 0)
+        return max(self.words, SETTLED if self.happens("endpointing_ended") else 0)
 
     def kind(self, at: int) -> Kind:
         """What the step that starts here must be, for what comes before the next one."""
@@ -122,7 +122,7 @@ class Plan:
 
     def interruptible(self, at: int) -> bool:
         """Whether the step that starts here may be interrupted."""
-        return not any(s.given.get("interruptible") is False for s in self._until_next(at))
+        return not any(s.host_facts.get("interruptible") is False for s in self._until_next(at))
 
     def _until_next(self, at: int) -> Iterator[PathStep]:
         for step in self.path.steps[at + 1 :]:

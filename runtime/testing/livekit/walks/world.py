@@ -73,18 +73,18 @@ class LiveKitWorld:
 
 def _truthful(m: Memory, move: PathMove) -> bool:
     """Whether the host would give these answers."""
-    given = move.given
+    host_facts = move.host_facts
     deciding = m.words and "user_speaking" not in move.before
     expected = {
         "pausable": False if m.output == "text" else m.pausable,
         "interruptible": m.interruptible if "step_running" in move.before else False,
-        "turn_pending": deciding,
+        "endpointing": deciding,
         "results_at_hand": True,  # an output is there before anything can ask
         "manual_turns": False,
         "model_replies": False,
-        "moot": False,
+        "result_already_used": False,
     }
-    return all(expected.get(fact) in (None, value) for fact, value in given.items())
+    return all(expected.get(fact) in (None, value) for fact, value in host_facts.items())
 
 
 _QUICK = {"step_finished", "tool_started", "tool_ended", "reply", "interruptions_disallowed"}
@@ -98,11 +98,11 @@ def _too_late(m: Memory, move: PathMove) -> bool:
 
 
 def _answered(m: Memory, move: PathMove) -> Memory:
-    watched = m.watched or bool(move.given.get("turn_pending"))
-    m = attrs.evolve(m, watched=watched, pausable=move.given.get("pausable", m.pausable))
+    watched = m.watched or bool(move.host_facts.get("endpointing"))
+    m = attrs.evolve(m, watched=watched, pausable=move.host_facts.get("pausable", m.pausable))
     if "step_running" not in move.before:
         return m
-    return attrs.evolve(m, interruptible=move.given.get("interruptible", m.interruptible))
+    return attrs.evolve(m, interruptible=move.host_facts.get("interruptible", m.interruptible))
 
 
 def _changed(m: Memory, move: PathMove) -> Memory:
@@ -136,13 +136,13 @@ def _heard_before_asked(m: Memory, move: PathMove) -> bool:
     """A transcript over a speech that may be interrupted is a barge-in first."""
     over = move.source in ("thinking", "speaking") and _has(move, "step_running")
     return _has(move, "user_speaking") or (
-        over and move.given.get("interruptible", True) and not _has(move, "output_held")
+        over and move.host_facts.get("interruptible", True) and not _has(move, "output_held")
     )
 
 
 def _may_barge_in(m: Memory, move: PathMove) -> bool:
     """LiveKit does not ask where it is forbidden; an answer without effect is not journalled."""
-    allowed = m.interruptible is not False and move.given.get("interruptible", True)
+    allowed = m.interruptible is not False and move.host_facts.get("interruptible", True)
     effect = move.state != move.source or bool(move.actions)
     return _has(move, "user_speaking", "step_running") and allowed and effect
 
@@ -216,7 +216,7 @@ _CAN: dict[str, Callable[[Memory, PathMove], bool]] = {
     "barge_in": _may_barge_in,
     "final_transcript": _may_hear_words,
     "turn_committed": _may_commit,
-    "turn_settled": lambda m, v: m.watched and m.words and not _has(v, "user_speaking"),
+    "endpointing_ended": lambda m, v: m.watched and m.words and not _has(v, "user_speaking"),
     "preemptive_generation": lambda m, v: v.source == "listening" and m.words and not m.tool,
     "reply": _may_ask,
     "step_started": lambda m, v: not _has(v, "step_running"),
@@ -270,7 +270,7 @@ def _step_ends(m: Memory, move: PathMove) -> dict[str, Any]:
 _CHANGE: dict[str, Callable[[Memory, PathMove], dict[str, Any]]] = {
     "final_transcript": lambda m, v: {"words": True},
     "turn_committed": _turn_asked,
-    "turn_settled": lambda m, v: {"words": False, "watched": False},
+    "endpointing_ended": lambda m, v: {"words": False, "watched": False},
     "step_started": _step_begins,
     "step_finished": _step_ends,
     "start_playout": lambda m, v: {"output": "audio", "asked": True},

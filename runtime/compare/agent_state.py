@@ -20,17 +20,17 @@ from turnfsm.runtime.testing.livekit import (
 
 from .scenario import ISSUES, PULLS, Scenario
 
-__all__ = ["LABELS"]
+__all__ = ["AGENT_STATE"]
 
 LONG = "There is a lot that I can tell you about this city today."
 
 
-def wrong_labels(outcome: Outcome) -> list[str]:
-    """Stretches in which the published state and the loudspeaker disagree."""
+def wrong_agent_states(outcome: Outcome) -> list[str]:
+    """Stretches in which the published state and the audio output disagree."""
     return [
         f"{'audio is heard' if label != 'speaking' else 'nothing is heard'} from {start:.2f} "
         f"to {end:.2f} s while the agent's state is {label!r}"
-        for start, end, label in outcome.wrong_labels()
+        for start, end, label in outcome.wrong_agent_states()
     ]
 
 
@@ -52,7 +52,7 @@ def _s1d(session_class: type[AgentSession[Any]]) -> Stage:
 
 
 def _verdict_s1d(outcome: Outcome) -> list[str]:
-    problems = wrong_labels(outcome)
+    problems = wrong_agent_states(outcome)
     if outcome.heard_saying(LONG) is None:
         problems.append(f"{LONG!r} is not heard in one piece")
     return problems
@@ -71,7 +71,7 @@ def _s6b(session_class: type[AgentSession[Any]]) -> Stage:
 
 
 def _verdict_s6b(outcome: Outcome) -> list[str]:
-    problems = wrong_labels(outcome)
+    problems = wrong_agent_states(outcome)
     if outcome.heard_saying("It is sunny.") is None:
         problems.append("the queued reply is never heard")
     return problems
@@ -169,4 +169,4 @@ S3B = Scenario(
     wrong="The application is told of an interruption, as in S3, between a tool and its answer.",
 )
 
-LABELS = (S1D, S3, S3B, S6B)
+AGENT_STATE = (S1D, S3, S3B, S6B)

@@ -1,4 +1,4 @@
-"""Given facts: what the host knows, asked at the moment of a decision."""
+"""Host facts: what the host knows, asked at the moment of a decision."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def answers_of(
         try:
             answers[name] = bool(getattr(host, name)())
         except Exception as exc:
-            logger.error("given fact %r raised; it keeps its value", name, exc_info=exc)
+            logger.error("host fact %r raised; it keeps its value", name, exc_info=exc)
             failed.append((name, exc))
     return answers, failed
