@@ -66,7 +66,7 @@ class LeavingActivity(RealtimeActivity):
         except TimeoutError:
             if not limit.expired():
                 raise
-            logger.warning("toolsets of %s did not close in time; it goes", self.label)
+            logger.warning("toolsets of %s did not close in time; it goes", self.agent_state)
             await self._tool_executor.aclose()
             self._agent._activity = None
         finally:
@@ -120,7 +120,9 @@ class LeavingActivity(RealtimeActivity):
             if (name == _ENTERING) is entering and task not in self._drain_blocked_tasks:
                 if not limit.expired():
                     logger.warning(
-                        "%s of %s did not end in time; it is cancelled", _HOOKS[name], self.label
+                        "%s of %s did not end in time; it is cancelled",
+                        _HOOKS[name],
+                        self.agent_state,
                     )
                 limit.reschedule(asyncio.get_running_loop().time())
 
