@@ -50,7 +50,7 @@ class Move:
 
     @property
     def entered(self) -> bool:
-        """That state is entered, perhaps again: its timers start anew."""
+        """That state is entered, perhaps again: its timers start again."""
         return self.taken is not None and self.taken.entered
 
     @property

@@ -108,7 +108,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
             "final_transcript: the user has said words and the speech is held, not interrupted",
             held("thinking"),
             [fact],
-            make.given("manual_turns"),
+            make.host_facts("manual_turns"),
             before=["~output_held"],
         )
     for fact in make.host_facts("pausable"):
@@ -200,7 +200,7 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
         lambda m: _again(m) and m.dest in timed and m.trigger not in _FIRST,
     )
     yield make.move(
-        "user_stopped_speaking: the timers start anew though no output is held",
+        "user_stopped_speaking: the timers start again though no output is held",
         lambda m: _stays("user_stopped_speaking", "thinking")(m) and m.entered,
         before_not=["~output_held"],
     )

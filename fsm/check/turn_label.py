@@ -8,12 +8,12 @@ from .maker import Maker
 from .parts import Move, Rule
 from .turn import TRUE_FACTS
 
-__all__ = ["label_is_true"]
+__all__ = ["agent_state_is_true"]
 
 _STEP_ENDS = frozenset({"thinking", "speaking", "paused"})
 
 
-def label_is_true(make: Maker) -> Iterator[Rule]:
+def agent_state_is_true(make: Maker) -> Iterator[Rule]:
     """speaking if and only if audio is heard; states and facts say what is."""
     yield make.held("speaking", "though no audio is heard", unless=["~heard"])
     for state in make.flow.states:

@@ -1,7 +1,7 @@
 """The ten properties of a turn as rules on moves and configurations.
 
 Here: speculation, resuming, results, calls, replies, turns. The floor is in `turn_floor`,
-the labels are in `turn_label`, what only shows when nothing more happens is in `leads`.
+the agent state are in `turn_label`, what only shows when nothing more happens is in `leads`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .maker import Maker
 from .parts import Bits, Rule
 from .turn import missing
 from .turn_floor import floor_is_alive, over_the_user
-from .turn_label import label_is_true
+from .turn_label import agent_state_is_true
 
 __all__ = ["turn_rules"]
 

@@ -232,8 +232,8 @@ class TurnHost:
 
     def _decided(self, task: asyncio.Task[None]) -> None:
         self._decision = None
-        if not self.turn_pending() and not task.cancelled():
-            self.turn.post("turn_settled")
+        if not self.endpointing() and not task.cancelled():
+            self.turn.post("endpointing_ended")
 
 
 def _names(calls: list[ToolCall]) -> str:

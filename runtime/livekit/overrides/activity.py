@@ -126,7 +126,7 @@ class GovernedActivity(LeavingActivity):
             by_itself = recognition.commits_by_itself
             turn = recognition.take_uncommitted_transcript()
             if turn is not None:
-                self._conductor.keep_uncommitted_turn(self.agent_state, turn, by_itself)
+                self._conductor.keep_uncommitted_turn(self.label, turn, by_itself)
         await super()._close_session()
 
     # -- the user
@@ -204,7 +204,7 @@ class GovernedActivity(LeavingActivity):
         if info.skip_reply:
             return super().on_end_of_turn(info)
         if (self._scheduling_paused or self._new_turns_blocked) and self._conductor.cannot_take(
-            self.agent_state, info
+            self.label, info
         ):
             self._cancel_preemptive_generation()
             return True
@@ -250,7 +250,7 @@ class GovernedActivity(LeavingActivity):
     def _cancel_false_interruption_timer(self) -> None:
         super()._cancel_false_interruption_timer()
         info, self._deciding = self._deciding, None
-        if info is not None and not self._conductor.may_commit(self.agent_state, info):
+        if info is not None and not self._conductor.may_commit(self.label, info):
             raise _CommitRefused
 
     @property

@@ -66,7 +66,7 @@ class LeavingActivity(RealtimeActivity):
         except TimeoutError:
             if not limit.expired():
                 raise
-            logger.warning("toolsets of %s did not close in time; it goes", self.agent_state)
+            logger.warning("toolsets of %s did not close in time; it goes", self.label)
             await self._tool_executor.aclose()
             self._agent._activity = None
         finally:
@@ -122,7 +122,7 @@ class LeavingActivity(RealtimeActivity):
                     logger.warning(
                         "%s of %s did not end in time; it is cancelled",
                         _HOOKS[name],
-                        self.agent_state,
+                        self.label,
                     )
                 limit.reschedule(asyncio.get_running_loop().time())
 
