@@ -94,9 +94,9 @@ def _with_call_id(item: llm.ChatItem, id: str | None) -> llm.ChatItem:
 
 
 def results_by_their_calls(items: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
-    """The same items, each result behind the calls that its call was made with, once.
+    """The same items, each result once, and behind its call: before what was said since.
 
-    What was said since stands behind it: a realtime model has its conversation in this order.
+    A result that has nothing but calls and results before it, back to its call, stays where it is.
     """
     items = list(items)
     calls = {item.call_id for item in items if item.type == "function_call"}
@@ -105,17 +105,20 @@ def results_by_their_calls(items: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
         if item.type == "function_call_output" and item.call_id in calls:
             results.setdefault(item.call_id, item)
     placed: list[llm.ChatItem] = []
-    due: list[llm.ChatItem] = []
+    due: list[str] = []
     for item in items:
         if item.type == "function_call_output" and item.call_id in calls:
+            if item.call_id in due:
+                due.remove(item.call_id)
+                placed.append(results.pop(item.call_id))
             continue
         if item.type != "function_call":
-            placed += due
+            placed += [results.pop(call) for call in due]
             due.clear()
         elif item.call_id in results:
-            due.append(results.pop(item.call_id))
+            due.append(item.call_id)
         placed.append(item)
-    return placed + due
+    return placed + [results.pop(call) for call in due]
 
 
 def results_in(context: llm.ChatContext) -> frozenset[str]:
