@@ -58,8 +58,6 @@ class Odds:
 
     calls: float = 0.4
     handoffs: float = 0.3
-    believes: bool = True
-    """The model calls again what its context does not show."""
     faults: frozenset[str] = frozenset()
 
 

@@ -192,9 +192,7 @@ def stage_of(talk: Talk, cast: Cast, session: Any) -> Stage:
     breaks = draws.sample(texts, min(2, len(texts))) if "stt_fails" in talk.faults else []
     vad_fails = draws.uniform(1.0, talk.seconds) if "vad_fails" in talk.faults else None
     voice = _Voice(Random(talk.seed + 3), "tts_fails" in talk.faults)
-    model: Any = ScriptedLLM(
-        otherwise=lambda request: cast.answers(request), believes=cast.odds.believes
-    )
+    model: Any = ScriptedLLM(otherwise=lambda request: cast.answers(request))
     if settings["model"] != "pipeline":
         by_itself = settings["model"] == "server"
         model = ScriptedRealtime(talk.user, model, voice, turn_detection=by_itself)

@@ -45,7 +45,7 @@ def test_what_was_found_stays_right(seed: int) -> None:
 
 def test_a_turn_between_two_handoffs_stays_right() -> None:
     """A turn waited for the first one's interruption when the second one began."""
-    shape = Shape(models=PIPELINE, odds=Odds(believes=False))
+    shape = Shape(models=PIPELINE)
     assert judge(play(draw_talk(544, shape), 544, shape)) == []
 
 
