@@ -382,6 +382,8 @@ class Conductor:
         step = self.floor.step
         if step is not None and self.turns.kept and not step.speech.interruptible:
             return  # it winds down, and LiveKit takes no turn before it has
+        if self.turns.kept and agent.greets:
+            return  # the turn is older than what the agent says as it enters
         if self.turns.kept and self.turn.ask("turn_committed"):
             self.turns.kept[0].run(agent.take_turn)
         elif self.tools.owed and self.turn.ask("owed_reply"):

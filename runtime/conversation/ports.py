@@ -195,6 +195,13 @@ class Turns(Protocol):
     def accepts_turns(self) -> bool:
         """No handoff is under way."""
 
+    @property
+    def greets(self) -> bool:
+        """What it says as it enters is still to be heard to its end.
+
+        LiveKit: speeches that `on_enter` has scheduled.
+        """
+
     def take_turn(self, info: Any) -> None:
         """Commit a turn that was kept; `Conductor.may_commit` follows."""
 

@@ -70,6 +70,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _cancel_false_interruption_timer(self) | the place behind the gates of a commit
         _on_end_of_agent_speech(self ended_at) | turn detection is notified that audio was cut
         _disable_vad_interruption_soon(self) | the adaptive detector goes on after a resume
+        start(self ...) | an agent that takes over gets the calls that ended since its copy was made
         drain(self new_activity) | an agent that is left is waited for, not for ever
         aclose(self) | likewise
         _add_drain_blocked_tasks(self tasks) | calls that were given up are waited for no more

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from livekit.agents import Agent, AgentTask, RunContext, function_tool
+from needed_arriving import ARRIVING
 from needed_leaving import LEAVING
 from needed_realtime import REALTIME
 
@@ -267,6 +268,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity._new_turns_blocked": lambda: a_turn_outlives_its_agent(_Front),
     "GovernedActivity._close_session": words_go_over_to_the_next_agent,
     "GovernedActivity._inline_task_slot": a_run_begins_after_an_inline_task,
+    **ARRIVING,
     **LEAVING,
     **REALTIME,
     "GovernedExecutor.execute": a_repeated_call_is_executed_once,

@@ -12,6 +12,7 @@ from turnfsm.runtime.compare import scenario
 from turnfsm.runtime.livekit import TurnSession, contract
 from turnfsm.runtime.livekit.overrides import (
     activity,
+    arriving,
     leaving,
     realtime,
     recognition,
@@ -22,7 +23,8 @@ from turnfsm.runtime.livekit.overrides import (
 )
 
 GOVERNED = (
-    *(activity.GovernedActivity, leaving.LeavingActivity, realtime.RealtimeActivity),
+    *(activity.GovernedActivity, arriving.ArrivingActivity),
+    *(leaving.LeavingActivity, realtime.RealtimeActivity),
     *(recognition.GovernedRecognition, run.GovernedRun),
     *(session.GovernedSession, speech.GovernedHandle, tools.GovernedExecutor),
 )

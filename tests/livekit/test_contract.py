@@ -22,6 +22,7 @@ import turnfsm.runtime.livekit
 from turnfsm.runtime.livekit import SUPPORTED, UnsupportedLiveKit, contract
 from turnfsm.runtime.livekit.overrides import (
     activity,
+    arriving,
     leaving,
     realtime,
     recognition,
@@ -35,7 +36,8 @@ from turnfsm.runtime.livekit.private_api import PRIVATE_NAMES
 BINDING = Path(turnfsm.runtime.livekit.__file__).parent
 OVERRIDES = sorted((BINDING / "overrides").glob("*.py"))
 GOVERNED = (
-    *(activity.GovernedActivity, leaving.LeavingActivity, realtime.RealtimeActivity),
+    *(activity.GovernedActivity, arriving.ArrivingActivity),
+    *(leaving.LeavingActivity, realtime.RealtimeActivity),
     *(recognition.GovernedRecognition, run.GovernedRun),
     *(session.GovernedSession, speech.GovernedHandle, tools.GovernedExecutor),
 )

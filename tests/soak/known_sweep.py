@@ -10,5 +10,4 @@ __all__ = ["KNOWN"]
 KNOWN: dict[str, dict[str, str]] = {
     "interrupt at 0.85 s, tool hangs, hold": {"words": "12"},
     "commit at 5.45 s, tool hangs, hold": {"words": "12"},
-    "update_agent at 2 s, tool hangs, finish": {"twice": "O3"},
 }

@@ -18,8 +18,8 @@ from livekit.agents.voice.turn import PreemptiveGenerationOptions
 
 from turnfsm.runtime.conversation.conductor import Conductor
 
+from .arriving import ArrivingActivity
 from .conversation import results_in
-from .leaving import LeavingActivity
 from .progress import count_audio, count_tokens
 from .realtime import let_tools_end
 from .recognition import GovernedRecognition
@@ -40,7 +40,7 @@ class _CommitRefused(Exception):
     """The machine does not take the committed turn now."""
 
 
-class GovernedActivity(LeavingActivity):
+class GovernedActivity(ArrivingActivity):
     """An agent's activity that asks before it acts."""
 
     _conductor: Conductor
@@ -274,6 +274,7 @@ class GovernedActivity(LeavingActivity):
 
     def take_turn(self, info: Any) -> None:
         """Commit a turn that was kept."""
+        self.complete_conversation()
         self.on_end_of_turn(info)
 
     # -- the output

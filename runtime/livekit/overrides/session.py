@@ -18,6 +18,7 @@ from turnfsm.runtime.conversation.limits import TurnLimitReached
 from turnfsm.runtime.conversation.tool_calls import Result
 
 from .activity import GovernedActivity, adopt
+from .arriving import results_when_copied
 from .leaving import CLEANUP_LIMIT
 from .run import GovernedRun
 
@@ -45,6 +46,10 @@ class GovernedSession(AgentSession[Userdata_T]):
         # Set at one place, right after LiveKit has built the activity and before it is used.
         if activity is not None and not isinstance(activity, GovernedActivity):
             adopt(activity, self._conductor)
+            assert isinstance(activity, GovernedActivity)
+            activity.results_when_copied = results_when_copied(
+                self.history, activity.agent._chat_ctx
+            )
             self.__dict__.setdefault("_adopted", WeakSet()).add(activity)
         self.__dict__["_next_activity"] = activity
 

@@ -1,0 +1,93 @@
+"""An agent that takes over: what its conversation lacks, and what it says first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from livekit.agents import llm
+from livekit.agents.voice.speech_handle import SpeechHandle
+
+from .leaving import LeavingActivity
+
+__all__ = ["ArrivingActivity", "results_when_copied"]
+
+
+class ArrivingActivity(LeavingActivity):
+    """An agent's activity that takes over from another.
+
+    The application copies the conversation before the handoff, or in the tool that hands over: the
+    copy lacks the calls that end afterwards. LiveKit asks the new agent only what the user says to
+    it; a user's turn that was kept, or a result that is owed, is asked of it with those calls.
+    """
+
+    results_when_copied: frozenset[str]
+    _came_since: tuple[llm.ChatItem, ...] = ()
+    _greeting: SpeechHandle | None = None
+
+    async def start(self, **how: Any) -> None:
+        """Begin. A realtime model is sent its conversation here."""
+        self._came_since = tuple(self._find_what_came_since())
+        if self._conductor.turns.kept or self._conductor.tools.owed:
+            self.complete_conversation()
+        await super().start(**how)
+
+    def complete_conversation(self) -> None:
+        """Add the calls that have ended since it was copied, with their results."""
+        news, self._came_since = self._came_since, ()
+        self._agent._chat_ctx.insert(news)
+
+    def request(self, instructions: str) -> None:
+        """Ask for a reply that nobody else asks for."""
+        self.complete_conversation()
+        super().request(instructions)
+
+    def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
+        if asyncio.current_task() is self._on_enter_task:
+            self._greeting = speech
+        super()._schedule_speech(speech, priority, force)
+
+    @property
+    def greets(self) -> bool:
+        """What `on_enter` has said is still to be heard to its end."""
+        greeting = self._greeting
+        return greeting is not None and not greeting.done() and not self._no_pending_speech
+
+    def _find_what_came_since(self) -> Iterator[llm.ChatItem]:
+        # Only calls that belong to words which it holds, of tools that it has: it would make those
+        # calls again, and knows no others.
+        held = {item.id for item in self._agent._chat_ctx.items}
+        tools = llm.ToolContext(self.tools).function_tools
+        asked = ""
+        calls: dict[str, llm.FunctionCall] = {}
+        for item in self._session.history.items:
+            if item.type == "message" and item.role == "user":
+                asked = item.id
+            elif item.type == "function_call" and item.name in tools:
+                if asked in held or item.id in held or _first_of_pair(item.call_id) in calls:
+                    calls[item.call_id] = item
+            elif item.type == "function_call_output" and self._lacks(item, held):
+                call = calls.get(item.call_id)
+                yield from () if call is None else (call, item) if call.id not in held else (item,)
+
+    def _lacks(self, result: llm.FunctionCallOutput, held: Collection[str]) -> bool:
+        return result.id not in held and result.call_id not in self.results_when_copied
+
+
+def _first_of_pair(call: str) -> str:
+    """A call that was answered while it ran ends with a pair of its own."""
+    return call.removesuffix("_final")
+
+
+def results_when_copied(history: llm.ChatContext, conversation: llm.ChatContext) -> frozenset[str]:
+    """The results that a copy of the history could have held, had it been made with results.
+
+    Args:
+        history: All that was said and done before the handoff.
+        conversation: That of the agent that is to take over.
+    """
+    held = {item.id for item in conversation.items}
+    latest = max((item.created_at for item in history.items if item.id in held), default=0.0)
+    results = (item for item in history.items if item.type == "function_call_output")
+    return frozenset(item.call_id for item in results if item.created_at <= latest)

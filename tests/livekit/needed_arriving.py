@@ -1,0 +1,94 @@
+"""Conversations in which an agent takes over while a call of the one before still runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from livekit.agents import Agent, RunContext, function_tool, llm
+
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
+
+__all__ = ["ARRIVING", "Desk", "Porter", "a_kept_turn", "desk_stage"]
+
+
+class Desk(Agent):
+    """Books, hands over, and greets if it takes over."""
+
+    def __init__(self, booked: list[str], chat_ctx: llm.ChatContext | None = None) -> None:
+        given: dict[str, Any] = {} if chat_ctx is None else {"chat_ctx": chat_ctx.copy()}
+        super().__init__(instructions="Help.", **given)
+        self._booked, self._greets = booked, chat_ctx is not None
+
+    async def on_enter(self) -> None:
+        if self._greets:
+            self.session.say("Welcome to the desk.")
+
+    @function_tool
+    async def book(self, context: RunContext) -> str:
+        """Book."""
+        await asyncio.sleep(6.0)
+        self._booked.append("booked")
+        return "booked"
+
+    @function_tool
+    async def transfer(self, context: RunContext) -> tuple[Agent, str]:
+        """Hand over."""
+        await asyncio.sleep(1.0)
+        return Desk(self._booked, self.chat_ctx), "transferred"
+
+
+class Porter(Agent):
+    """Takes the conversation over, and has no tools."""
+
+    def __init__(self, booked: list[str], chat_ctx: llm.ChatContext) -> None:
+        super().__init__(instructions="Help.", chat_ctx=chat_ctx.copy())
+
+
+def desk_stage(user: ScriptedUser, booked: list[str], *, by_tool: bool = False) -> Stage:
+    """A conversation at the desk; `by_tool` hands over with the booking."""
+    calls = [Call("book"), Call("transfer")] if by_tool else [Call("book")]
+    model = ScriptedLLM(
+        {"book a table": Reply("One moment.", calls=calls), "how long": "An hour."},
+        {"book": "It is booked.", "transfer": "It is booked."},
+    )
+    return Stage(TurnSession, user=user, llm=model, agent=lambda: Desk(booked))
+
+
+def a_kept_turn(
+    booked: list[str],
+    *,
+    by_tool: bool = False,
+    make: Callable[[list[str], llm.ChatContext], Agent] = Desk,
+) -> Outcome:
+    """The user speaks while the handoff waits for a call, or for what is said about it."""
+    speaks = 9.2 if by_tool else 4.5
+    user = ScriptedUser().says("book a table", at=1.0).says("how long", at=speaks, stt_delay=0.05)
+    stage = desk_stage(user, booked, by_tool=by_tool)
+    if not by_tool:
+        stage.at(
+            3.8,
+            lambda s: s.session.update_agent(make(booked, s.session.current_agent.chat_ctx)),
+        )
+    return stage.run(35.0)
+
+
+def a_call_is_not_made_again() -> list[str]:
+    """The next agent is asked a kept turn with the call that ended meanwhile."""
+    booked: list[str] = []
+    a_kept_turn(booked)
+    return [] if booked == ["booked"] else [f"the table is booked {len(booked)} times"]
+
+
+def the_next_agent_is_heard_first() -> list[str]:
+    """What it says as it enters is not cut by words that are older."""
+    heard = a_kept_turn([]).heard_saying("Welcome to the desk.")
+    return [] if heard is not None else ["the next agent does not greet"]
+
+
+ARRIVING: dict[str, Callable[[], list[str]]] = {
+    "ArrivingActivity.start": a_call_is_not_made_again,
+    "ArrivingActivity._schedule_speech": the_next_agent_is_heard_first,
+}
