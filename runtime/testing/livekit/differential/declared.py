@@ -92,8 +92,15 @@ def _cancelled_at_the_close(job: int, pair: Pair) -> bool:
     )
 
 
+def _agent_did_not_wait(about: int, pair: Pair) -> bool:
+    """An agent that hands over has a call that never ends; ours says that it goes without it."""
+    hung = any(pair.plan.jobs[run.number].ends == "hangs" for run in pair.ours.runs)
+    return hung and any(move.what == "update_agent" for move in pair.plan.moves)
+
+
 DECLARED: tuple[Declared, ...] = (
     Declared("drain-limit", frozenset({"undone", "half", "untold"}), _cancelled_at_the_close),
+    Declared("drain-limit", frozenset({"warning"}), _agent_did_not_wait),
     Declared("held-output", frozenset({"late"}), _waited_for_quiet),
     Declared("handoff-refused", frozenset({"agent"}), _handed_over_too_late),
     Declared("handoff-refused", frozenset({"lost", "unseen", "untold"}), _handoff),
