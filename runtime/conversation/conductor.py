@@ -203,10 +203,10 @@ class Conductor:
         """LiveKit's `_interrupt_by_audio_activity`, with every frame of an utterance. Posts
         `barge_in` when the answer is a new one."""
         verdict = self.turn.ask("barge_in")
-        last, same = self._last_barge_in, verdict is self._last_barge_in
-        if same or (
-            last and isinstance(verdict, Taken) and not (verdict.entered or verdict.actions)
-        ):
+        last, taken = self._last_barge_in, isinstance(verdict, Taken)
+        # What has an effect is never a repetition: the speech may have gone on since.
+        acts = isinstance(verdict, Taken) and (verdict.entered or verdict.actions)
+        if not acts and (verdict is last or (last and taken)):
             return
         self._last_barge_in = verdict
         self._post("barge_in")

@@ -94,12 +94,16 @@ def rest(played: Played) -> Iterator[str]:
 
 
 def turns(played: Played) -> Iterator[str]:
-    """Every committed turn has one outcome."""
+    """Every committed turn has one outcome; a limit takes back that it was replied, once."""
     committed = sum("answer_turn" in r.get("actions", ()) for r in played.records)
-    ended = Counter(r["data"]["number"] for r in played.records if r.get("note") == "turn")
+    withdrawn = sum("withdraw_reply" in r.get("actions", ()) for r in played.records)
+    notes = [r["data"] for r in played.records if r.get("note") == "turn"]
     for number in range(1, committed + 1):
-        if ended[number] != 1:
-            yield f"turn {number} has {ended[number]} outcomes"
+        ends = [note["outcome"] for note in notes if note["number"] == number]
+        if ends == ["replied", "dropped"] and withdrawn:
+            withdrawn -= 1
+        elif len(ends) != 1:
+            yield f"turn {number} has {len(ends)} outcomes"
 
 
 def words(played: Played) -> Iterator[str]:
