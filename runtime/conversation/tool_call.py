@@ -12,7 +12,7 @@ from turnfsm.fsm.flow import Policy
 
 from .ports import Agent, Speech
 
-__all__ = ["CANCELLED", "CANCELLED_BY_USER", "NOTHING_DONE", "UNKNOWN", "End", "ToolCall"]
+__all__ = ["CANCELLED", "CANCELLED_WITH_TURN", "NOTHING_DONE", "UNKNOWN", "End", "ToolCall"]
 
 End = Literal["result", "error", "cancelled"]
 """How a tool ended."""
@@ -20,7 +20,7 @@ End = Literal["result", "error", "cancelled"]
 NOTHING_DONE = "the user interrupted before this call took effect: nothing was done"
 UNKNOWN = "the user interrupted this call while it waited; it is not known whether it took effect"
 CANCELLED = "cancelled: the call was stopped before it had ended"
-CANCELLED_BY_USER = "cancelled: the user interrupted before it had ended"
+CANCELLED_WITH_TURN = "cancelled: its turn was interrupted before it had ended"
 
 _SAID = {"say_nothing_done": NOTHING_DONE, "say_unknown": UNKNOWN}
 _program: list[Program] = []

@@ -187,6 +187,14 @@ class ToolCalls:
         speeches = {call.speech for call in self._calls.values() if call.turn_over}
         return [task for speech in speeches for task in speech.tasks if not task.done()]
 
+    def interrupts(self, call_id: str) -> None:
+        """A tool is about to interrupt its own turn: LiveKit's ``interrupt``, called by a tool. No
+        call holds the turn any more. Posts nothing; `speech_interrupted` may follow."""
+        if (own := self._calls.get(call_id)) is not None:
+            for call in self._in(_RUNNING):
+                if call.speech is own.speech:
+                    self._post(call, "interrupts" if call is own else "turn_given_up")
+
     # -- what the turn's flow needs of all calls together
 
     @property

@@ -81,7 +81,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         on_end_of_speech(self ev) | the user stops
         on_vad_inference_done(self ev) | silence inside an utterance
         _on_input_speech_started(self _) | a realtime model hears the user
-        interrupt(self force source) | a model that hears the user, in a turn that a tool holds
+        interrupt(self force source) | a tool ends its own turn; voice over a turn that a tool holds
         _on_input_speech_stopped(self ev) | a realtime model hears the user no more
         _on_generation_created(self ev) | a realtime model has begun its reply
         on_final_transcript(self ev speaking) | the STT has recognised words
@@ -152,6 +152,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _SPEECH,
         "method",
         """
+        interrupt(self force source) | a tool that interrupts its own turn
         _cancel(self) | an interruption, at once
         _item_added(self items) | a result, at once
         _wait_for_generation(self step_idx) | a tool's wait ends with its turn

@@ -18,7 +18,7 @@ from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.deferred import Deferred, DeferredQueue
 from turnfsm.runtime.conversation.policies import check_tool_names
-from turnfsm.runtime.conversation.tool_call import CANCELLED, CANCELLED_BY_USER, End
+from turnfsm.runtime.conversation.tool_call import CANCELLED, CANCELLED_WITH_TURN, End
 from turnfsm.runtime.conversation.tool_calls import ToolCalls
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
@@ -255,8 +255,8 @@ def _say_cancelled(event: FunctionToolsExecutedEvent, tools: ToolCalls) -> None:
     for output in event.function_call_outputs:
         call = tools.get(output.call_id) if output is not None else None
         if call is not None and call.how == "cancelled":
-            by_user = call.policy == "cancel" and call.turn_over
-            output.output = CANCELLED_BY_USER if by_user else CANCELLED
+            with_turn = call.policy == "cancel" and call.turn_over
+            output.output = CANCELLED_WITH_TURN if with_turn else CANCELLED
             output.is_error = True
 
 

@@ -255,11 +255,30 @@ def a_late_result_is_told() -> list[str]:
     return [] if told is not None else ["the result is never told"]
 
 
+def a_tool_ends_its_own_turn() -> list[str]:
+    """It interrupts its speech: that is no news for the user."""
+
+    @function_tool
+    async def book(context: RunContext[Any]) -> str:
+        """Book a table."""
+        await asyncio.sleep(1.0)
+        context.speech_handle.interrupt()
+        return "booked"
+
+    reply = Reply("I am booking a table for tonight, one moment.", calls=Call("book"))
+    model = ScriptedLLM({"table": reply}, {"book": "It is booked."})
+    user = ScriptedUser().says("book a table", at=1.0)
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[book]).run(12)
+    told = outcome.heard_saying("It is booked.")
+    return [] if told is None else [f"it is told at {told.start:.2f} s"]
+
+
 NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
     "GovernedActivity.on_final_transcript": a_wait_ends_with_the_words,
     "GovernedActivity._schedule_speech": a_turn_is_counted,
     "GovernedSession._tool_items_added": a_late_result_is_told,
+    "GovernedHandle.interrupt": a_tool_ends_its_own_turn,
     "GovernedHandle.allow_interruptions": speech_goes_on_when_it_must,
     "GovernedActivity.on_start_of_speech": speech_starts_by_stt,
     "GovernedActivity.on_end_of_speech": speech_ends_by_stt,

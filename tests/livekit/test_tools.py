@@ -81,7 +81,7 @@ def test_a_cancelled_tool_ends_at_once_and_says_so() -> None:
 
     stage = _play(book)
     assert len(ended) == 1
-    assert _outputs(stage) == ["cancelled: the user interrupted before it had ended"]
+    assert _outputs(stage) == ["cancelled: its turn was interrupted before it had ended"]
     assert _outcome(stage).heard_saying("table is booked") is None
     assert _outcome(stage).errors == []
 

@@ -18,7 +18,7 @@ from turnfsm.runtime.conversation.ports import Source
 from turnfsm.runtime.conversation.tool_calls import Result
 
 from .conversation import ChatContextSync, ClosedRealtimeSession, results_in
-from .speech import GovernedHandle, current_speech
+from .speech import GovernedHandle, current_speech, tool_interrupts
 from .tools import cancel_call, cancelled_pair, running_call, say_still_running
 
 __all__ = ["RealtimeActivity", "let_tools_end"]
@@ -85,10 +85,12 @@ class RealtimeActivity(AgentActivity):
     def interrupt(
         self, *, force: bool = False, source: Source = "programmatic"
     ) -> asyncio.Future[None]:
-        """As `AgentActivity.interrupt`; the user's voice leaves a turn alone that a tool holds.
+        """As `AgentActivity.interrupt`; the user's voice leaves a turn alone that a tool holds,
+        and a tool may end its own.
 
         LiveKit has no such turn where the model detects turns, and takes it for an error.
         """
+        tool_interrupts()
         try:
             return super().interrupt(force=force, source=source)
         except RuntimeError:

@@ -16,7 +16,7 @@ from turnfsm.runtime.conversation.ports import Source, Speech
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
-__all__ = ["GovernedHandle", "current_speech", "govern", "items_of_call"]
+__all__ = ["GovernedHandle", "current_speech", "govern", "items_of_call", "tool_interrupts"]
 
 
 class GovernedHandle(SpeechHandle):
@@ -44,6 +44,11 @@ class GovernedHandle(SpeechHandle):
     def interruptible(self) -> bool:
         """The same, without a question to the conductor."""
         return self._allow_interruptions
+
+    def interrupt(self, *, force: bool = False, source: Source = "programmatic") -> SpeechHandle:
+        """As `SpeechHandle.interrupt`; a policy does not keep a tool from ending its own turn."""
+        tool_interrupts(self)
+        return super().interrupt(force=force, source=source)
 
     def _cancel(self) -> SpeechHandle:
         first = not self.done() and not self.interrupted
@@ -104,7 +109,7 @@ class GovernedHandle(SpeechHandle):
 
     def stop(self, source: Source, *, force: bool = False) -> None:
         """Interrupt it."""
-        self.interrupt(force=force, source=source)
+        super().interrupt(force=force, source=source)
 
     def hold(self) -> None:
         """Disallow interruptions until `let_go`; counted, as LiveKit counts its own."""
@@ -170,6 +175,23 @@ def _blocking_call() -> llm.FunctionCall | None:
     if call is None or call.extra.get("__livekit_agents_tool_non_blocking", False):
         return None
     return call
+
+
+def tool_interrupts(only: SpeechHandle | None = None) -> None:
+    """If the current task runs a tool, its own turn may be interrupted now.
+
+    Args:
+        only: What it interrupts, if that is one speech.
+    """
+    task = asyncio.current_task()
+    info = _get_activity_task_info(task) if task is not None else None
+    if info is None or info.function_call is None:
+        return
+    speech = info.speech_handle
+    if only is not None and only is not speech:
+        return
+    if isinstance(speech, GovernedHandle) and not (speech.interrupted or speech.done()):
+        speech._conductor.tools.interrupts(info.function_call.call_id)
 
 
 def current_speech() -> SpeechHandle | None:
