@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Machine:
-    """One turn: a state, its facts, and the step that changes both.
+    """One turn: a state, its facts, and the step that changes both. It has no timers and no host.
 
     Args:
         flow: A flow, or the program of one.
@@ -34,6 +34,14 @@ class Machine:
     Attributes:
         configuration: The held state with its facts; shared, so it is replaced, never changed.
         tokens: Scope to the ``of`` that began it. Replaced, never changed: a journal keeps it.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> machine = Machine(load_flow("session"))
+        >>> machine.state
+        'starting'
+        >>> bool(machine.step("run_requested"))
+        False
     """
 
     __slots__ = ("configuration", "program", "tokens")

@@ -68,7 +68,14 @@ class LedgerCall:
 
 
 class Ledger:
-    """Every call of a session, in the order of their starts."""
+    """Every tool call of a session, in the order of their starts.
+
+    Example:
+        >>> ledger = Ledger()
+        >>> call = ledger.start("call_1", "book_table", '{"time": "8"}', turn="u1")
+        >>> "call_1" in ledger, len(ledger), call.name
+        (True, 1, 'book_table')
+    """
 
     def __init__(self) -> None:
         self._calls: dict[str, LedgerCall] = {}

@@ -36,7 +36,9 @@ class EventPump(StateTimers):
             asked at the moment of a decision. What an action's method returns is run as a task,
             if it can be awaited.
         journal: Where every verdict is kept.
-        plan: The timers of each state; by default the flow's.
+        plan: The timers of each state in seconds; by default the flow's.
+
+    `TurnRuntime` makes the machine, the journal and the pump together.
     """
 
     __slots__ = ("_barred", "_effects", "_host", "journal")

@@ -42,7 +42,27 @@ class TurnRuntime:
         HostError: The host lacks an action or a host fact.
         UnknownName: ``timers`` names one that the flow does not have.
         FlowError: The flow cannot be used.
-        TurnfsmError: ``timers`` holds no seconds, or ``sinks`` something that is no sink.
+        TurnfsmError: A value of ``timers`` is not a number of seconds, or one of ``sinks`` is not
+            a sink.
+
+    Example:
+        >>> from turnfsm import parse_flow
+        >>> flow, _ = parse_flow('''
+        ... flow: door
+        ... initial: shut
+        ... requests: {open: May it be opened?}
+        ... actions: {ring: Ring the bell.}
+        ... states:
+        ...   shut: {on: {open: {dest: wide, actions: ring}}}
+        ...   wide: {}
+        ... ''')
+        >>> class Host:
+        ...     def ring(self, event):
+        ...         print("ding")
+        >>> runtime = TurnRuntime(flow, Host())
+        >>> runtime.post("open").dest
+        ding
+        'wide'
     """
 
     __slots__ = ("_fences", "_pump", "machine")
@@ -173,4 +193,6 @@ def _require(host: object, names: Iterable[str], what: str, flow: str) -> None:
         who = type(host).__name__
         methods = ", ".join(repr(name) for name in missing)
         remedy = f"add a method for it to {who}, or take it out of the flow"
-        raise HostError(f"flow {flow!r} needs the {what} {methods}, which {who} has not; {remedy}")
+        raise HostError(
+            f"flow {flow!r} needs the {what} {methods}, which {who} does not implement; {remedy}"
+        )

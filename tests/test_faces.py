@@ -7,6 +7,7 @@ import sys
 import zipfile
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,19 @@ def test_the_examples_of_a_face_run(name: str) -> None:
     """The examples in the docstrings of the public modules."""
     failed, _ = doctest.testmod(import_module(name))
     assert failed == 0
+
+
+SHOWN = (turnfsm.load_flow, turnfsm.Machine, turnfsm.TurnRuntime, turnfsm.Ledger, turnfsm.JsonlSink)
+SHOWN += (turnfsm.check.check_flow, turnfsm.diagram.render, turnfsm.testing.Stage)
+
+
+@pytest.mark.parametrize("thing", SHOWN, ids=lambda thing: thing.__name__)
+def test_the_example_of_a_public_name_runs(thing: Any) -> None:
+    """Each has an example in its docstring, and the example is true."""
+    module = import_module(thing.__module__)
+    [test] = doctest.DocTestFinder(recurse=False).find(thing, module=module)
+    assert test.examples
+    assert doctest.DocTestRunner().run(test).failed == 0
 
 
 def test_a_project_may_have_folders_of_the_same_names(wheel: Path, tmp_path: Path) -> None:

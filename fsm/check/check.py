@@ -40,7 +40,17 @@ def check_flow(flow: Flow, limit: int = LIMIT) -> Report:
     """Prove a flow, or say what is wrong with it.
 
     Args:
-        limit: Configurations after which the proof is given up and nothing is claimed.
+        flow: The flow, as `load_flow` returns it.
+        limit: Give the proof up after this many configurations; the report then proves nothing.
+
+    Returns:
+        A report. `ok` is true if everything is proved; `findings` says what is wrong and where.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> report = check_flow(load_flow("turn"))
+        >>> report.ok, report.findings
+        (True, ())
     """
     return _Check(flow, limit).report()
 

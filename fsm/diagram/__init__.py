@@ -47,6 +47,8 @@ def render(
     """Draw a flow; the same flow gives the same bytes.
 
     Args:
+        flow: The flow.
+        format: ``svg``, ``png``, ``mmd`` (Mermaid), ``dot`` or ``md`` (tables in Markdown).
         marks: What to show on top: `configuration` or `trace`.
         theme: ``auto`` follows the reader's system (PNG: light).
         focus: Fade what does not leave the marked state.
@@ -57,6 +59,14 @@ def render(
     Raises:
         TurnfsmError: PNG is asked for and resvg-py is not installed.
         ValueError: An overview is asked for with marks.
+
+    Returns:
+        The content of a file; text formats are UTF-8.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> render(load_flow("turn"), overview=True)[:4]
+        b'<svg'
     """
     if overview and marks is not None:
         raise ValueError("an overview has no marks; leave overview or marks out")

@@ -50,10 +50,23 @@ def parse_flow(text: str, file: str = "<flow>") -> tuple[Flow | None, list[Findi
 
 
 def load_flow(name_or_path: str | Path) -> Flow:
-    """A shipped flow by its name, which is read once, or a file by its path.
+    """Load a shipped flow by its name, or a file by its path. A shipped flow is read only once.
+
+    Args:
+        name_or_path: Such as ``"turn"`` or ``"mine.yaml"``.
+
+    Returns:
+        The flow, with what it extends merged in. It is valid, but not yet proved.
 
     Raises:
-        FlowError: The file cannot be read, or is not a flow; the message holds every finding.
+        FlowError: The file cannot be read, or is not a flow. The message has every finding with
+            file, line, column and remedy.
+
+    Example:
+        >>> load_flow("turn").initial
+        'listening'
+        >>> load_flow("push_to_talk").timers["false_interruption"]  # seconds
+        2.0
     """
     path = _locate(str(name_or_path))
     if path == Path(name_or_path):

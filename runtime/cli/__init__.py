@@ -13,18 +13,18 @@ from turnfsm.runtime.cli._streams import steady_output
 __all__ = ["COMMANDS", "build_app", "main"]
 
 COMMANDS = {
-    "demo": "Hold a recorded conversation that the flow governs.",
-    "check": "Prove flows, with counterexamples where a proof fails.",
-    "mutants": "Test the proof of a flow on every mutant of it.",
-    "paths": "List the shortest paths that cover a flow.",
-    "matrix": "Print the total table of states and triggers.",
+    "demo": "Play a recorded conversation on a governed session.",
+    "check": "Prove flows; show how a property can be broken.",
+    "mutants": "Test the proof: does it notice each small change?",
+    "paths": "List short paths that cover a flow.",
+    "matrix": "Print what every trigger does in every state.",
     "render": "Draw a flow as SVG, PNG, Mermaid, DOT or Markdown.",
     "timeline": "Draw the journal of a conversation over time.",
     "diagrams": "Draw all shipped flows into one folder.",
     "schema": "Write the JSON Schema of flows for editors.",
     "export": "Write a flow for another tool.",
-    "compare": "Run the scenarios on AgentSession and TurnSession.",
-    "soak": "Hold random conversations with your own agent.",
+    "compare": "Play known failures on AgentSession and TurnSession.",
+    "soak": "Play random conversations with your own agent.",
 }
 """Each command and its line in the help; `turnfsm.runtime.cli.NAME` has a function NAME."""
 
@@ -49,7 +49,9 @@ def build_app(words: Sequence[str]) -> typer.Typer:
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback(help="Explicit turns for voice agents: declare, prove, draw and run them.")(_root)
+    app.callback(help="Turn-taking of voice agents as state machines: check, draw and run them.")(
+        _root
+    )
     wanted = next((word for word in words if not word.startswith("-")), None)
     for name, line in COMMANDS.items():
         command = _load(name) if name == wanted else _not_wanted

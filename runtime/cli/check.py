@@ -36,10 +36,12 @@ _WRITERS: dict[Format, Callable[[Iterable[Report]], str]] = {
 
 
 def check(
-    flows: Annotated[list[str], typer.Argument(metavar="FLOW...", help="Names or files.")],
-    format: Annotated[Format, typer.Option(help="How the report is written.")] = Format.text,
+    flows: Annotated[
+        list[str], typer.Argument(metavar="FLOW...", help="Shipped flows or .yaml files.")
+    ],
+    format: Annotated[Format, typer.Option(help="Format of the report.")] = Format.text,
     limit: Annotated[
-        int, typer.Option(min=1, help="Give up after so many configurations.")
+        int, typer.Option(min=1, help="Give up after this many configurations.")
     ] = LIMIT,
     counterexamples: Annotated[
         Path | None,
@@ -47,7 +49,7 @@ def check(
     ] = None,
     record: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write what was proved to FILE, if all flows are."),
+        typer.Option(metavar="FILE", help="If all flows are proved, write their digests to FILE."),
     ] = None,
 ) -> None:
     """Prove flows. Exit status 0: proved, 1: findings, 2: bad input."""

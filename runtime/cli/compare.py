@@ -32,17 +32,18 @@ def compare(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[ID...]", help="Scenarios, such as S1; all without.", show_default=False
+            metavar="[ID...]", help="Scenarios, such as S1. Default: all.", show_default=False
         ),
     ] = None,
-    format: Annotated[Format, typer.Option(help="How it is written.")] = Format.table,
+    format: Annotated[Format, typer.Option(help="Format of the result.")] = Format.table,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it there.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write the result to FILE."),
     ] = None,
 ) -> None:
     """Play the scenarios on AgentSession and on TurnSession.
 
-    Exit status 0: every row of TurnSession is right, 1: one is wrong, 2: bad input.
+    Exit status 0: TurnSession is right in every scenario, 1: it is wrong in one, 2: bad input.
     """
     from turnfsm.runtime.compare import compare as play
 

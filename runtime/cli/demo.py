@@ -11,27 +11,34 @@ __all__ = ["demo"]
 
 def demo(
     speed: Annotated[
-        float, typer.Option(min=0.25, max=4.0, help="Times real time; the spoken one only.")
+        float,
+        typer.Option(
+            min=0.25, max=4.0, help="Speed of the spoken conversation; 2 is twice real time."
+        ),
     ] = 1.0,
     text: Annotated[
         bool, typer.Option("--text", help="Type the conversation: no sound, no model, no waiting.")
     ] = False,
     flow: Annotated[
-        str, typer.Option(metavar="FLOW", help="A shipped flow or a .yaml file that governs it.")
+        str,
+        typer.Option(
+            metavar="FLOW", help="The flow that governs the session: a shipped one or a .yaml file."
+        ),
     ] = "turn",
     llm: Annotated[
         str,
         typer.Option(
-            metavar="MODEL", help="provider/model in the place of the script; needs a key."
+            metavar="MODEL",
+            help="Use this provider/model instead of scripted replies. Needs an API key.",
         ),
     ] = "",
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the evidence goes.")] = Path(
-        "demo-out"
-    ),
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder for what is written.")
+    ] = Path("demo-out"),
 ) -> None:
-    """Hold a recorded conversation that the flow governs, and judge it.
+    """Play a recorded conversation on a governed session, and check how it went.
 
-    Leaves conversation.wav (user left, agent right), journal.jsonl, timeline.svg and
+    Writes conversation.wav (user left, agent right), journal.jsonl, timeline.svg and
     transcript.txt. Exit status 0: it went as declared, 1: it did not, 2: bad input.
     """
     if text and speed != 1.0:

@@ -35,7 +35,8 @@ def export(
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: print it.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE. Default: print."),
     ] = None,
 ) -> None:
     """Write a flow for another tool."""

@@ -35,7 +35,7 @@ _STYLES = {
 
 def matrix(
     flow: Annotated[str, typer.Argument(help="A shipped flow or a .yaml file.")],
-    format: Annotated[Format, typer.Option(help="How the table is written.")] = Format.table,
+    format: Annotated[Format, typer.Option(help="Format of the table.")] = Format.table,
 ) -> None:
     """Print what every trigger does in every state, refusals included."""
     from turnfsm.fsm.load.loader import load_flow

@@ -18,20 +18,23 @@ __all__ = ["mutants"]
 
 
 def mutants(
-    flow: Annotated[str, typer.Argument(metavar="FLOW", help="A name or a file.")],
+    flow: Annotated[str, typer.Argument(metavar="FLOW", help="A shipped flow or a .yaml file.")],
     explained: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Survivors with their reasons (TOML); by default FLOW.mutants.toml.",
+            help="Reasons why some mutants may survive (TOML). Default: FLOW.mutants.toml.",
         ),
     ] = None,
-    every: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Judge one mutant in N, for a quick look.")
-    ] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every mutant's fate.")] = False,
+    every: Annotated[int, typer.Option(min=1, metavar="N", help="Try only one mutant in N.")] = 1,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the result of every mutant as JSON.")
+    ] = False,
 ) -> None:
-    """Score the proof of a flow. Exit status 0: no unexplained survivor, 1: some, 2: bad input."""
+    """Test the proof of a flow: does it fail when the flow is changed in one place (a mutant)?
+
+    Exit status 0: every mutant is caught or explained, 1: some survive, 2: bad input.
+    """
     subject = load_flow(flow)
     if not check_flow(subject).ok:
         raise TurnfsmError(f"{flow}: the flow itself is not proved; see 'turnfsm check {flow}'")

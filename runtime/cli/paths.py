@@ -33,7 +33,7 @@ class Where(StrEnum):
 
 def paths(
     flow: Annotated[str, typer.Argument(help="A shipped flow or a .yaml file.")],
-    format: Annotated[Format, typer.Option(help="How the paths are written.")] = Format.text,
+    format: Annotated[Format, typer.Option(help="Format of the paths.")] = Format.text,
     run: Annotated[
         Where | None,
         typer.Option(
@@ -42,7 +42,7 @@ def paths(
         ),
     ] = None,
 ) -> None:
-    """List the shortest paths that cover every state, transition and guard outcome."""
+    """List short paths that together reach every state, transition and outcome of a guard."""
     from turnfsm.fsm.cover import cover
     from turnfsm.fsm.load.loader import load_flow
 

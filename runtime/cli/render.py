@@ -32,19 +32,21 @@ def render(
     ],
     state: Annotated[str | None, typer.Option(help="Highlight this state.")] = None,
     facts: Annotated[
-        str, typer.Option(help="The facts that are true in it, separated by commas.")
+        str, typer.Option(help="The facts that are true in this state, separated by commas.")
     ] = "",
     focus: Annotated[
-        bool, typer.Option("--focus", help="Fade what does not leave the state.")
+        bool, typer.Option("--focus", help="Fade all transitions that do not leave this state.")
     ] = False,
     trace: Annotated[
-        Path | None, typer.Option(help="Colour what this journal took, and how often.")
+        Path | None, typer.Option(help="Colour the transitions that this journal took.")
     ] = None,
     overview: Annotated[
-        bool, typer.Option("--overview", help="Only states and arrows, 800 wide.")
+        bool, typer.Option("--overview", help="Draw only states and arrows, 800 pixels wide.")
     ] = False,
-    theme: Annotated[Theme, typer.Option(help="auto: as the reader's system.")] = Theme.auto,
-    width: Annotated[int, typer.Option(min=200, max=10_000, help="Pixels of a PNG.")] = 1600,
+    theme: Annotated[Theme, typer.Option(help="auto: as the viewer's system.")] = Theme.auto,
+    width: Annotated[
+        int, typer.Option(min=200, max=10_000, help="Width of a PNG in pixels.")
+    ] = 1600,
 ) -> None:
     """Draw a flow as SVG, PNG, Mermaid, DOT or Markdown."""
     from turnfsm.fsm import load_flow

@@ -24,17 +24,17 @@ _DEFAULT = {_Format.json: Path("specs/flow.schema.json"), _Format.markdown: Path
 def schema(
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where to; - is the terminal.", show_default=False),
+        typer.Option("--output", "-o", help="Write to this file; - prints.", show_default=False),
     ] = None,
     form: Annotated[
         _Format,
         typer.Option("--format", help="json: for editors. markdown: the reference of all keys."),
     ] = _Format.json,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 when the file is stale.")
+        bool, typer.Option("--check", help="Write nothing; exit 1 if the file is stale.")
     ] = False,
 ) -> None:
-    """Write the JSON Schema of flows, specs/flow.schema.json, or the reference of their keys."""
+    """Write the JSON Schema of flows (specs/flow.schema.json), or a reference of all keys."""
     path = output or _DEFAULT[form]
     if str(path) == "-":
         print(_fresh(form, None), end="")

@@ -20,24 +20,36 @@ __all__ = ["soak"]
 
 def soak(
     agent: Annotated[
-        str, typer.Argument(metavar="AGENT", help="module:Class or file.py:Class; or a function.")
+        str,
+        typer.Argument(
+            metavar="AGENT",
+            help="The agent: module:Class or file.py:Class, or a function that makes it.",
+        ),
     ],
     flow: Annotated[
-        str, typer.Option(metavar="FLOW", help="A shipped flow or a .yaml file that governs it.")
+        str,
+        typer.Option(
+            metavar="FLOW", help="The flow that governs TurnSession: a shipped one or a .yaml file."
+        ),
     ] = "turn",
     userdata: Annotated[
-        str | None, typer.Option(metavar="NAME", help="module:Name of what makes the user data.")
+        str | None, typer.Option(metavar="NAME", help="What makes the user data: module:Name.")
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="How many conversations.")] = 100,
     minutes: Annotated[
-        float | None, typer.Option(min=0.01, help="As many as take so long, instead.")
+        float | None, typer.Option(min=0.01, help="Play for this long instead.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The first; each has the next one.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the first conversation; the next one has seed + 1.")
+    ] = 1,
     show: Annotated[
-        bool, typer.Option("--show", help="The script and both timelines of the first one.")
+        bool,
+        typer.Option(
+            "--show", help="Print the script and both timelines of the first conversation."
+        ),
     ] = False,
 ) -> None:
-    """Hold random conversations with an agent on AgentSession and on TurnSession.
+    """Play random conversations with an agent on AgentSession and on TurnSession.
 
     User, model, voice and audio output are scripted, in virtual time; the model calls the agent's
     tools. Exit status 0: TurnSession did worse nowhere, 1: it did, 2: bad input.

@@ -28,13 +28,17 @@ def timeline(
     journal: Annotated[Path, typer.Argument(help="A journal (JSONL).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="FILE.svg or .png.")],
     flow: Annotated[
-        str | None, typer.Option(help="The flow that was run; else as the journal names it.")
+        str | None, typer.Option(help="The flow of the journal. Default: the one that it names.")
     ] = None,
-    rows: Annotated[Rows, typer.Option(help="One bar of states, or a row for each.")] = Rows.bar,
-    start: Annotated[float, typer.Option("--from", min=0, help="Seconds.")] = 0.0,
-    end: Annotated[float | None, typer.Option("--to", min=0, help="Seconds.")] = None,
-    theme: Annotated[Theme, typer.Option(help="auto: as the reader's system.")] = Theme.auto,
-    width: Annotated[int, typer.Option(min=200, max=10_000, help="Pixels of a PNG.")] = 1600,
+    rows: Annotated[
+        Rows, typer.Option(help="Draw states as one bar, or each in a row of its own.")
+    ] = Rows.bar,
+    start: Annotated[float, typer.Option("--from", min=0, help="Begin here, in seconds.")] = 0.0,
+    end: Annotated[float | None, typer.Option("--to", min=0, help="End here, in seconds.")] = None,
+    theme: Annotated[Theme, typer.Option(help="auto: as the viewer's system.")] = Theme.auto,
+    width: Annotated[
+        int, typer.Option(min=200, max=10_000, help="Width of a PNG in pixels.")
+    ] = 1600,
 ) -> None:
     """Draw a journal as lanes: user, agent audio, tools, state, timers, refusals."""
     from turnfsm.fsm.diagram import timeline as draw

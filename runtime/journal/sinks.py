@@ -34,6 +34,13 @@ class JsonlSink:
 
     Raises:
         JournalError: The file exists or cannot be made.
+
+    Example:
+        >>> import io
+        >>> out = io.StringIO()
+        >>> sink = JsonlSink(out)
+        >>> sink.error is None
+        True
     """
 
     def __init__(

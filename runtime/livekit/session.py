@@ -48,7 +48,7 @@ _HOW: Mapping[str, End] = {"done": "result", "error": "error"}
 
 
 class TurnSession(GovernedSession[Userdata_T]):
-    """Takes the place of `AgentSession`; takes the same arguments, and six more.
+    """Replaces `AgentSession`; takes the same arguments, and six more.
 
     Args:
         flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
@@ -68,6 +68,12 @@ class TurnSession(GovernedSession[Userdata_T]):
         HostError: The flow lacks a word that the binding needs, or asks for an action or a host
             fact that nobody implements.
         TurnfsmError: An argument is of the wrong kind; the message says what to write.
+
+    Example::
+
+        session = TurnSession(stt=..., llm=..., tts=..., vad=..., timers={"thinking_limit": 60.0})
+        await session.start(agent)
+        session.turn.state  # 'listening'
     """
 
     def __init__(

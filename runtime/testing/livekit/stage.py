@@ -41,13 +41,33 @@ CLOSE_LIMIT = 120.0
 class Stage:
     """Plays a conversation on a session of `session_class` and reports what was observed.
 
-    `agent` is an agent, its class, or a function that makes it inside the loop; without it, a plain
-    one with `tools`. `options` go
-    to the session: its defaults stay, save that echo warm-up and the away timer are off and
-    turns end by VAD (`turn_handling` is merged over that). `timers` are those of a flow: a
-    session class that has none does not get them. Everything else is scripted. A
-    `ScriptedRealtime` does without STT, and without VAD if it detects turns itself; `user` and
-    `tts` are then those that it hears and speaks with, and `say()` speaks with `tts` too.
+    Args:
+        session_class: `TurnSession`, `AgentSession`, or a subclass or `partial` of one.
+        user: What the user says and when; silent by default.
+        llm: What the model answers. A `ScriptedRealtime` needs no STT, and no VAD if it detects
+            turns itself; it hears ``user`` and speaks with ``tts``, and so does `say()`.
+        tts: How long the agent's sentences take, and where the voice fails.
+        stt: When words are recognised; by default as ``user`` says.
+        vad: When voice is detected.
+        tools: The tools of the agent, if ``agent`` is not given.
+        agent: An agent, its class, or a function that makes it inside the loop.
+        can_pause: Whether the audio output can pause.
+        faults: What the audio output does wrong: ``no_start``, ``no_end``.
+        turn_handling: LiveKit's options, merged over: turns end by VAD.
+        timers: Seconds for timers of the flow. A session class without a flow does not get them.
+        options: Further arguments of the session. Its defaults stay, but echo warm-up and the
+            away timer are off.
+
+    Raises:
+        KitError: An argument is of the wrong kind.
+
+    Example:
+        >>> from turnfsm.livekit import TurnSession
+        >>> from turnfsm.testing import ScriptedLLM, ScriptedUser
+        >>> user = ScriptedUser().says("hello", at=1.0)
+        >>> stage = Stage(TurnSession, user=user, llm=ScriptedLLM({"hello": "Hi there."}))
+        >>> [heard.text for heard in stage.run(10.0).heard]
+        ['Hi there.']
     """
 
     def __init__(
