@@ -207,11 +207,14 @@ def test_push_to_talk_answers_into_other_voices(at: float) -> None:
     assert played.states == ["thinking", "speaking", "thinking", "listening"]
 
 
-def test_a_turn_is_lost_to_other_voices() -> None:
-    """The same under `turn`: the voice holds the reply back, and its words make it go."""
+def test_a_turn_waits_for_other_voices() -> None:
+    """The same under `turn`: the voice holds the reply back until it has ended; its words, which
+    nobody has committed, end no reply."""
     played = with_a_radio_on("turn", 3.3)
-    assert played.heard == []
-    assert "interrupted" in played.states
+    assert played.heard == [HOURS], played.outcome.timeline()
+    voice_ends = max(t for t, state in played.outcome.user_states if state == "listening")
+    assert voice_ends <= played.outcome.heard[0].start <= voice_ends + 0.32
+    assert "interrupted" not in played.states
 
 
 def pressed(then: Callable[[Stage], object]) -> Played:
