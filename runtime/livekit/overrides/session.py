@@ -67,7 +67,7 @@ class GovernedSession(AgentSession[Userdata_T]):
     def publish(
         self, state: Any, otel_context: Any = None, start_time: float | None = None
     ) -> None:
-        """Make the agent state the agent's state."""
+        """Publish this agent state."""
         super()._update_agent_state(state, otel_context=otel_context, start_time=start_time)
 
     def _tool_items_added(self, items: Sequence[llm.FunctionCall | llm.FunctionCallOutput]) -> None:
