@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -68,6 +68,16 @@ def first_error(flow: Flow) -> str | None:
     return _Check(flow, LIMIT).first()
 
 
+def _by_cause(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """In the order of places; of findings that the same line mends, the first."""
+    mended: set[tuple[object, ...]] = set()
+    for finding in sorted(set(findings)):
+        cause = (finding.file, finding.line, finding.column, finding.code, finding.remedy)
+        if not finding.remedy or cause not in mended:
+            yield finding
+        mended.add(cause)
+
+
 class _Check:
     """One proof under way."""
 
@@ -109,7 +119,7 @@ class _Check:
         return Report(
             file=file,
             flow=self.flow.name,
-            findings=tuple(sorted(set(self.findings))),
+            findings=tuple(_by_cause(self.findings)),
             properties=tuple(self._verdicts(found.complete)),
             configurations=len(found.links),
             transitions=found.transitions,
