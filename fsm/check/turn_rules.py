@@ -1,7 +1,7 @@
 """The ten properties of a turn as rules on moves and configurations.
 
-Here: speculation, resuming, results, calls, replies, turns. The floor is in `turn_floor`,
-the agent state are in `turn_label`, what only shows when nothing more happens is in `leads`.
+Here: speculation, resuming, results, calls, replies, turns. The floor is in `turn_floor`, the
+agent state in `turn_label`, what only shows when nothing more happens is in `leads`.
 """
 
 from __future__ import annotations
