@@ -104,7 +104,7 @@ class Action:
 
     is_: str = doc("What it does, in one sentence.", yaml="is", default="")
     owner: str = doc(
-        "What its task dies with, if it is asynchronous: state, session, or a declared scope.",
+        "Its task is cancelled when this ends: state, session, or a declared scope.",
         default="session",
     )
     done: str | None = doc("The trigger that is posted when its task has ended.", default=None)

@@ -36,7 +36,7 @@ class OwnedTasks:
         context: Context,
         ended: Ended,
     ) -> None:
-        """Run it as a task that dies with its owner."""
+        """Run it as a task that ends with its owner."""
         task = _task(awaitable, loop, context)
         self._owners[task] = owner
         task.add_done_callback(lambda done: self._ended(done, ended))

@@ -35,6 +35,15 @@ def test_the_faces_are_found_from_the_first() -> None:
         assert repr(face.partition(".")[2]) in done.stdout
 
 
+def test_a_public_name_means_one_thing() -> None:
+    things: dict[str, set[int]] = {}
+    for name in FACES:
+        face = import_module(name)
+        for public in face.__all__:
+            things.setdefault(public, set()).add(id(getattr(face, public)))
+    assert [public for public, found in things.items() if len(found) > 1] == []
+
+
 def test_help_describes_the_package() -> None:
     """`help(turnfsm)` begins with what the package is."""
     assert "finite-state-machine runtime" in pydoc.render_doc(turnfsm)

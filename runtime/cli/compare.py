@@ -15,7 +15,7 @@ import typer
 from turnfsm.runtime.cli._files import write_whole
 
 if TYPE_CHECKING:
-    from turnfsm.runtime.compare import Row, Scenario
+    from turnfsm.runtime.compare import Compared, Scenario
 
 __all__ = ["compare"]
 
@@ -85,7 +85,7 @@ def _chosen(ids: Sequence[str]) -> list[Scenario]:
     return list(chosen.values())
 
 
-def _written(rows: Sequence[Row], format: Format) -> str:
+def _written(rows: Sequence[Compared], format: Format) -> str:
     from turnfsm.runtime.compare import as_json, as_markdown, as_table, summary
 
     if format is Format.markdown:
@@ -104,7 +104,7 @@ def _drawn(table: object) -> str:
     return capture.get()
 
 
-def _say_summary(rows: Sequence[Row]) -> None:
+def _say_summary(rows: Sequence[Compared]) -> None:
     from turnfsm.runtime.compare import summary
 
     print(summary(rows), file=sys.stderr)

@@ -3,7 +3,7 @@
 from .agent_state import AGENT_STATE
 from .calls import CALLS, CONTROL_CALLS
 from .classes import CLASSES, FailureClass
-from .comparison import Row, Side, compare
+from .comparison import Compared, Side, compare
 from .conservation import CONTROL_TURNS
 from .controls import CONTROL_SCENARIOS
 from .handoffs import HANDOFFS
@@ -20,8 +20,8 @@ __all__ = [
     "CLASSES",
     "CONTROLS",
     "SCENARIOS",
+    "Compared",
     "FailureClass",
-    "Row",
     "Scenario",
     "Side",
     "as_json",

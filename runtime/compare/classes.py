@@ -29,7 +29,7 @@ CLASSES: tuple[FailureClass, ...] = (
         "B",
         "A pause outlives its step",
         "Noise pauses or resumes a step of which nothing was ever heard.",
-        "`paused` is entered from `speaking` only, and what is known of a step dies with it.",
+        "`paused` is entered from `speaking` only; a step's facts are forgotten when it ends.",
     ),
     FailureClass(
         "C",

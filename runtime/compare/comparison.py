@@ -13,7 +13,7 @@ from turnfsm.runtime.testing.livekit import Heard, Outcome
 
 from .scenario import Scenario
 
-__all__ = ["Row", "Side", "compare"]
+__all__ = ["Compared", "Side", "compare"]
 
 Verdict = Literal["as described", "wrong", "stock went right", "stock went wrong"]
 
@@ -32,7 +32,7 @@ class Side:
 
 
 @attrs.frozen
-class Row:
+class Compared:
     """A scenario on stock `AgentSession` and on `TurnSession`."""
 
     scenario: Scenario
@@ -49,11 +49,11 @@ class Row:
         return "stock went right" if self.stock.right else "stock went wrong"
 
 
-def compare(scenarios: Iterable[Scenario]) -> Iterator[Row]:
+def compare(scenarios: Iterable[Scenario]) -> Iterator[Compared]:
     """Play each scenario on both, in virtual time."""
     for scenario in scenarios:
         stock = _play(scenario, AgentSession)
-        yield Row(scenario, stock, _play(scenario, TurnSession))
+        yield Compared(scenario, stock, _play(scenario, TurnSession))
 
 
 def _play(scenario: Scenario, session_class: type[AgentSession[Any]]) -> Side:

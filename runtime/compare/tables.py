@@ -11,7 +11,7 @@ from livekit.agents import __version__ as LIVEKIT
 from turnfsm.runtime.testing.livekit import Heard
 
 from .classes import CLASSES, FailureClass
-from .comparison import Row, Side
+from .comparison import Compared, Side
 from .scenario import Scenario
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ request, formatted for every provider that LiveKit knows, or a realtime model's 
 """
 
 
-def summary(rows: Sequence[Row]) -> str:
+def summary(rows: Sequence[Compared]) -> str:
     """The result in two or three sentences."""
     failing = [row for row in rows if not row.scenario.control]
     right = sum(row.ours.right for row in rows)
@@ -55,7 +55,7 @@ def summary(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def as_table(rows: Sequence[Row]) -> Table:
+def as_table(rows: Sequence[Compared]) -> Table:
     """For a terminal, with rich."""
     from rich.markup import escape
     from rich.table import Table
@@ -70,12 +70,12 @@ def as_table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def as_json(rows: Sequence[Row]) -> str:
+def as_json(rows: Sequence[Compared]) -> str:
     """One object a row, times in seconds."""
     return json.dumps({"livekit_agents": LIVEKIT, "rows": [_object(row) for row in rows]}, indent=2)
 
 
-def as_markdown(rows: Sequence[Row]) -> str:
+def as_markdown(rows: Sequence[Compared]) -> str:
     """A page: a table for each class of failure, then the controls."""
     parts = [_HEAD.format(version=LIVEKIT), summary(rows)]
     for failure in CLASSES:
@@ -90,12 +90,12 @@ def as_markdown(rows: Sequence[Row]) -> str:
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def _section(failure: FailureClass, rows: Iterable[Row]) -> str:
+def _section(failure: FailureClass, rows: Iterable[Compared]) -> str:
     said = f"## {failure.letter}. {failure.title}\n\n{failure.is_} Here: {failure.cure}"
     return f"{said}\n\n{_markdown_table(rows)}"
 
 
-def _markdown_table(rows: Iterable[Row]) -> str:
+def _markdown_table(rows: Iterable[Compared]) -> str:
     lines = ["| scenario | `AgentSession` | `TurnSession` |", "| --- | --- | --- |"]
     for row in rows:
         head = f"**{row.scenario.id}** {row.scenario.title}{_wrong(row.scenario)}"
@@ -135,7 +135,7 @@ def _heard(heard: Heard) -> str:
     return f"{heard.start:.2f}-{heard.end:.2f} '{text}'"
 
 
-def _object(row: Row) -> dict[str, object]:
+def _object(row: Compared) -> dict[str, object]:
     return {
         "id": row.scenario.id,
         "title": row.scenario.title,

@@ -17,7 +17,7 @@ _MARK = "__turnfsm_host__"
 def turn_action(method: _F) -> _F:
     """Mark a method of an agent or a session as the action of its name.
 
-    The method takes the `Event` that chose it. An asynchronous one is a task that dies with the
+    The method takes the `Event` that chose it. An asynchronous one is a task that ends with the
     action's ``owner``; its end comes back as the trigger that ``done`` names, its error as
     ``failed``.
 

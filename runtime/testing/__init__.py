@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit import (
         REQUEST_FORMATS,
         Call,
-        Event,
         Heard,
         LiveStage,
         Outcome,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
         ScriptedVAD,
         Speech,
         Stage,
+        TimelineEntry,
         ToolRun,
         Utterance,
         formatted_request,
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 __all__ = [
     "REQUEST_FORMATS",
     "Call",
-    "Event",
     "Heard",
     "LiveStage",
     "NothingLeft",
@@ -72,6 +71,7 @@ __all__ = [
     "ScriptedVAD",
     "Speech",
     "Stage",
+    "TimelineEntry",
     "ToolRun",
     "Utterance",
     "VirtualClock",

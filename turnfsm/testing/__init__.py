@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing import (
         REQUEST_FORMATS,
         Call,
-        Event,
         Heard,
         LiveStage,
         NothingLeft,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
         ScriptError,
         Speech,
         Stage,
+        TimelineEntry,
         ToolRun,
         Utterance,
         VirtualClock,
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 __all__ = [
     "REQUEST_FORMATS",
     "Call",
-    "Event",
     "Heard",
     "LiveStage",
     "NothingLeft",
@@ -77,6 +76,7 @@ __all__ = [
     "ScriptedVAD",
     "Speech",
     "Stage",
+    "TimelineEntry",
     "ToolRun",
     "Utterance",
     "VirtualClock",

@@ -2,7 +2,7 @@
 
 from .ears import ScriptedSTT, ScriptedVAD
 from .live import LiveStage
-from .outcome import Event, Outcome, Speech, ToolRun
+from .outcome import Outcome, Speech, TimelineEntry, ToolRun
 from .player import Played, play_script
 from .realtime import ScriptedRealtime
 from .requests import (
@@ -21,7 +21,6 @@ from .voice import ScriptedTTS
 __all__ = [
     "REQUEST_FORMATS",
     "Call",
-    "Event",
     "Heard",
     "LiveStage",
     "Outcome",
@@ -39,6 +38,7 @@ __all__ = [
     "ScriptedVAD",
     "Speech",
     "Stage",
+    "TimelineEntry",
     "ToolRun",
     "Utterance",
     "formatted_request",

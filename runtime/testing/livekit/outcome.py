@@ -11,11 +11,11 @@ from livekit.agents import llm
 from .scripted_llm import Request, items_of
 from .speaker import Heard
 
-__all__ = ["Event", "Outcome", "Speech", "ToolRun"]
+__all__ = ["Outcome", "Speech", "TimelineEntry", "ToolRun"]
 
 
 @attrs.frozen
-class Event:
+class TimelineEntry:
     """One line of the timeline."""
 
     at: float
@@ -55,7 +55,7 @@ class Speech:
 class Outcome:
     """Everything that a user, an agent's author or a log reader could have observed."""
 
-    events: list[Event] = attrs.field(factory=list)
+    events: list[TimelineEntry] = attrs.field(factory=list)
     heard: list[Heard] = attrs.field(factory=list)
     requests: list[Request] = attrs.field(factory=list)
     tools: list[ToolRun] = attrs.field(factory=list)

@@ -20,7 +20,7 @@ from turnfsm.runtime.testing.script import Answer, Check, Script, Step
 from turnfsm.runtime.testing.script_rules import head_of, moment_of
 
 from .named import load_named
-from .outcome import Event, Outcome
+from .outcome import Outcome, TimelineEntry
 from .scripted_llm import Call, Reply, ScriptedLLM
 from .speaker import Heard
 from .stage import Stage
@@ -49,7 +49,9 @@ class Played:
 
     def timeline(self) -> str:
         """What was observed and what the flow decided, in the order of happening."""
-        turn = [Event(round(e.t, 6), "turn", line) for e in self.entries if (line := _line(e))]
+        turn = [
+            TimelineEntry(round(e.t, 6), "turn", line) for e in self.entries if (line := _line(e))
+        ]
         events = sorted([*self.outcome.events, *turn], key=lambda event: event.at)
         return "\n".join(map(str, events))
 

@@ -11,7 +11,7 @@ from livekit.agents import AgentSession
 from livekit.agents.voice import SpeechHandle
 from livekit.agents.voice import events as ev
 
-from .outcome import Event, Outcome, Speech, ToolRun
+from .outcome import Outcome, Speech, TimelineEntry, ToolRun
 from .scripted_llm import Request
 
 __all__ = ["Recorder"]
@@ -40,7 +40,7 @@ class Recorder(logging.Handler):
     def add(self, lane: str, what: str, at: float | None = None) -> None:
         """Put a line on the timeline, now or at an earlier moment of the stage."""
         what = _ADDRESS.sub("", what)
-        self.outcome.events.append(Event(self.now if at is None else at, lane, what))
+        self.outcome.events.append(TimelineEntry(self.now if at is None else at, lane, what))
 
     def note(self, what: str) -> None:
         """A remark of the scenario."""
