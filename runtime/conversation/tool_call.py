@@ -12,7 +12,7 @@ from turnfsm.fsm.flow import Policy
 
 from .ports import Agent, Speech
 
-__all__ = ["CANCELLED", "CANCELLED_WITH_TURN", "NOTHING_DONE", "UNKNOWN", "End", "ToolCall"]
+__all__ = ["NOTHING_DONE", "UNKNOWN", "End", "ToolCall"]
 
 End = Literal["result", "error", "cancelled"]
 """How a tool ended."""
@@ -63,6 +63,13 @@ class ToolCall:
     def turn_over(self) -> bool:
         """The turn that it was made for was interrupted."""
         return self._machine.holds("turn_over")
+
+    @property
+    def cancellation(self) -> str | None:
+        """What the model is to read of it if it was cancelled, else None."""
+        if self.how != "cancelled":
+            return None
+        return CANCELLED_WITH_TURN if self.cancels() and self.turn_over else CANCELLED
 
     def post(self, trigger: str) -> Verdict:
         """Decide on a trigger, move, and carry the actions out."""

@@ -164,6 +164,12 @@ class ToolCalls:
             self.turn.note("tool_answered", call=call_id, name=name, by=known.id)
         return known
 
+    def cancelled(self, call_id: str) -> None:
+        """A tool was cancelled: LiveKit gives an empty output, and says so afterwards. Posts
+        nothing."""
+        if (call := self._calls.get(call_id)) is not None:
+            call.how = "cancelled"
+
     def gave(self, call_id: str, value: object, *, handoff: bool) -> None:
         """The value itself, as an identical call will be answered with it."""
         self._ledger.keep(call_id, value, handoff=handoff)

@@ -18,8 +18,7 @@ from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.deferred import Deferred, DeferredQueue
 from turnfsm.runtime.conversation.policies import check_tool_names
-from turnfsm.runtime.conversation.tool_call import CANCELLED, CANCELLED_WITH_TURN, End
-from turnfsm.runtime.conversation.tool_calls import ToolCalls
+from turnfsm.runtime.conversation.tool_call import End
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
@@ -205,7 +204,6 @@ class TurnSession(GovernedSession[Userdata_T]):
         elif event == "function_tools_executed":
             self._conductor.host.results_need_reply = arg.has_tool_reply
             _give_ids(arg, self._conductor.own_id)
-            _say_cancelled(arg, self._conductor.tools)
             speech = current_speech()
             if speech is not None and speech.interrupted:
                 _refuse_handoff(arg)
@@ -254,16 +252,6 @@ def _give_ids(event: FunctionToolsExecutedEvent, own_id: Callable[[str, str], st
     """A call that LiveKit has refused never began: it has its id from here."""
     for call, output in event.zipped():
         call.call_id = output.call_id = own_id(call.id, call.call_id)
-
-
-def _say_cancelled(event: FunctionToolsExecutedEvent, tools: ToolCalls) -> None:
-    """A call that was cancelled says so to the LLM: LiveKit gives it an empty output."""
-    for output in event.function_call_outputs:
-        call = tools.get(output.call_id) if output is not None else None
-        if call is not None and call.how == "cancelled":
-            with_turn = call.policy == "cancel" and call.turn_over
-            output.output = CANCELLED_WITH_TURN if with_turn else CANCELLED
-            output.is_error = True
 
 
 def _refuse_handoff(event: FunctionToolsExecutedEvent) -> None:

@@ -9,7 +9,7 @@ import pytest
 from livekit.agents import Agent, RunContext, function_tool, llm
 from livekit.agents.voice import SpeechHandle
 
-from turnfsm.runtime.livekit import SpeechInterrupted, TurnSession
+from turnfsm.runtime.livekit import SpeechInterrupted, TurnSession, on_interruption
 from turnfsm.runtime.livekit.overrides.conversation import ChatContextSync
 from turnfsm.runtime.livekit.overrides.tools import REFUSED, STILL_RUNNING
 from turnfsm.runtime.testing import run
@@ -84,6 +84,28 @@ def test_a_call_whose_turn_is_interrupted_is_made_once(
     assert joke.start < 7.0
     assert outcome.errors == []
     assert outcome.orphans == ()
+
+
+@BOTH
+@AUTO
+def test_a_call_that_is_cancelled_says_so_to_the_model(detects: bool, auto: bool) -> None:
+    """Policy cancel, and the model waits for the tool alone: its output is no empty success."""
+
+    @on_interruption("cancel")
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(6.0)
+        return "booked"
+
+    user = ScriptedUser().says("reserve a table", at=1.0).says("no tell me a joke", at=3.5)
+    stage = _stage(user, book, detects=detects, auto=auto)
+    outcome = stage.run(25.0)
+    said = ["cancelled: its turn was interrupted before it had ended"]
+    assert _calls(stage, outcome) == (["cancelled"], said)
+    (model,) = stage.llm.sessions  # type: ignore[union-attr]
+    held = [item for item in model.chat_ctx.items if item.type == "function_call_output"]
+    assert [(item.output, item.is_error) for item in held] == [(said[0], True)]
 
 
 @BOTH

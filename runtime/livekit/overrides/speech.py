@@ -61,8 +61,12 @@ class GovernedHandle(SpeechHandle):
         for item in items:
             if item.type == "function_call":  # it begins: nobody has seen its id yet
                 item.call_id = self._conductor.own_id(item.id, item.call_id)
-        super()._item_added(items)
         outputs = [item for item in items if item.type == "function_call_output"]
+        for output in outputs:  # LiveKit gives a call that was cancelled an empty output
+            call = self._conductor.tools.get(output.call_id)
+            if call is not None and (said := call.cancellation) is not None:
+                output.output, output.is_error = said, True
+        super()._item_added(items)
         # A handoff gives nothing; after an interruption LiveKit has yet to say what became of it.
         results = [item for item in outputs if item.output or not self.interrupted]
         if results and (activity := self._conductor.agent) is not None:

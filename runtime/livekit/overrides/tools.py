@@ -78,6 +78,9 @@ class GovernedExecutor(_ToolExecutor):
         if known is not None:
             return known.value
         value = await super().execute(run_ctx=run_ctx, raw_arguments=raw_arguments, **how)
+        running = self._running_tasks.get(call.call_id)
+        if running is not None and running.exe_task.cancelled():
+            self._conductor.tools.cancelled(call.call_id)
         self._conductor.tools.gave(call.call_id, value, handoff=_hands_over(value))
         return value
 
