@@ -9,7 +9,7 @@ JOBS   ?= auto
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo coverage check diagrams docs bench mutation soak clean
+.PHONY: help test demo room room-server room-test coverage check diagrams docs bench mutation soak clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -18,6 +18,8 @@ help:
 	@echo 'make test      run the tests (JOBS=1: in one process)'
 	@echo 'make coverage  how much of the code the tests run, branches included'
 	@echo 'make demo      hold the recorded conversation, leave ./demo-out/'
+	@echo 'make room      the same in a LiveKit room over WebRTC, leave ./room-out/ (builds a server)'
+	@echo 'make room-test the tests in a real room, in real time'
 	@echo 'make check     lint, format, types, proofs of the flows, freshness of what is generated'
 	@echo 'make diagrams  draw all shipped flows again, and prove them again'
 	@echo 'make docs      the documentation as a site, in build/docs/; a broken link is an error'
@@ -32,6 +34,16 @@ test: .venv/.test
 
 demo: .venv/.demo
 	$(BIN)/turnfsm demo --speed $(SPEED) $(ARGS)
+
+# The room needs a livekit-server: LIVEKIT_URL, LIVEKIT_SERVER, one on the PATH, or built with Go.
+room: .venv/.demo room-server
+	$(BIN)/python -m room $(ARGS)
+
+room-server:
+	@test -n "$$LIVEKIT_URL" || $(PYTHON) -m room.build
+
+room-test: .venv/.test .venv/.demo room-server
+	$(BIN)/python -m pytest -n 0 -m room tests/room $(ARGS)
 
 coverage: .venv/.test
 	$(BIN)/coverage erase

@@ -13,7 +13,8 @@ import pytest
 
 import turnfsm
 
-FACES = ("turnfsm", "turnfsm.check", "turnfsm.diagram", "turnfsm.livekit", "turnfsm.testing")
+FACES = ("turnfsm", "turnfsm.check", "turnfsm.demo", "turnfsm.diagram")
+FACES += ("turnfsm.livekit", "turnfsm.testing")
 
 
 @pytest.mark.parametrize("name", FACES)

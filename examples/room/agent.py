@@ -1,0 +1,79 @@
+"""A voice agent for a LiveKit room. It needs no keys but those of the server.
+
+    python agent.py console     talk to it in this terminal
+    python agent.py dev         serve the rooms of LIVEKIT_URL, start again when this file changes
+    python agent.py start       serve them for good
+
+Speech in and out runs on this machine, and the language model is a script: pip install
+'turnfsm[demo]'. With TURNFSM_JOURNALS=folder each session leaves its journal there.
+"""
+
+import os
+from pathlib import Path
+
+from livekit.agents import AgentServer, JobContext, JobProcess, cli, inference
+
+from turnfsm import JsonlSink, load_flow
+from turnfsm.demo import (
+    FALLBACK,
+    IGNORED,
+    RULES,
+    MoonshineSTT,
+    Pace,
+    PiperTTS,
+    PiperVoice,
+    Robot,
+    RuleLLM,
+    Transcriber,
+)
+from turnfsm.livekit import TurnSession
+
+CALLS = 4  # that one worker takes at a time
+JOURNALS = os.environ.get("TURNFSM_JOURNALS")
+
+
+def load(server: AgentServer) -> float:
+    """How full the worker is; LiveKit gives new calls to those that have room."""
+    return len(server.active_jobs) / CALLS
+
+
+def load_models(process: JobProcess) -> None:
+    """Before the first call, so that no caller waits for it."""
+    process.userdata["transcriber"] = Transcriber.load()
+    process.userdata["voice"] = PiperVoice.load()
+    load_flow("turn")  # it is kept
+
+
+server = AgentServer(
+    setup_fnc=load_models,
+    load_fnc=load,
+    load_threshold=0.99,
+    num_idle_processes=1,
+    initialize_process_timeout=60.0,  # the models, on a busy machine
+    port=int(os.environ.get("TURNFSM_HEALTH_PORT", "8081")),
+)
+
+
+@server.rtc_session()
+async def entrypoint(ctx: JobContext) -> None:
+    models = ctx.proc.userdata
+    pace = Pace()
+    session = TurnSession(
+        stt=MoonshineSTT(models["transcriber"], ignore=IGNORED),
+        llm=RuleLLM(RULES, fallback=FALLBACK, pace=pace),
+        tts=PiperTTS(models["voice"]),
+        vad=inference.VAD(min_silence_duration=0.3),
+        turn_handling={
+            "turn_detection": "vad",
+            "endpointing": {"min_delay": 0.5, "max_delay": 2.0},
+            "interruption": {"mode": "vad", "min_duration": 0.3},
+        },
+        aec_warmup_duration=None,  # the first words of the agent can be interrupted, too
+        sinks=[JsonlSink(Path(JOURNALS, f"{ctx.job.id}.jsonl"), redact=None)] if JOURNALS else [],
+    )
+    session.on("close", lambda _: ctx.shutdown())  # the caller has hung up
+    await session.start(Robot(pace), room=ctx.room)
+
+
+if __name__ == "__main__":
+    cli.run_app(server)

@@ -1,0 +1,199 @@
+"""A person in a room: speaks recorded speech in real time, listens, and remembers it all."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any, Self
+
+from attrs import define, field, frozen
+from livekit import rtc
+
+from turnfsm.runtime.demo.audio import WavInput
+from turnfsm.runtime.demo.pace import Pace
+from turnfsm.runtime.demo.speech import PCM, RATE
+
+from .ear import Ear
+from .server import RoomServer
+
+__all__ = ["Caller", "Change", "Text"]
+
+AGENT_STATE = "lk.agent.state"
+_TRANSCRIPTS = "lk.transcription"
+_FINAL, _SEGMENT = "lk.transcription_final", "lk.segment_id"
+_LOOK = 0.02  # seconds between two looks
+
+
+@frozen
+class Change:
+    """An attribute of the agent's, from this conversation time on."""
+
+    at: float
+    name: str
+    value: str
+
+
+@define
+class Text:
+    """A transcript that came, piece by piece, with the conversation time of each piece."""
+
+    of: str  # whose words
+    segment: str
+    final: bool
+    pieces: list[tuple[float, str]] = field(factory=list)
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "".join(piece for _, piece in self.pieces)
+
+
+class Caller:
+    """One participant. Times are seconds of conversation, which begin with `enter`.
+
+    Example::
+
+        async with Caller(server, "room") as caller:
+            await caller.agent_comes()
+            await caller.say(recording("go_forward"))
+    """
+
+    def __init__(
+        self, server: RoomServer, room: str, identity: str = "caller", *, subscribe: bool = True
+    ) -> None:
+        self.identity = identity
+        self.room = rtc.Room()
+        self.pace = Pace()
+        self.ear = Ear(self.pace.now)
+        self.mic = WavInput(self.pace)
+        self.changes: list[Change] = []
+        self.texts: list[Text] = []
+        self.agent: rtc.RemoteParticipant | None = None
+        self.track: rtc.LocalTrackPublication | None = None
+        self.wall = 0.0  # the date at conversation time 0
+        self._server, self._name, self._subscribe = server, room, subscribe
+        self._source = rtc.AudioSource(RATE, 1, queue_size_ms=100)
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def __aenter__(self) -> Self:
+        await self.enter()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.leave()
+
+    async def enter(self) -> None:
+        """Come into the room with an open microphone."""
+        self.wall = time.time() - self.pace.now()
+        self.room.on("participant_attributes_changed", self._attributes)
+        self.room.on("participant_connected", self._participant)
+        self.room.on("participant_disconnected", self._gone)
+        self.room.on("track_subscribed", self._subscribed)
+        self.room.register_text_stream_handler(_TRANSCRIPTS, self._transcript)
+        token = self._server.token(self._name, self.identity)
+        await self.room.connect(
+            self._server.url, token, rtc.RoomOptions(auto_subscribe=self._subscribe)
+        )
+        for participant in self.room.remote_participants.values():
+            self._participant(participant)
+        track = rtc.LocalAudioTrack.create_audio_track("microphone", self._source)
+        self.track = await self.room.local_participant.publish_track(
+            track, rtc.TrackPublishOptions(source=rtc.TrackSource.SOURCE_MICROPHONE)
+        )
+        self._begin(self._speak())
+
+    async def leave(self) -> None:
+        """Hang up."""
+        self.mic.close()
+        await self.room.disconnect()
+        await self.ear.aclose()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._source.aclose()
+
+    async def say(self, pcm: PCM) -> float:
+        """Speak; the conversation time of the end."""
+        return await self.mic.say(pcm)
+
+    async def chat(self, text: str) -> None:
+        """Type a line into the room's chat."""
+        await self.room.local_participant.send_text(text, topic="lk.chat")
+
+    @property
+    def state(self) -> str:
+        """The agent's state as its participant publishes it."""
+        return self.agent.attributes.get(AGENT_STATE, "") if self.agent else ""
+
+    def heard_of(self, identity: str) -> list[str]:
+        """The final transcripts of one participant; pieces of one segment are one text."""
+        return [text.text for text in self.texts if text.of == identity and text.final]
+
+    @property
+    def agent_texts(self) -> list[Text]:
+        """What the agent said, as it came."""
+        me = self.agent.identity if self.agent else None
+        return [text for text in self.texts if text.of == me]
+
+    async def until(self, what: Any, seconds: float = 20.0, why: str = "") -> float:
+        """Wait until a condition holds; the conversation time, or TimeoutError that says why."""
+        end = self.pace.now() + seconds
+        while not what():
+            if self.pace.now() > end:
+                raise TimeoutError(f"{why or 'it did not come'} in {seconds:g} s")
+            await asyncio.sleep(_LOOK)
+        return self.pace.now()
+
+    async def agent_comes(self, seconds: float = 30.0) -> None:
+        """Wait for an agent that listens."""
+        await self.until(lambda: self.state == "listening", seconds, "no agent listened")
+
+    async def silence(self, seconds: float = 1.0, within: float = 30.0) -> None:
+        """Wait until the agent listens and nothing was heard for so long."""
+        await self.until(
+            lambda: self.state == "listening" and self.ear.quiet_for > seconds,
+            within,
+            "the agent did not come to rest",
+        )
+
+    def _begin(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _speak(self) -> None:
+        async for frame in self.mic:
+            await self._source.capture_frame(frame)
+
+    def _participant(self, participant: rtc.RemoteParticipant) -> None:
+        if participant.kind == rtc.ParticipantKind.PARTICIPANT_KIND_AGENT:
+            self.agent = participant
+            self._attributes(list(participant.attributes), participant)
+
+    def _gone(self, participant: rtc.RemoteParticipant) -> None:
+        if participant is self.agent:
+            self.agent = None
+
+    def _attributes(self, changed: list[str], participant: rtc.Participant) -> None:
+        if self.agent is not None and participant.identity == self.agent.identity:
+            now = self.pace.now()
+            known = participant.attributes
+            self.changes += [Change(now, name, known.get(name, "")) for name in changed]
+
+    def _subscribed(
+        self, track: rtc.Track, _: rtc.RemoteTrackPublication, participant: rtc.RemoteParticipant
+    ) -> None:
+        audio = track.kind == rtc.TrackKind.KIND_AUDIO
+        if audio and participant.kind == rtc.ParticipantKind.PARTICIPANT_KIND_AGENT:
+            self.ear.listen(track)
+
+    def _transcript(self, reader: rtc.TextStreamReader, identity: str) -> None:
+        self._begin(self._read(reader, identity))
+
+    async def _read(self, reader: rtc.TextStreamReader, identity: str) -> None:
+        about = reader.info.attributes or {}
+        text = Text(identity, about.get(_SEGMENT, ""), about.get(_FINAL) == "true")
+        self.texts.append(text)
+        async for piece in reader:
+            text.pieces.append((self.pace.now(), piece))
+        text.final = text.final or (reader.info.attributes or {}).get(_FINAL) == "true"

@@ -1,0 +1,130 @@
+"""The demo's conversation, held by a caller in a room."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from attrs import define, field, frozen
+
+from turnfsm.runtime.demo.script import CONVERSATION, Cue, Line, When
+from turnfsm.runtime.demo.speech import PCM, UserVoice, recording
+from turnfsm.runtime.demo.tts import PiperVoice
+
+from .caller import AGENT_STATE, Caller
+
+__all__ = ["Held", "Said", "caller_records", "hold", "lines"]
+
+_MAX_WAIT = 30.0  # seconds in which the situation for a line comes
+_LOOK = 0.02
+_AWAITED = {"question": "very light"}
+"""Words that the caller waits for before a line: that a tool runs on is not seen from outside."""
+
+_EARLY = 0.3  # seconds that words may come before their sound
+
+
+@frozen
+class Said:
+    """A line as it was spoken, in conversation time."""
+
+    line: Line
+    start: float
+    end: float
+
+
+@define
+class Held:
+    """What the caller knows of the conversation."""
+
+    wall: float = 0.0  # the date at conversation time 0
+    said: list[Said] = field(factory=list)
+    stopped: str = ""  # why it did not come to its end
+
+
+def lines(only: Sequence[str] = ()) -> list[tuple[Line, PCM]]:
+    """The lines of the demo with their sound; those that nobody recorded are synthesised."""
+    voice = UserVoice(PiperVoice.load())
+    chosen = [line for line in CONVERSATION if not only or line.name in only]
+    return [
+        (line, recording(line.recorded) if line.recorded else voice.say(line.text))
+        for line in chosen
+    ]
+
+
+async def hold(caller: Caller, script: Sequence[tuple[Line, PCM]]) -> Held:
+    """Say all lines, each when its situation has come."""
+    held = Held(wall=caller.wall)
+    asked = 0.0  # when the last words that want an answer had been said
+    try:
+        await caller.agent_comes()
+        for line, pcm in script:
+            if line.name in _AWAITED:
+                await caller.until(partial(_told, caller, _AWAITED[line.name]), _MAX_WAIT)
+            await _wait(caller, line.cue, asked)
+            start = caller.pace.now()
+            end = await caller.say(pcm)
+            held.said.append(Said(line, start, end))
+            asked = asked if line.ignored else end
+        await _wait(caller, Cue(When.QUIET, 1.0), asked)
+    except TimeoutError as error:
+        held.stopped = str(error)
+    return held
+
+
+def _told(caller: Caller, words: str) -> bool:
+    return any(words in text.text for text in caller.agent_texts)
+
+
+async def _wait(caller: Caller, cue: Cue, asked: float) -> None:
+    began = since = caller.pace.now()
+    while (now := caller.pace.now()) - since < cue.seconds:
+        if not _holds(caller, cue.when, asked):
+            since = now
+        if now - began > _MAX_WAIT:
+            raise TimeoutError(f"no {cue.when} of {cue.seconds:g} s came in {_MAX_WAIT:g} s")
+        await asyncio.sleep(_LOOK)
+
+
+def _holds(caller: Caller, when: When, asked: float) -> bool:
+    """Whether the caller, who sees the agent's state and hears its voice, takes it for so."""
+    sounding = caller.ear.sounding
+    answered = asked == 0.0 or caller.ear.began > asked
+    match when:
+        case When.SPEAKING:
+            return sounding
+        case When.SILENT_TOOL:
+            return caller.state == "thinking" and answered and not sounding
+        case When.SILENT_STEP:
+            return caller.state == "thinking" and not sounding
+    return caller.state == "listening" and answered and not sounding
+
+
+def caller_records(caller: Caller, held: Held) -> Iterator[Mapping[str, Any]]:
+    """What the caller did and heard, as notes of a journal in conversation time."""
+    for said in held.said:
+        data = {"name": said.line.name, "text": said.line.text, "start": said.start}
+        yield {"t": said.start, "note": "line", "data": data}
+    old = ""
+    for change in caller.changes:
+        if change.name == AGENT_STATE:
+            states = {"old": old, "new": change.value}
+            yield {"t": change.at, "note": "agent_state", "data": states}
+            old = change.value
+    yield from _voice(caller)
+
+
+def _voice(caller: Caller) -> Iterator[Mapping[str, Any]]:
+    """Each sound of the agent with the words that came while it was heard."""
+    sounds = caller.ear.sounds()
+    pieces = sorted(piece for text in caller.agent_texts for piece in text.pieces)
+    for number, sound in enumerate(sounds):
+        until = sounds[number + 1].start if number + 1 < len(sounds) else float("inf")
+        words = [word for at, word in pieces if _from(number, sound.start) <= at < until - _EARLY]
+        data = {"start": round(sound.start, 3), "end": round(sound.end, 3), "text": "".join(words)}
+        yield {"t": sound.start, "note": "agent_audio", "data": data}
+
+
+def _from(number: int, start: float) -> float:
+    return start - _EARLY if number else float("-inf")

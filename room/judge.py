@@ -1,0 +1,183 @@
+"""Whether the conversation in the room went as the demo's does."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from turnfsm.fsm import load_flow
+from turnfsm.fsm.journal import Journal, replay
+from turnfsm.runtime.demo.checks import Result, check
+from turnfsm.runtime.demo.expected import EXPECTED, WORD_ERRORS, Expectation
+from turnfsm.runtime.demo.script import CALLS, CONVERSATION
+from turnfsm.runtime.demo.speech import PCM, RATE
+from turnfsm.runtime.demo.transcribe import Transcriber
+from turnfsm.runtime.demo.words import word_errors
+
+from .caller import AGENT_STATE, Caller
+from .ear import Sounding
+from .hold import Held, caller_records
+
+__all__ = ["judge", "overlaps", "transcribed"]
+
+Record = Mapping[str, Any]
+
+_NETWORK = 0.6
+"""Seconds by which what the caller hears may differ from the state that the agent publishes:
+0.2 s are queued before the network, the rest are jitter buffer, threshold and this machine."""
+
+
+async def judge(
+    caller: Caller, held: Held, journal: Journal, records: Sequence[Record], errors: Sequence[str]
+) -> list[Result]:
+    """Every point of the demo that can be seen from outside, and those of a network.
+
+    Args:
+        caller: Who has left the room.
+        held: What the caller has said.
+        journal: As it was read back.
+        records: The lines of the same file, as they are.
+        errors: What the worker logged as one.
+    """
+    merged = _merged(caller, held, records)
+    results = [_to_the_end(held)]
+    results += [check(_visible(expectation), merged) for expectation in EXPECTED]
+    results += [_understood(held, records), _turns(records), _calls(records)]
+    results += [await _audible(caller), _shown(caller, held), _state(caller)]
+    divergence = replay(journal, load_flow("turn"))
+    decided = len(journal.entries)
+    told = str(divergence or f"the flow decides all {decided} entries again as the journal has it")
+    results.append(Result("journal_replays", decided > 0 and divergence is None, told))
+    told = errors[0].splitlines()[0] if errors else "nothing was logged as an error"
+    return [*results, Result("no_errors", not errors, told)]
+
+
+def _merged(caller: Caller, held: Held, records: Sequence[Record]) -> list[Record]:
+    """The journal in the caller's time, and what the caller knows."""
+    shift = records[0]["started_at"] - held.wall
+    merged: list[Record] = []
+    for record in records[1:]:
+        merged.append({**record, "t": record["t"] + shift})
+        if record.get("note") == "tool_ended" and record["data"]["how"] != "released":
+            outcome = "done" if record["data"]["how"] == "result" else record["data"]["how"]
+            data = {"name": record["data"]["name"], "outcome": outcome}
+            merged.append({**merged[-1], "note": "tool", "data": data})
+    notes = enumerate(caller_records(caller, held), len(merged) + 1)
+    return [*merged, *({**note, "seq": seq} for seq, note in notes)]
+
+
+def _visible(expectation: Expectation) -> Expectation:
+    """Without an event of the session, which no one in the room can see."""
+    seen = tuple(mark for mark in expectation.order if mark.what != "agent_false_interruption")
+    return attrs.evolve(expectation, order=seen)
+
+
+def _to_the_end(held: Held) -> Result:
+    said = [said.line.name for said in held.said]
+    left = [line.name for line in CONVERSATION if line.name not in said]
+    told = held.stopped or (f"not said: {', '.join(left)}" if left else f"{len(said)} lines")
+    return Result("to_the_end", not (held.stopped or left), told)
+
+
+def _understood(held: Held, records: Sequence[Record]) -> Result:
+    wanted = [said.line.text for said in held.said if not said.line.ignored]
+    turns = _messages(records, "user")
+    errors = word_errors(" ".join(wanted), " ".join(turns))
+    ok = 0 < len(turns) == len(wanted) and errors.rate <= WORD_ERRORS
+    told = f"{len(turns)} turns of {len(wanted)} lines; {errors.edits} of {errors.said} words wrong"
+    return Result("user_understood", ok, told)
+
+
+def _turns(records: Sequence[Record]) -> Result:
+    outcomes = Counter(str(data["outcome"]) for data in _notes(records, "turn"))
+    commits = [r for r in records if r.get("trigger") == "turn_committed"]
+    taken = sum(r["verdict"] == "taken" for r in commits)
+    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    ok = 0 < taken == outcomes.total() and not outcomes["dropped"]
+    return Result("turns_accounted", ok, f"{taken} committed: {told or 'no outcome'}")
+
+
+def _calls(records: Sequence[Record]) -> Result:
+    made = [
+        (data["name"], json.loads(data["arguments"])) for data in _notes(records, "tool_started")
+    ]
+    ends = [data for data in _notes(records, "tool_ended") if data["how"] != "released"]
+    ended = Counter(data["call"] for data in ends)  # a released call goes on
+    ok = made == list(CALLS) and ended.total() == len(ended) == len(made)
+    told = ", ".join(f"{name}({json.dumps(dict(given))})" for name, given in made) or "no call"
+    return Result("calls_once", ok, f"{told}: {ended.total()} ends")
+
+
+async def _audible(caller: Caller) -> Result:
+    said = " ".join(text.text for text in caller.agent_texts)
+    errors = word_errors(said, " ".join(await transcribed(caller.ear.track(), caller.ear.sounds())))
+    ok = errors.said > 0 and errors.rate <= WORD_ERRORS
+    told = f"transcribed back: {errors.edits} of {errors.said} words wrong, {errors.rate:.1%}"
+    return Result("agent_audible", ok, told)
+
+
+def _shown(caller: Caller, held: Held) -> Result:
+    """The room's transcript of the caller, which a page shows."""
+    wanted = " ".join(said.line.text for said in held.said if not said.line.ignored)
+    errors = word_errors(wanted, " ".join(caller.heard_of(caller.identity)))
+    told = f"the caller's transcript in the room: {errors.edits} of {errors.said} words wrong"
+    return Result("caller_transcribed", errors.said > 0 and errors.rate <= WORD_ERRORS, told)
+
+
+def _state(caller: Caller) -> Result:
+    """The published state says speaking if and only if the caller hears the agent."""
+    spoken = [s for s in _speaking(caller) if s.end - s.start > 0.3]
+    wrong = overlaps(spoken, caller.ear.sounds(), _NETWORK)
+    told = f"{len(spoken)} times speaking; " + (wrong[0] if wrong else f"heard within {_NETWORK} s")
+    return Result("state_as_heard", bool(spoken) and not wrong, told)
+
+
+def _speaking(caller: Caller) -> Iterator[Sounding]:
+    began: float | None = None
+    for change in caller.changes:
+        if change.name != AGENT_STATE:
+            continue
+        if change.value == "speaking" and began is None:
+            began = change.at
+        elif change.value != "speaking" and began is not None:
+            yield Sounding(began, change.at)
+            began = None
+
+
+def overlaps(published: Sequence[Sounding], heard: Sequence[Sounding], slack: float) -> list[str]:
+    """Where the two differ by more than the slack, as sentences."""
+    wrong = []
+    for name, these, those in (
+        ("speaking, not heard", published, heard),
+        ("heard, not speaking", heard, published),
+    ):
+        for span in these:
+            at = span.start
+            for other in sorted(those, key=lambda other: other.start):
+                if other.start - slack <= at < other.end + slack:
+                    at = other.end + slack
+            if at < span.end - 1e-6:
+                wrong.append(f"{name} at {at:.2f} s")
+    return wrong
+
+
+async def transcribed(track: PCM, sounds: Sequence[Sounding]) -> list[str]:
+    """What a listener understands of each sound."""
+    transcriber = Transcriber.load()
+    try:
+        cut = [track[round((s.start - 0.1) * RATE) : round((s.end + 0.2) * RATE)] for s in sounds]
+        return [await transcriber.transcribe(pcm, RATE) for pcm in cut if len(pcm)]
+    finally:
+        await transcriber.aclose()
+
+
+def _notes(records: Sequence[Record], kind: str) -> list[Mapping[str, Any]]:
+    return [record["data"] for record in records if record.get("note") == kind]
+
+
+def _messages(records: Sequence[Record], role: str) -> list[str]:
+    return [data["text"] for data in _notes(records, "message") if data["role"] == role]

@@ -1,0 +1,78 @@
+"""The room demo: a server, a worker, and a recorded caller who holds the demo's conversation."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import sys
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from turnfsm.fsm import TurnfsmError
+from turnfsm.fsm.journal import read_journal
+from turnfsm.runtime.demo.checks import Result
+from turnfsm.runtime.demo.speech import write_conversation
+
+from .build import ServerMissing
+from .caller import Caller
+from .hold import Held, caller_records, hold, lines
+from .judge import judge
+from .server import RoomServer, here_or_elsewhere
+from .worker import Worker, working
+
+__all__ = ["converse", "main"]
+
+_CLOSED = 30.0  # seconds in which a session that lost its caller has closed
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 if all went as declared, 1 if not, 2 if it cannot be run."""
+    parser = argparse.ArgumentParser(prog="python -m room", description=__doc__)
+    parser.add_argument("-o", "--out", type=Path, default=Path("room-out"))
+    options = parser.parse_args(arguments)
+    logging.getLogger("livekit").setLevel(logging.WARNING)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+        journals = {"TURNFSM_JOURNALS": str(options.out.resolve())}
+        with here_or_elsewhere() as server, working(server, environment=journals) as worker:
+            results = converse(server, worker, options.out)
+    except (ServerMissing, TurnfsmError, TimeoutError, OSError) as error:
+        print(str(error) if str(error).startswith("error") else f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    for result in results:
+        print(result)
+    print(f"\n{options.out}: conversation.wav, journal.jsonl, caller.jsonl, worker.jsonl")
+    return int(any(result.ok is False for result in results))
+
+
+def converse(server: RoomServer, worker: Worker, out: Path) -> list[Result]:
+    """Hold the whole conversation, leave it in the folder, judge it.
+
+    The worker's journals must go to the same folder.
+    """
+    for old in out.glob("*.jsonl"):
+        old.unlink()
+    caller, held = asyncio.run(_call(server))
+    worker.wait_for("process exiting", _CLOSED)
+    (fresh,) = out.glob("*.jsonl")  # of the one session
+    journal = fresh.rename(out / "journal.jsonl")
+    records = [json.loads(line) for line in journal.read_text("utf-8").splitlines()]
+    write_conversation(out / "conversation.wav", caller.mic.track(), caller.ear.track())
+    _write(out / "caller.jsonl", list(caller_records(caller, held)))
+    _write(out / "worker.jsonl", worker.lines)
+    return asyncio.run(judge(caller, held, read_journal(journal), records, worker.errors))
+
+
+async def _call(server: RoomServer) -> tuple[Caller, Held]:
+    script = await asyncio.to_thread(lines)
+    async with Caller(server, f"demo-{uuid.uuid4().hex[:8]}") as caller:
+        return caller, await hold(caller, script)
+
+
+def _write(path: Path, records: Sequence[object]) -> None:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")

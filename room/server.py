@@ -1,0 +1,161 @@
+"""A LiveKit server for one run."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from attrs import field, frozen
+from livekit import api
+
+from .build import HOW, ServerMissing, binary
+
+__all__ = ["DEV_KEY", "DEV_SECRET", "RoomServer", "free_port", "here_or_elsewhere", "serving"]
+
+DEV_KEY = "devkey"
+DEV_SECRET = "dev-secret-for-this-machine-only-not-for-use"  # never a real one
+_READY = 20.0  # seconds
+_CONFIG = """
+port: {port}
+bind_addresses: [{addresses}]
+rtc:
+  tcp_port: {tcp}
+  udp_port: {udp}
+  node_ip: {node}
+  use_external_ip: false
+  enable_loopback_candidate: true
+keys:
+  {key}: {secret}
+room:
+  empty_timeout: 30
+  departure_timeout: 20
+logging:
+  level: info
+  json: true
+{more}
+"""
+
+
+@frozen
+class RoomServer:
+    """A server that runs, and the keys for it."""
+
+    url: str
+    key: str = DEV_KEY
+    secret: str = field(default=DEV_SECRET, repr=False)
+    log: Path | None = None
+
+    def token(self, room: str, identity: str) -> str:
+        """What a participant enters a room with."""
+        grants = api.VideoGrants(room_join=True, room=room, can_update_own_metadata=True)
+        token = api.AccessToken(self.key, self.secret).with_identity(identity).with_grants(grants)
+        return token.with_ttl(timedelta(hours=1)).to_jwt()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Where LiveKit's own tools look for a server."""
+        return {
+            "LIVEKIT_URL": self.url,
+            "LIVEKIT_API_KEY": self.key,
+            "LIVEKIT_API_SECRET": self.secret,
+        }
+
+
+def free_port(kind: socket.SocketKind = socket.SOCK_STREAM) -> int:
+    """A port that nobody uses at this moment."""
+    with socket.socket(socket.AF_INET, kind) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def here_or_elsewhere() -> Iterator[RoomServer]:
+    """The server of LIVEKIT_URL, else one of our own.
+
+    Raises:
+        ServerMissing: There is no server, or it does not answer.
+    """
+    url = os.environ.get("LIVEKIT_URL")
+    if not url:
+        with serving() as server:
+            yield server
+        return
+    _wait(url.replace("ws", "http", 1), None, 5.0)
+    key = os.environ.get("LIVEKIT_API_KEY", DEV_KEY)
+    yield RoomServer(url, key, os.environ.get("LIVEKIT_API_SECRET", DEV_SECRET))
+
+
+@contextmanager
+def serving(
+    node: str = "127.0.0.1", *, redis: str = "", port: int = 0, key: str = DEV_KEY
+) -> Iterator[RoomServer]:
+    """A server of our own, with the dev key, reached at an address of this machine.
+
+    Args:
+        node: The address that media go to.
+        redis: host:port of a Redis that several servers share.
+        port: For signalling; 0 takes a free one.
+        key: Its name; the secret is `DEV_SECRET`.
+
+    Raises:
+        ServerMissing: There is no binary, or it does not start.
+    """
+    program, port = binary(), port or free_port()
+    config = _CONFIG.format(
+        port=port,
+        addresses=", ".join(dict.fromkeys(["127.0.0.1", node])),
+        tcp=free_port(),
+        udp=free_port(socket.SOCK_DGRAM),
+        node=node,
+        key=key,
+        secret=DEV_SECRET,
+        more=f"redis:\n  address: {redis}" if redis else "",
+    )
+    with tempfile.TemporaryDirectory(prefix="turnfsm-room-") as folder:
+        log = Path(folder, "server.log")
+        Path(folder, "config.yaml").write_text(config, encoding="utf-8")
+        with log.open("wb") as out:
+            command = [str(program), "--config", str(Path(folder, "config.yaml"))]
+            process = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+        try:
+            _wait(f"http://127.0.0.1:{port}", process, _READY, log)
+            yield RoomServer(f"ws://{node}:{port}", key=key, log=log)
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _wait(
+    url: str, process: subprocess.Popen[bytes] | None, seconds: float, log: Path | None = None
+) -> None:
+    end = time.monotonic() + seconds
+    why = ""
+    while time.monotonic() < end:
+        if process is not None and process.poll() is not None:
+            last = log.read_text("utf-8", "replace").strip().splitlines() if log else []
+            raise ServerMissing(f"livekit-server ends at once: {last[-1] if last else ''}")
+        try:
+            with urllib.request.urlopen(url, timeout=1.0):
+                return
+        except urllib.error.HTTPError:
+            return  # it answers
+        except OSError as error:
+            why = str(getattr(error, "reason", error))
+        time.sleep(0.05)
+    raise ServerMissing(
+        f"no LiveKit server answers at {urlsplit(url).netloc}: {why}\n  = help: {HOW}"
+    )

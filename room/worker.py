@@ -1,0 +1,141 @@
+"""A worker process: an agent's file, as LiveKit's command line runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+
+from .server import RoomServer, free_port
+
+__all__ = ["AGENT", "ROOT", "Worker", "working"]
+
+ROOT = Path(__file__).parents[1]
+AGENT = ROOT / "examples" / "room" / "agent.py"
+_REGISTERED = 60.0  # seconds; the models are loaded before, on a busy machine slowly
+
+
+@define
+class Worker:
+    """A worker that has registered at the server."""
+
+    process: subprocess.Popen[str]
+    port: int
+    lines: list[Mapping[str, Any]] = field(factory=list)
+    _more: threading.Condition = field(factory=threading.Condition)
+
+    def add(self, line: str) -> None:
+        """Take a line of the log."""
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            entry = line
+        if not isinstance(entry, dict):  # a traceback, or a warning of Python's own
+            entry = {"level": "RAW", "message": line.rstrip()}
+        with self._more:
+            self.lines.append(entry)
+            self._more.notify_all()
+
+    def wait_for(self, message: str, seconds: float = _REGISTERED) -> Mapping[str, Any]:
+        """The first line of the log that has these words; TimeoutError with the log."""
+        end = time.monotonic() + seconds
+        seen = 0
+        with self._more:
+            while True:
+                for entry in self.lines[seen:]:
+                    if message in str(entry.get("message", "")):
+                        return entry
+                seen = len(self.lines)
+                ended = self.process.poll() is not None
+                if ended or (left := end - time.monotonic()) <= 0:
+                    told = "\n".join(str(line)[:400] for line in self.lines[-20:])
+                    why = f"ended with {self.process.returncode}" if ended else "still runs"
+                    raise TimeoutError(f"no line {message!r}; the worker {why}:\n{told}")
+                self._more.wait(min(left, 0.5))
+
+    @property
+    def errors(self) -> list[str]:
+        """What was logged as an error, and every traceback."""
+        bad = ("ERROR", "CRITICAL")
+        return [
+            str(line.get("message", line))
+            for line in list(self.lines)
+            if line.get("level") in bad or "Traceback" in str(line.get("message", ""))
+        ]
+
+    def terminate(self) -> None:
+        """Ask it to finish its calls and to take no new one."""
+        self.process.send_signal(signal.SIGTERM)
+
+
+@contextmanager
+def working(
+    server: RoomServer,
+    agent: Path = AGENT,
+    *,
+    mode: str = "start",
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Worker]:
+    """Run the agent's file, and end it with everything that it started.
+
+    Raises:
+        TimeoutError: It does not register; the message has its log.
+    """
+    port = free_port()
+    known = {"TURNFSM_HEALTH_PORT": str(port), "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    process = subprocess.Popen(
+        [sys.executable, str(agent), mode],
+        env={
+            **os.environ,
+            **server.environment,
+            **known,
+            "PYTHONPATH": path,
+            **(environment or {}),
+        },
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    worker = Worker(process, port)
+    reader = threading.Thread(target=_read, args=(worker,), daemon=True)
+    reader.start()
+    try:
+        worker.wait_for("registered worker")
+        yield worker
+    finally:
+        _end(process)
+        reader.join(5)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def _read(worker: Worker) -> None:
+    assert worker.process.stdout is not None
+    for line in worker.process.stdout:
+        worker.add(line)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """It and its job processes, which are a process group of their own."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(3)
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait()
