@@ -1,20 +1,22 @@
-"""The ledger of a session's tool calls: each ends exactly once, and no result is lost."""
+"""The ledger of a session's tool calls: each ends exactly once, and no result is lost.
+
+The life of a call is a flow, `specs/tool_call.yaml`. The ledger has the machine of each call, and
+writes a note into the journal whenever one has moved. To restore a ledger is to take these notes
+through the same flow.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable, Iterator
-from typing import Any, Literal
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
 
-import attrs
-
-from turnfsm.fsm import TurnfsmError
+from turnfsm.fsm import TurnfsmError, Verdict
+from turnfsm.fsm.flow import Policy
 from turnfsm.fsm.journal import Journal, JournalError, Note
 
-__all__ = ["End", "Ledger", "LedgerCall"]
+from .ledger_call import End, LedgerCall, canonical
 
-End = Literal["result", "error", "cancelled", "released"]
-"""How a call ends for its turn. A released call goes on; what it gives is owed to the user."""
+__all__ = ["End", "Ledger", "LedgerCall"]
 
 HANDED_OVER = (
     "this call was made before the session was restarted, and it handed the user over; it was not "
@@ -22,66 +24,35 @@ HANDED_OVER = (
 )
 
 
-@attrs.define(eq=False)
-class LedgerCall:
-    """One tool call.
+class Ledger:
+    """The tool calls of a session, in the order of their starts.
+
+    A call is kept as long as something is to come of it, as its turn may make it once more, and as
+    it answers for a session that was cut off. Of the others the last ones are kept; the journal has
+    all of them.
+
+    Args:
+        maxlen: How many calls are kept; more only if they are needed.
 
     Attributes:
-        arguments: As JSON with sorted keys, so that equal calls are equal text.
-        turn: The speech that it was made for.
-        end: How it ended for its turn; None while it runs.
-        gave: How its tool ended; None while it runs. Differs from `end` for a released call.
-        output: What it gave, as text.
-        value: What it gave; after a restart, its text.
-        handoff: It gave an agent, which a restart cannot bring back.
-        committed: Its result stands in the conversation.
-        told: The user has heard a reply that was made with its result.
-        also: Other ids under which its result stands in the conversation: those of later calls
-            that were answered with it, and that of a result which came late.
-        restored: It is of a session that was cut off.
-    """
-
-    id: str
-    name: str
-    arguments: str
-    turn: str
-    end: End | None = None
-    gave: End | None = None
-    output: str | None = None
-    value: Any = None
-    handoff: bool = False
-    committed: bool = False
-    told: bool = False
-    also: tuple[str, ...] = ()
-    restored: bool = False
-
-    @property
-    def over(self) -> bool:
-        """Nothing more comes of it."""
-        return self.gave is not None or self.restored
-
-    def as_note(self) -> dict[str, Any]:
-        """What a journal keeps of it, for the next restart."""
-        left_out = ("id", "value", "restored")
-        kept = attrs.asdict(self, filter=lambda field, _: field.name not in left_out)
-        return {"call": self.id, **kept}
-
-
-class Ledger:
-    """Every tool call of a session, in the order of their starts.
+        note: Called with the kind and the data of each note. A session sets it, so that they go
+            into its journal.
 
     Example:
         >>> ledger = Ledger()
         >>> call = ledger.start("call_1", "book_table", '{"time": "8"}', turn="u1")
-        >>> "call_1" in ledger, len(ledger), call.name
-        (True, 1, 'book_table')
+        >>> "call_1" in ledger, len(ledger), call.name, call.state
+        (True, 1, 'book_table', 'running')
     """
 
-    def __init__(self) -> None:
+    def __init__(self, maxlen: int = 256) -> None:
+        self.maxlen = maxlen
+        self.note: Callable[..., object] = _write_nothing
         self._calls: dict[str, LedgerCall] = {}
-        # The result of a session that was cut off, by the call that it answers.
+        self._by_result: dict[str, LedgerCall] = {}
+        self._turns: dict[str, list[LedgerCall]] = {}  # those that may make a call once more
+        # What a session that was cut off has completed, by the call that it answers.
         self._old: dict[tuple[str, str], LedgerCall] = {}
-        self._also: dict[str, LedgerCall] = {}
 
     def __iter__(self) -> Iterator[LedgerCall]:
         return iter(tuple(self._calls.values()))
@@ -95,44 +66,61 @@ class Ledger:
     def __getitem__(self, call_id: str) -> LedgerCall:
         return self._calls[call_id]
 
-    def start(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall:
-        """Enter a call. An id may come again once its call is over: some models reuse them.
+    def enter(
+        self, call_id: str, name: str, arguments: str, turn: str, policy: Policy = "detach"
+    ) -> LedgerCall:
+        """Enter a call that has not begun. An id may come again once its call is over.
 
         Raises:
             TurnfsmError: The call of this id still runs.
         """
-        known = self._calls.get(call_id)
-        if known is not None and not known.over:
-            raise TurnfsmError(f"call {call_id!r} still runs; each call needs an id of its own")
-        if known is not None:
-            aside = f"{call_id} before {len(self._calls)}"
-            self._calls = {aside if k == call_id else k: c for k, c in self._calls.items()}
-        call = self._calls[call_id] = LedgerCall(call_id, name, canonical(arguments), turn)
+        return self._enter(LedgerCall(call_id, name, canonical(arguments), turn, policy))
+
+    def start(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall:
+        """Enter a call that begins.
+
+        Raises:
+            TurnfsmError: The call of this id still runs.
+        """
+        call = self.enter(call_id, name, arguments, turn)
+        self.post(call, "started")
         return call
 
-    def end(
-        self, call_id: str, how: End, output: str | None = None, *, result_id: str | None = None
-    ) -> bool:
-        """Enter how a call ended; False if it had ended, or is not known.
-
-        What a released call gives later is kept as what it gave, not as a second end.
+    def post(
+        self,
+        call: LedgerCall,
+        trigger: str,
+        host_facts: Mapping[str, bool] | None = None,
+        **data: Any,
+    ) -> Verdict:
+        """Decide on a trigger of a call; if it has moved, write a note.
 
         Args:
-            result_id: The id under which its result stands in the conversation, if not its own.
+            host_facts: The answers to what the flow asks; one that is missing is False.
+            data: What the note says about it: `how` a tool ended, its `output`, and the `id` under
+                which the result stands if not the call's own.
         """
-        call = self._calls.get(call_id)
-        if call is None or call.gave is not None:
-            return False
-        if how != "released":
-            call.gave, call.output = how, output
-            if result_id is not None and result_id != call_id:
-                self._stands_as(call, result_id)
-        first = call.end is None
-        call.end = call.end or how
-        return first
+        before = call.machine.configuration
+        true = [fact for fact, holds in (host_facts or {}).items() if holds]
+        verdict = call.apply(trigger, true, data)
+        if call.result_id is not None:
+            self._by_result[call.result_id] = call
+        if call.machine.configuration is not before:
+            if trigger == "started":
+                data = {"name": call.name, "arguments": call.arguments, "turn": call.turn} | data
+                data |= {"policy": call.policy}
+            elif trigger == "ended":
+                data = {"name": call.name} | data | ({"handoff": True} if call.handoff else {})
+            self.note(f"tool_{trigger}", call=call.id, **data, **({"facts": true} if true else {}))
+        return verdict
+
+    def end(self, call_id: str, how: End, output: str | None = None) -> None:
+        """Enter how a tool ended, unless it had ended, or is not known."""
+        if (call := self._calls.get(call_id)) is not None:
+            self.post(call, "ended", how=how, output=output)
 
     def keep(self, call_id: str, value: Any, *, handoff: bool = False) -> None:
-        """Keep the value itself of a call that has given one.
+        """Keep the value itself that a call is about to end with.
 
         Args:
             handoff: It is, or contains, an agent.
@@ -141,23 +129,19 @@ class Ledger:
             self._calls[call_id].value = value
             self._calls[call_id].handoff = handoff
 
-    def commit(self, call_ids: Iterable[str]) -> list[str]:
-        """Enter that results stand in the conversation; gives the ids that this is news of."""
-        return self._mark("committed", call_ids)
-
-    def tell(self, call_ids: Iterable[str]) -> list[str]:
-        """Enter that the user has heard of results; gives the ids that this is news of."""
-        return self._mark("told", call_ids)
+    def find(self, call_id: str) -> LedgerCall | None:
+        """The call of this id, or whose result stands in the conversation under it."""
+        return self._by_result.get(call_id) or self._calls.get(call_id)
 
     def untold(self, call_ids: Iterable[str]) -> frozenset[str]:
         """Those of these calls that have a result of which the user has not heard."""
-        found = ((call_id, self._find(call_id)) for call_id in call_ids)
+        found = ((call_id, self.find(call_id)) for call_id in call_ids)
         return frozenset(i for i, call in found if call and call.gave == "result" and not call.told)
 
     def answer(
         self, call_id: str, name: str, arguments: str, turn: str, shown: Collection[str] = ()
     ) -> LedgerCall | None:
-        """The identical call that this one is answered from, if any.
+        """The identical call that this one is answered from, if any; this one is entered, too.
 
         That is one of the same turn. After a restart it is the last one of the session that was
         cut off, once: a result that the user has heard of, and that the model is shown, is known,
@@ -170,27 +154,31 @@ class Ledger:
         """
         key = name, canonical(arguments)
         known = self._old.pop(key, None)
-        if known is not None and not (known.told and {known.id, *known.also} & set(shown)):
-            known.turn, known.told = turn, False
-        else:
-            ended = (call for call in reversed(self._calls.values()) if call.end is not None)
-            wanted = (*key, turn)
-            known = next((c for c in ended if (c.name, c.arguments, c.turn) == wanted), None)
+        if known is None or (known.told and {known.id, known.result_id} & set(shown)):
+            ended = (call for call in reversed(self._turns.get(turn, ())) if call.end is not None)
+            known = next((call for call in ended if (call.name, call.arguments) == key), None)
             if known is None or (known.gave != "result" and known.value is None):
                 return None
-        self._stands_as(known, call_id)
+        self._answered(known, call_id, turn)
+        self.note("tool_answered", call=call_id, name=name, by=known.id, turn=turn)
         return known
+
+    def close_turn(self, turn: str) -> None:
+        """A speech has ended: none of its calls is made once more."""
+        for call in self._turns.pop(turn, ()):
+            call.value = None
 
     @property
     def running(self) -> tuple[LedgerCall, ...]:
         """The calls that have not ended for their turn."""
         calls = self._calls.values()
-        return tuple(call for call in calls if call.end is None and not call.restored)
+        return tuple(call for call in calls if call.end is None and not call.over)
 
     @property
     def completed(self) -> tuple[LedgerCall, ...]:
         """The calls whose effect is done: a result is there, even if it was owed."""
-        return tuple(call for call in self._calls.values() if call.gave == "result")
+        calls = self._calls.values()
+        return tuple(call for call in calls if call.gave == "result" and call.by is None)
 
     @classmethod
     def from_journal(cls, journal: Journal) -> Ledger:
@@ -210,59 +198,79 @@ class Ledger:
         for note in journal.notes:
             try:
                 ledger._replay(note)
-            except (KeyError, TypeError) as exc:
+            except (KeyError, TypeError, TurnfsmError) as exc:
                 why = f"note {note.seq} ({note.kind}) is not as turnfsm writes it: {exc}"
                 raise JournalError(f"{why}; name a journal that was not changed") from None
-        for call in ledger:
-            ledger._restore(call)
+        ledger._cut_off()
         return ledger
 
+    # -- inside
+
     def _replay(self, note: Note) -> None:
-        data = note.data
-        match note.kind:
-            case "tool_restored":
-                fields = {k: v for k, v in data.items() if k not in ("call", "also")}
-                call = self._calls[data["call"]] = LedgerCall(data["call"], **fields)
-                for result_id in data["also"]:
-                    self._stands_as(call, result_id)
-            case "tool_started":
-                self.start(data["call"], data["name"], data["arguments"], data["turn"])
-            case "tool_ended":
-                result_id = data.get("id")
-                self.end(data["call"], data["how"], data.get("output"), result_id=result_id)
-                self.keep(data["call"], None, handoff=data.get("handoff", False))
-            case "tool_answered" if (known := self._calls.get(data["by"])) is not None:
-                known.told = False
-                self._stands_as(known, data["call"])
-            case "tool_committed":
-                self.commit(data["calls"])
-            case "tool_told":
-                self.tell(data["calls"])
+        """A note of a call whose start is not in the journal any more says nothing."""
+        trigger = note.kind.removeprefix("tool_")
+        if trigger == note.kind:
+            return
+        call_id, data = note.data["call"], note.data
+        if trigger == "restored":
+            kept = {key: value for key, value in data.items() if key not in _RESTORED}
+            restored = self._enter(LedgerCall(call_id, **kept))
+            restored.machine.restore(data["state"], data["facts"])
+        elif trigger == "answered":
+            if (known := self._calls.get(data["by"])) is not None:
+                self._answered(known, call_id, data["turn"])
+        else:
+            if trigger == "started":
+                made = data["name"], data["arguments"], data["turn"]
+                self.enter(call_id, *made, data.get("policy", "detach"))
+            if (found := self._calls.get(call_id)) is not None:
+                found.apply(trigger, data.get("facts", ()), data)
+        if (call := self._calls.get(call_id)) and call.result_id is not None:
+            self._by_result[call.result_id] = call
 
-    def _restore(self, call: LedgerCall) -> None:
-        call.restored = True
-        key = call.name, call.arguments
-        self._old.pop(key, None)  # the last one counts: what became of it decides
-        if call.gave == "result":  # what failed may be tried again
-            call.value = HANDED_OVER if call.handoff else call.output
-            self._old[key] = call
+    def _cut_off(self) -> None:
+        """The session ended here: nothing more comes of its calls but an answer."""
+        self._turns.clear()
+        for call in self:
+            call.apply("cut_off", (), {})
+            key = call.name, call.arguments
+            self._old.pop(key, None)  # the last one counts: what became of it decides
+            if call.gave == "result":  # what failed may be tried again
+                call.value = HANDED_OVER if call.handoff else call.output
+                self._old[key] = call
+        self._forget()
 
-    def _stands_as(self, call: LedgerCall, result_id: str) -> None:
-        call.also = (*call.also, result_id)
-        self._also[result_id] = call
+    def _enter(self, call: LedgerCall) -> LedgerCall:
+        known = self._calls.get(call.id)
+        if known is not None and not known.over:
+            raise TurnfsmError(f"call {call.id!r} still runs; each call needs an id of its own")
+        self._calls.pop(call.id, None)
+        self._calls[call.id] = call
+        self._turns.setdefault(call.turn, []).append(call)
+        self._forget()
+        return call
 
-    def _find(self, call_id: str) -> LedgerCall | None:
-        return self._also.get(call_id) or self._calls.get(call_id)
+    def _answered(self, known: LedgerCall, call_id: str, turn: str) -> None:
+        made = known.name, known.arguments, turn, known.policy
+        call = self._enter(LedgerCall(call_id, *made, by=known.id))
+        call.apply("started", (), {})
+        call.apply("ended", (), {"how": known.gave, "output": known.output})
+        call.value, call.handoff = known.value, known.handoff
 
-    def _mark(self, what: Literal["committed", "told"], call_ids: Iterable[str]) -> list[str]:
-        news = []
-        for call_id in call_ids:
-            call = self._find(call_id)
-            if call is not None and call.gave is not None and not getattr(call, what):
-                setattr(call, what, True)
-                news.append(call_id)
-        return news
+    def _forget(self) -> None:
+        """The oldest calls that are not needed, if there are too many."""
+        if (left := len(self._calls) - self.maxlen) <= 0:
+            return
+        needed = {id(call) for calls in self._turns.values() for call in calls}
+        needed |= {id(call) for call in self._old.values()}
+        for call in self:
+            if left > 0 and call.over and call.state != "owed" and id(call) not in needed:
+                del self._calls[call.id]
+                self._by_result.pop(call.result_id or "", None)
+                left -= 1
 
+
+_RESTORED = ("call", "state", "facts")  # what `as_note` has beside the fields
 
 _REDACTED = (
     "the journal keeps neither arguments nor results of tool calls (redact={how!r}), so no call "
@@ -270,9 +278,5 @@ _REDACTED = (
 )
 
 
-def canonical(arguments: str) -> str:
-    """JSON with sorted keys; text that is no JSON as it is."""
-    try:
-        return json.dumps(json.loads(arguments or "{}"), sort_keys=True)
-    except ValueError:
-        return arguments
+def _write_nothing(kind: str, **data: Any) -> None:
+    """Where no session runs there is no journal."""

@@ -62,6 +62,7 @@ class Conductor:
     def govern(self, turn: TurnRuntime) -> None:
         """Report to this runtime, whose host is `host`."""
         self.turn = self.host.turn = self.tools.turn = self.agent_state.turn = turn
+        self._ledger.note = turn.note
 
     def start(self) -> None:
         """The session starts."""

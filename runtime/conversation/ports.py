@@ -147,7 +147,8 @@ class Calls(Protocol):
         """The tool of this name; None if there is none."""
 
     def other_calls(self, item: str) -> Collection[str]:
-        """The ids of the calls in the conversation, but for the one of this item."""
+        """The ids of the calls in its conversation and in the session's, but for the one of this
+        item."""
 
     @property
     def shown_results(self) -> Collection[str]:

@@ -1,12 +1,15 @@
-"""Which results of tool calls the user has heard of, and which stand in the conversation."""
+"""Which results of tool calls the user has heard of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from turnfsm.runtime.ledger import Ledger
 
 __all__ = ["ToldResults"]
+
+MOST_REPLIES = 64
+"""Of so many replies it is known what their requests showed; most are over, and were not heard."""
 
 
 class ToldResults:
@@ -15,29 +18,24 @@ class ToldResults:
     What is said for another reason tells nothing: the words before a call, a `say()` of the tool.
 
     Args:
-        ledger: Gives the ledger, where this is entered.
-        note: Writes into the journal, so that a restart knows it.
+        ledger: Where this is entered.
     """
 
-    def __init__(self, ledger: Callable[[], Ledger], note: Callable[..., None]) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._note = note
         self._shown: dict[str, frozenset[str]] = {}
-
-    def committed(self, calls: Iterable[str]) -> None:
-        """Results stand in the conversation."""
-        if news := self._ledger().commit(calls):
-            self._note("tool_committed", calls=news)
 
     def request_made(self, speech: str, calls: Iterable[str]) -> None:
         """The model was asked for a reply, and shown these results."""
-        if untold := self._ledger().untold(calls):
+        if untold := self._ledger.untold(calls):
+            self._shown.pop(speech, None)
             self._shown[speech] = untold
+            if len(self._shown) > MOST_REPLIES:
+                del self._shown[next(iter(self._shown))]
 
     def said(self, speech: str) -> None:
         """The user has heard the reply of a speech."""
         told = self._shown.pop(speech, frozenset())
-        if news := self._ledger().tell(sorted(told)):
-            self._note("tool_told", calls=news, speech=speech)
-        left = ((other, calls - told) for other, calls in self._shown.items())
-        self._shown = {other: calls for other, calls in left if calls}
+        for call_id in sorted(self._ledger.untold(told)):
+            if (call := self._ledger.find(call_id)) is not None:
+                self._ledger.post(call, "told", speech=speech)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextvars import Context, copy_context
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 
-from turnfsm.fsm import Machine, Program, Verdict, compile_flow, load_flow
+from turnfsm.fsm import Verdict
 from turnfsm.fsm.flow import Policy
+from turnfsm.runtime.ledger import End as LedgerEnd
+from turnfsm.runtime.ledger import Ledger, LedgerCall
 
 from .ports import Agent, Speech
 
@@ -23,13 +25,6 @@ CANCELLED = "cancelled: the call was stopped before it had ended"
 CANCELLED_WITH_TURN = "cancelled: its turn was interrupted before it had ended"
 
 _SAID = {"say_nothing_done": NOTHING_DONE, "say_unknown": UNKNOWN}
-_program: list[Program] = []
-
-
-def _new_machine() -> Machine:
-    if not _program:
-        _program.append(compile_flow(load_flow("tool_call")))
-    return Machine(_program[0])
 
 
 @attrs.define(eq=False)
@@ -37,46 +32,67 @@ class ToolCall:
     """A tool call that something is still to come of.
 
     Attributes:
+        entry: The same call in the ledger, which has its machine.
         speech: The speech that it was made for.
         agent: The agent that made it.
-        how: How its tool ended; None while it runs.
         has_output: It gave something that the user may want to hear.
+        was_cancelled: So it was; that it has ended is reported later.
         context: The context variables with which it was called; its owed reply begins with them.
     """
 
-    id: str
-    name: str
+    entry: LedgerCall
     speech: Speech
     agent: Agent | None
-    policy: Policy = "detach"
-    how: End | None = None
+    _ledger: Ledger
     has_output: bool = False
+    was_cancelled: bool = False
     context: Context = attrs.field(factory=copy_context, repr=False)
-    _machine: Machine = attrs.field(factory=_new_machine, init=False, repr=False)
+
+    @property
+    def id(self) -> str:
+        """Its id in the conversation."""
+        return self.entry.id
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.entry.name
+
+    @property
+    def policy(self) -> Policy:
+        """What an interruption does to it."""
+        return self.entry.policy
+
+    @property
+    def how(self) -> LedgerEnd | None:
+        """How its tool ended; None while it runs."""
+        return self.entry.gave
 
     @property
     def state(self) -> str:
         """The state of the flow that it is in."""
-        return self._machine.state
+        return self.entry.state
 
     @property
     def turn_over(self) -> bool:
         """The turn that it was made for was interrupted."""
-        return self._machine.holds("turn_over")
+        return self.entry.machine.holds("turn_over")
 
     @property
     def cancellation(self) -> str | None:
         """What the model is to read of it if it was cancelled, else None."""
-        if self.how != "cancelled":
+        if not self.was_cancelled and self.how != "cancelled":
             return None
         return CANCELLED_WITH_TURN if self.cancels() and self.turn_over else CANCELLED
 
-    def post(self, trigger: str) -> Verdict:
-        """Decide on a trigger, move, and carry the actions out."""
-        machine = self._machine
-        if asked := machine.asks(trigger):
-            machine.set_host_facts({fact: getattr(self, fact)() for fact in asked})
-        verdict = machine.step(trigger)
+    def post(self, trigger: str, **data: Any) -> Verdict:
+        """Decide on a trigger, move, and carry the actions out.
+
+        Args:
+            data: What the journal says about it.
+        """
+        answers = {fact: getattr(self, fact)() for fact in self.entry.machine.asks(trigger)}
+        verdict = self._ledger.post(self.entry, trigger, answers, **data)
         for action in verdict.actions:
             if action not in _SAID:
                 getattr(self, action)()

@@ -25,6 +25,7 @@ logger = logging.getLogger("turnfsm")
 _BLOCKING = ("held", "running")
 _RUNNING = ("called", "held", "running", "detached", "answered", "reported", "cancelling")
 _UNCOMMITTED = ("ended", "given")
+_SETTLED = ("untold", "closed")
 
 
 @attrs.frozen
@@ -52,7 +53,8 @@ class ToolCalls:
         self._moved = moved
         self._calls: dict[str, ToolCall] = {}
         self.turn: TurnRuntime
-        self.told = ToldResults(lambda: ledger, lambda *a, **k: self.turn.note(*a, **k))
+        self._speeches: dict[str, Speech] = {}  # those that may make a call once more
+        self.told = ToldResults(ledger)
 
     # -- reports of the adapter
 
@@ -61,12 +63,12 @@ class ToolCalls:
     ) -> None:
         """LiveKit's ``tool_call_started``. Posts `tool_started` if the turn waits for the call, or
         `speech_interrupted` if its turn is over."""
+        self._forget_finished()
+        self._speeches[speech.id] = speech
         tool = agent.tool(name) if agent is not None else None
-        call = ToolCall(call_id, name, speech, agent, policy_of(name, tool, self._policies))
-        self._calls[call_id] = call
-        self._ledger.start(call_id, name, arguments, speech.id)
-        entry = {"call": call_id, "name": name, "turn": speech.id, "policy": call.policy}
-        self.turn.note("tool_started", arguments=arguments, **entry)
+        policy = policy_of(name, tool, self._policies)
+        entry = self._ledger.enter(call_id, name, arguments, speech.id, policy)
+        call = self._calls[call_id] = ToolCall(entry, speech, agent, self._ledger)
         call.post("started")
         if speech.interrupted:
             self.turn.post("speech_interrupted", speech=speech.id)
@@ -83,24 +85,20 @@ class ToolCalls:
     def ended(self, call_id: str, how: End, output: str | None, *, result_id: str) -> None:
         """LiveKit's ``tool_call_ended``. Posts `tool_ended`, unless the result comes apart from
         its step, and `tools_drained` if it was the last."""
-        self._ledger.end(call_id, how, output, result_id=result_id)
         call = self._calls.get(call_id)
-        name = call.name if call is not None else call_id
-        entry: dict[str, Any] = {"call": call_id, "name": name, "how": how, "output": output}
-        if call_id in self._ledger and self._ledger[call_id].handoff:
-            entry |= {"handoff": True}
-        late = result_id != call_id
-        if late:
-            entry |= {"id": result_id}
-        self.turn.note("tool_ended", **entry)
-        if late:  # LiveKit puts a result that comes late into the conversation before it says so
-            self.told.committed([call_id])
+        data: dict[str, Any] = {"how": how, "output": output}
+        if result_id != call_id:
+            data |= {"id": result_id}
+            if call is not None and call.state == "reported":
+                # LiveKit puts what comes late into the conversation before it says so
+                self._post(call, "late_result")
         if call is not None:
-            call.how = how
-            self._post(call, "ended")
+            self._post(call, "ended", **data)
             if call.state in _UNCOMMITTED:
                 self.turn.post("tool_ended", call=call_id)
             self.answer_calls_delaying_commit(call.speech)
+        elif (entry := self._ledger.find(call_id)) is not None:
+            self._ledger.post(entry, "ended", **data)
         self.count()
         self._moved()
 
@@ -117,10 +115,11 @@ class ToolCalls:
         """Outputs stand in the conversation: LiveKit's `_tool_items_added`. Posts
         `results_committed` once none is missing."""
         for result in results:
-            self.told.committed([result.call])
             if (call := self._calls.get(result.call)) is not None:
                 call.has_output = not result.empty
                 self._post(call, "committed")
+            elif (entry := self._ledger.find(result.call)) is not None:
+                self._ledger.post(entry, "committed")  # it was answered from another call
         self.count()
         self._moved()
 
@@ -159,16 +158,13 @@ class ToolCalls:
         if is_repeatable(name, tool, self._policies):
             return None
         shown = agent.shown_results if agent is not None else ()
-        known = self._ledger.answer(call_id, name, arguments, turn, shown)
-        if known is not None:
-            self.turn.note("tool_answered", call=call_id, name=name, by=known.id)
-        return known
+        return self._ledger.answer(call_id, name, arguments, turn, shown)
 
     def cancelled(self, call_id: str) -> None:
         """A tool was cancelled: LiveKit gives an empty output, and says so afterwards. Posts
         nothing."""
         if (call := self._calls.get(call_id)) is not None:
-            call.how = "cancelled"
+            call.was_cancelled = True
 
     def gave(self, call_id: str, value: object, *, handoff: bool) -> None:
         """The value itself, as an identical call will be answered with it."""
@@ -177,7 +173,7 @@ class ToolCalls:
     def may_answer(self, call_id: str) -> bool:
         """The model may be told that the call still runs."""
         call = self._calls.get(call_id)
-        return call is not None and bool(call.post("answer"))
+        return call is not None and bool(call.post("say_running"))
 
     def was_answered(self, call_id: str) -> bool:
         """The model was told that the call still runs; what it gives comes apart from its step."""
@@ -299,9 +295,6 @@ class ToolCalls:
             self._post(call, "turn_over")
         for speech, its in _by_speech(calls):
             released = [call for call in its if not call.cancels()]
-            for call in released:
-                if self._ledger.end(call.id, "released"):
-                    self.turn.note("tool_ended", call=call.id, name=call.name, how="released")
             self.answer_calls_delaying_commit(speech)
             if released and (agent := released[0].agent) is not None:
                 agent.answer_open_calls([c.id for c in released if c.state == "detached"])
@@ -334,10 +327,18 @@ class ToolCalls:
     def _in(self, states: Sequence[str]) -> list[ToolCall]:
         return [call for call in self._calls.values() if call.state in states]
 
-    def _post(self, call: ToolCall, trigger: str) -> None:
-        call.post(trigger)
-        if call.state == "closed" and self._calls.get(call.id) is call:
+    def _post(self, call: ToolCall, trigger: str, **data: Any) -> None:
+        call.post(trigger, **data)
+        if call.state in _SETTLED and self._calls.get(call.id) is call:
             del self._calls[call.id]
+
+    def _forget_finished(self) -> None:
+        for speech in [speech for speech in self._speeches.values() if speech.finished]:
+            del self._speeches[speech.id]
+            self._ledger.close_turn(speech.id)
+        settled = [call.id for call in self._calls.values() if call.state in _SETTLED]
+        for call_id in settled:  # the user has heard of what was owed
+            del self._calls[call_id]
 
     def _answer(self, calls: Sequence[ToolCall]) -> None:
         if calls and (agent := calls[0].agent) is not None:

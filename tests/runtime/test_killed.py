@@ -214,7 +214,7 @@ UNDONE: dict[str, tuple[Play, Moment | str]] = {
     "while it runs": (Play(works=3.0, preamble=MOMENT), said(MOMENT)),
     "while it runs, let go of": (
         Play(works=9.0, interrupted=True),
-        noted("tool_ended", how="released"),
+        noted("tool_turn_over"),
     ),
     "while it runs, reported": (Play(works=3.0, updates=True), said(BOOKED)),
     "it failed": (Play(gives=ValueError("no table")), noted("tool_ended", how="error")),
@@ -332,13 +332,16 @@ LIVES: dict[str, tuple[Play, list[str]]] = {
     ),
     "interrupted": (
         Play(works=6.0, interrupted=True),
-        ["started", "ended", BOOKED, "ended", "committed", BOOKED, "told"],
+        ["started", "turn_over", BOOKED, "ended", "committed", BOOKED, "told"],
     ),
     "reported": (
         Play(works=6.0, updates=True),
-        ["started", BOOKED, "ended", "committed", BOOKED, "told"],
+        ["started", BOOKED, "late_result", "ended", BOOKED, "told"],
     ),
 }
+
+
+MOVES = ("started", "turn_over", "ended", "committed", "late_result", "told")
 
 
 @pytest.mark.parametrize("case", LIVES)
@@ -348,7 +351,7 @@ def test_the_journal_says_what_was_committed_and_told(case: str, tmp_path: Path)
     stage = play.stage(tmp_path)
     stage.run(30.0)
     notes = stage.session.turn.journal.notes()  # type: ignore[attr-defined]
-    kinds = ("tool_started", "tool_ended", "tool_committed", "tool_told")
+    kinds = {f"tool_{trigger}" for trigger in MOVES}
     told = [
         note.kind.removeprefix("tool_") if note.kind in kinds else note.data["text"]
         for note in notes

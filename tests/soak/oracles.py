@@ -229,12 +229,13 @@ def _ends(played: Played) -> Iterator[str]:
         if record.get("note") == "tool_ended":
             ends.setdefault(record["data"]["call"], []).append(record["data"]["how"])
     for call, hows in ends.items():
-        if len(hows) > 1 and (hows[0] != "released" or len(hows) > 2 or "released" in hows[1:]):
+        if len(hows) > 1:
             yield f"{call} ends as {', '.join(hows)}"
 
 
 def _executions(played: Played) -> Iterator[str]:
     books = {call.id: call for call in played.session.ledger}
+    assert len(books) < played.session.ledger.maxlen, "the ledger has forgotten calls"
     done: dict[tuple[str, str, str], float] = {}
     seen = Counter(run.call_id for run in played.cast.runs)
     yield from (f"{call} is executed {n} times" for call, n in seen.items() if n > 1)

@@ -360,7 +360,8 @@ class GovernedActivity(ArrivingActivity):
         """The ids of the calls of the conversation, save that of this item."""
         return frozenset(
             other.call_id
-            for other in self._agent._chat_ctx.items
+            for items in (self._agent._chat_ctx.items, self._session.history.items)
+            for other in items
             if other.type in ("function_call", "function_call_output") and other.id != item
         )
 

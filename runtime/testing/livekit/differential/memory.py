@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from typing import Any
 
-from turnfsm.runtime.testing.livekit.scripted_llm import Reply, Request, ScriptedLLM
+from livekit.agents import function_tool
+
+from turnfsm.runtime.testing.livekit.scripted_llm import Call, Reply, Request, ScriptedLLM
 from turnfsm.runtime.testing.livekit.stage import Stage
 from turnfsm.runtime.testing.livekit.user import ScriptedUser
 
 __all__ = ["objects_per_turn"]
 
 TURN = 2.5
-"""Seconds of a turn: the user says two words, the agent one, and every other time is cut off."""
+"""Seconds of a turn: the user says two words, the agent six and is cut off, or one; or a tool is
+called and told of. One call in two is cut off, too."""
 
 
 def objects_per_turn(session_class: Any, turns: int = 40, warm: int = 15) -> float:
@@ -28,7 +32,8 @@ def objects_per_turn(session_class: Any, turns: int = 40, warm: int = 15) -> flo
     user = ScriptedUser()
     for turn in range(warm + turns):
         user.says("well then", at=1.0 + turn * TURN, duration=0.6, stt_delay=0.1)
-    stage = Stage(session_class, user=user, llm=ScriptedLLM(otherwise=_answer))
+    tools = [function_tool(_look_up)]
+    stage = Stage(session_class, user=user, llm=ScriptedLLM(otherwise=_answer), tools=tools)
     counts: list[int] = []
 
     def count(stage: Stage) -> None:
@@ -43,4 +48,15 @@ def objects_per_turn(session_class: Any, turns: int = 40, warm: int = 15) -> flo
 
 
 def _answer(request: Request) -> Reply:
-    return Reply("one two three four five six" if len(request.shown) % 4 else "yes")
+    if request.shown[-1].kind == "result":
+        return Reply("it is there")
+    turn = sum(entry.kind == "user" for entry in request.shown)
+    if turn % 3 == 0:
+        return Reply(calls=Call("look_up", {"turn": turn}))
+    return Reply("one two three four five six" if turn % 3 == 1 else "yes")
+
+
+async def _look_up(turn: int) -> dict[str, int]:
+    """Look it up."""
+    await asyncio.sleep(TURN if turn % 2 else 0.1)
+    return {"turn": turn}

@@ -1,0 +1,114 @@
+"""One call of a ledger: a machine of its own, and what it was made with and gave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
+
+import attrs
+
+from turnfsm.fsm import Machine, Program, Verdict, compile_flow, load_flow
+from turnfsm.fsm.flow import Policy
+
+__all__ = ["End", "LedgerCall", "canonical"]
+
+End = Literal["result", "error", "cancelled", "released"]
+"""How a call ends for its turn. A released call goes on; what it gives is owed to the user."""
+
+_program: list[Program] = []
+
+
+def _new_machine() -> Machine:
+    if not _program:
+        _program.append(compile_flow(load_flow("tool_call")))
+    return Machine(_program[0])
+
+
+@attrs.define(eq=False)
+class LedgerCall:
+    """One tool call.
+
+    Attributes:
+        arguments: As JSON with sorted keys, so that equal calls are equal text.
+        turn: The speech that it was made for.
+        policy: What an interruption does to it.
+        gave: How its tool ended; None while it runs.
+        output: What it gave, as text.
+        value: What it gave, as long as an identical call may be answered with it; after a restart,
+            its text.
+        handoff: It gave an agent, which a restart cannot bring back.
+        result_id: The id under which its result stands in the conversation, if not its own.
+        by: The call whose result it was answered with; None if its own tool was run.
+        machine: Where it is in its life. `Ledger.post` moves it.
+    """
+
+    id: str
+    name: str
+    arguments: str
+    turn: str
+    policy: Policy = "detach"
+    gave: End | None = None
+    output: str | None = None
+    value: Any = None
+    handoff: bool = False
+    result_id: str | None = None
+    by: str | None = None
+    machine: Machine = attrs.field(factory=_new_machine, init=False, repr=False)
+
+    @property
+    def state(self) -> str:
+        """Its state in `specs/tool_call.yaml`."""
+        return self.machine.state
+
+    @property
+    def end(self) -> End | None:
+        """How it ended for its turn; None while the turn may wait for it."""
+        if self.machine.holds("turn_over") and self.policy != "cancel":
+            return "released"
+        return self.gave
+
+    @property
+    def over(self) -> bool:
+        """Its tool does not run any more."""
+        return self.gave is not None or self.state == "lost"
+
+    @property
+    def committed(self) -> bool:
+        """Its result stands in the conversation."""
+        return self.machine.holds("in_conversation")
+
+    @property
+    def told(self) -> bool:
+        """The user has heard a reply that was made with its result."""
+        return self.machine.holds("told")
+
+    def as_note(self) -> dict[str, Any]:
+        """What a journal keeps of it, for the next restart."""
+        left_out = ("id", "value", "machine")
+        kept = attrs.asdict(self, filter=lambda field, _: field.name not in left_out)
+        facts = self.machine.program.names(self.machine.facts)
+        return {"call": self.id, **kept, "state": self.state, "facts": list(facts)}
+
+    def apply(self, trigger: str, facts: Collection[str], data: Mapping[str, Any]) -> Verdict:
+        """One step, live or from a note.
+
+        Args:
+            facts: The host facts that are true.
+            data: What the note says about it; see `Ledger.post`.
+        """
+        if trigger == "ended" and self.gave is None:
+            self.gave, self.output = data["how"], data.get("output")
+            self.handoff = data.get("handoff", self.handoff)
+            self.result_id = data.get("id")
+        if asked := self.machine.asks(trigger):
+            self.machine.set_host_facts({fact: fact in facts for fact in asked})
+        return self.machine.step(trigger)
+
+
+def canonical(arguments: str) -> str:
+    """JSON with sorted keys; text that is no JSON as it is."""
+    try:
+        return json.dumps(json.loads(arguments or "{}"), sort_keys=True)
+    except ValueError:
+        return arguments
