@@ -29,7 +29,7 @@ help:
 	@echo '               ARGS=--pairs: on AgentSession too; ARGS=--sweep: interruptions at any moment'
 	@echo 'make clean     remove .venv and all caches'
 
-test: .venv/.test
+test: .venv/.test .venv/.browser
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
 demo: .venv/.demo
@@ -45,7 +45,7 @@ room-server:
 room-test: .venv/.test .venv/.demo room-server
 	$(BIN)/python -m pytest -n 0 -m room tests/room $(ARGS)
 
-coverage: .venv/.test
+coverage: .venv/.test .venv/.browser
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n $(JOBS) $(ARGS)
 	$(BIN)/coverage combine --quiet && $(BIN)/coverage report
@@ -78,7 +78,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is touched last, so that an interrupted set-up is taken up again.
-.venv/.test .venv/.lint .venv/.docs .venv/.bench .venv/.mutation: .venv/.%: pyproject.toml .venv/.pip
+.venv/.test .venv/.browser .venv/.lint .venv/.docs .venv/.bench .venv/.mutation: .venv/.%: pyproject.toml .venv/.pip
 	@echo 'setting up .venv: $*'
 	@$(PIP) --editable . --group $*
 	@touch $@

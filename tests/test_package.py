@@ -41,6 +41,7 @@ def test_the_wheel_puts_nothing_generic_into_site_packages(names: set[str]) -> N
         ("runtime", "**/*.py", "turnfsm/runtime"),
         ("specs", "*.yaml", "turnfsm/specs"),
         ("fsm/diagram/fonts", "*.otf", "turnfsm/fsm/diagram/fonts"),
+        ("runtime/view/assets", "*", "turnfsm/runtime/view/assets"),
         ("runtime/demo/recordings", "*", "turnfsm/runtime/demo/recordings"),
     ],
 )

@@ -13,7 +13,7 @@ from .shapes import arrow, attr, classes, number, path, rect, text
 from .text import FACES, LINE, Run, times
 from .theme import Theme, style
 
-__all__ = ["OVERVIEW", "chart_svg"]
+__all__ = ["OVERVIEW", "chart_style", "chart_svg"]
 
 OVERVIEW = 800.0
 """How wide an overview is, whatever is in it: its text is then large enough for a phone."""
@@ -61,6 +61,11 @@ def chart_svg(chart: Chart, theme: Theme = "auto", focus: bool = False) -> str:
     return _Writer(chart, layout(chart), theme, focus).write()
 
 
+def chart_style(theme: Theme, states: int) -> str:
+    """The rules of a chart's colours and lines, for a page that has its own style sheet."""
+    return style(_RULES, theme, states)
+
+
 class _Writer:
     def __init__(self, chart: Chart, picture: Picture, theme: Theme, focus: bool) -> None:
         self.chart, self.picture, self.theme = chart, picture, theme
@@ -76,7 +81,7 @@ class _Writer:
             f'<svg xmlns="http://www.w3.org/2000/svg" class="tf" id="flow-{attr(flow.name)}" '
             f'width="{size}" viewBox="{view}" role="img">',
             f"<title>{escape(flow.name)}</title><desc>{escape(flow.is_)}</desc>",
-            f"<style>{style(_RULES, self.theme, len(flow.states))}</style>",
+            f"<style>{chart_style(self.theme, len(flow.states))}</style>",
             '<rect class="paper" width="100%" height="100%"/>',
             *self._header(),
             *self._panel(p.common),

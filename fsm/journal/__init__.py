@@ -2,7 +2,7 @@
 
 from .errors import JournalError
 from .read import journal_of, parse_journal, read_journal
-from .records import VERSION, Entry, Header, Journal, Note, Snapshot
+from .records import VERSION, Entry, Header, Journal, Note, Record, Snapshot
 from .replay import Divergence, replay
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Journal",
     "JournalError",
     "Note",
+    "Record",
     "Snapshot",
     "journal_of",
     "parse_journal",

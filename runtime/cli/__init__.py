@@ -19,6 +19,7 @@ COMMANDS = {
     "paths": "List short paths that cover a flow.",
     "matrix": "Print what every trigger does in every state.",
     "render": "Draw a flow as SVG, PNG, Mermaid, DOT or Markdown.",
+    "view": "Show a conversation on a page of its own.",
     "timeline": "Draw the journal of a conversation over time.",
     "diagrams": "Draw all shipped flows into one folder.",
     "schema": "Write the JSON Schema of flows for editors.",

@@ -38,8 +38,9 @@ def demo(
 ) -> None:
     """Play a recorded conversation on a governed session, and check how it went.
 
-    Writes conversation.wav (user left, agent right), journal.jsonl, timeline.svg and
-    transcript.txt. Exit status 0: it went as declared, 1: it did not, 2: bad input.
+    Writes conversation.html, a page to see and hear it, conversation.wav (user left, agent
+    right), journal.jsonl, timeline.svg and transcript.txt. Exit status 0: it went as
+    declared, 1: it did not, 2: bad input.
     """
     if text and speed != 1.0:
         raise typer.BadParameter("--text takes no time; leave --speed out")

@@ -24,11 +24,11 @@ class OutFolder:
         FolderOccupied: It is no folder, or holds files that no earlier run has left.
     """
 
-    WAV, JOURNAL, TIMELINE, TRANSCRIPT = (
-        *("conversation.wav", "journal.jsonl"),
+    PAGE, WAV, JOURNAL, TIMELINE, TRANSCRIPT = (
+        *("conversation.html", "conversation.wav", "journal.jsonl"),
         *("timeline.svg", "transcript.txt"),
     )
-    NAMES = (WAV, JOURNAL, TIMELINE, TRANSCRIPT)
+    NAMES = (PAGE, WAV, JOURNAL, TIMELINE, TRANSCRIPT)
 
     def __init__(self, path: Path) -> None:
         self.path = path

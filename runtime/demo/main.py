@@ -13,10 +13,12 @@ from rich.console import Console
 
 from turnfsm.fsm import Flow, TurnfsmError, load_flow
 from turnfsm.fsm.diagram import timeline
-from turnfsm.fsm.journal import journal_of, read_journal
+from turnfsm.fsm.journal import Journal, journal_of, read_journal
 from turnfsm.runtime.journal import JsonlSink
 from turnfsm.runtime.testing.clock import VirtualTimeError
 from turnfsm.runtime.testing.clock import run as run_in_virtual_time
+from turnfsm.runtime.view import journal_page
+from turnfsm.runtime.view.sound import read_sound
 
 from .clock import run as run_in_patient_time
 from .evidence import judge
@@ -180,9 +182,17 @@ class _Run:
         self._leave(OutFolder.TRANSCRIPT, lambda p: p.write_bytes(transcript(records).encode()))
         if len(records) > 1:
             # not from the file, which keeps what was said to itself
-            svg = timeline(journal_of(records), self._flow)
+            journal = journal_of(records)
+            svg = timeline(journal, self._flow)
             self._leave(OutFolder.TIMELINE, lambda path: path.write_bytes(svg.encode()))
+            self._leave(OutFolder.PAGE, lambda path: path.write_bytes(self._page(journal)))
         return self._folder.publish()
+
+    def _page(self, journal: Journal) -> bytes:
+        wav = self._folder.partial / OutFolder.WAV
+        sound = read_sound(wav) if wav.is_file() else None
+        title = "A typed conversation" if self._settings.text else "A spoken conversation"
+        return journal_page(journal, self._flow, sound, title=title).encode()
 
     def _leave(self, name: str, write: Callable[[Path], object]) -> bool:
         """Write one of the files; what does not fit is left out and said at the end."""
@@ -198,6 +208,8 @@ class _Run:
         self._say("")
         for path in files:
             self._say(f"{path}  {path.stat().st_size / 1000:.0f} kB")
+        if (page := self._folder.path / OutFolder.PAGE) in files:
+            self._say(f"open {page} in a browser to see and hear it")
 
     def _say(self, text: str) -> None:
         self._settings.console.out(text, highlight=False)

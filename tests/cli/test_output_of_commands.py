@@ -90,7 +90,7 @@ def test_a_demo_whose_reader_goes_away_keeps_its_evidence(tmp_path: Path) -> Non
         done = start("demo", "--text", stdout=closed, cwd=tmp_path)
     assert (done.stderr, done.returncode) == (b"", 0)
     left = {file.name for file in (tmp_path / "demo-out").iterdir()}
-    assert left == {"journal.jsonl", "timeline.svg", "transcript.txt"}
+    assert left == {"conversation.html", "journal.jsonl", "timeline.svg", "transcript.txt"}
 
 
 @needs_full
@@ -120,6 +120,7 @@ WRITERS = {
     "export": ("export session --to json", "a.json"),
     "render": ("render session", "a.svg"),
     "timeline": ("timeline {journal}", "a.svg"),
+    "view": ("view {journal}", "a.html"),
     "schema": ("schema", "a.json"),
     "compare": ("compare C1 --format json", "a.json"),
 }

@@ -27,7 +27,7 @@ states:
     on:
       preemptive_generation: {actions: [start_preemptive_generation]}
 """
-NAMES = ["journal.jsonl", "timeline.svg", "transcript.txt"]
+NAMES = ["conversation.html", "journal.jsonl", "timeline.svg", "transcript.txt"]
 
 
 def typed(out: Path, **settings: Any) -> tuple[int, str]:

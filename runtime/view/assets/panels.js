@@ -1,0 +1,146 @@
+// What holds now: state, facts, timers; the decision and its reason; the transcript.
+
+class NowPanel {
+  constructor() {
+    this.state = byId("state");
+    this.is = byId("state-is");
+    this.facts = byId("facts");
+    this.timers = byId("timers");
+  }
+
+  setup(recording) {
+    this.recording = recording;
+    const chip = ([name, body]) => element("li", { class: "chip", title: body.is || name }, name);
+    this.chips = Object.entries(recording.flow.facts).map(chip);
+    this.facts.replaceChildren(...this.chips);
+    this.held = null;
+    this.known = null;
+  }
+
+  show(i, t) {
+    const { recording } = this, state = recording.stateAt(i), facts = recording.factsAt(i);
+    if (state !== this.held) {
+      this.held = state;
+      this.state.textContent = state;
+      this.state.style.background = `var(--state-${Math.max(0, recording.stateNames.indexOf(state)) % 12})`;
+      this.is.textContent = recording.flow.states[state]?.is ?? "";
+    }
+    if (facts !== this.known) {
+      this.known = facts;
+      this.chips.forEach((chip, n) => {
+        const on = facts.includes(n);
+        chip.classList.toggle("on", on);
+        chip.setAttribute("aria-label", `${recording.factNames[n]}: ${on ? "true" : "false"}`);
+      });
+    }
+    this.clocks(recording.timersAt(i, t));
+  }
+
+  clocks(timers) {
+    const names = timers.map((timer) => timer.name).join();
+    if (this.names !== names) {
+      this.names = names;
+      this.bars = timers.map((timer) => {
+        const bar = element("span", { class: "bar-fill" });
+        const left = element("span", { class: "left" });
+        return { bar, left, item: element("li", {}, element("span", { class: "timer-name" }, timer.name), element("span", { class: "bar-box" }, bar), left) };
+      });
+      this.timers.replaceChildren(...this.bars.map((b) => b.item));
+      if (!timers.length) this.timers.append(element("li", { class: "quiet" }, "none runs in this state"));
+    }
+    timers.forEach(({ seconds: whole, left, again }, k) => {
+      this.bars[k].bar.style.transform = `scaleX(${Math.max(0, left / whole).toFixed(4)})`;
+      this.bars[k].left.textContent = `${left < 10 ? left.toFixed(2) : left.toFixed(0)} s`;
+      this.bars[k].item.title = again ? "its guard has held it back; it runs again" : `${whole} s`;
+    });
+  }
+}
+
+class WhyPanel {
+  constructor(box, onSeek, onPlace) {
+    Object.assign(this, { box, onSeek, onPlace });
+  }
+
+  show(recording, i) {
+    if (i < 0) {
+      this.box.replaceChildren(element("p", { class: "quiet" }, "Nothing has happened yet."));
+      return;
+    }
+    const row = recording.records[i], flow = recording.flow;
+    const kind = kindOf(recording, row);
+    const word = { note: "note", ignored: "ignored", refused: "refused", "held-back": "held back", move: "taken", timer: "taken", stay: "taken" }[kind];
+    const parts = [element("p", { class: "verdict" }, element("span", { class: `tag ${kind}` }, word), element("b", {}, row.k ?? row.m), element("span", { class: "quiet" }, ` ${row.t.toFixed(3)} s, #${row.n}`))];
+    if (row.k !== undefined) parts.push(this.sentence(flow, row), ...this.place(flow, row));
+    parts.push(this.details(recording, i));
+    this.box.replaceChildren(...parts);
+  }
+
+  sentence(flow, row) {
+    const what = flow.triggers[row.k]?.is ?? (Object.hasOwn(flow.timers, row.k) ? `Timer, ${flow.timers[row.k]} s.` : "");
+    const line = element("p", {});
+    if (row.q !== undefined) line.append(element("b", { class: "reason" }, `${row.w}. `));
+    else line.append(row.e ? `${row.s} → ${row.d}. ` : `Stays in ${row.s}. `);
+    line.append(element("span", { class: "quiet" }, what));
+    return line;
+  }
+
+  place(flow, row) {
+    const place = placeOf(flow, row);
+    if (!place) return [];
+    const [file, line, column] = place;
+    const words = `${flow.source.files[file].name}:${line}:${column}`;
+    return [element("p", {}, "Decided by ", element("button", { type: "button", class: "link", onclick: () => this.onPlace(place) }, words), row.r ? element("span", { class: "quiet" }, ` ${row.r}`) : null)];
+  }
+
+  details(recording, i) {
+    const row = recording.records[i], flow = recording.flow, list = element("dl");
+    const add = (name, ...value) => list.append(element("dt", {}, name), element("dd", { dir: "auto" }, ...value));
+    for (const action of row.a ?? []) add(action, flow.actions[action] ?? "");
+    const { came, went } = recording.change(i);
+    if (came.length) add("now true", came.join(", "));
+    if (went.length) add("now false", went.join(", "));
+    if (row.o !== undefined) add("of", row.o);
+    if (row.c !== undefined && recording.numbers.has(row.c)) {
+      const cause = recording.numbers.get(row.c);
+      add("caused by", element("button", { type: "button", class: "link", onclick: () => this.onSeek(cause) }, `#${row.c} ${recording.records[cause].k ?? ""}`));
+    }
+    for (const [name, value] of Object.entries(row.x ?? {})) {
+      add(name, typeof value === "string" ? value : JSON.stringify(value));
+    }
+    return list;
+  }
+}
+
+class WordsPanel {
+  constructor(box, onTime) {
+    this.box = box;
+    this.onTime = onTime;
+  }
+
+  setup(recording, redacted) {
+    const words = wordsOf(recording, recording.lanes);
+    this.items = words.map(({ t, who, text, cut }) => {
+      const said = element("span", { class: "text", dir: "auto" }, text || (redacted ? "words left out" : "no words"));
+      if (!text) said.classList.add("quiet");
+      const item = element("button", { type: "button", class: `said ${who === "user" ? "user" : "agent"}` }, element("span", { class: "who" }, `${who}  ${seconds(t)}`), said, cut ? element("span", { class: "cut-mark" }, "cut short") : null);
+      item.addEventListener("click", () => this.onTime(t));
+      return item;
+    });
+    this.times = words.map((w) => w.t);
+    const note = redacted ? [element("p", { class: "quiet" }, "This journal keeps no words (redact). JsonlSink(..., redact=None) keeps them.")] : [];
+    const none = this.items.length ? [] : [element("p", { class: "quiet" }, "Nothing was said.")];
+    this.box.replaceChildren(...note, ...none, ...this.items);
+    this.marked = null;
+  }
+
+  point(t) {
+    let at = -1;
+    while (at + 1 < this.times.length && this.times[at + 1] <= t + 1e-6) at++;
+    const item = this.items[at] ?? null;
+    if (item === this.marked) return;
+    this.marked?.removeAttribute("aria-current");
+    item?.setAttribute("aria-current", "true");
+    this.marked = item;
+    if (item && !this.box.hidden) this.box.scrollTop = item.offsetTop - this.box.clientHeight / 2;
+  }
+}

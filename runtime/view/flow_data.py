@@ -1,0 +1,60 @@
+"""A flow as the page needs it: its picture, its names, and where everything stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from turnfsm.fsm.diagram import Theme, render
+from turnfsm.fsm.diagram.svg import chart_style
+from turnfsm.fsm.diagram.theme import DARK, LIGHT, state_color
+from turnfsm.fsm.flow import Fact, Flow
+
+from .places import Places
+
+__all__ = ["flow_data"]
+
+_THEMES: tuple[Theme, ...] = ("light", "dark")
+
+_STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
+
+
+def flow_data(flow: Flow, timers: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """What the page shows of a flow.
+
+    Args:
+        timers: Seconds that replace those of the flow.
+    """
+    drawn = render(flow, overview=True, theme="light").decode()
+    return {
+        "name": flow.name,
+        "is": flow.is_,
+        "initial": flow.initial,
+        "svg": _STYLE.sub("", drawn),
+        "themes": {theme: _theme(theme, len(flow.states)) for theme in _THEMES},
+        "states": {
+            name: {"is": body.is_, "timers": list(body.after), "final": body.final}
+            for name, body in flow.states.items()
+        },
+        "facts": {
+            name: {"is": fact.is_, "scope": _scope(fact)} for name, fact in flow.facts.items()
+        },
+        "triggers": {name: {"is": t.is_, "kind": t.kind} for name, t in flow.triggers.items()},
+        "timers": {**flow.timers, **(timers or {})},
+        "actions": {name: action.is_ for name, action in flow.actions.items()},
+        "source": Places(flow).to_json(),
+    }
+
+
+def _scope(fact: Fact) -> str:
+    return "host" if fact.host else (fact.scope or "session")
+
+
+def _theme(theme: Theme, states: int) -> dict[str, Any]:
+    """The rules of the picture, the colours of its parts and those of the states."""
+    return {
+        "css": chart_style(theme, states),
+        "palette": DARK if theme == "dark" else LIGHT,
+        "states": [state_color(index, theme) for index in range(states)],
+    }

@@ -1,0 +1,91 @@
+"""The page of one journal."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from turnfsm.fsm.errors import TurnfsmError
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.journal import Journal, replay
+
+from .flow_data import flow_data
+from .page import build_page
+from .records import RecordEncoder
+from .sound import Sound
+
+__all__ = ["journal_data", "journal_page"]
+
+
+def journal_page(
+    journal: Journal, flow: Flow, sound: Sound | None = None, offset: float = 0.0, title: str = ""
+) -> str:
+    """One HTML file with a whole conversation; it needs no server and no network.
+
+    Args:
+        journal: The conversation.
+        flow: The flow that governed it.
+        sound: Its recording, played in step with the picture.
+        offset: The second of the journal at which the recording begins.
+        title: What the page is called; the flow's name if it is left out.
+
+    Raises:
+        UnknownName: The journal is of another flow.
+        TurnfsmError: The recording is not as long as the journal.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> from turnfsm.fsm.journal import journal_of
+        >>> header = {"journal": 1, "flow": "turn", "initial": "listening"}
+        >>> journal_page(journal_of([header]), load_flow("turn"))[:15]
+        '<!doctype html>'
+    """
+    data = journal_data(journal, flow, title)
+    if sound is None:
+        return build_page(data)
+    _check_length(sound, offset, data["end"])
+    data["sound"] = {
+        "offset": offset,
+        "seconds": sound.seconds,
+        "channels": sound.channels,
+        "peaks": sound.peaks,
+    }
+    return build_page(data, sound.data, sound.type)
+
+
+def journal_data(journal: Journal, flow: Flow, title: str = "") -> dict[str, Any]:
+    """What the page shows of a journal."""
+    header = journal.header
+    divergence = replay(journal, flow)
+    return {
+        "mode": "journal",
+        "title": title or f"{header.flow}: a conversation",
+        "flow": flow_data(flow),
+        "initial": header.snapshot.state if header.snapshot else header.initial,
+        "startedAt": header.started_at if math.isfinite(header.started_at) else 0.0,
+        "redacted": header.redacted is not None,
+        "damage": journal.damage,
+        "replays": None if divergence is None else str(divergence),
+        "records": RecordEncoder(flow).all(journal.records),
+        "end": _end(journal),
+    }
+
+
+def _end(journal: Journal) -> float:
+    moments = [record.t for record in journal.records]
+    for note in journal.notes:
+        end = note.data.get("end")
+        if isinstance(end, int | float) and 0 <= end < 1e7:
+            moments.append(float(end))
+    return max([0.1, *moments])
+
+
+def _check_length(sound: Sound, offset: float, end: float) -> None:
+    short = end - (offset + sound.seconds)
+    slack = max(5.0, end / 10)
+    if abs(short) > slack:
+        raise TurnfsmError(
+            f"{sound.name}: {sound.seconds:.1f} s of sound from second {offset:g} on, and the "
+            f"journal has {end:.1f} s; name the recording of this conversation, or say with "
+            "--offset at which second of the journal it begins"
+        )

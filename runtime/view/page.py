@@ -1,0 +1,66 @@
+"""The page, put together: one HTML file that loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+__all__ = ["build_page", "embedded"]
+
+SCRIPTS = ("recording", "lanes", "picture", "timeline", "log", "panels", "source", "player", "app")
+"""The parts of the script, in the order in which they build on each other."""
+
+
+def build_page(data: Mapping[str, Any], sound: bytes = b"", sound_type: str = "") -> str:
+    """One HTML page.
+
+    Its policy lets it run its own script and nothing else, and reach nobody but the server that
+    it came from.
+
+    Args:
+        data: What it shows, as JSON can say it.
+        sound: A recording that it plays.
+        sound_type: Its media type.
+    """
+    script = _script()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    parts = {
+        "POLICY": (
+            f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+            "img-src data:; media-src blob:; connect-src 'self'; base-uri 'none'; "
+            "form-action 'none'"
+        ),
+        "TITLE": escape(str(data.get("title") or "turnfsm")),
+        "STYLE": _asset("page.css"),
+        "DATA": embedded(data),
+        "SOUND": base64.b64encode(sound).decode(),
+        "SOUND_TYPE": escape(sound_type),
+        "SCRIPT": script,
+    }
+    return re.sub(r"@([A-Z_]+)@", lambda found: parts[found[1]], _asset("page.html"))
+
+
+def embedded(data: Any) -> str:
+    """JSON that can stand in a script element: it holds no markup."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False, default=str)
+    for mark in "<>&":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return text
+
+
+@cache
+def _script() -> str:
+    parts = "\n".join(_asset(f"{name}.js") for name in SCRIPTS)
+    return f'"use strict";\n{parts}'
+
+
+@cache
+def _asset(name: str) -> str:
+    return (files(__package__) / "assets" / name).read_text("utf-8")

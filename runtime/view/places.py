@@ -1,0 +1,77 @@
+"""Which line of a flow decided a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from turnfsm.fsm.flow import Flow, Row
+from turnfsm.fsm.source import Location, Path
+
+__all__ = ["Places"]
+
+
+class Places:
+    """The lines of a flow that decide, by what they decide.
+
+    Keys: a row's id; ``state.trigger`` for what no row took (refused, ignored, or only facts
+    changed); a trigger or a timer for what is stale or not armed; ``=name`` for a state, a fact, a
+    timer, a trigger or an action where it is declared.
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+        self.files: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}
+        self.at: dict[str, list[int]] = {}
+        if flow.source is not None:
+            self._file(flow.source.key(()))
+            for key, place in self._places(flow):
+                self.at[key] = [self._file(place), place.line, place.column, place.width]
+
+    def to_json(self) -> dict[str, Any]:
+        """The files with their lines, and the places: file, line, column, width."""
+        files = [{"name": name, "text": text} for name, text in self.files.items()]
+        return {"files": files, "at": self.at}
+
+    def _file(self, place: Location) -> int:
+        name = place.page.file
+        if name not in self._numbers:
+            self._numbers[name] = len(self._numbers)
+            self.files[name] = place.page.text
+        return self._numbers[name]
+
+    def _places(self, flow: Flow) -> Iterator[tuple[str, Location]]:
+        source = flow.source
+        assert source is not None
+        for row in flow.rows():
+            yield row.id, source.key(row.path)
+        for trigger in flow.triggers:
+            yield trigger, source.key(("triggers", trigger))
+            yield f"={trigger}", source.key(("triggers", trigger))
+        for timer in flow.timers:
+            yield timer, source.key(("timers", timer))
+        for state in flow.states:
+            rows = {row.trigger: row for row in reversed(list(flow.rows(state)))}
+            for trigger in (*flow.triggers, *flow.timers):
+                path = self._rowless(state, trigger, rows.get(trigger))
+                yield f"{state}.{trigger}", source.key(path)
+        for section in ("states", "facts", "timers", "actions"):
+            for name in getattr(flow, section):
+                yield f"={name}", source.key((section, name))
+
+    def _rowless(self, state: str, trigger: str, row: Row | None) -> Path:
+        """What answers a trigger that no row takes."""
+        flow, body = self._flow, self._flow.states[state]
+        if row is not None:  # its guards did not hold
+            return row.path[:-1]
+        for key, names in (("refuses", body.refuses), ("ignores", body.ignores)):
+            if trigger in names:
+                return ("states", state, key, names.index(trigger))
+        if trigger in flow.timers:
+            return ("timers", trigger)
+        for name, fact in flow.facts.items():
+            for key, names in (("set_by", fact.set_by), ("cleared_by", fact.cleared_by)):
+                if trigger in names:
+                    return ("facts", name, key, names.index(trigger))
+        return ("triggers", trigger)

@@ -1,0 +1,89 @@
+"""The records of a journal as the page reads them: short keys, facts only where they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.journal import Entry, Record
+from turnfsm.fsm.verdicts import Refused
+
+__all__ = ["RecordEncoder"]
+
+MOST_TEXT = 20_000
+"""Characters of one text; what is longer is cut, so that no record makes the page slow."""
+
+MOST_ITEMS = 200
+MOST_DEPTH = 6
+
+
+class RecordEncoder:
+    """Encodes one journal, record by record.
+
+    ``n`` number, ``t`` seconds; of a note ``m`` its kind; of an entry ``k`` trigger, ``s`` and
+    ``d`` the states before and after, ``e`` whether ``d`` was entered, ``r`` row, ``q`` and ``w``
+    why it was refused, ``a`` actions, ``o`` what it is of, ``c`` cause, ``f`` the facts that hold
+    since (left out: the same as before); ``x`` data.
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        self._numbers = {name: number for number, name in enumerate(flow.facts)}
+        self._facts: tuple[str, ...] | None = None
+
+    def all(self, records: Iterable[Record]) -> list[dict[str, Any]]:
+        """Encode records one after the other."""
+        return [self(record) for record in records]
+
+    def restart(self) -> None:
+        """The next entry says its facts, whatever the one before was."""
+        self._facts = None
+
+    def __call__(self, record: Record) -> dict[str, Any]:
+        """Encode the next record."""
+        row: dict[str, Any] = {"n": record.seq, "t": round(record.t, 4)}
+        row |= self._entry(record) if isinstance(record, Entry) else {"m": _cut(record.kind)}
+        if record.data:
+            row["x"] = _plain(record.data)
+        return row
+
+    def _entry(self, entry: Entry) -> dict[str, Any]:
+        verdict = entry.verdict
+        row: dict[str, Any] = {"k": entry.trigger, "s": verdict.source}
+        if isinstance(verdict, Refused):
+            row |= {"q": verdict.reason, "w": _cut(verdict.why)}
+        else:
+            row["d"] = verdict.dest
+            row |= {"e": 1} if verdict.entered else {}
+            row |= {"r": verdict.row} if verdict.row else {}
+            row |= {"a": list(verdict.actions)} if verdict.actions else {}
+        if entry.of is not None:
+            row["o"] = _cut(str(entry.of))
+        if entry.cause is not None:
+            row["c"] = entry.cause
+        if entry.facts != self._facts:
+            self._facts = entry.facts
+            row["f"] = [self._numbers[name] for name in entry.facts if name in self._numbers]
+        return row
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """Plain data of a bounded size."""
+    if isinstance(value, str):
+        return _cut(value)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if depth >= MOST_DEPTH:
+        return _cut(repr(value))
+    if isinstance(value, Mapping):
+        kept = list(value.items())[:MOST_ITEMS]
+        return {_cut(str(key)): _plain(item, depth + 1) for key, item in kept}
+    if isinstance(value, list | tuple):
+        return [_plain(item, depth + 1) for item in value[:MOST_ITEMS]]
+    return _cut(repr(value))
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MOST_TEXT:
+        return text
+    return f"{text[:MOST_TEXT]}… ({len(text)} characters)"

@@ -1,0 +1,86 @@
+"""`turnfsm view`: what it leaves, and what it says to bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from turnfsm.runtime.cli import main
+
+HEADER = {"journal": 1, "flow": "turn", "initial": "listening"}
+NOTE = {"seq": 1, "t": 1.0, "note": "message", "data": {"role": "user"}}
+
+
+def write(path: Path, *records: object) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def status(*words: object) -> int:
+    """The exit status of the command."""
+    with pytest.raises(SystemExit) as end:
+        main(["view", *map(str, words)])
+    return int(end.value.code or 0)
+
+
+def test_a_page_stands_beside_its_journal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without -o, and its name is printed."""
+    journal = write(tmp_path / "call.jsonl", HEADER, NOTE)
+    assert status(journal) == 0
+    assert (tmp_path / "call.html").read_text().startswith("<!doctype html>")
+    assert capsys.readouterr().out == f"{tmp_path / 'call.html'}\n"
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ([HEADER | {"journal": 7}, NOTE], "this turnfsm reads version 1"),
+        ([{"hello": "world"}], "not a journal"),
+        ([], "empty"),
+        ([HEADER | {"flow": "mine"}], "--flow FILE.yaml"),
+    ],
+)
+def test_what_is_no_journal_is_refused(
+    records: list[object], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One message with the remedy, status 2, and nothing is written."""
+    journal = write(tmp_path / "call.jsonl", *records)
+    assert status(journal) == 2
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert str(journal) in printed
+    assert "Traceback" not in printed
+    assert list(tmp_path.iterdir()) == [journal]
+
+
+def test_a_missing_journal_and_recording_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each with its name."""
+    assert status(tmp_path / "none.jsonl") == 2
+    assert "none.jsonl: no such file or directory" in capsys.readouterr().err
+    journal = write(tmp_path / "call.jsonl", HEADER, NOTE)
+    assert status(journal, "--audio", tmp_path / "none.wav") == 2
+    assert "none.wav: no such file or directory" in capsys.readouterr().err
+
+
+def test_a_cut_journal_gives_a_page(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its last record is missing, and that is said."""
+    journal = write(tmp_path / "call.jsonl", HEADER, NOTE, NOTE | {"seq": 2})
+    journal.write_bytes(journal.read_bytes()[:-20])
+    assert status(journal) == 0
+    assert "cut off" in caplog.text
+    assert "cut off" in (tmp_path / "call.html").read_text()
+
+
+def test_an_output_that_cannot_be_written_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the file and the reason."""
+    journal = write(tmp_path / "call.jsonl", HEADER, NOTE)
+    assert status(journal, "-o", tmp_path) == 2
+    assert "Is a directory" in capsys.readouterr().err

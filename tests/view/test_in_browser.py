@@ -1,0 +1,335 @@
+"""The page of a journal, in a real browser."""
+
+from __future__ import annotations
+
+import array
+import json
+import math
+import wave
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import until, violations
+
+from turnfsm.fsm import load_flow
+from turnfsm.fsm.diagram.lanes import read_lanes
+from turnfsm.fsm.journal import Journal, journal_of, parse_journal
+from turnfsm.runtime.view import journal_page
+from turnfsm.runtime.view.sound import read_sound
+
+TURN = load_flow("turn")
+
+
+def opened(tab: Any, page: str, tmp_path: Path, at: float = 0.0) -> Any:
+    path = tmp_path / "page.html"
+    path.write_text(page)
+    tab.goto(f"{path.as_uri()}#t={at}")
+    return tab
+
+
+def lit(tab: Any) -> tuple[str, list[str], list[str]]:
+    """The state that is lit in the picture, the one that is named, and the facts that are on."""
+    states = tab.eval_on_selector_all(".picture .current", "all => all.map(one => one.id)")
+    facts = tab.eval_on_selector_all("#facts .on", "all => all.map(one => one.textContent)")
+    assert len(states) == 1
+    return states[0].removeprefix("state-"), tab.text_content("#state"), facts
+
+
+def held(journal: Journal, t: float) -> tuple[str, list[str]]:
+    """The state and the facts that the journal has at a second."""
+    before = [entry for entry in journal.entries if entry.t <= t]
+    if not before:
+        return journal.header.initial, []
+    return before[-1].verdict.dest, list(before[-1].facts)
+
+
+def test_what_is_lit_is_what_the_journal_says(tab: Any, journal: Journal, tmp_path: Path) -> None:
+    """At 12.0 s, and at every half second of the conversation."""
+    opened(tab, journal_page(journal, TURN), tmp_path, 12.0)
+    seconds = [12.0, *(n / 2 for n in range(int(2 * journal.records[-1].t) + 1))]
+    for t in seconds:
+        tab.evaluate("t => page.seek(t)", t)
+        state, facts = held(journal, t)
+        assert lit(tab) == (state, state, facts), f"at {t} s"
+    assert len({held(journal, t)[0] for t in seconds}) >= 4
+
+
+def test_the_link_to_a_second_opens_there(tab: Any, journal: Journal, tmp_path: Path) -> None:
+    """`page.html#t=12.0` shows second 12."""
+    opened(tab, journal_page(journal, TURN), tmp_path, 12.0)
+    assert tab.text_content("#clock") == "12.00 s"
+    assert lit(tab)[0] == held(journal, 12.0)[0]
+
+
+def test_the_lanes_are_those_of_the_timeline(tab: Any, journal: Journal, tmp_path: Path) -> None:
+    """The page and `turnfsm timeline` tell the same of a journal."""
+    opened(tab, journal_page(journal, TURN), tmp_path)
+    shown = tab.evaluate(
+        "Object.fromEntries(Object.entries(page.recording.lanes)"
+        ".map(([name, spans]) => [name, spans.map(s => [s.a, s.b, s.label])]))"
+    )
+    lanes = read_lanes(journal, TURN)
+    for name in ("user", "agent", "pauses", "tools", "states"):
+        spans = [[s.start, s.end, s.label] for s in getattr(lanes, name)]
+        assert [s[:2] for s in shown[name]] == [pytest.approx(s[:2], abs=1e-3) for s in spans], name
+        assert [s[2] for s in shown[name]] == [s[2] for s in spans], name
+    assert [(s[0], s[2]) for s in shown["refusals"]] == [
+        (pytest.approx(mark.t, abs=1e-3), mark.label) for mark in lanes.refusals
+    ]
+
+
+def test_timers_show_what_is_left(tab: Any, journal: Journal, tmp_path: Path) -> None:
+    """A fifth of a second after a state was entered, its timers have that much less."""
+    entered = [e for e in journal.entries if e.verdict.entered]
+    entry = next(
+        one
+        for one, after in pairwise(entered)
+        if one.verdict.dest == "thinking" and after.t > one.t + 0.21
+    )
+    opened(tab, journal_page(journal, TURN), tmp_path, entry.t + 0.2)
+    cells = "all => all.map(one => [...one.children].map(cell => cell.textContent))"
+    rows = tab.eval_on_selector_all("#timers li", cells)
+    left = {name: float(rest.split()[0]) for name, _, rest in rows}
+    assert list(left) == list(TURN.states["thinking"].after)
+    assert left["handover"] == pytest.approx(TURN.timers["handover"] - 0.2, abs=0.02)
+
+
+def test_a_refusal_names_its_reason_and_its_line(
+    tab: Any, journal: Journal, tmp_path: Path
+) -> None:
+    """The key R goes to the first refusal; the line beside it is the one that decided."""
+    refused = read_lanes(journal, TURN).refusals[0]
+    opened(tab, journal_page(journal, TURN), tmp_path)
+    tab.keyboard.press("r")
+    assert refused.why in tab.text_content("#why")
+    place = tab.text_content("#why .link")
+    file, line, _ = place.split(":")
+    assert file == "turn.yaml"
+    assert refused.label in TURN.source.text.split("\n")[int(line) - 1]
+    assert tab.text_content(".line.decided .number") == line
+
+
+def test_every_decision_has_its_line(tab: Any, journal: Journal, tmp_path: Path) -> None:
+    """Each entry of the journal leads to a line of the flow that names its trigger."""
+    opened(tab, journal_page(journal, TURN), tmp_path)
+    found = tab.evaluate(
+        "page.recording.records.filter(row => row.k)"
+        ".map(row => [row.k, placeOf(page.recording.flow, row)])"
+    )
+    lines = TURN.source.text.split("\n")
+    assert len(found) == len(journal.entries)
+    for trigger, (_, line, *_) in found:
+        near = "\n".join(lines[max(0, line - 6) : line])  # a list of alternatives is below its key
+        assert trigger in near, (trigger, line)
+
+
+def test_the_list_can_be_filtered(tab: Any, journal: Journal, tmp_path: Path) -> None:
+    """By trigger, state, refusals and words; stepping goes through what is listed."""
+    opened(tab, journal_page(journal, TURN), tmp_path)
+    tab.select_option("#by-trigger", "step_started")
+    count = sum(entry.trigger == "step_started" for entry in journal.entries)
+    assert tab.text_content("#count").startswith(f"{count} of {len(journal.records)}")
+    tab.keyboard.press("Escape")
+    tab.evaluate("document.activeElement.blur()")
+    tab.keyboard.press("ArrowRight")
+    assert tab.text_content("#why b") == "step_started"
+    tab.select_option("#by-trigger", "")
+    tab.select_option("#by-kind", "refusals")
+    refusals = len(read_lanes(journal, TURN).refusals)
+    assert tab.text_content("#count").startswith(f"{refusals} of")
+    tab.select_option("#by-kind", "")
+    tab.select_option("#by-state", "paused")
+    assert tab.locator(".row:visible").count() > 0
+    tab.fill("#search", "no such words")
+    assert tab.text_content("#count").startswith("0 of")
+
+
+def test_it_is_usable_by_keyboard_alone(tab: Any, journal: Journal, tmp_path: Path) -> None:
+    """Every control is reached with Tab; keys step, play, and show help."""
+    opened(tab, journal_page(journal, TURN), tmp_path)
+    reached = set()
+    for _ in range(40):
+        tab.keyboard.press("Tab")
+        reached.add(tab.evaluate("document.activeElement.id"))
+    wanted = {"theme", "search", "by-kind", "by-trigger", "by-state", "rows", "play", "slider"}
+    assert wanted <= reached
+    tab.evaluate("document.activeElement.blur()")
+    tab.keyboard.press("End")
+    tab.keyboard.press("ArrowLeft")
+    assert tab.evaluate("page.index") == len(journal.records) - 2
+    tab.keyboard.press("Home")
+    tab.keyboard.press("Space")
+    until(tab, "page.player.t > 0.2")
+    tab.keyboard.press("Space")
+    assert not tab.evaluate("page.player.playing")
+    tab.keyboard.press("?")
+    assert tab.is_visible("#help")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_has_nothing_against_it(tab: Any, axe: str, talk: Path, theme: str, width: int) -> None:
+    """The page of the demo, in both themes, on a desk and on a phone, with both lists."""
+    tab.set_viewport_size({"width": width, "height": 844})
+    tab.emulate_media(color_scheme=theme)
+    tab.goto(f"{(talk / 'conversation.html').as_uri()}#t=12")
+    assert violations(tab, axe) == []
+    tab.keyboard.press("r")
+    tab.click("#tab-words")
+    assert violations(tab, axe) == []
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_half_an_hour_opens_in_a_second_and_scrubs_smoothly(tab: Any, half_an_hour: Path) -> None:
+    """It stands within a second; putting it at another second takes less than a frame."""
+    tab.goto(half_an_hour.as_uri())
+    opened_in = tab.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
+    assert tab.evaluate("page.recording.end") > 1800
+    assert tab.locator(".row").count() < 60
+    cost = tab.evaluate(
+        """() => {
+          const costs = [];
+          for (let k = 0; k < 300; k++) {
+            const began = performance.now();
+            page.seek((k * 6.07) % page.recording.end);
+            document.body.offsetHeight;
+            costs.push(performance.now() - began);
+          }
+          return costs.sort((a, b) => a - b)[costs.length / 2];
+        }"""
+    )
+    print(f"opens in {opened_in:.0f} ms, half of all seeks within {cost:.1f} ms")
+    assert opened_in < 1000
+    assert cost < 1000 / 60
+
+
+def tone(path: Path, seconds: float, onsets: dict[int, float], rate: int = 16_000) -> Path:
+    """A stereo recording that is silent but for half a second of tone in each channel."""
+    samples = array.array("h", bytes(4 * round(seconds * rate)))
+    for channel, onset in onsets.items():
+        for n in range(rate // 2):
+            at = 2 * (round(onset * rate) + n) + channel
+            samples[at] = round(20_000 * math.sin(2 * math.pi * 440 * n / rate))
+    with wave.open(str(path), "wb") as file:
+        file.setparams((2, 2, rate, 0, "NONE", ""))
+        file.writeframes(samples.tobytes())
+    return path
+
+
+@pytest.mark.parametrize("largest", [12_000_000, 1000], ids=["as it is", "compressed"])
+def test_sound_and_picture_are_in_step(
+    tab: Any,
+    journal: Journal,
+    tmp_path: Path,
+    largest: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The user is left, the agent right, each heard when the recording has it; within 50 ms."""
+    monkeypatch.setattr("turnfsm.runtime.view.sound.LARGEST", largest)
+    wav = tone(tmp_path / "talk.wav", journal.records[-1].t, {0: 2.0, 1: 4.5})
+    opened(tab, journal_page(journal, TURN, read_sound(wav)), tmp_path, 1.5)
+    until(tab, "page.player.audio && page.player.audio.readyState >= 1")
+    data = tab.evaluate("page.data.sound.seconds")
+    assert data == pytest.approx(journal.records[-1].t, abs=0.01)
+    tab.click("#play")
+    until(tab, "page.player.t > 1.9")
+    apart = tab.evaluate(
+        """() => new Promise(resolve => {
+          const apart = [], began = [performance.now(), page.player.audio.currentTime];
+          const look = () => {
+            const { audio } = page.player, shown = parseFloat(document.body.dataset.time);
+            const real = began[1] + (performance.now() - began[0]) / 1000;
+            apart.push([Math.abs(audio.currentTime - shown), Math.abs(audio.currentTime - real)]);
+            if (apart.length < 60) requestAnimationFrame(look);
+            else resolve([0, 1].map(k => apart.map(a => a[k]).sort((x, y) => x - y)[54]));
+          };
+          requestAnimationFrame(look);
+        })"""
+    )
+    print(f"sound to picture {apart[0] * 1000:.1f} ms, sound to clock {apart[1] * 1000:.1f} ms")
+    assert max(apart) < 0.05
+    tab.click("#play")
+    peaks = tab.evaluate("page.sound.peaks.map(p => p.findIndex(v => v > 60) / p.length)")
+    assert [p * data for p in peaks] == pytest.approx([2.0, 4.5], abs=0.05)
+
+
+def test_a_compressed_recording_keeps_its_times(
+    tab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the browser decodes begins where the recording does, in the right channel."""
+    monkeypatch.setattr("turnfsm.runtime.view.sound.LARGEST", 1000)
+    sound = read_sound(tone(tmp_path / "talk.wav", 8.0, {0: 2.0, 1: 4.5}))
+    assert sound.type == "audio/webm"
+    tab.goto("about:blank")
+    heard = tab.evaluate(
+        """async bytes => {
+          const context = new OfflineAudioContext(2, 48000, 48000);
+          const heard = await context.decodeAudioData(new Uint8Array(bytes).buffer);
+          const onset = c => heard.getChannelData(c).findIndex(s => Math.abs(s) > 0.1);
+          return [onset(0) / heard.sampleRate, onset(1) / heard.sampleRate];
+        }""",
+        list(sound.data),
+    )
+    assert heard == pytest.approx([2.0, 4.5], abs=0.05)
+
+
+def test_a_cut_journal_is_shown_as_far_as_it_goes(tab: Any, talk: Path, tmp_path: Path) -> None:
+    """The page says that its end is missing."""
+    whole = (talk / "journal.jsonl").read_bytes()
+    cut = parse_journal(whole[: len(whole) * 2 // 3], "cut.jsonl")
+    assert cut.damage
+    opened(tab, journal_page(cut, TURN), tmp_path, cut.records[-1].t)
+    assert tab.text_content(".badge.bad") == "cut off"
+    assert lit(tab)[0] == held(cut, cut.records[-1].t)[0]
+
+
+EVIL = [
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(2)>",
+    "<!--<script>",
+    "\u202e\u2066 right to left \u05d0\u05d1\u05d2",
+    "\u2028\u2029\ud800 @DATA@ @SCRIPT@",
+    "x" * 1_000_000,
+]
+
+
+def test_hostile_words_do_nothing(tab: Any, tmp_path: Path) -> None:
+    """Markup, reversed text and a line of a megabyte are shown as text."""
+    records: list[dict[str, Any]] = [{"journal": 1, "flow": "turn", "initial": "listening"}]
+    for seq, words in enumerate(EVIL, 1):
+        data = {"role": "user", "text": words, words: words}
+        records.append({"seq": seq, "t": float(seq), "note": "message", "data": data})
+    seq = len(records)
+    refused = {"seq": seq, "t": float(seq), "trigger": EVIL[0], "of": EVIL[1], "state": "listening"}
+    refused |= {"verdict": "refused", "reason": "refuses", "why": EVIL[1], "facts": [], "data": {}}
+    page = journal_page(journal_of(records), TURN, title=EVIL[0])
+    assert len(page) < 1_000_000
+    opened(tab, page, tmp_path)
+    for _ in records:
+        tab.keyboard.press("ArrowRight")
+    tab.click("#tab-words")
+    assert tab.locator("script").count() == 3
+    assert tab.locator("img").count() == 0
+    assert tab.text_content("h1") == EVIL[0]
+    assert tab.locator(".said").count() == len(EVIL)
+    assert tab.locator(".said .text").nth(0).text_content() == EVIL[0]
+    assert json.loads(tab.evaluate("JSON.stringify(page.recording.records.length)")) == len(EVIL)
+
+
+def test_words_that_the_journal_leaves_out_are_not_on_the_page(
+    tab: Any, journal: Journal, talk: Path, tmp_path: Path
+) -> None:
+    """The page of the journal says so; the page of the demo has them."""
+    opened(tab, journal_page(journal, TURN), tmp_path)
+    assert "words left out" in tab.text_content("#badges")
+    tab.goto((talk / "conversation.html").as_uri())
+    tab.click("#tab-words")
+    assert "Is it heavy?" in tab.text_content("#words")
+
+
+def test_the_page_of_the_demo_replays(tab: Any, talk: Path) -> None:
+    """The flow decides every entry again, and the page says so."""
+    tab.goto((talk / "conversation.html").as_uri())
+    assert tab.text_content(".badge.good") == "replays"

@@ -1,0 +1,147 @@
+"""What stands on the page, without a browser."""
+
+from __future__ import annotations
+
+import array
+import json
+import re
+import wave
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turnfsm.fsm import TurnfsmError, load_flow
+from turnfsm.fsm.journal import Journal, journal_of
+from turnfsm.runtime.view import journal_page
+from turnfsm.runtime.view.places import Places
+from turnfsm.runtime.view.records import RecordEncoder
+from turnfsm.runtime.view.sound import read_sound
+
+TURN = load_flow("turn")
+HEADER = {"journal": 1, "flow": "turn", "initial": "listening"}
+
+
+def data_of(page: str) -> dict[str, Any]:
+    """The data that a page carries."""
+    found = re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+def test_the_page_loads_nothing(journal: Journal) -> None:
+    """No address but that of XML's namespace stands in what the page is made of."""
+    page = journal_page(journal, TURN)
+    addresses = set(re.findall(r"https?://[^\s\"'<>\\]+", page))
+    assert addresses <= {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<(link|img|iframe|object)\b|@import|url\(", page)
+
+
+def test_facts_are_said_where_they_change(journal: Journal) -> None:
+    """They can be told again from what is kept, for every entry."""
+    names, facts = list(TURN.facts), ()
+    rows = RecordEncoder(TURN).all(journal.records)
+    for record, row in zip(journal.records, rows, strict=True):
+        if "f" in row:
+            facts = tuple(names[n] for n in row["f"])
+        if "k" in row:
+            assert facts == record.facts  # type: ignore[union-attr]
+    said = sum("f" in row for row in rows)
+    assert 0 < said < len(journal.entries)
+
+
+def test_every_row_and_every_refusal_has_a_place() -> None:
+    """Whatever a state can answer, there is a line for it."""
+    at = Places(TURN).at
+    for row in TURN.rows():
+        assert row.id in at
+    for state in TURN.states:
+        for trigger in (*TURN.triggers, *TURN.timers):
+            assert at[f"{state}.{trigger}"]
+
+
+def test_the_line_of_an_inherited_transition_is_in_the_file_that_has_it(tmp_path: Path) -> None:
+    """A flow that extends another shows both files."""
+    file = tmp_path / "mine.yaml"
+    file.write_text("flow: mine\nextends: turn\ntimers: {settle: 1.5}\n")
+    places = Places(load_flow(file)).to_json()
+    names = [Path(one["name"]).name for one in places["files"]]
+    assert names == ["mine.yaml", "turn.yaml"]
+    assert places["at"]["=settle"][0] == 0
+    assert places["at"]["speaking.barge_in.0"][0] == 1
+
+
+def test_a_journal_of_another_flow_is_refused() -> None:
+    """A fact that the flow does not have is named."""
+    entry = {"seq": 1, "t": 1.0, "trigger": "ring", "of": None, "state": "listening"}
+    entry |= {"facts": [], "verdict": "refused", "reason": "refuses", "why": "no", "data": {}}
+    with pytest.raises(TurnfsmError, match="has no trigger 'ring'"):
+        journal_page(journal_of([HEADER, entry]), TURN)
+
+
+def write_wav(path: Path, seconds: float, channels: int = 2, width: int = 2) -> Path:
+    """A silent recording."""
+    with wave.open(str(path), "wb") as file:
+        file.setparams((channels, width, 8000, 0, "NONE", ""))
+        file.writeframes(bytes(round(seconds * 8000) * channels * width))
+    return path
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+def test_a_recording_is_read(tmp_path: Path, channels: int) -> None:
+    """Its length, its channels, and how loud each is."""
+    path = write_wav(tmp_path / "a.wav", 2.0, channels)
+    sound = read_sound(path)
+    assert (sound.seconds, sound.channels, len(sound.peaks)) == (2.0, channels, channels)
+    assert sound.data == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "no WAV file"),
+        (b"RIFF", "no WAV file"),
+        (b"ID3" + bytes(100), "no WAV file"),
+        ((1.0, 3, 2), "3 channels of 16 bit"),
+        ((1.0, 1, 1), "1 channels of 8 bit"),
+        ((0.0, 1, 2), "without sound"),
+    ],
+)
+def test_what_is_no_recording_is_refused(tmp_path: Path, content: Any, message: str) -> None:
+    """Each with what to do about it."""
+    path = tmp_path / "a.wav"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        write_wav(path, *content)
+    with pytest.raises(TurnfsmError, match=message):
+        read_sound(path)
+
+
+def test_a_recording_that_is_cut_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    """Half a frame at its end is left out."""
+    path = write_wav(tmp_path / "a.wav", 2.0)
+    path.write_bytes(path.read_bytes()[:-1001])
+    assert read_sound(path).seconds == pytest.approx(2.0, abs=0.05)
+
+
+def test_a_recording_of_another_length_is_refused(journal: Journal, tmp_path: Path) -> None:
+    """Unless it is said where in the journal it begins."""
+    end = journal.records[-1].t
+    sound = read_sound(write_wav(tmp_path / "a.wav", end - 20))
+    with pytest.raises(TurnfsmError, match="--offset"):
+        journal_page(journal, TURN, sound)
+    assert data_of(journal_page(journal, TURN, sound, offset=20))["sound"]["offset"] == 20
+
+
+def test_large_values_are_cut(journal: Journal) -> None:
+    """A record of any size and depth costs a page little."""
+    deep: Any = "x"
+    for _ in range(200):
+        deep = [deep]
+    data = {"text": "y" * 1_000_000, "many": list(range(100_000)), "deep": deep, "odd": array.array}
+    row = RecordEncoder(TURN)(
+        journal_of([HEADER, {"seq": 1, "t": 0, "note": "n", "data": data}]).records[0]
+    )
+    assert len(json.dumps(row)) < 30_000
