@@ -80,8 +80,9 @@ class TurnRuntime:
         program = self.machine.program
         self._fences = program.fences
         _check_host(program, host)
-        plan = plan_of(program, check_timers(program.flow, timers))
-        journal = LiveJournal(program, maxlen, check_sinks(sinks))
+        seconds = check_timers(program.flow, timers)
+        plan = plan_of(program, seconds)
+        journal = LiveJournal(program, maxlen, check_sinks(sinks), seconds)
         self._pump = EventPump(self.machine, host, journal, plan)
 
     @property

@@ -15,6 +15,7 @@ import turnfsm
 
 FACES = ("turnfsm", "turnfsm.check", "turnfsm.demo", "turnfsm.diagram")
 FACES += ("turnfsm.livekit", "turnfsm.testing")
+FACES += ("turnfsm.metrics",)
 
 
 @pytest.mark.parametrize("name", FACES)
@@ -58,6 +59,7 @@ def test_the_examples_of_a_face_run(name: str) -> None:
 
 
 SHOWN = (turnfsm.load_flow, turnfsm.Machine, turnfsm.TurnRuntime, turnfsm.Ledger, turnfsm.JsonlSink)
+SHOWN += (turnfsm.metrics.measure, turnfsm.metrics.panel, turnfsm.metrics.explain)
 SHOWN += (turnfsm.check.check_flow, turnfsm.diagram.render, turnfsm.testing.Stage)
 
 

@@ -181,7 +181,16 @@ def _header(line: _Fields) -> Header:
         started_at=float(started_at) if math.isfinite(started_at) else 0.0,
         snapshot=None if snapshot is None else _snapshot(_Fields(line.place, snapshot)),
         redacted=line.mapping("redacted"),
+        timers=_timers(line),
     )
+
+
+def _timers(line: _Fields) -> dict[str, float]:
+    timers = line.mapping("timers") or {}
+    for name, seconds in timers.items():
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+            raise line.error(f"timer {name!r} cannot be {repr(seconds)[:60]}; it is seconds")
+    return {name: float(seconds) for name, seconds in timers.items()}
 
 
 def _snapshot(line: _Fields) -> Snapshot:

@@ -100,6 +100,7 @@ class Header:
         started_at: When it began, in seconds of Unix time.
         snapshot: Where a replay begins if the first entries are no longer kept.
         redacted: How and under which keys what people said was taken out; None if it was not.
+        timers: The seconds of the timers in this session; empty in journals that do not say.
     """
 
     flow: str
@@ -107,11 +108,14 @@ class Header:
     started_at: float = 0.0
     snapshot: Snapshot | None = None
     redacted: Mapping[str, Any] | None = None
+    timers: Mapping[str, float] = attrs.field(factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The header as the file's first line has it."""
         record: dict[str, Any] = {"journal": VERSION, "flow": self.flow, "initial": self.initial}
         record["started_at"] = round(self.started_at, 3)
+        if self.timers:
+            record["timers"] = dict(self.timers)
         if self.snapshot is not None:
             record["snapshot"] = attrs.asdict(self.snapshot)
         if self.redacted is not None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from turnfsm.runtime.cli._errors import report
+from turnfsm.runtime.cli._errors import report as report_error
 from turnfsm.runtime.cli._streams import steady_output
 
 __all__ = ["COMMANDS", "build_app", "main"]
@@ -20,6 +20,8 @@ COMMANDS = {
     "matrix": "Print what every trigger does in every state.",
     "render": "Draw a flow as SVG, PNG, Mermaid, DOT or Markdown.",
     "view": "Show a conversation on a page of its own.",
+    "report": "Measure conversations, from their journals.",
+    "why": "Say why a conversation was silent.",
     "timeline": "Draw the journal of a conversation over time.",
     "diagrams": "Draw all shipped flows into one folder.",
     "schema": "Write the JSON Schema of flows for editors.",
@@ -37,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         try:
             build_app(words)(args=words, prog_name="turnfsm")
         except Exception as error:
-            raise SystemExit(report(error)) from None
+            raise SystemExit(report_error(error)) from None
 
 
 def build_app(words: Sequence[str]) -> typer.Typer:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from turnfsm.runtime.cli._files import write_whole
 from turnfsm.runtime.cli.render import Theme
-
-if TYPE_CHECKING:
-    from turnfsm.fsm import Flow
+from turnfsm.runtime.cli.why import flow_of
 
 __all__ = ["timeline"]
 
@@ -48,7 +46,7 @@ def timeline(
     png = _is_png(output)
     told = read_journal(journal)
     colors = Theme.light if png and theme is Theme.auto else theme
-    run = _flow(flow, told.header.flow)
+    run = flow_of(flow, told.header.flow)
     svg = draw(told, run, rows=rows.value, start=start, end=end, theme=colors.value)
     write_whole(output, to_png(svg, width) if png else svg.encode())
 
@@ -57,12 +55,3 @@ def _is_png(output: Path) -> bool:
     if output.suffix not in (".svg", ".png"):
         raise typer.BadParameter(f"{output}: a timeline is .svg or .png")
     return output.suffix == ".png"
-
-
-def _flow(named: str | None, told: str) -> Flow | None:
-    """The named flow; else the journal's, if it is a shipped one."""
-    from turnfsm.fsm import load_flow, shipped_flows
-
-    if named is not None:
-        return load_flow(named)
-    return load_flow(told) if told in shipped_flows() else None

@@ -52,6 +52,7 @@ class LiveJournal:
         program: The flow's program, which gives the facts their names.
         maxlen: How many entries and notes stay in memory.
         sinks: Each gets every record, as JSON has it.
+        timers: Seconds that replace those of the flow.
 
     Attributes:
         start: What the clock read at second 0.
@@ -60,12 +61,19 @@ class LiveJournal:
     """
 
     __slots__ = (
-        "_entries", "_sinks", "append", "maxlen", "program", "seq", "start", "started_at",
+        "_entries", "_sinks", "_timers", "append", "maxlen", "program", "seq", "start",
+        "started_at",
     )  # fmt: skip
 
     append: Callable[[Raw], None]
 
-    def __init__(self, program: Program, maxlen: int = 4096, sinks: Iterable[Sink] = ()) -> None:
+    def __init__(
+        self,
+        program: Program,
+        maxlen: int = 4096,
+        sinks: Iterable[Sink] = (),
+        timers: Mapping[str, float] | None = None,
+    ) -> None:
         self.program = program
         self.maxlen = maxlen
         self.seq = 0
@@ -73,6 +81,7 @@ class LiveJournal:
         self.started_at = time.time()
         self._entries: deque[Raw] | None = None  # an empty deque is 0.75 kB: made when needed
         self._sinks = tuple(sinks)
+        self._timers = timers
         self.append = self._begin
         if self._sinks:
             self._write(self._header().to_json())
@@ -155,7 +164,8 @@ class LiveJournal:
 
     def _header(self, snapshot: Snapshot | None = None) -> Header:
         flow = self.program.flow
-        return Header(flow.name, flow.initial, round(self.started_at, 3), snapshot)
+        timers = {**flow.timers, **(self._timers or {})}
+        return Header(flow.name, flow.initial, round(self.started_at, 3), snapshot, None, timers)
 
     def _snapshot(self, raw: Raw) -> Snapshot:
         """Where the machine was after the first entry that is kept."""

@@ -119,6 +119,7 @@ def test_a_demo_on_a_disk_that_fills_keeps_what_fits(tmp_path: Path) -> None:
 WRITERS = {
     "export": ("export session --to json", "a.json"),
     "render": ("render session", "a.svg"),
+    "report": ("report {journal}", "a.txt"),
     "timeline": ("timeline {journal}", "a.svg"),
     "view": ("view {journal}", "a.html"),
     "schema": ("schema", "a.json"),

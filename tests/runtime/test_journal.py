@@ -104,7 +104,7 @@ def test_an_empty_journal_is_its_header() -> None:
     assert journal.records == ()
     [header] = journal.to_json()
     assert (header["journal"], header["flow"], header["initial"]) == (1, "call", "idle")
-    assert set(header) == {"journal", "flow", "initial", "started_at"}
+    assert set(header) == {"journal", "flow", "initial", "started_at", "timers"}
 
 
 # -- replay

@@ -1,0 +1,212 @@
+"""The figures of one conversation, or of many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+
+import attrs
+
+from turnfsm.fsm.journal import Journal
+
+from .floor import YIELD
+from .follower import SILENCE, values_of
+from .panel import Panel, Tick, panel
+from .speech import ticks_of
+from .values import (
+    Blip,
+    Cut,
+    Interruption,
+    Overlap,
+    Refusal,
+    Response,
+    Silence,
+    StateHeld,
+    ToolEnd,
+    TurnEnd,
+    Value,
+)
+
+__all__ = ["Figures", "Summary", "measure", "summarize"]
+
+
+@attrs.frozen
+class Summary:
+    """Seconds, summed up; percentiles lie between the two values next to them."""
+
+    count: int
+    mean: float
+    p50: float
+    p90: float
+    p99: float
+    most: float
+
+
+def summarize(seconds: Iterable[float]) -> Summary | None:
+    """Mean, percentiles and maximum; None of nothing.
+
+    Example:
+        >>> from turnfsm.metrics import summarize
+        >>> summarize([1.0, 2.0, 4.0]).p50
+        2.0
+    """
+    values = sorted(seconds)
+    if not values:
+        return None
+    p50, p90, p99 = (_percentile(values, share) for share in (0.5, 0.9, 0.99))
+    return Summary(len(values), sum(values) / len(values), p50, p90, p99, values[-1])
+
+
+def _percentile(values: Sequence[float], share: float) -> float:
+    place = (len(values) - 1) * share
+    low = int(place)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (values[high] - values[low]) * (place - low)
+
+
+def _rate(count: int, total: int) -> float | None:
+    return count / total if total else None
+
+
+@attrs.frozen
+class Figures:
+    """What was measured; `Figures.over` puts many conversations together.
+
+    Attributes:
+        journals: How many conversations.
+        seconds: How long they took together.
+        values: All that was measured, in the order in which it was.
+        ticks: Each conversation for the panel.
+    """
+
+    journals: int
+    seconds: float
+    values: tuple[Value, ...]
+    ticks: tuple[tuple[Tick, ...], ...] = attrs.field(repr=False)
+
+    @classmethod
+    def over(cls, parts: Iterable[Figures]) -> Figures:
+        """The figures of several conversations together."""
+        parts = list(parts)
+        return cls(
+            sum(part.journals for part in parts),
+            sum(part.seconds for part in parts),
+            tuple(value for part in parts for value in part.values),
+            tuple(ticks for part in parts for ticks in part.ticks),
+        )
+
+    @property
+    def responses(self) -> tuple[float, ...]:
+        """Seconds from the end of the user's voice to the answer, for each turn that got one."""
+        return tuple(value.seconds for value in self.values if isinstance(value, Response))
+
+    @property
+    def stops(self) -> tuple[float, ...]:
+        """Seconds from the user's voice over the agent until the agent was silent."""
+        found = (value.stop_latency for value in self._interruptions)
+        return tuple(seconds for seconds in found if seconds is not None)
+
+    @property
+    def interruptions(self) -> Mapping[str, int]:
+        """How often the user began over the agent, by what became of it."""
+        return Counter(value.outcome for value in self._interruptions)
+
+    @property
+    def yield_rate(self) -> float | None:
+        """Share of those that stopped the agent within 2 s; one that had ended counts for none."""
+        asked = [value for value in self._interruptions if value.outcome != "ended"]
+        stopped = (value.stop_latency for value in asked)
+        return _rate(sum(s is not None and s < YIELD for s in stopped), len(asked))
+
+    @property
+    def talk_through_rate(self) -> float | None:
+        """Share of those that did not."""
+        rate = self.yield_rate
+        return None if rate is None else 1.0 - rate
+
+    @property
+    def false_interruption_rate(self) -> float | None:
+        """Share of the user's cuts after which no words came."""
+        cuts = self._cuts
+        return _rate(cuts["resumed"] + cuts["given_up"], cuts.total())
+
+    @property
+    def resume_rate(self) -> float | None:
+        """Share of the cuts without words after which the agent went on."""
+        cuts = self._cuts
+        return _rate(cuts["resumed"], cuts["resumed"] + cuts["given_up"])
+
+    @property
+    def silences(self) -> tuple[Silence, ...]:
+        """The silences that are longer than the limit."""
+        return tuple(value for value in self.values if isinstance(value, Silence))
+
+    @property
+    def overlaps(self) -> tuple[Overlap, ...]:
+        """The stretches in which both were heard."""
+        return tuple(value for value in self.values if isinstance(value, Overlap))
+
+    @property
+    def blips(self) -> tuple[Blip, ...]:
+        """Audio of the agent of less than 0.7 s that was cut off."""
+        return tuple(value for value in self.values if isinstance(value, Blip))
+
+    @property
+    def refusals(self) -> Mapping[tuple[str, str], int]:
+        """How often a trigger was refused in a state."""
+        return Counter((v.trigger, v.state) for v in self.values if isinstance(v, Refusal))
+
+    @property
+    def turns(self) -> Mapping[str, int]:
+        """The user's turns by their outcome."""
+        return Counter(value.outcome for value in self.values if isinstance(value, TurnEnd))
+
+    @property
+    def tool_calls(self) -> Mapping[str, int]:
+        """The tool calls by how they ended for their turn."""
+        return Counter(value.end for value in self.values if isinstance(value, ToolEnd))
+
+    @property
+    def states(self) -> Mapping[str, tuple[float, ...]]:
+        """For each state the seconds of every time that it was held."""
+        held: dict[str, list[float]] = {}
+        for value in self.values:
+            if isinstance(value, StateHeld):
+                held.setdefault(value.state, []).append(value.seconds)
+        return {state: tuple(seconds) for state, seconds in held.items()}
+
+    @cached_property
+    def panel(self) -> Panel:
+        """The panel of tau-voice over these conversations."""
+        return panel(self.ticks)
+
+    @property
+    def _interruptions(self) -> list[Interruption]:
+        return [value for value in self.values if isinstance(value, Interruption)]
+
+    @property
+    def _cuts(self) -> Counter[str]:
+        return Counter(value.outcome for value in self.values if isinstance(value, Cut))
+
+
+def measure(
+    journal: Journal, *, timers: Collection[str] | None = None, silence: float = SILENCE
+) -> Figures:
+    """The figures of one conversation.
+
+    Args:
+        journal: Of a flow that governs a turn; of another flow only states and refusals count.
+        timers: The names of the flow's timers, for journals that do not name them.
+        silence: Seconds from which on a silence counts.
+
+    Example:
+        >>> from turnfsm import read_journal
+        >>> from turnfsm.metrics import measure, summarize
+        >>> figures = measure(read_journal("journal.jsonl"))  # doctest: +SKIP
+        >>> summarize(figures.responses).p90  # doctest: +SKIP
+        0.83
+    """
+    values = tuple(values_of(journal, timers=timers, silence=silence))
+    seconds = round(journal.records[-1].t, 6) if journal.records else 0.0
+    return Figures(1, seconds, values, (tuple(ticks_of(journal)),))

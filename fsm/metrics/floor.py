@@ -1,0 +1,123 @@
+"""Who was heard, who began over whom, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from turnfsm.fsm.journal import Entry, Note
+
+from .values import Blip, Cut, Interruption, Overlap, Value
+
+__all__ = ["BLIP", "HEARD", "YIELD", "FloorTimes"]
+
+HEARD = "speaking"
+"""The state in which the agent is heard."""
+
+BLIP = 0.7
+"""Seconds of audio that mean nothing when they are cut off."""
+
+YIELD = 2.0
+"""Seconds in which the agent yields, or talks through."""
+
+_BY_USER = ("turn_committed", "final_transcript", "barge_in")
+
+
+class FloorTimes:
+    """Overlaps, interruptions, cuts and blips."""
+
+    def __init__(self) -> None:
+        self._heard_since: float | None = None
+        self._heard_before = 0.0  # of this segment, before it was cut
+        self._user = False
+        self._overlap: tuple[float, str] | None = None
+        self._interrupting: float | None = None  # the user began here, over the agent
+        self._stopped: float | None = None
+        self._cut: float | None = None
+        self._words = False
+
+    def entry(self, now: float, entry: Entry) -> Iterator[Value]:
+        """One trigger."""
+        verdict = entry.verdict
+        heard = verdict.dest == HEARD
+        if verdict:
+            yield from self._user_moves(now, entry.trigger)
+        if heard and self._heard_since is None:
+            yield from self._begins(now)
+        elif not heard and self._heard_since is not None:
+            yield from self._stops(now, entry)
+        elif self._cut is not None and verdict.dest not in (HEARD, "paused"):
+            yield from self._given_up(now, entry.trigger)
+
+    def note(self, now: float, note: Note) -> Iterator[Value]:
+        """Nothing of this stands in notes."""
+        yield from ()
+
+    def end(self, now: float) -> Iterator[Value]:
+        """The journal ends."""
+        yield from self._overlap_ends(now)
+        if self._cut is not None:
+            yield from self._given_up(now, "")
+        elif self._interrupting is not None:
+            yield Interruption(self._interrupting, "talked_through")
+
+    def _user_moves(self, now: float, trigger: str) -> Iterator[Value]:
+        if trigger == "user_started_speaking" and not self._user:
+            self._user, self._words = True, False
+            if self._heard_since is not None:
+                if self._interrupting is not None:
+                    yield Interruption(self._interrupting, "talked_through")
+                self._interrupting, self._stopped = now, None
+                self._overlap = (now, "user")
+        elif trigger == "user_stopped_speaking" and self._user:
+            self._user = False
+            yield from self._overlap_ends(now)
+        elif trigger == "final_transcript":
+            self._words = True
+
+    def _begins(self, now: float) -> Iterator[Value]:
+        self._heard_since = now
+        if self._cut is None:
+            self._heard_before = 0.0
+        else:
+            yield Cut(self._cut, "resumed")
+            if self._interrupting is not None:
+                yield Interruption(self._interrupting, "resumed", self._stopped)
+            self._cut = self._interrupting = self._stopped = None
+        if self._user:
+            self._overlap = (now, "agent")
+
+    def _stops(self, now: float, entry: Entry) -> Iterator[Value]:
+        assert self._heard_since is not None
+        self._heard_before += now - self._heard_since
+        self._heard_since = None
+        yield from self._overlap_ends(now)
+        dest = entry.verdict.dest
+        if dest in ("paused", "interrupted"):
+            self._stopped = now
+            self._cut = now
+            if dest == "interrupted":
+                yield from self._given_up(now, entry.trigger, paused=False)
+            return
+        if self._interrupting is not None:
+            at_once = self._user and now - self._interrupting < YIELD
+            yield Interruption(self._interrupting, "ended" if at_once else "talked_through")
+            self._interrupting = None
+
+    def _given_up(self, now: float, trigger: str, paused: bool = True) -> Iterator[Value]:
+        """What was cut does not go on; the application may have interrupted it."""
+        assert self._cut is not None
+        if self._words or trigger in _BY_USER:
+            yield Cut(self._cut, "interrupted")
+        elif paused:
+            yield Cut(self._cut, "given_up")
+        if self._interrupting is not None:
+            yield Interruption(self._interrupting, "interrupted", self._stopped)
+        if trigger and self._heard_before < BLIP:
+            yield Blip(now, self._heard_before, trigger)
+        self._cut = self._interrupting = self._stopped = None
+
+    def _overlap_ends(self, now: float) -> Iterator[Value]:
+        if self._overlap is not None:
+            at, by = self._overlap
+            self._overlap = None
+            yield Overlap(at, now - at, "user" if by == "user" else "agent")

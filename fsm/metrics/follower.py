@@ -1,0 +1,114 @@
+"""Measures a conversation as its records come; a journal that is read gives the same figures as
+the session that wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from turnfsm.fsm.journal import Entry, Journal, Record
+from turnfsm.fsm.verdicts import Refused
+
+from .floor import FloorTimes
+from .quiet import QuietTimes
+from .turns import TurnTimes
+from .values import Part, Quiet, Refusal, Silence, StateHeld, Value
+
+__all__ = ["SILENCE", "TURN_TIMERS", "Follower", "silences_in", "values_of"]
+
+SILENCE = 2.0
+"""Seconds of silence that are worth a cause."""
+
+TURN_TIMERS = frozenset(
+    (
+        "false_interruption", "transcript_wait", "pause_limit", "settle", "handover",
+        "thinking_limit", "speaking_limit", "tool_limit", "finish_limit", "turn_overdue",
+    )
+)  # fmt: skip
+"""The timers of the shipped turn, for journals that do not name theirs."""
+
+
+class Follower:
+    """Gives what there is to measure, record by record; keeps no more than what is under way.
+
+    Args:
+        timers: The names of the flow's timers: one that a guard holds back is no refusal.
+        silence: Seconds from which on a silence is told.
+    """
+
+    def __init__(
+        self, timers: Collection[str] = TURN_TIMERS, silence: float = SILENCE, initial: str = ""
+    ) -> None:
+        self._timers = frozenset(timers)
+        self._silence = silence
+        self._trackers = (FloorTimes(), TurnTimes(), QuietTimes())
+        self._state = initial
+        self._since = 0.0
+        self._now = 0.0
+
+    def feed(self, record: Record) -> Iterator[Value]:
+        """What this record completes. Times are taken as a file has them, to a microsecond."""
+        self._now = now = round(record.t, 6)
+        if isinstance(record, Entry):
+            yield from self._entry(now, record)
+        for tracker in self._trackers:
+            values: Iterable[Value] = (
+                tracker.entry(now, record)
+                if isinstance(record, Entry)
+                else tracker.note(now, record)
+            )
+            yield from self._with_silences(values)
+
+    def end(self) -> Iterator[Value]:
+        """What the end of the journal completes."""
+        if self._state:
+            yield StateHeld(self._since, self._state, self._now - self._since)
+        for tracker in self._trackers:
+            yield from self._with_silences(tracker.end(self._now))
+
+    def _entry(self, now: float, entry: Entry) -> Iterator[Value]:
+        verdict = entry.verdict
+        if isinstance(verdict, Refused) and self._counts(verdict):
+            yield Refusal(now, entry.trigger, verdict.source, verdict.why)
+        if not self._state:
+            self._state, self._since = verdict.source, now
+        if verdict.dest != self._state:
+            yield StateHeld(self._since, self._state, now - self._since)
+            self._state, self._since = verdict.dest, now
+
+    def _counts(self, refused: Refused) -> bool:
+        return refused.reason != "ignores" and refused.trigger not in self._timers
+
+    def _with_silences(self, values: Iterable[Value]) -> Iterator[Value]:
+        for value in values:
+            yield value
+            if isinstance(value, Quiet):
+                yield from silences_in(value, self._silence)
+
+
+def silences_in(quiet: Quiet, longer_than: float) -> Iterator[Silence]:
+    """The stretches in which the user said no words either."""
+    run: list[Part] = []
+    for part in (*quiet.parts, None):
+        if part is not None and not part.spoken:
+            run.append(part)
+            continue
+        if run and run[-1].end - run[0].start > longer_than:
+            yield Silence(tuple(run))
+        run = []
+
+
+def values_of(
+    journal: Journal, *, timers: Collection[str] | None = None, silence: float = SILENCE
+) -> Iterator[Value]:
+    """All that there is to measure in a journal.
+
+    Args:
+        timers: The names of its flow's timers; by default those that its header names.
+        silence: Seconds from which on a silence is told.
+    """
+    header = journal.header
+    known = timers if timers is not None else header.timers or TURN_TIMERS
+    follower = Follower(known, silence, header.initial if header.snapshot is None else "")
+    for record in journal.records:
+        yield from follower.feed(record)
+    yield from follower.end()

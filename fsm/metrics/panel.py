@@ -1,0 +1,278 @@
+"""The interaction panel of tau-voice, from who spoke when.
+
+The definitions are those of tau2-bench (Sierra Research, MIT licence), version 1.0 of its
+interaction metrics: docs/observe.md says them in words. The code is our own; tests hold it to the
+figures that tau2-bench gives for the recorded simulations in its repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import attrs
+
+__all__ = ["TICK", "Panel", "PanelCounts", "Tick", "panel"]
+
+TICK = 0.2
+"""Seconds of a tick."""
+
+_YIELD, _TALK_ON, _IGNORE = 2.0, 1.0, 2.0
+"""Seconds: to yield to an interruption; to talk on through what is none; to ignore it silently."""
+
+
+@attrs.frozen
+class Tick:
+    """A fifth of a second of a conversation.
+
+    Attributes:
+        user, agent: They speak.
+        backchannel: What the user begins in this tick is a backchannel.
+        sounds: Vocal tics (``vocal_tic``) and words to somebody else (``non_directed``) of the
+            user in this tick, each with a text that tells it from the next.
+    """
+
+    user: bool = False
+    agent: bool = False
+    backchannel: bool = False
+    sounds: tuple[tuple[str, str], ...] = ()
+
+
+@attrs.frozen
+class PanelCounts:
+    """What the rates are fractions of."""
+
+    responses: int = 0
+    yields: int = 0
+    backchannels: int = 0
+    vocal_tics: int = 0
+    non_directed: int = 0
+    agent_interrupts: int = 0
+
+
+@attrs.frozen
+class Panel:
+    """The panel; None where a conversation has nothing of the kind.
+
+    Attributes:
+        response_latency: L_R, seconds from the end of a user's turn to the agent's response, mean.
+        yield_latency: L_Y, seconds from a user's interruption until the agent stops, mean.
+        response_rate: R_R, share of the user's turns that got a response before the user had to
+            speak again.
+        yield_rate: R_Y, share of the user's interruptions to which the agent yielded in 2 s.
+        agent_interruption_rate: I_A, times that the agent began over the user, a turn.
+        backchannels_ignored, vocal_tics_ignored, non_directed_ignored: S_BC, S_VT, S_ND, shares of
+            what was not meant for the agent and did not move it.
+    """
+
+    response_latency: float | None
+    yield_latency: float | None
+    response_rate: float | None
+    yield_rate: float | None
+    agent_interruption_rate: float | None
+    backchannels_ignored: float | None
+    vocal_tics_ignored: float | None
+    non_directed_ignored: float | None
+    counts: PanelCounts
+
+
+@attrs.frozen
+class _Span:
+    """A stretch of ticks in which somebody speaks or a sound is heard; `end` is the first after."""
+
+    start: int
+    end: int
+    backchannel: bool = False
+    kinds: frozenset[str] = frozenset()
+
+
+@attrs.define
+class _Tally:
+    """The events of the panel: what went right, what went wrong."""
+
+    latencies: list[float] = attrs.field(factory=list)
+    unanswered: int = 0
+    yields: list[float] = attrs.field(factory=list)
+    talked_through: int = 0
+    agent_interrupts: int = 0
+    right: dict[str, int] = attrs.field(factory=dict)
+    wrong: dict[str, int] = attrs.field(factory=dict)
+
+    def ignored(self, kind: str, ignored: bool) -> None:
+        side = self.right if ignored else self.wrong
+        side[kind] = side.get(kind, 0) + 1
+
+
+def panel(conversations: Iterable[Sequence[Tick]]) -> Panel:
+    """The panel over these conversations.
+
+    Args:
+        conversations: The ticks of each, in their order.
+
+    Example:
+        >>> from turnfsm.metrics import Tick, panel
+        >>> spoken = [Tick(user=True)] * 5 + [Tick()] * 5 + [Tick(agent=True)] * 5 + [Tick()]
+        >>> round(panel([spoken]).response_latency, 3)
+        1.0
+    """
+    tally = _Tally()
+    for ticks in conversations:
+        _count(_without_hangup(ticks), tally)
+    return _rates(tally)
+
+
+def _without_hangup(ticks: Sequence[Tick]) -> Sequence[Tick]:
+    """A simulation ends with one tick of the user that says no more than that it ends."""
+    if len(ticks) >= 2 and ticks[-1].user and not ticks[-2].user:
+        return ticks[:-1]
+    return ticks
+
+
+def _count(ticks: Sequence[Tick], tally: _Tally) -> None:
+    users = list(_spans(ticks, lambda tick: tick.user))
+    agents = list(_spans(ticks, lambda tick: tick.agent))
+    _count_responses(ticks, users, agents, tally)
+    for user in users:
+        _count_user(ticks, user, agents, tally)
+    tally.agent_interrupts += sum(ticks[agent.start].user for agent in agents)
+    for sound in _sounds_apart(ticks):
+        _count_sound(sound, agents, tally)
+
+
+def _spans(ticks: Sequence[Tick], speaks: Callable[[Tick], bool]) -> Iterator[_Span]:
+    start: int | None = None
+    for n, tick in enumerate((*ticks, Tick())):
+        if speaks(tick) and n < len(ticks):
+            start = n if start is None else start
+        elif start is not None:
+            kinds = frozenset(kind for t in ticks[start:n] for kind, _ in t.sounds)
+            yield _Span(start, n, ticks[start].backchannel, kinds)
+            start = None
+
+
+def _at(ticks: Sequence[Tick], n: int) -> Tick:
+    return ticks[n] if n < len(ticks) else Tick()
+
+
+def _count_responses(
+    ticks: Sequence[Tick], users: list[_Span], agents: list[_Span], tally: _Tally
+) -> None:
+    turns = [u for u in users if not u.backchannel and not _at(ticks, u.end).agent]
+    for n, turn in enumerate(turns):
+        answer = next((a for a in agents if a.start >= turn.end), None)
+        again = turns[n + 1] if n + 1 < len(turns) else None
+        if answer is not None and (again is None or answer.start <= again.start):
+            # seconds as the reference adds them up, to the last digit
+            ended = turn.start * TICK + (turn.end - turn.start) * TICK
+            tally.latencies.append(answer.start * TICK - ended)
+        elif again is not None:
+            tally.unanswered += 1
+
+
+def _kind(kinds: frozenset[str]) -> str | None:
+    return next((kind for kind in ("vocal_tic", "non_directed") if kind in kinds), None)
+
+
+def _count_user(ticks: Sequence[Tick], user: _Span, agents: list[_Span], tally: _Tally) -> None:
+    """Somebody who begins over the agent, or makes a sound while it is silent."""
+    kind = _kind(user.kinds)
+    if not ticks[user.start].agent:
+        if kind is not None:
+            last = user.end + int(_IGNORE / TICK)
+            tally.ignored(kind, not any(user.start <= a.start <= last for a in agents))
+        return
+    kind = "backchannel" if user.backchannel else kind
+    window = range(user.start, user.start + int((_YIELD if kind is None else _TALK_ON) / TICK))
+    stopped = next((n for n in window if n < len(ticks) and not ticks[n].agent), None)
+    if kind is not None:
+        tally.ignored(kind, stopped is None)
+    elif stopped is not None:
+        tally.yields.append((stopped - user.start) * TICK)
+    else:
+        tally.talked_through += 1
+
+
+def _sounds_apart(ticks: Sequence[Tick]) -> Iterator[_Span]:
+    """The sounds that the user makes while they do not speak."""
+    open_: list[tuple[tuple[str, str], int]] = []
+    for n, tick in enumerate((*ticks, Tick(user=True))):
+        goes_on = [] if tick.user else list(tick.sounds)
+        still = []
+        for sound, start in open_:
+            if sound in goes_on:
+                goes_on.remove(sound)
+                still.append((sound, start))
+            else:
+                yield _Span(start, n, kinds=frozenset((sound[0],)))
+        open_ = still + [(sound, n) for sound in goes_on]
+
+
+def _count_sound(sound: _Span, agents: list[_Span], tally: _Tally) -> None:
+    kind = _kind(sound.kinds)
+    if kind is None:
+        return
+    over = next((a for a in agents if a.start <= sound.start < a.end), None)
+    if over is not None:
+        if (over.end - sound.start) * TICK <= _TALK_ON:
+            tally.ignored(kind, False)
+        return
+    last = sound.end + int(_IGNORE / TICK)
+    tally.ignored(kind, not any(sound.start <= a.start <= last for a in agents))
+
+
+def _rates(tally: _Tally) -> Panel:
+    responses = len(tally.latencies) + tally.unanswered
+    yields = len(tally.yields) + tally.talked_through
+    totals = {
+        kind: tally.right.get(kind, 0) + tally.wrong.get(kind, 0)
+        for kind in ("backchannel", "vocal_tic", "non_directed")
+    }
+
+    def ignored(kind: str) -> float | None:
+        # one minus the rate of errors: the reference has its last digit so
+        return 1.0 - tally.wrong.get(kind, 0) / totals[kind] if totals[kind] else None
+
+    return Panel(
+        response_latency=_mean(tally.latencies),
+        yield_latency=_mean(tally.yields),
+        response_rate=len(tally.latencies) / responses if responses else None,
+        yield_rate=len(tally.yields) / yields if yields else None,
+        agent_interruption_rate=tally.agent_interrupts / responses if responses else None,
+        backchannels_ignored=ignored("backchannel"),
+        vocal_tics_ignored=ignored("vocal_tic"),
+        non_directed_ignored=ignored("non_directed"),
+        counts=PanelCounts(
+            responses,
+            yields,
+            totals["backchannel"],
+            totals["vocal_tic"],
+            totals["non_directed"],
+            tally.agent_interrupts,
+        ),
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return _sum(values) / len(values) if values else None
+
+
+def _sum(values: Sequence[float]) -> float:
+    """Added up in pairs, in the order in which NumPy does: the same last digit."""
+    if len(values) < 8:
+        total = 0.0
+        for value in values:
+            total += value
+        return total
+    if len(values) <= 128:
+        whole = len(values) - len(values) % 8
+        lanes = list(values[:8])
+        for n in range(8, whole):
+            lanes[n % 8] += values[n]
+        total = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + (
+            (lanes[4] + lanes[5]) + (lanes[6] + lanes[7])
+        )
+        for value in values[whole:]:
+            total += value
+        return total
+    half = len(values) // 2
+    half -= half % 8
+    return _sum(values[:half]) + _sum(values[half:])

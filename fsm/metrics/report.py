@@ -1,0 +1,236 @@
+"""The figures as text, Markdown, JSON and a page."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+import attrs
+
+from .figures import Figures, Summary, summarize
+
+__all__ = ["as_html", "as_json", "as_markdown", "as_text"]
+
+_NONE = "-"
+
+
+@attrs.frozen
+class _Table:
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def as_text(figures: Figures) -> str:
+    """For a terminal."""
+    parts = [_title(figures)]
+    for table in _tables(figures):
+        lines = (table.head, *table.rows)
+        widths = [max(len(row[n]) for row in lines) for n in range(len(table.head))]
+        parts.append(table.title)
+        parts += [
+            "  " + "  ".join([row[0].ljust(widths[0]), *_right(row[1:], widths[1:])]).rstrip()
+            for row in lines
+        ]
+        parts.append("")
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def as_markdown(figures: Figures) -> str:
+    """For a pull request or a page."""
+    parts = [f"# {_title(figures).strip()}", ""]
+    for table in _tables(figures):
+        parts += [f"## {table.title}", "", _row(table.head)]
+        parts.append(_row(["---"] + ["---:"] * (len(table.head) - 1)))
+        parts += [*map(_row, table.rows), ""]
+    return "\n".join(parts)
+
+
+def as_html(figures: Figures) -> str:
+    """One page that needs nothing else; dark where the reader's system is."""
+    body = [f"<h1>{escape(_title(figures).strip())}</h1>"]
+    for table in _tables(figures):
+        head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in table.head)
+        rows = "".join(
+            f'<tr><th scope="row">{escape(row[0])}</th>'
+            + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+            + "</tr>"
+            for row in table.rows
+        )
+        body.append(
+            f"<h2>{escape(table.title)}</h2>\n"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        )
+    return _PAGE.replace("BODY", "\n".join(body))
+
+
+def as_json(figures: Figures) -> str:
+    """For other programs; figures in full, times in seconds."""
+    return json.dumps(_plain(figures), indent=2)
+
+
+def _title(figures: Figures) -> str:
+    many = "conversation" if figures.journals == 1 else "conversations"
+    return f"{figures.journals} {many}, {figures.seconds:.1f} s\n"
+
+
+def _tables(figures: Figures) -> Iterable[_Table]:
+    yield _latencies(figures)
+    yield _rates(figures)
+    yield _panel(figures)
+    for title, name, counts in (
+        ("Turns", "outcome", figures.turns),
+        ("The user began over the agent", "outcome", figures.interruptions),
+        ("Tool calls", "end", figures.tool_calls),
+    ):
+        if counts:
+            yield _Table(title, (name, "count"), _counted(counts))
+    if figures.silences:
+        yield _silences(figures)
+    if figures.refusals:
+        named = {f"{trigger} in {state}": n for (trigger, state), n in figures.refusals.items()}
+        yield _Table("Refusals", ("trigger", "count"), _counted(named))
+    yield _states(figures)
+
+
+_SECONDS = ("count", "mean", "p50", "p90", "p99", "max")
+
+
+def _latencies(figures: Figures) -> _Table:
+    silences = summarize(silence.seconds for silence in figures.silences)
+    rows = (
+        ("response", *_summed(summarize(figures.responses))),
+        ("stop", *_summed(summarize(figures.stops))),
+        ("silence", *_summed(silences)),
+        ("overlap", *_summed(summarize(overlap.seconds for overlap in figures.overlaps))),
+    )
+    return _Table("Seconds", ("", *_SECONDS), rows)
+
+
+def _rates(figures: Figures) -> _Table:
+    rates = (
+        ("yielded within 2 s", figures.yield_rate),
+        ("talked through", figures.talk_through_rate),
+        ("cut without words", figures.false_interruption_rate),
+        ("resumed after that", figures.resume_rate),
+    )
+    rows = tuple((name, _percent(rate)) for name, rate in rates)
+    by = Counter(overlap.by for overlap in figures.overlaps)
+    rows += (("overlaps begun by the user", str(by["user"])),)
+    rows += (("overlaps begun by the agent", str(by["agent"])),)
+    rows += (("blips, under 0.7 s and cut", str(len(figures.blips))),)
+    return _Table("Rates and counts", ("", "value"), rows)
+
+
+def _panel(figures: Figures) -> _Table:
+    panel, counts = figures.panel, figures.panel.counts
+    rows = (
+        ("L_R response latency", _seconds(panel.response_latency), str(counts.responses)),
+        ("L_Y yield latency", _seconds(panel.yield_latency), str(counts.yields)),
+        ("R_R response rate", _percent(panel.response_rate), str(counts.responses)),
+        ("R_Y yield rate", _percent(panel.yield_rate), str(counts.yields)),
+        ("I_A agent interrupts", _percent(panel.agent_interruption_rate), str(counts.responses)),
+        ("S_BC backchannels", _percent(panel.backchannels_ignored), str(counts.backchannels)),
+        ("S_VT vocal tics", _percent(panel.vocal_tics_ignored), str(counts.vocal_tics)),
+        ("S_ND not to the agent", _percent(panel.non_directed_ignored), str(counts.non_directed)),
+    )
+    return _Table("Panel of tau-voice", ("", "value", "of"), rows)
+
+
+def _silences(figures: Figures) -> _Table:
+    by: dict[str, list[float]] = {}
+    for silence in figures.silences:
+        by.setdefault(silence.cause, []).append(silence.seconds)
+    rows = tuple((cause, *_summed(summarize(by[cause]))) for cause in sorted(by))
+    return _Table("Silences by cause, in seconds", ("cause", *_SECONDS), rows)
+
+
+def _states(figures: Figures) -> _Table:
+    states = figures.states
+    total = sum(map(sum, states.values()))
+    rows = tuple(
+        (state, _percent(sum(held) / total if total else None), *_summed(summarize(held)))
+        for state, held in states.items()
+    )
+    return _Table("States, in seconds", ("state", "share", *_SECONDS), rows)
+
+
+def _counted(counts: Any) -> tuple[tuple[str, str], ...]:
+    by = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return tuple((name, str(count)) for name, count in by)
+
+
+def _summed(summary: Summary | None) -> tuple[str, ...]:
+    if summary is None:
+        return ("0", *[_NONE] * 5)
+    count, *seconds = attrs.astuple(summary)
+    return (str(count), *(f"{value:.2f}" for value in seconds))
+
+
+def _percent(rate: float | None) -> str:
+    return _NONE if rate is None else f"{rate:.1%}"
+
+
+def _seconds(value: float | None) -> str:
+    return _NONE if value is None else f"{value:.2f} s"
+
+
+def _right(cells: Iterable[str], widths: Iterable[int]) -> Iterable[str]:
+    return (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _plain(figures: Figures) -> dict[str, Any]:
+    def summary(seconds: Iterable[float]) -> dict[str, Any] | None:
+        summed = summarize(seconds)
+        return None if summed is None else attrs.asdict(summed)
+
+    by: dict[str, list[float]] = {}
+    for silence in figures.silences:
+        by.setdefault(silence.cause, []).append(silence.seconds)
+    return {
+        "journals": figures.journals,
+        "seconds": figures.seconds,
+        "response_latency": summary(figures.responses),
+        "stop_latency": summary(figures.stops),
+        "yield_rate": figures.yield_rate,
+        "talk_through_rate": figures.talk_through_rate,
+        "false_interruption_rate": figures.false_interruption_rate,
+        "resume_rate": figures.resume_rate,
+        "interruptions": dict(figures.interruptions),
+        "silences": {cause: summary(seconds) for cause, seconds in sorted(by.items())},
+        "overlaps": [attrs.asdict(overlap) for overlap in figures.overlaps],
+        "blips": [attrs.asdict(blip) for blip in figures.blips],
+        "refusals": [
+            {"trigger": trigger, "state": state, "count": count}
+            for (trigger, state), count in figures.refusals.items()
+        ],
+        "turns": dict(figures.turns),
+        "tool_calls": dict(figures.tool_calls),
+        "states": {state: summary(held) for state, held in figures.states.items()},
+        "panel": attrs.asdict(figures.panel),
+    }
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>turnfsm report</title>
+<style>
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; }
+th, td { padding: .15rem .8rem; border-bottom: 1px solid #8884; }
+td { text-align: right; font-variant-numeric: tabular-nums; }
+th { text-align: left; font-weight: 500; }
+thead th { font-weight: 400; opacity: .75; }
+</style></head><body>
+BODY
+</body></html>
+"""

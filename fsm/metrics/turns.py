@@ -1,0 +1,86 @@
+"""What became of the user's turns and of tool calls, and how long the answers took."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from turnfsm.fsm.journal import Entry, Note
+
+from .floor import HEARD
+from .values import Response, ToolEnd, TurnEnd, Value
+
+__all__ = ["TurnTimes"]
+
+_KEPT = 64
+"""Turns that may wait at once, and calls whose end is still to come."""
+
+
+class TurnTimes:
+    """Responses, ends of turns, ends of tool calls."""
+
+    def __init__(self) -> None:
+        self._voice_ended: float | None = None  # since the last commit
+        self._kept: deque[float] = deque(maxlen=_KEPT)
+        self._asked: float | None = None
+        self._speech: str | None = None
+        self._replied: TurnEnd | None = None  # until it is heard; nothing may come of it
+        self._calls: dict[str, None] = {}
+
+    def entry(self, now: float, entry: Entry) -> Iterator[Value]:
+        """One trigger."""
+        verdict = entry.verdict
+        match entry.trigger:
+            case "user_stopped_speaking" if verdict:
+                self._voice_ended = now
+            case "turn_kept" if verdict:
+                self._kept.append(self._asked_at(now))
+            case "turn_committed" if verdict:
+                self._asked = self._kept.popleft() if self._kept else self._asked_at(now)
+                self._speech = None
+            case "turn_replied" if verdict:
+                self._speech = entry.data.get("speech")
+            case "turn_dropped" if verdict:
+                self._asked = None
+        if verdict.dest == HEARD and verdict.source != HEARD and verdict.source != "paused":
+            yield from self._heard(now, str(entry.of or ""))
+
+    def note(self, now: float, note: Note) -> Iterator[Value]:
+        """What the conversation says of turns and calls."""
+        data = note.data
+        if note.kind == "turn":
+            before, self._replied = self._replied, None
+            number, outcome = data.get("number", 0), str(data.get("outcome", ""))
+            turn = TurnEnd(now, number, outcome, bool(data.get("kept")))
+            if before is not None and before.number != turn.number:
+                yield before
+            if turn.outcome == "replied":
+                self._replied = turn
+            else:
+                yield turn
+        elif note.kind == "tool_started":
+            if len(self._calls) >= _KEPT:
+                self._calls.pop(next(iter(self._calls)))
+            self._calls[str(data.get("call"))] = None
+        elif note.kind == "tool_ended" and str(data.get("call")) in self._calls:
+            del self._calls[str(data.get("call"))]
+            yield ToolEnd(now, str(data.get("name", "")), str(data.get("how", "")))
+
+    def end(self, now: float) -> Iterator[Value]:
+        """The journal ends."""
+        if self._replied is not None:
+            yield self._replied
+
+    def _asked_at(self, now: float) -> float:
+        ended, self._voice_ended = self._voice_ended, None
+        return now if ended is None else ended
+
+    def _heard(self, now: float, step: str) -> Iterator[Value]:
+        if self._speech is not None and step.rpartition("#")[0] not in ("", self._speech):
+            return  # somebody else's words
+        if self._asked is not None:
+            yield Response(self._asked, now)
+            self._asked = None
+        if self._replied is not None:
+            yield self._replied
+            self._replied = None

@@ -1,0 +1,95 @@
+"""Why it was silent, in sentences, with the lines of the flow that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.journal import Journal
+
+from .follower import SILENCE, values_of
+from .values import Cause, Part, Quiet, Silence
+
+__all__ = ["Explanation", "explain", "explain_at"]
+
+
+@attrs.frozen
+class Explanation:
+    """A stretch of time and what took it.
+
+    Attributes:
+        cause: What took the most of it; None if the agent was heard.
+        lines: The parts, one line each: when, how long, the cause, and the places in the flow.
+    """
+
+    start: float
+    end: float
+    cause: Cause | None
+    lines: tuple[str, ...]
+
+    def __str__(self) -> str:
+        seconds = f"{self.end - self.start:.2f} s"
+        head = f"{self.start:8.2f} s  the agent is heard for {seconds}"
+        if self.cause is not None:
+            head = f"{self.start:8.2f} s  {seconds} of silence: {self.cause}"
+        return "\n".join((head, *(f"{'':10}  {line}" for line in self.lines)))
+
+
+def explain(
+    journal: Journal, flow: Flow | None = None, *, longer_than: float = SILENCE
+) -> tuple[Explanation, ...]:
+    """The silences of a conversation.
+
+    Args:
+        flow: The flow of the journal; with it, a refusal names its line.
+        longer_than: Seconds.
+
+    Example:
+        >>> from turnfsm import load_flow, read_journal
+        >>> from turnfsm.metrics import explain
+        >>> for silence in explain(read_journal("journal.jsonl")):  # doctest: +SKIP
+        ...     print(silence)
+    """
+    silences = (v for v in values_of(journal, silence=longer_than) if isinstance(v, Silence))
+    return tuple(_explained(silence.parts, silence.cause, flow) for silence in silences)
+
+
+def explain_at(journal: Journal, at: float, flow: Flow | None = None) -> Explanation | None:
+    """What took a moment, of whatever length; None if the journal does not reach it."""
+    end = 0.0
+    for value in values_of(journal):
+        if not isinstance(value, Quiet):
+            continue
+        start = value.parts[0].start
+        if at < start:
+            return Explanation(end, start, None, ())
+        end = value.parts[-1].end
+        for part in value.parts:
+            if part.start <= at < part.end:
+                return _explained((part,), part.cause, flow)
+    last = round(journal.records[-1].t, 6) if journal.records else 0.0
+    return Explanation(end, last, None, ()) if end <= at < last else None
+
+
+def _explained(parts: Iterable[Part], cause: Cause, flow: Flow | None) -> Explanation:
+    parts = tuple(parts)
+    lines = tuple(line for part in parts for line in _lines(part, flow))
+    return Explanation(parts[0].start, parts[-1].end, cause, lines)
+
+
+def _lines(part: Part, flow: Flow | None) -> Iterator[str]:
+    yield f"{part.start:.2f} to {part.end:.2f} s  {part.cause}: {part.why}"
+    for trigger, state in part.refused:
+        for place in _places(flow, trigger, state):
+            yield f"  {trigger} in {state}: {place}"
+
+
+def _places(flow: Flow | None, trigger: str, state: str) -> Iterator[str]:
+    """The lines whose guards did not hold; if no line takes the trigger, that of the state."""
+    if flow is None or flow.source is None or state not in flow.states:
+        return
+    rows = [row for row in flow.rows(state) if row.trigger == trigger]
+    paths = [row.path for row in rows] or [("states", state)]
+    yield from dict.fromkeys(flow.source.place(path) for path in paths)

@@ -1,0 +1,54 @@
+"""`turnfsm report`: the figures of conversations."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from turnfsm.runtime.cli._files import write_whole
+from turnfsm.runtime.cli._streams import printable
+
+__all__ = ["report"]
+
+
+class Format(StrEnum):
+    """How the report is written."""
+
+    text = "text"
+    json = "json"
+    markdown = "markdown"
+    html = "html"
+
+
+def report(
+    journals: Annotated[list[Path], typer.Argument(metavar="JOURNAL...", help="Journals (JSONL).")],
+    format: Annotated[Format, typer.Option(help="Format of the report.")] = Format.text,
+    silence: Annotated[
+        float, typer.Option(min=0.1, help="Seconds from which on a silence counts.")
+    ] = 2.0,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write the report to FILE."),
+    ] = None,
+) -> None:
+    """Measure conversations: latencies, interruptions, silences by cause, rates, states."""
+    from turnfsm.fsm.journal import read_journal
+    from turnfsm.fsm.metrics import (
+        Figures,
+        as_html,
+        as_json,
+        as_markdown,
+        as_text,
+        measure,
+    )
+
+    write = {"text": as_text, "json": as_json, "markdown": as_markdown, "html": as_html}
+    figures = Figures.over([measure(read_journal(path), silence=silence) for path in journals])
+    text = write[format](figures).rstrip() + "\n"
+    if output is None:
+        print(printable(text), end="")
+    else:
+        write_whole(output, text.encode())

@@ -1,0 +1,57 @@
+"""`turnfsm why`: the causes of the silences in a conversation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from turnfsm.runtime.cli._streams import printable
+
+if TYPE_CHECKING:
+    from turnfsm.fsm import Flow
+
+__all__ = ["flow_of", "why"]
+
+
+def why(
+    journal: Annotated[Path, typer.Argument(help="A journal (JSONL).")],
+    at: Annotated[
+        float | None, typer.Option(min=0, help="Only this moment, in seconds.", show_default=False)
+    ] = None,
+    longer_than: Annotated[
+        float, typer.Option(min=0.1, help="Seconds from which on a silence is told.")
+    ] = 2.0,
+    flow: Annotated[
+        str | None, typer.Option(help="The flow of the journal. Default: the one that it names.")
+    ] = None,
+) -> None:
+    """Say why nobody was heard: the cause of every silence, from the journal."""
+    from turnfsm.fsm import TurnfsmError
+    from turnfsm.fsm.journal import read_journal
+    from turnfsm.fsm.metrics import explain, explain_at
+
+    told = read_journal(journal)
+    run = flow_of(flow, told.header.flow)
+    if at is None:
+        silences = explain(told, run, longer_than=longer_than)
+        for silence in silences:
+            print(printable(str(silence)))
+        if not silences:
+            print(f"no silence of more than {longer_than:g} s")
+        return
+    moment = explain_at(told, at, run)
+    if moment is None:
+        last = told.records[-1].t if told.records else 0.0
+        raise TurnfsmError(f"error: {journal} ends at {last:.2f} s; give --at a moment before")
+    print(printable(str(moment)))
+
+
+def flow_of(named: str | None, told: str) -> Flow | None:
+    """The named flow; else the journal's, if it is a shipped one."""
+    from turnfsm.fsm import load_flow, shipped_flows
+
+    if named is not None:
+        return load_flow(named)
+    return load_flow(told) if told in shipped_flows() else None

@@ -1,0 +1,113 @@
+"""`turnfsm report` and `turnfsm why`: what they print, and what they say of bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from turnfsm import write_journal
+from turnfsm.livekit import TurnSession
+from turnfsm.runtime.cli import main
+from turnfsm.testing import Reply, ScriptedLLM, ScriptedUser, Stage
+
+COMMANDS = ("report", "why")
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A journal with a silence of some seconds."""
+    model = ScriptedLLM({"hello": Reply("Hello there.", ttft=4.0)})
+    stage = Stage(TurnSession, user=ScriptedUser().says("hello", at=1.0), llm=model)
+    stage.run(10.0)
+    path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
+    write_journal(path, stage.session.turn.journal.read())
+    return path
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as exit:
+        main(words)
+    return int(exit.value.code or 0)
+
+
+@pytest.mark.parametrize("format", ["text", "json", "markdown", "html"])
+def test_report_writes_every_format(
+    format: str, journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To standard output, or the same to a file."""
+    file = tmp_path / "report"
+    assert run("report", str(journal), "--format", format) == 0
+    printed = capsys.readouterr().out
+    assert run("report", str(journal), "--format", format, "-o", str(file)) == 0
+    assert file.read_text(encoding="utf-8") == printed
+    assert "model" in printed
+    if format == "json":
+        assert json.loads(printed)["turns"] == {"replied": 1}
+
+
+def test_report_puts_journals_together(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As many as are named."""
+    assert run("report", str(journal), str(journal)) == 0
+    assert capsys.readouterr().out.startswith("2 conversations, ")
+
+
+def test_why_names_the_cause(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of every silence, or of one moment."""
+    assert run("why", str(journal)) == 0
+    assert "of silence: model\n" in capsys.readouterr().out
+    assert run("why", str(journal), "--at", "1.5") == 0
+    assert "user_has_the_floor: the user speaks since 1.05 s" in capsys.readouterr().out
+    assert run("why", str(journal), "--longer-than", "60") == 0
+    assert capsys.readouterr().out == "no silence of more than 60 s\n"
+    assert run("why", str(journal), "--at", "60") == 2
+    assert "give --at a moment before" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "empty; name a journal (JSON lines)"),
+        ("hello\n", ":1: not JSON"),
+        ('{"a": 1}\n', ":1: not a journal; its first line is a header"),
+        ('{"journal": 2, "flow": "turn", "initial": "listening"}\n', "journal version 2"),
+        ('{"journal": 1, "flow": "turn", "initial": "a", "timers": {"a": "b"}}\n', "it is seconds"),
+    ],
+)
+def test_what_is_no_journal_is_said_in_a_line(
+    command: str, text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the file, the line and the remedy."""
+    file = tmp_path / "a.jsonl"
+    file.write_text(text)
+    assert run(command, str(file)) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert str(file) in error
+    assert error.count("\n") == 1
+    assert run(command, str(tmp_path / "none")) == 2
+    assert "no such file or directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_journal_that_was_cut_is_read_as_far_as_it_goes(
+    command: str, journal: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And the log says what is missing."""
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(journal.read_bytes()[:-20])
+    assert run(command, str(file)) == 0
+    assert "the last record was cut off" in caplog.text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_journal_without_records_has_no_figures(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is no error."""
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"journal": 1, "flow": "turn", "initial": "listening"}\n')
+    assert run(command, str(file)) == 0
+    assert capsys.readouterr().out

@@ -1,0 +1,186 @@
+"""Every cause of a silence is found, with the names and times of the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from livekit.agents import Agent, function_tool
+
+from turnfsm import Flow, Journal, load_flow, parse_flow
+from turnfsm.fsm.journal import journal_of
+from turnfsm.livekit import TurnSession, on_interruption
+from turnfsm.metrics import CAUSES, explain, explain_at
+from turnfsm.testing import Call, Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
+
+STORY = "Once upon a time there was a king who had three daughters and a horse."
+
+
+def journal(user: ScriptedUser, model: ScriptedLLM, seconds: float = 20.0, **more: Any) -> Journal:
+    """What a session writes of this conversation."""
+    stage = Stage(TurnSession, user=user.says("hello there", at=1.0), llm=model, **more)
+    stage.run(seconds)
+    return stage.session.turn.journal.read()
+
+
+def _slow_model() -> Journal:
+    return journal(ScriptedUser(), ScriptedLLM({"hello": Reply("Hello.", ttft=6.0)}))
+
+
+def _slow_voice() -> Journal:
+    tts = ScriptedTTS(latency=5.0)
+    return journal(ScriptedUser(), ScriptedLLM({"hello": "Hello."}), tts=tts)
+
+
+def _endpointing() -> Journal:
+    handling = {"endpointing": {"min_delay": 4.0, "max_delay": 4.0}}
+    return journal(ScriptedUser(), ScriptedLLM({"hello": "Hello."}), turn_handling=handling)
+
+
+class _Thinks(Agent):
+    async def on_user_turn_completed(self, *_: Any, **__: Any) -> None:
+        await asyncio.sleep(4.0)
+
+
+def _application() -> Journal:
+    agent = _Thinks(instructions="Think.")
+    return journal(ScriptedUser(), ScriptedLLM({"hello": "Hello."}), agent=agent)
+
+
+def _tool(policy: str, user: ScriptedUser) -> Journal:
+    @on_interruption(policy)  # type: ignore[arg-type]
+    @function_tool
+    async def look_up() -> str:
+        """Look it up."""
+        await asyncio.sleep(8.0)
+        return "rain"
+
+    model = ScriptedLLM({"hello": Reply(calls=Call("look_up"))}, {"look_up": "It rains."})
+    return journal(user, model, tools=[look_up])
+
+
+def _tool_running() -> Journal:
+    return _tool("detach", ScriptedUser())
+
+
+def _refused() -> Journal:
+    return _tool("hold", ScriptedUser().says("hurry up", at=4.0))
+
+
+def _noise() -> Journal:
+    user = ScriptedUser().makes_noise(at=6.0, duration=4.0)
+    return journal(user, ScriptedLLM({"hello": "Hello."}))
+
+
+def _held() -> Journal:
+    user = ScriptedUser().makes_noise(at=3.0, duration=3.0)
+    return journal(user, ScriptedLLM({"hello": Reply("Hello.", ttft=1.5)}))
+
+
+def _paused() -> Journal:
+    user = ScriptedUser().makes_noise(at=4.0, duration=3.0)
+    tts = ScriptedTTS(durations={STORY: 9.0})
+    return journal(user, ScriptedLLM({"hello": STORY}), tts=tts)
+
+
+def _winding_down() -> Journal:
+    user = ScriptedUser().says("stop", at=4.0)
+    tts = ScriptedTTS(durations={STORY: 9.0})
+    model = ScriptedLLM({"hello": STORY, "stop": "All right."})
+    return journal(user, model, tts=tts, faults=["no_end"], timers={"settle": 4.0})
+
+
+def _idle() -> Journal:
+    user = ScriptedUser().says("goodbye", at=9.0)
+    return journal(user, ScriptedLLM({"hello": "Hello.", "goodbye": "Goodbye."}))
+
+
+CASES: dict[str, tuple[Callable[[], Journal], str]] = {
+    "model": (_slow_model, "model and voice were asked at 2.10 s, no audio has come"),
+    "voice": (_slow_voice, "the reply may be heard since 2.10 s; voice or output has not begun"),
+    "endpointing": (_endpointing, "it is not decided whether the user's turn has ended"),
+    "application": (_application, "the turn of 2.10 s is in on_user_turn_completed"),
+    "tool_running": (_tool_running, "the turn waits for a tool: look_up since 2.10 s"),
+    "refused": (_refused, "turn_committed was refused in tool_running at 5.10 s: "),
+    "user_has_the_floor": (_noise, "the user speaks since 6.05 s"),
+    "output_held": (
+        _held,
+        "the output is held before its first frame by user_started_speaking at 3.05 s, "
+        "the user's voice goes on",
+    ),
+    "winding_down": (_winding_down, "the interrupted reply winds down"),
+    "nothing_asked": (_idle, "nothing was asked"),
+}
+
+
+@pytest.mark.parametrize("cause", CASES)
+def test_the_cause_is_named(cause: str) -> None:
+    """The silence that is made has this cause and this sentence."""
+    play, sentence = CASES[cause]
+    silences = [s for s in explain(play(), load_flow("turn")) if s.cause == cause]
+    assert silences, explain(play())
+    assert any(f"{cause}: {sentence}" in line for line in silences[0].lines), silences[0]
+
+
+def test_an_output_that_was_cut_says_by_what() -> None:
+    """A pause over voice without words."""
+    [pause] = [s for s in explain(_paused()) if s.cause == "output_held"]
+    assert "the output is cut off by barge_in at 4.5" in pause.lines[0]
+
+
+def test_a_refusal_names_the_lines_of_the_flow() -> None:
+    """Those whose guards did not hold."""
+    flow = load_flow("turn")
+    refused = next(s for s in explain(_refused(), flow) if s.cause == "refused")
+    assert flow.source is not None
+    place = flow.source.place(("states", "tool_running", "on", "turn_committed", 0))
+    assert f"  turn_committed in tool_running: {place}" in refused.lines
+
+
+def _flow() -> Flow:
+    text = "flow: mine\nextends: turn\nstates: {consulting: {is: Somebody is asked.}}\n"
+    flow, _ = parse_flow(text)
+    return flow
+
+
+def test_a_state_of_ones_own_is_named() -> None:
+    """What it waits for only its author knows."""
+    entry = {"trigger": "consult", "of": None, "facts": [], "verdict": "taken", "row": None}
+    entry |= {"actions": [], "entered": True, "cause": None, "data": {}}
+    records = [
+        {"journal": 1, "flow": "mine", "initial": "listening"},
+        {"seq": 1, "t": 1.0, "state": "listening", "dest": "consulting", **entry},
+        {"seq": 2, "t": 9.0, "state": "consulting", "dest": "listening", **entry},
+    ]
+    [silence] = explain(journal_of(records))
+    assert silence.cause == "own_state"
+    assert silence.lines[1] == "1.00 to 9.00 s  own_state: the flow holds consulting"
+
+
+def test_every_cause_has_a_case() -> None:
+    """A cause that is added is shown here."""
+    assert {*CASES, "own_state"} == set(CAUSES)
+
+
+def test_the_words_of_the_user_are_no_silence() -> None:
+    """However long they take."""
+    words = "well " * 40
+    user = ScriptedUser().says(words, at=5.0)
+    spoken = journal(user, ScriptedLLM({"hello": "Hello.", "well": "I see."}))
+    assert all(s.cause == "nothing_asked" for s in explain(spoken))
+    moment = explain_at(spoken, 10.0)
+    assert moment is not None
+    assert moment.cause == "user_has_the_floor"
+
+
+def test_any_moment_can_be_asked() -> None:
+    """Also one that is shorter, one in which the agent is heard, and one that is not there."""
+    spoken = _slow_model()
+    asked, heard = explain_at(spoken, 2.0), explain_at(spoken, 8.1)
+    assert asked is not None
+    assert heard is not None
+    assert (asked.cause, heard.cause) == ("endpointing", None)
+    assert "the agent is heard" in str(heard)
+    assert explain_at(spoken, 500.0) is None

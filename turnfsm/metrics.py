@@ -1,0 +1,82 @@
+"""The figures of conversations: latencies, interruptions, silences and their causes, rates.
+
+Example:
+    >>> from turnfsm.metrics import Tick, panel
+    >>> ticks = [Tick(agent=True)] * 3 + [Tick(user=True, agent=True)] * 2 + [Tick(user=True)] * 9
+    >>> panel([ticks]).yield_rate
+    1.0
+"""
+
+from turnfsm.fsm.metrics import (
+    CAUSES,
+    Blip,
+    Cause,
+    Cut,
+    Explanation,
+    Figures,
+    Interruption,
+    Overlap,
+    Panel,
+    PanelCounts,
+    Part,
+    Quiet,
+    Refusal,
+    Response,
+    Silence,
+    StateHeld,
+    Summary,
+    Tick,
+    ToolEnd,
+    TurnEnd,
+    Value,
+    as_html,
+    as_json,
+    as_markdown,
+    as_text,
+    explain,
+    explain_at,
+    measure,
+    panel,
+    summarize,
+    ticks_of,
+    values_of,
+)
+
+__all__ = [
+    "CAUSES",
+    "Blip",
+    "Cause",
+    "Cut",
+    "Explanation",
+    "Figures",
+    "Interruption",
+    "Overlap",
+    "Panel",
+    "PanelCounts",
+    "Part",
+    "Quiet",
+    "Refusal",
+    "Response",
+    "Silence",
+    "StateHeld",
+    "Summary",
+    "Tick",
+    "ToolEnd",
+    "TurnEnd",
+    "Value",
+    "as_html",
+    "as_json",
+    "as_markdown",
+    "as_text",
+    "explain",
+    "explain_at",
+    "measure",
+    "panel",
+    "summarize",
+    "ticks_of",
+    "values_of",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
