@@ -86,6 +86,25 @@ def test_a_cancelled_tool_ends_at_once_and_says_so() -> None:
     assert _outcome(stage).errors == []
 
 
+def test_a_tool_that_has_reported_is_not_cancelled_with_its_turn() -> None:
+    """cancel: it has told the user that it goes on, so it goes on, and its result is told."""
+
+    @on_interruption("cancel")
+    @function_tool
+    async def book(ctx: TurnContext[Any]) -> str:
+        """Book."""
+        await ctx.update("still booking")
+        await asyncio.sleep(8.0)
+        return "booked"
+
+    stage = _play(book, text="Let me see whether they have a table for you " * 3)
+    joke, booked = (_outcome(stage).heard_saying(text) for text in ("a joke.", "table is booked"))
+    assert joke is not None
+    assert booked is not None
+    assert booked.start > joke.end
+    assert _outputs(stage)[-1] == "booked"
+
+
 @pytest.mark.parametrize("decorated_above", [True, False])
 def test_a_held_tool_is_not_interrupted(decorated_above: bool) -> None:
     """hold: the turn stands until the tool has ended; what the user said meanwhile is answered."""
