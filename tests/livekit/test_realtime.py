@@ -244,6 +244,25 @@ def test_a_result_on_its_way_is_not_sent_again() -> None:
 
 
 @BOTH
+def test_a_result_is_told_though_others_have_spoken_since(detects: bool) -> None:
+    """While a tool runs the application asks for something else: the model, which has the result
+    behind its call, is asked about the result afterwards, and not about the latest words again."""
+
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(4.0)
+        return "booked"
+
+    user = ScriptedUser().says("reserve a table", at=1.0)
+    stage = _stage(user, book, detects=detects, auto=False)
+    stage.at(4.0, lambda s: s.session.generate_reply(user_input="tell me a joke") and None)
+    outcome = stage.run(25.0)
+    said = [heard.text for heard in outcome.heard]
+    assert said == ["Here is a joke.", "Your table is booked."]
+
+
+@BOTH
 @pytest.mark.parametrize("seconds", [3.5, 5.0, 7.0])
 def test_a_model_that_replies_by_itself_is_not_asked_about_a_late_result(
     detects: bool, seconds: float

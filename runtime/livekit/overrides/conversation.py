@@ -8,7 +8,13 @@ from typing import Any
 
 from livekit.agents import llm
 
-__all__ = ["ChatContextSync", "ClosedRealtimeSession", "results_by_their_calls", "results_in"]
+__all__ = [
+    "ChatContextSync",
+    "ClosedRealtimeSession",
+    "overtaken_results",
+    "results_by_their_calls",
+    "results_in",
+]
 
 
 class ChatContextSync:
@@ -119,6 +125,21 @@ def results_by_their_calls(items: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
             due.append(item.call_id)
         placed.append(item)
     return placed + [results.pop(call) for call in due]
+
+
+def overtaken_results(
+    items: Iterable[llm.ChatItem], results: Iterable[llm.FunctionCallOutput]
+) -> list[str]:
+    """Those of these results behind which somebody has spoken in a conversation, by name and id."""
+    its = {result.id: f"{result.name} ({result.call_id})" for result in results}
+    passed: list[str] = []
+    overtaken: list[str] = []
+    for item in items:
+        if item.type == "message" and item.text_content:
+            overtaken = passed.copy()
+        elif item.id in its:
+            passed.append(its[item.id])
+    return overtaken
 
 
 def results_in(context: llm.ChatContext) -> frozenset[str]:

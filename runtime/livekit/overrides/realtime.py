@@ -17,7 +17,7 @@ from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.ports import Source
 from turnfsm.runtime.conversation.tool_calls import Result
 
-from .conversation import ChatContextSync, ClosedRealtimeSession, results_in
+from .conversation import ChatContextSync, ClosedRealtimeSession, overtaken_results, results_in
 from .speech import GovernedHandle, current_speech, tool_interrupts
 from .tools import cancel_call, cancelled_pair, running_call, say_still_running
 
@@ -29,6 +29,8 @@ logger = logging.getLogger("turnfsm")
 
 DECISION = 2.0
 """Seconds after the user's speech in which a reply of a model that detects turns is waited for."""
+
+ARRIVED = "The result of {calls} has arrived. Go on from it now, and do not make the call again."
 
 WAKE_CYCLES = 20
 """Turns of the loop in which a tool ends that waits for its turn: it then answers for itself."""
@@ -121,6 +123,8 @@ class RealtimeActivity(AgentActivity):
             if under_way := {task for task in (self._answering, self._telling) if task is not None}:
                 await asyncio.wait(under_way)
         handle = self._asking = request["speech_handle"]
+        if request.get("tool_reply") and not request.get("instructions"):
+            request["instructions"] = self._overtaken_results(handle)
         if not handle.interrupted:
             await super()._realtime_reply_task(**request)
         if handle.interrupted and self._unhandled is not None and self._unhandled[0] is handle:
@@ -130,6 +134,12 @@ class RealtimeActivity(AgentActivity):
             made += [call.id async for call in unhandled.function_stream]
             if (tidy := self._tidy) is not None:
                 await self._forget(set(made), tidy)
+
+    def _overtaken_results(self, speech: SpeechHandle) -> str | None:
+        # The model answers what comes last, and results stand behind their calls.
+        results = (item for item in speech.chat_items if item.type == "function_call_output")
+        overtaken = overtaken_results(self._rt_session.chat_ctx.items, results)
+        return ARRIVED.format(calls=", ".join(overtaken)) if overtaken else None
 
     async def _realtime_generation_task(
         self, *, speech_handle: SpeechHandle, generation_ev: llm.GenerationCreatedEvent, **how: Any
