@@ -3,7 +3,7 @@
 from .figures import Figures, Summary, measure, summarize
 from .follower import SILENCE, Follower, values_of
 from .panel import Panel, PanelCounts, Tick, panel
-from .report import as_html, as_json, as_markdown, as_text
+from .report import report_html, report_json, report_markdown, report_text
 from .speech import ticks_of
 from .values import (
     CAUSES,
@@ -48,14 +48,14 @@ __all__ = [
     "ToolEnd",
     "TurnEnd",
     "Value",
-    "as_html",
-    "as_json",
-    "as_markdown",
-    "as_text",
     "explain",
     "explain_at",
     "measure",
     "panel",
+    "report_html",
+    "report_json",
+    "report_markdown",
+    "report_text",
     "summarize",
     "ticks_of",
     "values_of",

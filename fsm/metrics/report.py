@@ -12,7 +12,7 @@ import attrs
 
 from .figures import Figures, Summary, summarize
 
-__all__ = ["as_html", "as_json", "as_markdown", "as_text"]
+__all__ = ["report_html", "report_json", "report_markdown", "report_text"]
 
 _NONE = "-"
 
@@ -24,7 +24,7 @@ class _Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-def as_text(figures: Figures) -> str:
+def report_text(figures: Figures) -> str:
     """For a terminal."""
     parts = [_title(figures)]
     for table in _tables(figures):
@@ -39,7 +39,7 @@ def as_text(figures: Figures) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def as_markdown(figures: Figures) -> str:
+def report_markdown(figures: Figures) -> str:
     """For a pull request or a page."""
     parts = [f"# {_title(figures).strip()}", ""]
     for table in _tables(figures):
@@ -49,7 +49,7 @@ def as_markdown(figures: Figures) -> str:
     return "\n".join(parts)
 
 
-def as_html(figures: Figures) -> str:
+def report_html(figures: Figures) -> str:
     """One page that needs nothing else; dark where the reader's system is."""
     body = [f"<h1>{escape(_title(figures).strip())}</h1>"]
     for table in _tables(figures):
@@ -67,7 +67,7 @@ def as_html(figures: Figures) -> str:
     return _PAGE.replace("BODY", "\n".join(body))
 
 
-def as_json(figures: Figures) -> str:
+def report_json(figures: Figures) -> str:
     """For other programs; figures in full, times in seconds."""
     return json.dumps(_plain(figures), indent=2)
 

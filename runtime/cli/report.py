@@ -38,14 +38,14 @@ def report(
     from turnfsm.fsm.journal import read_journal
     from turnfsm.fsm.metrics import (
         Figures,
-        as_html,
-        as_json,
-        as_markdown,
-        as_text,
         measure,
+        report_html,
+        report_json,
+        report_markdown,
+        report_text,
     )
 
-    write = {"text": as_text, "json": as_json, "markdown": as_markdown, "html": as_html}
+    write = {"text": report_text, "json": report_json, "markdown": report_markdown, "html": report_html}
     figures = Figures.over([measure(read_journal(path), silence=silence) for path in journals])
     text = write[format](figures).rstrip() + "\n"
     if output is None:

@@ -17,11 +17,11 @@ from turnfsm.metrics import (
     Interruption,
     Response,
     Silence,
-    as_html,
-    as_json,
-    as_markdown,
-    as_text,
     measure,
+    report_html,
+    report_json,
+    report_markdown,
+    report_text,
     summarize,
     ticks_of,
 )
@@ -179,13 +179,13 @@ def test_percentiles_lie_between_their_neighbours(values: Any, p50: float, p90: 
     assert (summed.p50, summed.p90) == (pytest.approx(p50), pytest.approx(p90))
 
 
-@pytest.mark.parametrize("write", [as_text, as_markdown, as_html, as_json])
+@pytest.mark.parametrize("write", [report_text, report_markdown, report_html, report_json])
 def test_every_format_has_the_response_latency(write: Callable[[Figures], str]) -> None:
     """And JSON has it in full."""
     _, journal = story(ScriptedUser().says("stop please", at=6.0))
     figures = measure(journal)
     text = write(figures)
-    if write is as_json:
+    if write is report_json:
         assert json.loads(text)["response_latency"]["count"] == 2
         assert json.loads(text)["stop_latency"]["mean"] == figures.stops[0]
     else:
