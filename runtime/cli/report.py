@@ -35,19 +35,12 @@ def report(
     ] = None,
 ) -> None:
     """Measure conversations: latencies, interruptions, silences by cause, rates, states."""
+    from turnfsm.fsm import metrics
     from turnfsm.fsm.journal import read_journal
-    from turnfsm.fsm.metrics import (
-        Figures,
-        measure,
-        report_html,
-        report_json,
-        report_markdown,
-        report_text,
-    )
 
-    write = {"text": report_text, "json": report_json, "markdown": report_markdown, "html": report_html}
-    figures = Figures.over([measure(read_journal(path), silence=silence) for path in journals])
-    text = write[format](figures).rstrip() + "\n"
+    measured = [metrics.measure(read_journal(path), silence=silence) for path in journals]
+    write = getattr(metrics, f"report_{format.value}")
+    text = write(metrics.Figures.over(measured)).rstrip() + "\n"
     if output is None:
         print(printable(text), end="")
     else:
