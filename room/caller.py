@@ -120,6 +120,34 @@ class Caller:
         """Type a line into the room's chat."""
         await self.room.local_participant.send_text(text, topic="lk.chat")
 
+    async def press(self, key: str) -> None:
+        """Press a key of a telephone."""
+        code = "0123456789*#".index(key)
+        await self.room.local_participant.publish_dtmf(code=code, digit=key)
+
+    def mute(self, muted: bool) -> None:
+        """Close or open the microphone."""
+        assert self.track is not None
+        assert self.track.track is not None
+        track = self.track.track
+        assert isinstance(track, rtc.LocalAudioTrack)
+        (track.mute if muted else track.unmute)()
+
+    def subscribe(self) -> None:
+        """Listen to the agent, for one who did not from the beginning."""
+        assert self.agent is not None
+        for publication in self.agent.track_publications.values():
+            publication.set_subscribed(True)
+
+    async def rest(self, seconds: float) -> None:
+        """Do nothing for a while."""
+        await self.pace.sleep(seconds)
+
+    @property
+    def states(self) -> list[str]:
+        """All states that the agent has published."""
+        return [change.value for change in self.changes if change.name == AGENT_STATE]
+
     @property
     def state(self) -> str:
         """The agent's state as its participant publishes it."""

@@ -61,6 +61,11 @@ class RoomServer:
         token = api.AccessToken(self.key, self.secret).with_identity(identity).with_grants(grants)
         return token.with_ttl(timedelta(hours=1)).to_jwt()
 
+    async def close(self, room: str) -> None:
+        """Send everybody out of a room."""
+        async with api.LiveKitAPI(self.url, self.key, self.secret) as client:
+            await client.room.delete_room(api.DeleteRoomRequest(room=room))
+
     @property
     def environment(self) -> dict[str, str]:
         """Where LiveKit's own tools look for a server."""

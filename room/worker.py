@@ -46,14 +46,17 @@ class Worker:
             self.lines.append(entry)
             self._more.notify_all()
 
-    def wait_for(self, message: str, seconds: float = _REGISTERED) -> Mapping[str, Any]:
-        """The first line of the log that has these words; TimeoutError with the log."""
+    def wait_for(
+        self, message: str, seconds: float = _REGISTERED, **also: str
+    ) -> Mapping[str, Any]:
+        """The first line of the log that has these words and fields; TimeoutError with the log."""
         end = time.monotonic() + seconds
         seen = 0
         with self._more:
             while True:
                 for entry in self.lines[seen:]:
-                    if message in str(entry.get("message", "")):
+                    said = message in str(entry.get("message", ""))
+                    if said and also.items() <= entry.items():
                         return entry
                 seen = len(self.lines)
                 ended = self.process.poll() is not None
@@ -63,14 +66,23 @@ class Worker:
                     raise TimeoutError(f"no line {message!r}; the worker {why}:\n{told}")
                 self._more.wait(min(left, 0.5))
 
+    def job(self, room: str) -> str:
+        """The id of the job that serves a room."""
+        return next(str(line["job_id"]) for line in self.lines if line.get("room") == room)
+
     @property
     def errors(self) -> list[str]:
         """What was logged as an error, and every traceback."""
+        return self.errors_of()
+
+    def errors_of(self, job: str = "") -> list[str]:
+        """The same of one job."""
         bad = ("ERROR", "CRITICAL")
         return [
-            str(line.get("message", line))
+            str({"error": line.get("message", line), "why": line.get("exc_info", "")})
             for line in list(self.lines)
-            if line.get("level") in bad or "Traceback" in str(line.get("message", ""))
+            if (line.get("level") in bad or "Traceback" in str(line.get("message", "")))
+            and (not job or line.get("job_id", job) == job)
         ]
 
     def terminate(self) -> None:

@@ -5,13 +5,16 @@
     python agent.py start       serve them for good
 
 Speech in and out runs on this machine, and the language model is a script: pip install
-'turnfsm[demo]'. With TURNFSM_JOURNALS=folder each session leaves its journal there.
+'turnfsm[demo]'. With TURNFSM_JOURNALS=folder each session leaves its journal there; with
+TURNFSM_STAY=1 it waits for a caller who has hung up, who may come back.
 """
 
 import os
 from pathlib import Path
 
+from livekit import rtc
 from livekit.agents import AgentServer, JobContext, JobProcess, cli, inference
+from livekit.agents.voice.room_io import RoomOptions
 
 from turnfsm import JsonlSink, load_flow
 from turnfsm.demo import (
@@ -30,6 +33,7 @@ from turnfsm.livekit import TurnSession
 
 CALLS = 4  # that one worker takes at a time
 JOURNALS = os.environ.get("TURNFSM_JOURNALS")
+STAY = bool(os.environ.get("TURNFSM_STAY"))
 
 
 def load(server: AgentServer) -> float:
@@ -72,7 +76,24 @@ async def entrypoint(ctx: JobContext) -> None:
         sinks=[JsonlSink(Path(JOURNALS, f"{ctx.job.id}.jsonl"), redact=None)] if JOURNALS else [],
     )
     session.on("close", lambda _: ctx.shutdown())  # the caller has hung up
-    await session.start(Robot(pace), room=ctx.room)
+    take_keys(ctx.room, session)
+    options = RoomOptions(close_on_disconnect=not STAY)
+    await session.start(Robot(pace), room=ctx.room, room_options=options)
+
+
+def take_keys(room: rtc.Room, session: TurnSession) -> None:
+    """What is typed on the keys of a telephone, up to the hash key, is a turn of the user."""
+    digits: list[str] = []
+
+    def pressed(key: rtc.SipDTMF) -> None:
+        if key.digit != "#":
+            digits.append(key.digit)
+        elif digits:
+            session.interrupt()
+            session.generate_reply(user_input="".join(digits))
+            digits.clear()
+
+    room.on("sip_dtmf_received", pressed)
 
 
 if __name__ == "__main__":
