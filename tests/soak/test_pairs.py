@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
-from livekit.agents import AgentSession
+from livekit.agents import AgentSession, llm
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit.differential import (
@@ -28,6 +28,8 @@ from turnfsm.runtime.testing.livekit.differential import (
     sweep_plans,
     worse,
 )
+from turnfsm.runtime.testing.livekit.differential.agents import answer
+from turnfsm.runtime.testing.livekit.scripted_llm import Request
 
 PAGE = Path(__file__).parents[2] / "docs" / "livekit.md"
 
@@ -84,6 +86,40 @@ def test_what_is_worse_is_found(equal: Pair, kind: str) -> None:
     assert worse(equal) == []
     pair = attrs.evolve(equal, ours=attrs.evolve(equal.ours, **WRONG[kind]))
     assert {w.kind for w in worse(pair)} == {kind}
+
+
+ASKED = (
+    llm.ChatMessage(role="system", content=["Help. "]),
+    llm.ChatMessage(role="user", content=["u1a u1b"]),
+    llm.FunctionCall(call_id="one", name="do_detach", arguments='{"number": 1}'),
+)
+GIVEN = llm.FunctionCallOutput(call_id="one", name="do_detach", output="done1", is_error=False)
+TOLD = llm.ChatMessage(role="assistant", content=["t1a t1b t1c t1d."])
+MORE = llm.ChatMessage(role="user", content=["u2a"])
+
+
+@pytest.mark.parametrize(
+    ("items", "text"),
+    [
+        ((*ASKED, GIVEN), "t1a t1b t1c t1d."),
+        ((*ASKED, GIVEN, TOLD), "t0a t0b."),
+        ((*ASKED, MORE, GIVEN), "r2a r2b r2c r2d."),
+        ((*ASKED, GIVEN, MORE, ("New results arrived.",)), "t1a t1b t1c t1d."),
+        ((*ASKED, GIVEN, MORE, ("go on 71",)), "g71a g71b g71c g71d g71e."),
+        ((*ASKED, GIVEN.model_copy(update={"output": "n1"})), "n1a n1b n1c n1d."),
+        ((*ASKED, GIVEN.model_copy(update={"output": "cancelled"})), "t1a t1b t1c t1d."),
+    ],
+    ids=["result", "told before", "words last", "about results", "asked", "update", "no result"],
+)
+def test_the_model_answers_what_it_is_shown_last(items: tuple[Any, ...], text: str) -> None:
+    """As a provider gets it: a result stands next to its call, also where it came later."""
+    context = llm.ChatContext.empty()
+    for item in items:
+        if isinstance(item, tuple):
+            context.add_message(role="system", content=item[0])
+        else:
+            context.items.append(item)
+    assert answer(PLAN, Request(0.0, "", (), context)).text == text
 
 
 def test_a_turn_leaves_no_more_behind() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from livekit.agents import Agent, llm
 
 from turnfsm.runtime.testing.livekit.belief import Call
+from turnfsm.runtime.testing.livekit.requests import RequestEntry
 from turnfsm.runtime.testing.livekit.scripted_llm import Reply, Request
 
 from .jobs import Jobs
@@ -16,13 +18,16 @@ from .plan import Plan
 
 __all__ = ["Clerk", "answer"]
 
+INSTRUCTIONS = "Help."
+"""What each agent's own instructions begin with."""
+
 
 class Clerk(Agent):
     """An agent with the plan's tools; it takes over the conversation that there is."""
 
     def __init__(self, plan: Plan, jobs: Jobs, chat_ctx: Any = None, name: str = "") -> None:
         given = {} if chat_ctx is None else {"chat_ctx": chat_ctx.copy(exclude_instructions=True)}
-        super().__init__(instructions=f"Help. {name}", tools=jobs.tools, **given)
+        super().__init__(instructions=f"{INSTRUCTIONS} {name}", tools=jobs.tools, **given)
         self._plan, self._jobs, self._first = plan, jobs, not name
 
     async def on_enter(self) -> None:
@@ -42,22 +47,44 @@ class Clerk(Agent):
 
 
 def answer(plan: Plan, request: Request) -> Reply:
-    """By the last thing that is asked: words of the user, a result, or instructions."""
-    text = request.prompt
-    if text.startswith("tool"):
-        mine = " ".join(entry.text for entry in request.shown if entry.kind == "assistant")
-        results = " ".join(entry.text for entry in request.shown if entry.kind == "result")
-        news = {int(n) for n in re.findall(r"(?:done|failed|n)(\d+)", results)}
-        told = [n for n in sorted(news) if f"t{n}a" not in mine]
-        return Reply(" ".join(_sentence("t", n, 4) for n in told) or "t0a t0b.")
-    if said := re.findall(r"\bu(\d+)[a-z]", text):
+    """By the last thing that the model is shown: words of the user, a result, or instructions."""
+    asked = next((entry for entry in reversed(request.shown) if _asks(entry)), None)
+    if asked is None or asked.kind == "result" or _is_about_results(asked):
+        told = [_sentence(kind, number, 4) for kind, number in _news(request.shown)]
+        return Reply(" ".join(told) or "t0a t0b.")
+    if said := re.findall(r"\bu(\d+)[a-z]", asked.text):
         number = int(said[-1])
         planned = plan.answers.get(number)
         if planned is None:
             return Reply(_sentence("r", number, 4))
         calls = [Call(f"do_{plan.jobs[n].policy}", {"number": n}) for n in planned.jobs]
         return Reply(_sentence("r", number, planned.words), calls=calls, ttft=planned.ttft)
-    return Reply(_sentence("g", _number(r"(\d+)", text), 5))
+    return Reply(_sentence("g", _number(r"(\d+)", asked.text), 5))
+
+
+def _asks(entry: RequestEntry) -> bool:
+    own = entry.kind == "system" and entry.text.startswith(INSTRUCTIONS)
+    return entry.kind in ("user", "result", "system") and not own
+
+
+def _is_about_results(asked: RequestEntry) -> bool:
+    """A session asks for what has come of calls; the plan asks for something else."""
+    return asked.kind == "system" and not re.match("greet|tell|go on", asked.text)
+
+
+def _news(shown: Sequence[RequestEntry]) -> list[tuple[str, int]]:
+    """What has come of which job, and was not said since: an update, or its end."""
+    jobs = {entry.id: _number(r"(\d+)", entry.text) for entry in shown if entry.kind == "call"}
+    news: dict[tuple[str, int], None] = {}
+    for at, entry in enumerate(shown):
+        if entry.kind != "result" or "is still" in entry.text:
+            continue
+        number = jobs.get(entry.id, 0)
+        kind = "n" if re.search(rf"\bn{number}\b", entry.text) else "t"
+        later = " ".join(other.text for other in shown[at:] if other.kind == "assistant")
+        if f"{kind}{number}a" not in later:
+            news[kind, number] = None
+    return sorted(news)
 
 
 def _number(pattern: str, text: str) -> int:

@@ -191,7 +191,7 @@ def _latency(plan: Plan, outcome: Outcome, end: float) -> Iterator[tuple[int, fl
             continue
         later = range(number, len(plan.sounds) + 1)
         answers = {f"r{n}" for n in later}
-        answers |= {f"t{job}" for n in later for job in plan.answers[n].jobs}
+        answers |= {f"{k}{job}" for n in later for job in plan.answers[n].jobs for k in "nt"}
         whole = [h for h in outcome.heard if h.end - h.start >= ANSWER]
         first = _first(whole, tuple(answers), over - 1e-6)
         yield number, None if first is None else round(first.start - over, 3)
