@@ -136,7 +136,7 @@ class Ledger:
     def untold(self, call_ids: Iterable[str]) -> frozenset[str]:
         """Those of these calls that have a result of which the user has not heard."""
         found = ((call_id, self.find(call_id)) for call_id in call_ids)
-        return frozenset(i for i, call in found if call and call.gave == "result" and not call.told)
+        return frozenset(i for i, call in found if call and call.gave in _NEWS and not call.told)
 
     def answer(
         self, call_id: str, name: str, arguments: str, turn: str, shown: Collection[str] = ()
@@ -204,6 +204,10 @@ class Ledger:
         ledger._cut_off()
         return ledger
 
+    def take_over(self, other: Ledger) -> None:
+        """Go on with the calls of another ledger, in the place of one's own."""
+        vars(self).update({name: held for name, held in vars(other).items() if name != "note"})
+
     # -- inside
 
     def _replay(self, note: Note) -> None:
@@ -235,7 +239,7 @@ class Ledger:
             call.apply("cut_off", (), {})
             key = call.name, call.arguments
             self._old.pop(key, None)  # the last one counts: what became of it decides
-            if call.gave == "result":  # what failed may be tried again
+            if call.gave in _NEWS:  # what failed may be tried again
                 call.value = HANDED_OVER if call.handoff else call.output
                 self._old[key] = call
         self._forget()
@@ -269,6 +273,8 @@ class Ledger:
                 self._by_result.pop(call.result_id or "", None)
                 left -= 1
 
+
+_NEWS = ("result", "unknown")  # what the user is to hear of
 
 _RESTORED = ("call", "state", "facts")  # what `as_note` has beside the fields
 

@@ -13,8 +13,9 @@ from turnfsm.fsm.flow import Policy
 
 __all__ = ["End", "LedgerCall", "canonical"]
 
-End = Literal["result", "error", "cancelled", "released"]
-"""How a call ends for its turn. A released call goes on; what it gives is owed to the user."""
+End = Literal["result", "error", "cancelled", "released", "unknown"]
+"""How a call ends for its turn. A released call goes on; what it gives is owed to the user. Nobody
+may know how a call ended whose worker died."""
 
 _program: list[Program] = []
 

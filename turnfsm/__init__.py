@@ -8,6 +8,7 @@ What a flow is and what happens when it runs; everything here imports neither Li
 - `turnfsm.diagram`: pictures of flows and of conversations.
 - `turnfsm.demo`: speech in and out without a network, and a scripted model.
 - `turnfsm.metrics`: the figures of conversations, and the causes of silences.
+- `turnfsm.store`: sessions that survive their worker.
 
 Example:
     >>> import turnfsm
@@ -104,7 +105,7 @@ __all__ = [
     "write_journal",
 ]
 
-_MODULES = ("check", "demo", "diagram", "livekit", "metrics", "testing")
+_MODULES = ("check", "demo", "diagram", "livekit", "metrics", "store", "testing")
 _HOMES = dict.fromkeys(__all__, "fsm")
 _HOMES |= dict.fromkeys(
     ("Entry", "Header", "Journal", "JournalError", "Note", "read_journal", "replay"), "fsm.journal"

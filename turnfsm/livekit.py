@@ -10,24 +10,30 @@ Example::
 
 from turnfsm.runtime.livekit import (
     SUPPORTED,
+    CutOffCall,
+    NotMade,
     SpeechInterrupted,
     TurnContext,
     TurnSession,
     UnsupportedLiveKit,
     host_fact,
     on_interruption,
+    recover_with,
     repeatable,
     turn_action,
 )
 
 __all__ = [
     "SUPPORTED",
+    "CutOffCall",
+    "NotMade",
     "SpeechInterrupted",
     "TurnContext",
     "TurnSession",
     "UnsupportedLiveKit",
     "host_fact",
     "on_interruption",
+    "recover_with",
     "repeatable",
     "turn_action",
 ]

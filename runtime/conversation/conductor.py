@@ -20,13 +20,17 @@ from .call_ids import CallIds
 from .deferred import DeferredQueue
 from .floor import Floor
 from .host import TurnHost
-from .ports import Agent, Lifecycle, Session, Speech
+from .ports import Agent, Keeping, Lifecycle, Session, Speech
 from .progress import Progress
 from .tool_calls import ToolCalls
 from .tuning import Tuner
 from .user_turns import Outcome, Turn, UserTurns
 
 __all__ = ["Conductor"]
+
+
+WORDS_LIMIT = 3.0
+"""Seconds after which voice without words was a noise."""
 
 
 class Conductor:
@@ -53,8 +57,10 @@ class Conductor:
         self.agent_state = AgentState(session)
         self.tuner = Tuner(session)
         self.turn: TurnRuntime
+        self.keeping: Keeping | None = None
         self._ids = CallIds()
         self._last_barge_in: Verdict | None = None
+        self._voice_ended = float("-inf")
         self._deferred_due = False
         self._carried = ""
         self._waiting: list[asyncio.Event] = []
@@ -99,6 +105,20 @@ class Conductor:
             self.tools.count()
             self._schedule_deferred()
 
+    def resumed(self) -> None:
+        """The session has started, perhaps in the place of one whose worker has died. Posts
+        `owed_reply` when the floor is free, if something is to be said."""
+        if self.host.resumption is not None:
+            self.host.resumption.post("started")
+            self._schedule_deferred()
+
+    def reply_requested(self) -> None:
+        """A reply is asked for, with all results that are there: LiveKit's ``speech_created``.
+        Posts nothing: it tells what was owed."""
+        self.tools.reply_requested()
+        if self.host.resumption is not None:
+            self.host.resumption.post("overtaken")
+
     # -- the floor
 
     def floor_taken(self, agent: Agent, speech: Speech) -> None:
@@ -109,6 +129,8 @@ class Conductor:
         self.agent_state.muted = speech.interrupted  # such a step begins for nobody
         self.progress.begin(step.id)
         self._post("step_started", step.id)
+        if self.host.resumption is not None:
+            self.host.resumption.post("begun_to_say")
         self.agent_state.muted = False
         if speech.interrupted:
             self._post("step_interrupted", step.id)
@@ -194,7 +216,13 @@ class Conductor:
 
     def user_stopped(self) -> None:
         """LiveKit's `on_end_of_speech`. Posts `user_stopped_speaking`."""
+        self._voice_ended = self.turn.now
         self._post("user_stopped_speaking")
+
+    @property
+    def words_due(self) -> bool:
+        """Voice has ended so recently that words of it may still be recognised."""
+        return self.turn.now - self._voice_ended < WORDS_LIMIT
 
     def final_transcript(self) -> None:
         """LiveKit's `on_final_transcript`. Posts `final_transcript`."""
@@ -264,6 +292,32 @@ class Conductor:
         agent = self._session.activity
         before = agent.other_calls(item) if agent is not None else ()
         return self._ids.own(item, given, before, self._ledger)
+
+    async def before_call(self, call: Any, turn: str) -> str | None:
+        """A tool is about to begin. Posts nothing; where the session is kept, the call is kept
+        first, unless it may be repeated.
+
+        Returns:
+            What the model is to read if the tool must not begin, else None.
+        """
+        if self.keeping is None or self.tools.is_repeatable(call.name):
+            return None
+        made = {"name": call.name, "arguments": call.arguments, "turn": turn}
+        self.turn.note("call_intended", call=call.call_id, **made)
+        if (why := await self.keeping.before_effect()) is not None:
+            self.turn.note("call_given_up", call=call.call_id)
+        return why
+
+    def call_begun(self, call_id: str) -> None:
+        """LiveKit has begun a tool, or has refused the call. Posts nothing."""
+        if self.keeping is not None and call_id not in self._ledger:
+            self.turn.note("call_given_up", call=call_id)
+
+    async def after_call(self) -> None:
+        """A tool has given something, of which nobody has heard. Posts nothing."""
+        if self.keeping is not None:
+            await asyncio.sleep(0)  # LiveKit reports the end in the next turn of the loop
+            await self.keeping.before_reply()
 
     async def wait_for_calls(self, calls: Collection[str]) -> None:
         """As long as a handoff waits for these calls, which may end meanwhile."""
@@ -369,7 +423,7 @@ class Conductor:
 
     def _schedule_deferred(self) -> None:
         """In the next turn of the loop: LiveKit may be in the middle of giving the floor back."""
-        if not self._deferred_due and (self.turns.kept or self.tools.owed):
+        if not self._deferred_due and (self.turns.kept or self.host.owes):
             self._deferred_due = True
             asyncio.get_running_loop().call_soon(self._run_deferred)
 
@@ -387,5 +441,5 @@ class Conductor:
             return  # the turn is older than what the agent says as it enters
         if self.turns.kept and self.turn.ask("turn_committed"):
             self.turns.kept[0].run(agent.take_turn)
-        elif self.tools.owed and self.turn.ask("owed_reply"):
+        elif self.host.owes and self.turn.ask("owed_reply"):
             self._post("owed_reply")

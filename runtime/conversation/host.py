@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextvars import copy_context
 
 from turnfsm.runtime.event import Event
 from turnfsm.runtime.turn import TurnRuntime
@@ -11,6 +12,7 @@ from turnfsm.runtime.turn import TurnRuntime
 from .floor import Floor
 from .limits import TurnLimitReached
 from .ports import Agent, Session, Source
+from .resumption import Resumption
 from .tool_call import ToolCall
 from .tool_calls import ToolCalls
 from .user_turns import UserTurns
@@ -37,6 +39,13 @@ class TurnHost:
         self._decision: asyncio.Task[None] | None = None
         self.turn: TurnRuntime
         self.results_need_reply = False
+        self.resumption: Resumption | None = None
+
+    @property
+    def owes(self) -> bool:
+        """Something is to be told to the user that they do not wait for."""
+        pending = self.resumption is not None and self.resumption.pending
+        return pending or bool(self._tools.owed)
 
     # -- host facts: asked at the moment of a decision
 
@@ -86,7 +95,7 @@ class TurnHost:
 
     def result_already_used(self) -> bool:
         """Nothing is owed that the user has not heard."""
-        return not self._tools.owed
+        return not self.owes
 
     # -- the reply to the user
 
@@ -210,8 +219,13 @@ class TurnHost:
         arrived = [call for call in due if call.how != "cancelled"]
         said = [OWED.format(calls=_names(arrived))] if arrived else []
         said += [CANCELLED.format(calls=_names(cancelled))] if cancelled else []
+        context = due[0].context if due else copy_context()
+        if self.resumption is not None and self.resumption.pending:
+            said = [self.resumption.deliver(), *said]
+            if self.resumption.apologises:
+                self.turn.note("apology")
         if (agent := self._session.activity) is not None and said:
-            due[0].context.run(agent.request, " ".join(said))
+            context.run(agent.request, " ".join(said))
 
     # -- inside
 

@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, get_args
+
+import attrs
 
 from turnfsm.fsm import TurnfsmError
 from turnfsm.fsm.errors import near
 from turnfsm.fsm.flow import Policy, Tools
 
-__all__ = ["check_tool_names", "is_repeatable", "on_interruption", "policy_of", "repeatable"]
+__all__ = [
+    "CutOffCall",
+    "NotMade",
+    "check_tool_names",
+    "is_repeatable",
+    "on_interruption",
+    "policy_of",
+    "recover_of",
+    "recover_with",
+    "repeatable",
+]
 
 Tool = TypeVar("Tool")
 
 _POLICY = "__turnfsm_interrupted__"
 _REPEATABLE = "__turnfsm_repeatable__"
+_RECOVER = "__turnfsm_recover__"
+
+
+class NotMade(TurnfsmError):
+    """Raised by the function of `recover_with`: the call never took effect, and may be made."""
+
+
+@attrs.frozen
+class CutOffCall:
+    """A call that ran when its worker died.
+
+    Attributes:
+        key: Names this call and no other, in all sessions; `TurnContext.call_key` had the same.
+        arguments: By name, as the model gave them.
+    """
+
+    key: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+Recover = Callable[[CutOffCall], Any]
+"""Gives what the call gave, awaited if need be."""
 
 
 def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
@@ -40,6 +75,44 @@ def repeatable(tool: Tool) -> Tool:
     setattr(tool, _REPEATABLE, True)
     setattr(getattr(tool, "__wrapped__", tool), _REPEATABLE, True)
     return tool
+
+
+def recover_with(recover: Recover) -> Callable[[Tool], Tool]:
+    """Decorate a tool with the function that is asked what became of a call whose worker died.
+
+    It returns what the call gave, raises `NotMade` if the call never took effect, and anything else
+    if it cannot tell: the model then reads that nobody knows. It may be asynchronous, and has 5 s.
+
+    Example::
+
+        async def find_charge(call: CutOffCall) -> str:
+            charge = await bank.find(idempotency_key=call.key)
+            if charge is None:
+                raise NotMade
+            return f"charged {charge.amount}"
+
+
+        @recover_with(find_charge)
+        @function_tool
+        async def charge_card(ctx: TurnContext, amount: int) -> str: ...
+    """
+    if not callable(recover):
+        raise TurnfsmError(
+            f"recover_with({recover!r}): give the function that finds out: @recover_with(find)"
+        )
+
+    def decorate(tool: Tool) -> Tool:
+        setattr(tool, _RECOVER, recover)
+        setattr(getattr(tool, "__wrapped__", tool), _RECOVER, recover)
+        return tool
+
+    return decorate
+
+
+def recover_of(tool: Any) -> Recover | None:
+    """The function that is asked what became of a call."""
+    found: Recover | None = _marked(tool, _RECOVER)
+    return found
 
 
 def policy_of(name: str, tool: Any, tools: Tools) -> Policy:

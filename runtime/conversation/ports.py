@@ -13,7 +13,18 @@ from typing import Any, Literal, Protocol
 
 from .limits import TurnLimitReached
 
-__all__ = ["Agent", "Calls", "Lifecycle", "Model", "Output", "Session", "Source", "Speech", "Turns"]
+__all__ = [
+    "Agent",
+    "Calls",
+    "Keeping",
+    "Lifecycle",
+    "Model",
+    "Output",
+    "Session",
+    "Source",
+    "Speech",
+    "Turns",
+]
 
 Source = Literal["audio_activity", "user_turn", "programmatic"]
 """Why a speech is interrupted: the user talks over it, a user's turn takes its place, or a limit
@@ -279,3 +290,20 @@ class Lifecycle(Protocol):
 
     async def aclose(self) -> None:
         """The session has closed."""
+
+
+class Keeping(Protocol):
+    """Where the session is kept, so that another worker can go on with it."""
+
+    async def before_effect(self) -> str | None:
+        """Keep all that has happened, before a tool has its effect.
+
+        Returns:
+            What the model is to read if the tool may not have it; None if it may.
+        """
+
+    def key_of(self, call: str, turn: str) -> str:
+        """What names this call and no other, in all sessions."""
+
+    async def before_reply(self) -> None:
+        """Keep all that has happened, before the user hears of it; not for long."""

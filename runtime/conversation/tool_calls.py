@@ -151,12 +151,17 @@ class ToolCalls:
         """The call, if something is still to come of it."""
         return self._calls.get(call_id)
 
-    def known_result(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall | None:
-        """The result of an identical call of the same turn; a tool may opt out."""
+    def is_repeatable(self, name: str) -> bool:
+        """A call of this tool may be made again, without a question."""
         agent = self._session.activity
         tool = agent.tool(name) if agent is not None else None
-        if is_repeatable(name, tool, self._policies):
+        return is_repeatable(name, tool, self._policies)
+
+    def known_result(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall | None:
+        """The result of an identical call of the same turn; a tool may opt out."""
+        if self.is_repeatable(name):
             return None
+        agent = self._session.activity
         shown = agent.shown_results if agent is not None else ()
         return self._ledger.answer(call_id, name, arguments, turn, shown)
 

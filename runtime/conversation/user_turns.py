@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal, get_args
 
 import attrs
@@ -31,6 +31,7 @@ class Turn:
         too_late: LiveKit drops it, for it has found that the agent is about to go, or that a speech
             which cannot be interrupted has taken the floor.
         items: The ids of what the conversation held when the turn began.
+        said: Its words stand in the conversation, or it ended without a reply.
     """
 
     number: int
@@ -42,6 +43,7 @@ class Turn:
     replied: bool = False
     too_late: bool = False
     items: frozenset[str] = frozenset()
+    said: bool = False
 
     @property
     def unanswered(self) -> bool:
@@ -67,6 +69,11 @@ class UserTurns:
         self._latest: Turn | None = None
         self._tasks: dict[asyncio.Task[Any], Turn] = {}
 
+    def restore(self, outcomes: Mapping[str, int]) -> None:
+        """Go on counting: so many turns of the session have ended before."""
+        self.outcomes.update({how: outcomes[how] for how in OUTCOMES if how in outcomes})
+        self._count = self.outcomes.total()
+
     def commit(self, info: Any, owner: str) -> Turn:
         """A turn is committed."""
         self._count += 1
@@ -80,6 +87,23 @@ class UserTurns:
     def kept(self) -> list[Deferred[Any]]:
         """The turns that wait."""
         return self._deferred.of("user turn")
+
+    @property
+    def unsaid(self) -> bool:
+        """The words of the latest turn may not stand in the conversation yet."""
+        return self._latest is not None and not self._latest.said
+
+    def waiting(self, said: Collection[str]) -> list[Any]:
+        """The turns whose words stand nowhere else, in their order.
+
+        Args:
+            said: The ids of what the user has said, as far as the conversation has it.
+        """
+        turn = self._latest
+        if turn is not None and not turn.said:
+            turn.said = any(id not in turn.items for id in said)
+        latest = [turn.info] if turn is not None and not turn.said else []
+        return [*latest, *(deferred.work for deferred in self.kept)]
 
     def keep(self, info: Any, owner: str, reason: str) -> None:
         """A turn has to wait."""
@@ -147,5 +171,6 @@ class UserTurns:
             self.keep(
                 turn.info, turn.owner, "it found a handoff or a speech that cannot be interrupted"
             )
+        turn.said = turn.said or outcome != "replied"
         self.outcomes[outcome] += 1
         self._ended(turn, outcome, current)

@@ -5,7 +5,7 @@ What a journal is, and how it is read, is `turnfsm.fsm.journal`.
 
 from .live import LiveJournal, Raw, Sink
 from .redact import PRIVATE, Redact, Redactor
-from .sinks import JsonlSink, write_journal
+from .sinks import JsonlSink, as_line, write_journal
 
 __all__ = [
     "PRIVATE",
@@ -15,5 +15,6 @@ __all__ = [
     "Redact",
     "Redactor",
     "Sink",
+    "as_line",
     "write_journal",
 ]

@@ -61,8 +61,8 @@ class LiveJournal:
     """
 
     __slots__ = (
-        "_entries", "_sinks", "_timers", "append", "maxlen", "program", "seq", "start",
-        "started_at",
+        "_entries", "_fresh", "_sinks", "_timers", "_wake", "append", "maxlen", "program", "seq",
+        "start", "started_at",
     )  # fmt: skip
 
     append: Callable[[Raw], None]
@@ -82,6 +82,8 @@ class LiveJournal:
         self._entries: deque[Raw] | None = None  # an empty deque is 0.75 kB: made when needed
         self._sinks = tuple(sinks)
         self._timers = timers
+        self._fresh: list[Raw] = []
+        self._wake: Callable[[], None] | None = None
         self.append = self._begin
         if self._sinks:
             self._write(self._header().to_json())
@@ -93,6 +95,57 @@ class LiveJournal:
             moved = [(raw[0], raw[1] + seconds, *raw[2:]) for raw in self._entries]
             self._entries.clear()
             self._entries.extend(moved)
+        self._fresh = [(raw[0], raw[1] + seconds, *raw[2:]) for raw in self._fresh]
+
+    # -- what is written in batches, by a reader that comes when it is told
+
+    def tap(self, wake: Callable[[], None]) -> None:
+        """Keep what is there, and what comes from now on, for `drain`.
+
+        Args:
+            wake: Called with the first entry after a `drain`; further ones cost nothing more.
+        """
+        self._wake = wake
+        self._fresh = list(self._entries or ())
+        if self._entries is not None:
+            self._entries.clear()
+        self.append = self._first
+
+    def drain(self) -> list[Raw]:
+        """What has come since the last `drain`."""
+        fresh, self._fresh = self._fresh, []
+        if self._wake is not None:
+            self._keep(fresh)
+            self.append = self._first
+        return fresh
+
+    def record_of(self, raw: Raw) -> dict[str, Any]:
+        """An entry or a note as a line of a file has it; may be called in another thread."""
+        return self._typed(raw).to_json()
+
+    def header(self) -> Header:
+        """The header of the journal from its beginning."""
+        return self._header()
+
+    def _first(self, raw: Raw) -> None:
+        self._fresh.append(raw)
+        # A list's own method is as quick as the deque's; the sinks are told one by one.
+        self.append = self._emit_fresh if self._sinks else self._fresh.append
+        if self._sinks:
+            self._write(self.record_of(raw))
+        if self._wake is not None:
+            self._wake()
+
+    def _emit_fresh(self, raw: Raw) -> None:
+        self._fresh.append(raw)
+        self._write(self.record_of(raw))
+
+    def _keep(self, raws: list[Raw]) -> None:
+        if self._entries is None:
+            self._entries = deque(maxlen=self.maxlen)
+        self._entries.extend(raws)
+
+    # -- reading
 
     def note(self, now: float, kind: str, data: Mapping[str, Any]) -> int:
         """Keep something that is no trigger; gives its number."""
@@ -101,7 +154,7 @@ class LiveJournal:
         return self.seq
 
     def __len__(self) -> int:
-        return len(self._entries or ())
+        return min(len(self._entries or ()) + len(self._fresh), self.maxlen)
 
     def __iter__(self) -> Iterator[Entry]:
         return (entry for raw in self._kept() if isinstance(entry := self._typed(raw), Entry))
@@ -140,7 +193,7 @@ class LiveJournal:
                 logger.exception("sink %r cannot be closed", sink)
 
     def _kept(self) -> tuple[Raw, ...]:
-        return tuple(self._entries or ())
+        return (*(self._entries or ()), *self._fresh)[-self.maxlen :]
 
     def _begin(self, raw: Raw) -> None:
         self._entries = deque((raw,), self.maxlen)

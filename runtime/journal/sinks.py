@@ -14,7 +14,7 @@ from turnfsm.fsm.journal import Journal, JournalError
 
 from .redact import PRIVATE, Redact, Redactor
 
-__all__ = ["JsonlSink", "write_journal"]
+__all__ = ["JsonlSink", "as_line", "write_journal"]
 
 
 class JsonlSink:
@@ -64,7 +64,7 @@ class JsonlSink:
         if self._file is None:
             return
         try:
-            self._file.write(_line(self._redact(record)))
+            self._file.write(as_line(self._redact(record)))
             self._file.flush()
         except (OSError, ValueError) as exc:  # ValueError: somebody else has closed the file
             self.error = exc
@@ -106,7 +106,7 @@ def write_journal(
         JournalError: The file exists or cannot be written.
     """
     path, redactor = Path(path), Redactor(redact, private)
-    text = "".join(_line(redactor(record)) for record in journal.to_json())
+    text = "".join(as_line(redactor(record)) for record in journal.to_json())
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
     except OSError as exc:
@@ -125,7 +125,8 @@ def write_journal(
         os.unlink(name)
 
 
-def _line(record: Mapping[str, Any]) -> str:
+def as_line(record: Mapping[str, Any]) -> str:
+    """A record as a line of a file, whatever it holds."""
     # Lone surrogates, which some STTs return, are not UTF-8: then all is escaped.
     try:
         line = json.dumps(record, ensure_ascii=False, default=_plain)

@@ -1,7 +1,13 @@
 """`TurnSession`: LiveKit voice agents whose turns are governed by a flow."""
 
 from turnfsm.runtime.conversation.custom import host_fact, turn_action
-from turnfsm.runtime.conversation.policies import on_interruption, repeatable
+from turnfsm.runtime.conversation.policies import (
+    CutOffCall,
+    NotMade,
+    on_interruption,
+    recover_with,
+    repeatable,
+)
 
 from .contract import SUPPORTED
 from .errors import SpeechInterrupted, UnsupportedLiveKit
@@ -10,12 +16,15 @@ from .session import TurnSession
 
 __all__ = [
     "SUPPORTED",
+    "CutOffCall",
+    "NotMade",
     "SpeechInterrupted",
     "TurnContext",
     "TurnSession",
     "UnsupportedLiveKit",
     "host_fact",
     "on_interruption",
+    "recover_with",
     "repeatable",
     "turn_action",
 ]

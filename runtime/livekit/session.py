@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
@@ -24,9 +25,12 @@ from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.proof import Proof, require_proof
+from turnfsm.runtime.store.past import Past
+from turnfsm.runtime.store.protocol import SessionTaken, Store
 from turnfsm.runtime.turn import TurnRuntime
 
 from .errors import UnsupportedLiveKit
+from .keeping import Keeping
 from .lifecycle import SessionLifecycle
 from .options import SessionOptions, StartOptions, hear_uninterruptible, resumption
 from .overrides import (
@@ -37,6 +41,7 @@ from .overrides import (
     govern,
     running_call,
 )
+from .restoring import restore
 
 __all__ = ["TurnSession"]
 
@@ -47,7 +52,7 @@ _HOW: Mapping[str, End] = {"done": "result", "error": "error"}
 
 
 class TurnSession(GovernedSession[Userdata_T]):
-    """Replaces `AgentSession`; takes the same arguments, and six more.
+    """Replaces `AgentSession`; takes the same arguments, and eight more.
 
     Args:
         flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
@@ -55,6 +60,9 @@ class TurnSession(GovernedSession[Userdata_T]):
         sinks: Each gets every record of the journal, such as a `JsonlSink`.
         ledger: The tool calls of a session that was cut off, `Ledger.from_journal(...)`: a
             call that it had completed is answered from it once and not executed again.
+        store: Where the session is kept, so that another worker can go on with it: the path of a
+            SQLite file, ``postgresql://...``, or a `Store`. See docs/store.md.
+        session_id: The name under which another worker finds it, such as that of the room.
         actions: Has a method for each action and host fact that the flow declares beside those of
             the turn. Methods that are marked with `turn_action` and `host_fact` in a subclass of
             the session, or in the agent in charge, need no ``actions``.
@@ -82,6 +90,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         timers: Mapping[str, float] | None = None,
         sinks: Iterable[Sink] = (),
         ledger: Ledger | None = None,
+        store: Store | str | Path | None = None,
+        session_id: str | None = None,
         actions: object | None = None,
         proof: Proof = "require",
         **options: Unpack[SessionOptions[Userdata_T]],
@@ -97,6 +107,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._timers = resumption(self._flow, options, timeout) | check_timers(self._flow, timers)
         self._sinks = check_sinks(sinks)
         self.ledger = check_ledger(ledger)
+        self._keeping = Keeping(self, store, session_id) if store is not None else None
+        self._past: Past | None = None
         self._begin()
         for call in self.ledger:  # so that a second restart has them, too
             self._turn.note("tool_restored", **call.as_note())
@@ -151,11 +163,18 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._custom.check_agent(agent)
         if self._turn.closed:
             self._begin()
+        if self._keeping is not None:
+            await self._take_up(agent, self._keeping)
         self._conductor.start()
         self._turn.observe(self._report)
         self._life.runtime.start()
         start: Callable[..., Awaitable[RunResult[Any] | None]] = super().start
-        result = await start(agent, capture_run=capture_run, **options)
+        try:
+            result = await start(agent, capture_run=capture_run, **options)
+        except BaseException:
+            if self._keeping is not None:
+                await self._keeping.aclose()
+            raise
         if self.started and self.activity is None:
             await self.aclose()
             raise UnsupportedLiveKit(
@@ -163,7 +182,49 @@ class TurnSession(GovernedSession[Userdata_T]):
                 "pip install 'turnfsm[livekit]' gives one that does"
             )
         self._life.started()
+        self._conductor.resumed()
         return result
+
+    async def restore(self) -> Past | None:
+        """Take the session over from its last worker, before `start`, which does it otherwise.
+
+        For an application whose agents hand over: the agent that was in charge is to be given to
+        `start`.
+
+        Returns:
+            How the conversation stood: `agent` is the id of the agent in charge, `items` what was
+            said. None if there was no worker before, or no store.
+
+        Raises:
+            StoreError: The store cannot be used, or the session not be gone on with.
+        """
+        if self._keeping is not None and not self._keeping.acquired:
+            self._past = await self._keeping.acquire(self._flow.name)
+        return self._past
+
+    @property
+    def epoch(self) -> int:
+        """How many workers have held the session, with this one; 0 without a store."""
+        return self._keeping.epoch if self._keeping is not None else 0
+
+    async def _closed(self) -> None:
+        await super()._closed()
+        if self._keeping is not None:
+            await self._keeping.aclose()
+
+    def taken(self, error: SessionTaken) -> None:
+        """Another worker has the session: this one says nothing more and closes."""
+        self._turn.close()
+        self._taken = asyncio.ensure_future(self.aclose())
+
+    async def _take_up(self, agent: Agent, keeping: Keeping) -> None:
+        """Go on where the last worker has stopped, and keep what happens from now on."""
+        given = {item.id for item in agent.chat_ctx.items}
+        past = await self.restore()
+        self._conductor.keeping = keeping
+        if past is not None:
+            await restore(past, self, agent, keeping)
+        keeping.begin(self._turn.journal, agent, given)
 
     def run(
         self,
@@ -200,7 +261,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         if event == "tool_execution_updated":
             self._hear_of_call(arg.update)
         elif event == "speech_created" and arg.source == "generate_reply":
-            self._conductor.tools.reply_requested()
+            self._conductor.reply_requested()
         elif event == "function_tools_executed":
             self._conductor.host.results_need_reply = arg.has_tool_reply
             _give_ids(arg, self._conductor.own_id)

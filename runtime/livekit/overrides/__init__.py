@@ -6,6 +6,7 @@ fails without it (tests/livekit/test_ablation.py).
 """
 
 from .activity import GovernedActivity, activity_of
+from .recognition import turn_of
 from .run import GovernedRun
 from .session import GovernedSession
 from .speech import GovernedHandle, current_speech, govern
@@ -22,4 +23,5 @@ __all__ = [
     "current_speech",
     "govern",
     "running_call",
+    "turn_of",
 ]

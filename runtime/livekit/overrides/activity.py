@@ -101,6 +101,8 @@ class GovernedActivity(ArrivingActivity):
         if handle.scheduled:
             self._conductor.tools.shown(calls)
         self._conductor.request_made(handle.id, results_in(context))
+        if self._conductor.keeping is not None:
+            await self._conductor.keeping.before_reply()
         await ask(**request)
 
     @property
@@ -128,6 +130,12 @@ class GovernedActivity(ArrivingActivity):
             if turn is not None:
                 self._conductor.keep_uncommitted_turn(self.label, turn, by_itself)
         await super()._close_session()
+
+    @property
+    def uncommitted_words(self) -> str:
+        """The words of the user that were recognised and are in no committed turn."""
+        recognition = self._audio_recognition
+        return recognition.uncommitted_words if isinstance(recognition, GovernedRecognition) else ""
 
     # -- the user
 

@@ -11,7 +11,7 @@ from livekit.agents.voice.audio_recognition import (
     _EndOfTurnMetrics,
 )
 
-__all__ = ["GovernedRecognition"]
+__all__ = ["GovernedRecognition", "turn_of"]
 
 
 class GovernedRecognition(AudioRecognition):
@@ -34,12 +34,12 @@ class GovernedRecognition(AudioRecognition):
         if not words:
             return None
         sure = self._final_transcript_confidence
-        return _EndOfTurnInfo(
-            skip_reply=False,
-            new_transcript=words,
-            transcript_confidence=sum(sure) / len(sure) if sure else 0.0,
-            metrics=_EndOfTurnMetrics(None, None, None, None),
-        )
+        return turn_of(words, sum(sure) / len(sure) if sure else 0.0)
+
+    @property
+    def uncommitted_words(self) -> str:
+        """The words that were recognised and are in no committed turn."""
+        return self._audio_transcript
 
     def resume_with(self, words: str) -> None:
         """Begin with words that another one has heard, for a commit that is yet to come."""
@@ -58,3 +58,13 @@ class GovernedRecognition(AudioRecognition):
     def _end_of_turn_task(self, task: Any) -> None:
         # What LiveKit cancels is then the shield, not the commit behind it.
         self.__dict__["_end_of_turn_task"] = asyncio.shield(task) if self._committing else task
+
+
+def turn_of(words: str, confidence: float) -> _EndOfTurnInfo:
+    """A turn of the user, as LiveKit describes it."""
+    return _EndOfTurnInfo(
+        skip_reply=False,
+        new_transcript=words,
+        transcript_confidence=confidence,
+        metrics=_EndOfTurnMetrics(None, None, None, None),
+    )

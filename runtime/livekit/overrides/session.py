@@ -86,7 +86,10 @@ class GovernedSession(AgentSession[Userdata_T]):
             await super()._aclose_locked(**how)
         finally:
             await self._close_the_rest()
-            await self._conductor.aclose()
+            await self._closed()
+
+    async def _closed(self) -> None:
+        await self._conductor.aclose()
 
     async def _teardown_activity(self, **how: Any) -> None:
         limit = self._tearing_down = asyncio.timeout(None)

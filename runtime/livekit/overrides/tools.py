@@ -40,8 +40,11 @@ class TurnContext(RunContext[Userdata_T]):
         Raises:
             SpeechInterrupted: The user has interrupted; a tool that lets it pass ends with it.
         """
-        await asyncio.sleep(0)  # let pending interruptions run before the side effect
         speech = self.speech_handle
+        keeping = speech._conductor.keeping if isinstance(speech, GovernedHandle) else None
+        if keeping is not None and (why := await keeping.before_effect()) is not None:
+            raise SpeechInterrupted(speech.id, why)
+        await asyncio.sleep(0)  # let pending interruptions run before the side effect
         call = None
         if isinstance(speech, GovernedHandle):
             call = speech._conductor.tools.get(self.function_call.call_id)
@@ -51,6 +54,15 @@ class TurnContext(RunContext[Userdata_T]):
             said = UNKNOWN if speech.interrupted else None
         if said is not None:
             raise SpeechInterrupted(speech.id, said)
+
+    @property
+    def call_key(self) -> str:
+        """Names this call and no other, in all sessions that are kept in a store: the key for a
+        service that has an effect only once. After a crash `recover_with` gets the same."""
+        speech = self.speech_handle
+        keeping = speech._conductor.keeping if isinstance(speech, GovernedHandle) else None
+        call = self.function_call.call_id
+        return call if keeping is None else keeping.key_of(call, speech.id)
 
     def _make_update_output(self, message: Any, **how: Any) -> Any:
         # The handoff of a call that has reported is an error to LiveKit; that of a turn which was
@@ -77,11 +89,17 @@ class GovernedExecutor(_ToolExecutor):
         )
         if known is not None:
             return known.value
-        value = await super().execute(run_ctx=run_ctx, raw_arguments=raw_arguments, **how)
+        if (why := await self._conductor.before_call(call, run_ctx.speech_handle.id)) is not None:
+            raise ToolError(why)
+        try:
+            value = await super().execute(run_ctx=run_ctx, raw_arguments=raw_arguments, **how)
+        finally:
+            self._conductor.call_begun(call.call_id)
         running = self._running_tasks.get(call.call_id)
         if running is not None and running.exe_task.cancelled():
             self._conductor.tools.cancelled(call.call_id)
         self._conductor.tools.gave(call.call_id, value, handoff=_hands_over(value))
+        await self._conductor.after_call()
         return value
 
     async def _enqueue_reply(self, ctx: Any, items: Any, **how: Any) -> None:

@@ -1,0 +1,144 @@
+"""What a session says first that goes on in the place of one whose worker has died."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from turnfsm.fsm import Machine, load_flow
+from turnfsm.runtime.ledger import LedgerCall
+
+__all__ = ["CUT_OFF", "NOT_KEPT", "UNKNOWN_END", "Before", "Resumption"]
+
+UNKNOWN_END = (
+    "This call was running when the connection was interrupted; it is not known whether it took "
+    "effect. Tell the user, and do not make it again unless the user wants it after that."
+)
+CUT_OFF = (
+    "This call was running when the connection was interrupted, and was cut off. Make it again if "
+    "it is still wanted."
+)
+NOT_KEPT = (
+    "This call was made before the connection was interrupted, and what it gave was not kept. Do "
+    "not make it again without asking the user."
+)
+
+_WORDS = {
+    "go_on_after_apology": (
+        "The connection was interrupted while you were speaking, and the user heard only the "
+        "beginning. Apologise once, in half a sentence, and say what you were about to say."
+    ),
+    "answer_after_apology": (
+        "The connection was interrupted while the user waited for your answer. Apologise once for "
+        "the wait, in half a sentence, and answer what the user said last."
+    ),
+    "answer": (
+        "The connection was interrupted again. You have apologised already; say what the user "
+        "waits for."
+    ),
+    "ask_again": (
+        "The connection was interrupted while the user was speaking, and what they said is lost. "
+        "Apologise once, in half a sentence, and ask them to say it again."
+    ),
+    "tell_calls": "The connection was interrupted for a moment; the user need not hear of that.",
+}
+
+_GAVE = (
+    "The user has not heard the result of {calls} yet: tell them, and do not make the call again."
+)
+_UNKNOWN = "It is not known whether {calls} took effect: tell the user so."
+
+
+class Before(Protocol):
+    """How the conversation stood when its worker died."""
+
+    @property
+    def begun(self) -> bool:
+        """The user has heard something of the agent, or has said something."""
+
+    @property
+    def reply_under_way(self) -> bool:
+        """The agent was about to say something, or was saying it."""
+
+    @property
+    def reply_heard(self) -> bool:
+        """The user has heard the beginning of it."""
+
+    @property
+    def words_lost(self) -> bool:
+        """The user was speaking, and nothing of it was recognised."""
+
+    @property
+    def apologised(self) -> bool:
+        """An apology was begun since the user has last said something."""
+
+    @property
+    def owed(self) -> Mapping[str, bool]:
+        """The facts that the next worker must know, if this one dies before it has said it."""
+        ...
+
+
+class Resumption:
+    """The host of `specs/resume.yaml`; its methods and attributes named like actions and host
+    facts are those.
+
+    Args:
+        before: How the conversation stood.
+        untold: The calls of which the user has not heard what became.
+
+    Attributes:
+        apologises: What is owed contains an apology.
+    """
+
+    def __init__(self, before: Before, untold: Sequence[LedgerCall]) -> None:
+        self._before = before
+        self._untold = tuple(untold)
+        self._machine = Machine(load_flow("resume"))
+        self._words = ""
+        self.apologises = False
+        self.greets = True
+
+    @property
+    def pending(self) -> bool:
+        """Something is to be said as soon as the floor is free."""
+        return self._machine.state == "owing"
+
+    @property
+    def owes(self) -> bool:
+        """Nothing of what is owed is being said yet."""
+        return self._machine.state in ("entered", "owing", "asked")
+
+    @property
+    def owed(self) -> Mapping[str, bool]:
+        """What the next worker must know, if this one dies before it has said what is owed."""
+        return self._before.owed if self.owes else {}
+
+    def post(self, trigger: str) -> None:
+        """Decide on a trigger, move, and carry the actions out."""
+        facts = {name: self._fact(name) for name in self._machine.asks(trigger)}
+        self._machine.set_host_facts(facts)
+        if self._machine.state in ("anew", "done"):
+            return
+        for action in self._machine.step(trigger).actions:
+            self.greets = action == "let_greet"
+            self._words = _WORDS.get(action, "")
+            self.apologises = action.endswith("_apology") or action == "ask_again"
+
+    def deliver(self) -> str:
+        """The instructions of the reply that says what is owed."""
+        self.post("delivered")
+        unknown = [call for call in self._untold if call.gave == "unknown"]
+        known = [call for call in self._untold if call.gave != "unknown"]
+        said = [self._words]
+        said += [_GAVE.format(calls=_names(known))] if known else []
+        said += [_UNKNOWN.format(calls=_names(unknown))] if unknown else []
+        return " ".join(said)
+
+    def _fact(self, name: str) -> bool:
+        if name == "calls_untold":
+            return bool(self._untold)
+        return bool(getattr(self._before, name))
+
+
+def _names(calls: Sequence[LedgerCall]) -> str:
+    return ", ".join(f"{call.name} ({call.id})" for call in calls)

@@ -1,0 +1,47 @@
+"""A store by its address."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .protocol import Store, StoreError
+from .sqlite import SqliteStore
+
+__all__ = ["open_store"]
+
+_NEEDED = ("acquire", "append", "forget", "close")
+
+
+def open_store(store: Store | str | Path) -> Store:
+    """The store at an address; nothing is connected yet.
+
+    Args:
+        store: A path is a SQLite file, ``postgresql://...`` a PostgreSQL database; a store is given
+            back as it is.
+
+    Raises:
+        StoreError: It is neither, or needs an extra that is not installed.
+
+    Example:
+        >>> from turnfsm.store import open_store
+        >>> open_store("calls.db")
+        SqliteStore('calls.db')
+    """
+    if isinstance(store, Path):
+        return SqliteStore(store)
+    if isinstance(store, str):
+        scheme, slashes, _ = store.partition("://")
+        if not slashes:
+            return SqliteStore(store)
+        if scheme in ("postgresql", "postgres"):
+            from .postgres import PostgresStore
+
+            return PostgresStore(store)
+        raise StoreError(
+            f"there is no store for {scheme}://; give the path of a SQLite file, or "
+            "postgresql://user@host/database"
+        )
+    if isinstance(store, type) or not all(callable(getattr(store, n, None)) for n in _NEEDED):
+        text = repr(store)[:60]
+        raise StoreError(f"store is {text}; give store='calls.db' or store='postgresql://...'")
+    return store

@@ -1,0 +1,81 @@
+"""The thread that writes for all sessions of a store: what waits is written in one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+import attrs
+
+from .protocol import Acquired, Batch, Store, StoreAway, StoreError
+
+__all__ = ["Committer", "Unwritten"]
+
+
+class Unwritten(Protocol):
+    """Records that are to be written."""
+
+    def batch(self) -> Batch:
+        """Make the batch of them; called in the thread, each time that it is tried."""
+        ...
+
+
+@attrs.define(eq=False)
+class _Job:
+    work: Unwritten
+    done: bool = False
+    error: StoreError | None = None
+
+
+class Committer:
+    """Calls a store from a thread of its own, so that the event loop never waits for it.
+
+    Args:
+        store: Nobody else may call it meanwhile.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="turnfsm-store")
+        self._queue: deque[_Job] = deque()
+
+    async def acquire(self, session: str) -> Acquired:
+        """As `Store.acquire`."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, self._store.acquire, session)
+
+    async def append(self, work: Unwritten) -> None:
+        """Write records, together with all that wait.
+
+        Raises:
+            StoreAway: They may be written again later.
+            SessionTaken: Their epoch is over.
+            StoreError: The store cannot be used.
+        """
+        job = _Job(work)
+        self._queue.append(job)
+        await asyncio.get_running_loop().run_in_executor(self._pool, self._commit, job)
+        if job.error is not None:
+            raise job.error
+
+    async def aclose(self) -> None:
+        """Close the store, and end the thread."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._pool, self._store.close)
+        self._pool.shutdown(wait=False)
+
+    def _commit(self, job: _Job) -> None:
+        if job.done:
+            return  # with one that came before it
+        jobs = [self._queue.popleft() for _ in range(len(self._queue))]
+        errors: list[StoreError | None]
+        try:
+            errors = [*self._store.append([waiting.work.batch() for waiting in jobs])]
+        except StoreError as exc:
+            errors = [exc] * len(jobs)
+        except Exception as exc:  # a store of somebody's own: it is asked again, nothing is lost
+            errors = [StoreAway(f"{type(exc).__name__}: {exc}")] * len(jobs)
+        for waiting, error in zip(jobs, errors, strict=True):
+            waiting.done, waiting.error = True, error

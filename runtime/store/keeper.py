@@ -1,0 +1,255 @@
+"""One session's writing: what was journaled is written in batches, and now if somebody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from turnfsm.runtime.journal import LiveJournal, Raw, Redactor, as_line
+
+from .committer import Committer
+from .protocol import Acquired, Batch, StoreAway, StoreError
+
+__all__ = ["Keeper"]
+
+logger = logging.getLogger("turnfsm")
+
+INTERVAL = 0.02
+"""Seconds in which what nobody waits for is gathered: so much is lost with a worker at most."""
+
+BEAT = 5.0
+"""Seconds after which a session that writes nothing asks whether it is still its own."""
+
+PAUSES = (0.05, 0.1, 0.2, 0.5)
+"""Seconds between attempts to write to a store that does not answer; the last one is repeated."""
+
+Records = Callable[[], Sequence[Mapping[str, Any]]]
+
+
+@attrs.define(eq=False)
+class _Portion:
+    """What is written at once. The text is made in the committer's thread."""
+
+    session: str
+    epoch: int
+    first: int
+    durable: bool
+    raws: Sequence[Raw]
+    more: Sequence[Mapping[str, Any]]
+    journal: LiveJournal
+    redact: Redactor
+    _made: Batch | None = None
+
+    def __len__(self) -> int:
+        return len(self.raws) + len(self.more)
+
+    def batch(self) -> Batch:
+        """The records as text."""
+        if self._made is None:
+            records = [*self.more, *(self.journal.record_of(raw) for raw in self.raws)]
+            lines = tuple(as_line(self.redact(record)).rstrip("\n") for record in records)
+            self._made = Batch(self.session, self.epoch, self.first, lines, self.durable)
+        return self._made
+
+
+class Keeper:
+    """Writes the journal of one session, and what else `gather` gives, while the session runs.
+
+    Args:
+        committer: Writes.
+        session: The id of the session.
+        redact: Takes out what may not be kept.
+        failed: Called once when the session may write no more: it was taken, or the store cannot
+            be used.
+    """
+
+    def __init__(
+        self,
+        committer: Committer,
+        session: str,
+        redact: Redactor,
+        failed: Callable[[StoreError], None],
+    ) -> None:
+        self.session = session
+        self.epoch = 0
+        self.error: StoreError | None = None
+        self._committer = committer
+        self._redact = redact
+        self._failed = failed
+        self._journal: LiveJournal | None = None
+        self._gather: Records = tuple
+        self._first = 1
+        self._asked = self._answered = 0
+        self._changed = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._writing: asyncio.Task[None] | None = None
+        self._away: StoreAway | None = None
+        self._beating: asyncio.TimerHandle | None = None
+        self._look = False
+        self._start: Sequence[Mapping[str, Any]] = ()
+        self._closed = False
+
+    async def acquire(self, limit: float) -> Acquired:
+        """Take the session over.
+
+        Args:
+            limit: Seconds in which a store that does not answer is asked again.
+
+        Raises:
+            StoreAway: It has not answered in that time.
+            StoreError: The store cannot be used.
+        """
+        loop = asyncio.get_running_loop()
+        end, attempt = loop.time() + limit, 0
+        while True:
+            try:
+                acquired = await self._committer.acquire(self.session)
+            except StoreAway as exc:
+                if loop.time() >= end:
+                    raise StoreAway(
+                        f"{exc}; the session {self.session!r} cannot begin: start the store, or "
+                        "leave store= out to go on without one"
+                    ) from None
+                await asyncio.sleep(_pause(attempt))
+                attempt += 1
+            else:
+                self.epoch = acquired.epoch
+                return acquired
+
+    def begin(
+        self, journal: LiveJournal, start: Sequence[Mapping[str, Any]], gather: Records
+    ) -> None:
+        """Write from now on.
+
+        Args:
+            journal: Its entries are written from here on.
+            start: All that a successor needs of the time before; written first, at once with what
+                the journal has until then.
+            gather: What is to be written beside the journal; asked before every writing.
+        """
+        self._journal, self._gather = journal, gather
+        self._start = start
+        journal.tap(self._wake)
+        self._write_now()
+        self._beat()
+
+    async def durable(self, limit: float) -> None:
+        """Wait until all that has happened is kept, and is known to be this worker's to keep.
+
+        Args:
+            limit: Seconds that a store which does not answer is waited for.
+
+        Raises:
+            StoreAway: It has not answered in that time.
+            SessionTaken: Another worker has the session.
+            StoreError: The store cannot be used.
+        """
+        self._asked += 1
+        mine = self._asked
+        self._write_now()
+        try:
+            async with asyncio.timeout(limit):
+                while self._answered < mine and self.error is None:
+                    await self._changed.wait()
+        except TimeoutError:
+            raise self._away or StoreAway(f"the store has not answered for {limit:g} s") from None
+        if self.error is not None:
+            raise self.error
+
+    async def aclose(self, limit: float) -> None:
+        """Write what is left, for so many seconds at most, and end."""
+        try:
+            if self._journal is not None and self.error is None:
+                await self.durable(limit)
+        except StoreError as exc:
+            if exc is not self.error:
+                logger.warning("session %r: its end was not kept: %s", self.session, exc)
+        finally:
+            self._closed = True
+            for timer in (self._timer, self._beating):
+                if timer is not None:
+                    timer.cancel()
+            if self._writing is not None:
+                self._writing.cancel()
+                await asyncio.wait({self._writing})
+
+    # -- inside
+
+    def _wake(self) -> None:
+        if self._timer is None and self._writing is None and not self._closed:
+            self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._write_now)
+
+    def _beat(self) -> None:
+        self._beating = asyncio.get_running_loop().call_later(BEAT, self._beat)
+        self._look = True
+        self._write_now()
+
+    def _write_now(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._writing is None and self.error is None and not self._closed:
+            self._writing = asyncio.get_running_loop().create_task(self._write())
+
+    async def _write(self) -> None:
+        try:
+            while True:
+                asked, look = self._asked, self._look
+                portion = self._next_portion(durable=asked > self._answered)
+                if not (len(portion) or look or portion.durable):
+                    break
+                self._look = False
+                await self._send(portion)
+                self._answered = asked
+                self._tell()
+        except StoreError as exc:
+            self._fail(exc)
+        finally:
+            self._writing = None
+
+    def _next_portion(self, *, durable: bool) -> _Portion:
+        assert self._journal is not None
+        more = [*self._start, *self._gather()]
+        self._start = []
+        raws = self._journal.drain()
+        return _Portion(
+            self.session, self.epoch, self._first, durable, raws, more, self._journal, self._redact
+        )
+
+    async def _send(self, portion: _Portion) -> None:
+        attempt = 0
+        while True:
+            try:
+                await self._committer.append(portion)
+            except StoreAway as exc:
+                if self._away is None:
+                    logger.warning(
+                        "session %r: %s; the conversation goes on, and what happens is written "
+                        "when the store answers again", self.session, exc,
+                    )  # fmt: skip
+                self._away = exc
+                await asyncio.sleep(_pause(attempt))
+                attempt += 1
+            else:
+                if self._away is not None:
+                    logger.warning("session %r: the store answers again", self.session)
+                self._away = None
+                self._first += len(portion)
+                return
+
+    def _fail(self, error: StoreError) -> None:
+        self.error = error
+        self._tell()
+        self._failed(error)
+
+    def _tell(self) -> None:
+        self._changed.set()
+        self._changed.clear()
+
+
+def _pause(attempt: int) -> float:
+    return PAUSES[min(attempt, len(PAUSES) - 1)]

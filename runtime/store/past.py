@@ -1,0 +1,187 @@
+"""What a session that goes on knows of the time before: read from what the last worker wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import attrs
+
+from turnfsm.fsm import Taken
+from turnfsm.fsm.journal import Entry, Journal, JournalError, journal_of
+
+from .protocol import Acquired, StoreError
+
+__all__ = ["Past", "read_past"]
+
+KEPT = "kept"
+"""The key of a record that is no part of the journal: an item of the conversation, its agent, and
+what is open of the user's turns."""
+
+
+@attrs.frozen
+class Past:
+    """A conversation as its last worker has left it.
+
+    Attributes:
+        epoch: The number of the worker that goes on with it.
+        journal: What the last worker has journaled.
+        items: The conversation, as LiveKit's chat items have it in JSON, in its order.
+        shown: The ids of those that the agent in charge, and its model, had.
+        agent: The id of the agent in charge; None if no agent was.
+        turns: What was open of the user's turns.
+        missing: What was not kept, and cannot be restored.
+    """
+
+    epoch: int
+    journal: Journal
+    items: tuple[Mapping[str, Any], ...] = ()
+    shown: frozenset[str] = frozenset()
+    agent: str | None = None
+    turns: Mapping[str, Any] = attrs.field(factory=dict)
+    missing: tuple[str, ...] = ()
+
+    @cached_property
+    def last(self) -> Entry | None:
+        """The last trigger."""
+        return self.journal.entries[-1] if self.journal.entries else None
+
+    @property
+    def state(self) -> str:
+        """The state that the flow was in."""
+        return self.last.verdict.dest if self.last is not None else self.journal.header.initial
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The facts that were true."""
+        return self.last.facts if self.last is not None else ()
+
+    @property
+    def begun(self) -> bool:
+        """Somebody has heard something, or has said something."""
+        return (
+            bool(self.turns.get("begun")) or self._seq_of("playout_started", "turn_committed") > 0
+        )
+
+    @property
+    def words_lost(self) -> bool:
+        """The user was speaking, and nothing of it was recognised."""
+        if self.turns.get("uncommitted"):
+            return False
+        heard = self._seq_of("final_transcript", "turn_committed", "endpointing_ended")
+        unheard = self.turns.get("words_due") and self._seq_of("user_started_speaking") > heard
+        return bool("user_speaking" in self.facts or unheard or self._owed("words_lost"))
+
+    @property
+    def owed(self) -> Mapping[str, bool]:
+        """What a worker that dies before it has said anything owes as well."""
+        names = "reply_under_way", "reply_heard", "words_lost"
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def reply_under_way(self) -> bool:
+        """The agent was about to say something, or was saying it, and nobody had interrupted it."""
+        if self._owed("reply_under_way"):
+            return True
+        if "turn_open" in self.facts or self._seq_of("turn_replied") > self._seq_of("step_started"):
+            return True
+        if self.state in ("listening", "interrupted"):
+            return False
+        more = {"tools_running", "reply_due"} & set(self.facts)
+        return bool(more) or self._said_whole < self._seq_of("step_started")
+
+    @property
+    def reply_heard(self) -> bool:
+        """The user has heard the beginning of it."""
+        if self._owed("reply_heard"):
+            return True
+        asked = max(self._seq_of("turn_committed"), self._said_whole)
+        return self.reply_under_way and self._seq_of("playout_started") > asked
+
+    @property
+    def apologised(self) -> bool:
+        """The user has heard the beginning of an apology since they have said something."""
+        asked, heard = self._seq_of("turn_committed"), self._seq_of("playout_started")
+        apologies = (note for note in self.journal.notes if note.kind == "apology")
+        return any(note.data.get("heard") or asked < note.seq < heard for note in apologies)
+
+    def _owed(self, what: str) -> bool:
+        owed: Mapping[str, bool] = self.turns.get("owed") or {}
+        return owed.get(what, False)
+
+    @property
+    def _said_whole(self) -> int:
+        said = (n for n in self.journal.notes if n.kind == "message")
+        return max((n.seq for n in said if n.data.get("role") == "assistant"), default=0)
+
+    def _seq_of(self, *triggers: str) -> int:
+        """The number of the last one that was taken; 0 if none was."""
+        return max((self._latest.get(trigger, 0) for trigger in triggers), default=0)
+
+    @cached_property
+    def _latest(self) -> dict[str, int]:
+        return {
+            entry.trigger: entry.seq
+            for entry in self.journal.entries
+            if isinstance(entry.verdict, Taken)
+        }
+
+
+def read_past(acquired: Acquired, flow: str) -> Past | None:
+    """What was written by the worker before; None if there was none.
+
+    Args:
+        flow: The name of the flow that the session is to follow.
+
+    Raises:
+        StoreError: It is of another flow, or was written by another version of turnfsm.
+    """
+    if not acquired.records:
+        return None
+    try:
+        records = [json.loads(line) for line in acquired.records]
+        journal = journal_of(record for record in records if KEPT not in record)
+    except (ValueError, TypeError, JournalError) as exc:
+        raise StoreError(
+            f"session {acquired.session!r}: what was kept of it cannot be read ({exc}); go on with "
+            "the turnfsm that wrote it, or give another session_id"
+        ) from None
+    if journal.header.flow != flow:
+        raise StoreError(
+            f"session {acquired.session!r} followed the flow {journal.header.flow!r}, and this one "
+            f"is to follow {flow!r}; start it with flow={journal.header.flow!r}, or give another "
+            "session_id"
+        )
+    return _folded(
+        acquired.epoch, journal, (r["data"] | {KEPT: r[KEPT]} for r in records if KEPT in r)
+    )
+
+
+def _folded(epoch: int, journal: Journal, kept: Iterable[Mapping[str, Any]]) -> Past:
+    items: dict[str, Mapping[str, Any]] = {}
+    shown: set[str] = set()
+    agent: str | None = None
+    turns: Mapping[str, Any] = {}
+    for record in kept:
+        match record[KEPT]:
+            case "item":
+                items[record["item"]["id"]] = record["item"]
+                if record["shown"]:
+                    shown.add(record["item"]["id"])
+            case "agent":
+                agent, shown = record["agent"], set(record["shown"])
+            case "taken_out":
+                shown -= set(record["items"])
+            case "turns":
+                turns = record
+    redacted = journal.header.redacted
+    missing = () if redacted is None else _MISSING
+    return Past(epoch, journal, tuple(items.values()), frozenset(shown), agent, turns, missing)
+
+
+_MISSING = (
+    "the words of the conversation",
+    "what calls were made with, and what they gave",
+)

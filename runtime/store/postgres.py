@@ -1,0 +1,198 @@
+"""Sessions in PostgreSQL: for workers on several machines.
+
+Needs `pip install 'turnfsm[postgres]'`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from .protocol import SCHEMA, Acquired, Batch, SessionTaken, StoreAway, StoreError
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = ["PostgresStore"]
+
+_OLDEST = 12
+
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS turnfsm_schema (version integer PRIMARY KEY)",
+    "CREATE TABLE IF NOT EXISTS turnfsm_session (id text PRIMARY KEY, epoch bigint NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS turnfsm_record (session text NOT NULL, epoch bigint NOT NULL, "
+    "n bigint NOT NULL, body text NOT NULL, PRIMARY KEY (session, epoch, n))",
+)
+
+_ACQUIRE = (
+    "INSERT INTO turnfsm_session VALUES (%s, 1) "
+    "ON CONFLICT (id) DO UPDATE SET epoch = turnfsm_session.epoch + 1 RETURNING epoch"
+)
+
+_LATEST = (
+    "SELECT body FROM turnfsm_record WHERE session = %(id)s AND epoch = "
+    "(SELECT max(epoch) FROM turnfsm_record WHERE session = %(id)s) ORDER BY n"
+)
+
+# The lock makes `acquire` wait for an append that is under way, and the other way round.
+_HELD = "SELECT 1 FROM turnfsm_session WHERE id = %s AND epoch = %s FOR SHARE"
+
+_INSERT = "INSERT INTO turnfsm_record VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
+
+
+class PostgresStore:
+    """A store in a PostgreSQL database (12 or newer); it makes its three tables if they are
+    missing.
+
+    Args:
+        url: As libpq takes it, ``postgresql://user@host/database``. A password is better given by
+            ``PGPASSWORD`` or a password file; it is never logged.
+        patience: Seconds that a connection or a statement may take.
+
+    Raises:
+        StoreError: psycopg is not installed.
+    """
+
+    def __init__(self, url: str, *, patience: float = 3.0) -> None:
+        self._psycopg = _psycopg()
+        self._url = url
+        self._patience = patience
+        self._open: psycopg.Connection[Any] | None = None
+        try:
+            parts = self._psycopg.conninfo.conninfo_to_dict(url)
+        except self._psycopg.ProgrammingError:
+            raise StoreError(
+                "the address of the database cannot be read; write postgresql://user@host/database"
+            ) from None
+        host = parts.get("host", "localhost")
+        self._name = f"postgresql://{host}/{parts.get('dbname', '')}"
+
+    def __repr__(self) -> str:
+        return f"PostgresStore({self._name!r})"
+
+    def acquire(self, session: str) -> Acquired:
+        """As `Store.acquire`."""
+        with self._transaction(durable=True) as connection:
+            (epoch,) = connection.execute(_ACQUIRE, (session,)).fetchone() or (0,)
+            found = connection.execute(_LATEST, {"id": session})
+            records = tuple(body for (body,) in found)
+        return Acquired(session, epoch, records)
+
+    def append(self, batches: Sequence[Batch]) -> Sequence[SessionTaken | None]:
+        """As `Store.append`."""
+        refused: list[SessionTaken | None] = [None] * len(batches)
+        # in one order, so that two workers with several sessions cannot lock each other out
+        ordered = sorted(enumerate(batches), key=lambda numbered: numbered[1].session)
+        with self._transaction(durable=any(batch.durable for batch in batches)) as connection:
+            cursor = connection.cursor()
+            for place, batch in ordered:
+                if cursor.execute(_HELD, (batch.session, batch.epoch)).fetchone() is None:
+                    refused[place] = SessionTaken(batch.session, batch.epoch)
+                elif batch.records:
+                    numbered = enumerate(batch.records, batch.first)
+                    cursor.executemany(
+                        _INSERT, [(batch.session, batch.epoch, n, body) for n, body in numbered]
+                    )
+        return refused
+
+    def forget(self, session: str) -> None:
+        """As `Store.forget`."""
+        with self._transaction(durable=True) as connection:
+            connection.execute(
+                "UPDATE turnfsm_session SET epoch = epoch + 1 WHERE id = %s", (session,)
+            )
+            connection.execute("DELETE FROM turnfsm_record WHERE session = %s", (session,))
+
+    def close(self) -> None:
+        """As `Store.close`."""
+        connection, self._open = self._open, None
+        if connection is not None:
+            with suppress(self._psycopg.Error):
+                connection.close()
+
+    # -- inside
+
+    @contextmanager
+    def _transaction(self, *, durable: bool) -> Iterator[psycopg.Connection[Any]]:
+        driver = self._psycopg
+        try:
+            connection = self._connection()
+            with connection.transaction():
+                if not durable:
+                    connection.execute("SET LOCAL synchronous_commit = off")
+                yield connection
+        except driver.Error as exc:
+            self.close()
+            raise self._error(exc) from None
+
+    def _connection(self) -> psycopg.Connection[Any]:
+        if self._open is None:
+            connection = self._connect()
+            try:
+                self._prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._open = connection
+        return self._open
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        wait = max(2, round(self._patience))  # libpq takes whole seconds, at least 2
+        limit = round(self._patience * 1000)
+        connection: psycopg.Connection[Any] = self._psycopg.connect(
+            self._url,
+            autocommit=True,
+            connect_timeout=wait,
+            options=f"-c statement_timeout={limit} -c lock_timeout={limit}",
+            application_name="turnfsm",
+            tcp_user_timeout=limit,
+        )
+        return connection
+
+    def _prepare(self, connection: psycopg.Connection[Any]) -> None:
+        server = connection.info.server_version // 10_000
+        if server < _OLDEST:
+            raise StoreError(
+                f"{self._name}: PostgreSQL {server} is too old; use {_OLDEST} or newer"
+            )
+        found = connection.execute("SELECT to_regclass('turnfsm_schema')").fetchone()
+        if found is None or found[0] is None:
+            with connection.transaction():
+                # two workers may come at once, and CREATE TABLE IF NOT EXISTS alone may fail then
+                connection.execute("SELECT pg_advisory_xact_lock(hashtext('turnfsm_schema'))")
+                for table in _TABLES:
+                    connection.execute(table)
+                connection.execute(
+                    "INSERT INTO turnfsm_schema VALUES (%s) ON CONFLICT DO NOTHING", (SCHEMA,)
+                )
+        row = connection.execute("SELECT max(version) FROM turnfsm_schema").fetchone()
+        version = row[0] if row is not None else None
+        if version != SCHEMA:
+            raise StoreError(
+                f"{self._name}: its tables have version {version}, this turnfsm needs {SCHEMA}; "
+                "name another database, or use the turnfsm that made this one"
+            )
+
+    def _error(self, exc: psycopg.Error) -> StoreError:
+        driver = self._psycopg
+        why = str(exc).strip().splitlines()[0] if str(exc).strip() else type(exc).__name__
+        lasting = isinstance(exc, driver.OperationalError) and any(
+            word in why for word in ("authentication failed", "does not exist", "no pg_hba.conf")
+        )
+        if lasting or isinstance(exc, driver.errors.InsufficientPrivilege):
+            return StoreError(
+                f"{self._name}: {why}; check the address, and that its user may make tables"
+            )
+        return StoreAway(f"{self._name}: {why}")
+
+
+def _psycopg() -> Any:
+    try:
+        import psycopg
+        import psycopg.conninfo
+    except ImportError:
+        raise StoreError(
+            "PostgreSQL needs psycopg, which is not installed; pip install 'turnfsm[postgres]'"
+        ) from None
+    return psycopg

@@ -1,0 +1,184 @@
+"""Sessions in one SQLite file: for the workers of one machine, and for tests."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .protocol import SCHEMA, Acquired, Batch, SessionTaken, StoreAway, StoreError
+
+__all__ = ["SqliteStore"]
+
+logger = logging.getLogger("turnfsm")
+
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, epoch INTEGER NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS record (session TEXT NOT NULL, epoch INTEGER NOT NULL, "
+    "n INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (session, epoch, n)) WITHOUT ROWID",
+)
+
+_LATEST = (
+    "SELECT body FROM record WHERE session = ?1 AND epoch = "
+    "(SELECT max(epoch) FROM record WHERE session = ?1) ORDER BY n"
+)
+
+_ACQUIRE = "INSERT INTO session VALUES (?, 1) ON CONFLICT (id) DO UPDATE SET epoch = epoch + 1"
+
+# An update of nothing, for a durable batch: what was written before is flushed with it.
+_HELD = "SELECT 1 FROM session WHERE id = ? AND epoch = ?"
+_HELD_DURABLY = "UPDATE session SET epoch = epoch WHERE id = ? AND epoch = ? RETURNING 1"
+
+
+class SqliteStore:
+    """A store in a SQLite file, in WAL mode. The file is made if it is missing; only its owner can
+    read it.
+
+    Args:
+        path: The file. It must be on a local disk: SQLite's locks do not work over a network.
+        patience: Seconds that a call waits for other processes that write to the same file.
+
+    Example:
+        >>> from turnfsm.store import Batch, SqliteStore
+        >>> import tempfile, pathlib
+        >>> store = SqliteStore(pathlib.Path(tempfile.mkdtemp()) / "calls.db")
+        >>> held = store.acquire("room-1")
+        >>> store.append([Batch("room-1", held.epoch, 1, ('{"note": "hello"}',))])
+        [None]
+        >>> store.acquire("room-1")
+        Acquired(session='room-1', epoch=2, records=('{"note": "hello"}',))
+        >>> store.close()
+    """
+
+    def __init__(self, path: str | Path, *, patience: float = 2.0) -> None:
+        self.path = Path(path)
+        self._patience = patience
+        self._open: sqlite3.Connection | None = None
+
+    def __repr__(self) -> str:
+        return f"SqliteStore({str(self.path)!r})"
+
+    def acquire(self, session: str) -> Acquired:
+        """As `Store.acquire`."""
+        with self._transaction(durable=True) as connection:
+            connection.execute(_ACQUIRE, (session,))
+            found = connection.execute("SELECT epoch FROM session WHERE id = ?", (session,))
+            (epoch,) = found.fetchone()
+            records = tuple(body for (body,) in connection.execute(_LATEST, (session,)))
+        return Acquired(session, epoch, records)
+
+    def append(self, batches: Sequence[Batch]) -> Sequence[SessionTaken | None]:
+        """As `Store.append`."""
+        refused: list[SessionTaken | None] = []
+        with self._transaction(durable=any(batch.durable for batch in batches)) as connection:
+            for batch in batches:
+                held = connection.execute(
+                    _HELD_DURABLY if batch.durable else _HELD, (batch.session, batch.epoch)
+                )
+                if not held.fetchall():
+                    refused.append(SessionTaken(batch.session, batch.epoch))
+                    continue
+                connection.executemany(
+                    "INSERT OR IGNORE INTO record VALUES (?, ?, ?, ?)",
+                    [
+                        (batch.session, batch.epoch, n, body)
+                        for n, body in enumerate(batch.records, batch.first)
+                    ],
+                )
+                refused.append(None)
+        return refused
+
+    def forget(self, session: str) -> None:
+        """As `Store.forget`."""
+        with self._transaction(durable=True) as connection:
+            connection.execute("DELETE FROM record WHERE session = ?", (session,))
+            connection.execute("UPDATE session SET epoch = epoch + 1 WHERE id = ?", (session,))
+
+    def close(self) -> None:
+        """As `Store.close`."""
+        connection, self._open = self._open, None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
+
+    # -- inside
+
+    @contextmanager
+    def _transaction(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
+        try:
+            connection = self._connection()
+            # FULL flushes the log to the disk; NORMAL leaves that to the system, which survives
+            # a killed process
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+        except sqlite3.Error as exc:
+            self.close()  # which rolls back; the next call begins with a connection of its own
+            raise self._error(exc) from None
+        except OSError as exc:
+            raise self._unusable((exc.strerror or str(exc)).lower()) from None
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._open is None:
+            self._make_file()
+            connection = self._connect()
+            try:
+                self._prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._open = connection
+        return self._open
+
+    def _connect(self) -> sqlite3.Connection:
+        # Closed by whichever thread is the last: a store is used by one at a time.
+        return sqlite3.connect(
+            self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
+        )
+
+    def _make_file(self) -> None:
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            mode = stat.S_IMODE(self.path.stat().st_mode)
+            if mode & 0o077:
+                logger.warning(
+                    "%s holds conversations, and others can read it (mode %o); chmod 600 %s",
+                    self.path, mode, self.path,
+                )  # fmt: skip
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version == SCHEMA:
+            return
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if version != 0 or tables:
+            raise StoreError(
+                f"{self.path}: its tables have version {version}, this turnfsm needs {SCHEMA}; "
+                "name a new file, or use the turnfsm that made this one"
+            )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        for table in _TABLES:
+            connection.execute(table)
+        connection.execute(f"PRAGMA user_version = {SCHEMA}")
+        connection.execute("COMMIT")
+
+    def _error(self, exc: sqlite3.Error) -> StoreError:
+        if isinstance(exc, sqlite3.OperationalError | sqlite3.ProgrammingError):
+            why = str(exc)
+            if "unable to open" in why or "readonly" in why:
+                return self._unusable(why)
+            return StoreAway(f"{self.path}: {why}")
+        return self._unusable(str(exc))
+
+    def _unusable(self, why: str) -> StoreError:
+        return StoreError(
+            f"{self.path}: {why}; name a file of turnfsm.store, or a new one in a folder that "
+            "can be written"
+        )

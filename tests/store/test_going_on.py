@@ -1,0 +1,160 @@
+"""A worker is killed with SIGKILL, and the next one goes on with the conversation.
+
+Each conversation runs in a process of its own; the next worker has nothing but the store. Here the
+worker dies right after a certain record was written; `make crash` kills it at every record.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turnfsm.livekit import CutOffCall, NotMade, recover_with, repeatable
+
+from .play import GREETING, SORRY, Guest, Record, silent, talk
+
+
+def noted(kind: str, **data: Any) -> Any:
+    """Right after a note of this kind."""
+
+    def deadly(record: Record) -> bool:
+        fields = record.get("data") or {}
+        return record.get("note") == kind and all(fields.get(k) == v for k, v in data.items())
+
+    return deadly
+
+
+def posted(trigger: str, nth: int = 1) -> Any:
+    """Right after a trigger was taken for the n-th time."""
+    taken = iter(range(1, nth + 1))
+
+    def deadly(record: Record) -> bool:
+        now = record.get("trigger") == trigger and record["verdict"] == "taken"
+        return now and next(taken) == nth
+
+    return deadly
+
+
+DONE = f"{SORRY} The book is arranged."
+ANSWERED = ["One moment.", "The book is arranged."]
+PERHAPS = f"{SORRY} The book is perhaps arranged."
+
+PLACES: dict[str, tuple[Any, list[str], int]] = {
+    "nothing was heard": (posted("step_started"), [GREETING], 0),
+    "the agent greets": (posted("playout_started"), [f"{SORRY} How can I help?"], 0),
+    "the user speaks": (posted("user_started_speaking"), [f"{SORRY} How can I help?"], 0),
+    "the user has spoken": (posted("user_stopped_speaking"), [f"{SORRY} How can I help?"], 0),
+    "the words are there": (
+        posted("final_transcript"),
+        ["One moment.", "The book is arranged."],
+        1,
+    ),
+    "the turn is committed": (posted("turn_committed"), [f"{SORRY} One moment.", ANSWERED[1]], 1),
+    "the call is to begin": (noted("call_intended"), [PERHAPS], 0),
+    "the call runs": (posted("tool_started"), [PERHAPS], 0),
+    "the call has ended": (noted("tool_ended"), [DONE], 1),
+    "the result is committed": (noted("tool_committed"), [DONE], 1),
+    "the result is said": (noted("tool_told"), [], 1),
+}
+"""Where the worker dies, what the next one says, and how often the table was booked."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_next_worker_goes_on(place: str, tmp_path: Path) -> None:
+    """It says what is owed, apologises at most once, and makes no call a second time."""
+    deadly, says, tables = PLACES[place]
+    guest = Guest(tmp_path)
+    assert guest.killed(talk(), deadly)
+    outcome = guest.gone_on(silent(), 12.0)
+    assert [heard.text for heard in outcome.heard] == says, outcome.timeline()
+    assert guest.effects("book") == tables
+    assert outcome.orphans == ()
+
+
+@pytest.mark.parametrize("gives", [None, "", {"table": 4}, "done"], ids=repr)
+def test_a_call_that_had_ended_is_never_made_again(gives: Any, tmp_path: Path) -> None:
+    """Whatever it gave; a model that makes it again all the same is answered with the result."""
+    guest = Guest(tmp_path, gives=gives)
+    assert guest.killed(talk(), noted("tool_ended"))
+    guest.gone_on(silent(), 8.0)
+    assert guest.effects("book") == 1
+
+
+def test_the_conversation_is_as_it_was(tmp_path: Path) -> None:
+    """History, the agent's conversation, the ledger, and what became of the user's turns."""
+    guest = Guest(tmp_path)
+    assert guest.killed(talk(), posted("user_started_speaking", nth=2))
+    stage = guest.stage(silent())
+    outcome = stage.run(8.0)
+    said = [(i.role, i.text_content) for i in outcome.history.items if i.type == "message"]
+    assert said == [
+        ("assistant", GREETING), ("user", "please book a table"), ("assistant", "One moment."),
+        ("assistant", "The book is arranged."), ("assistant", DONE),
+    ]  # fmt: skip
+    shown = [item.text_content for item in outcome.chat_ctx.items if item.type == "message"]
+    assert shown[-4:] == [text for _, text in said[1:]]
+    session: Any = stage.session
+    (call,) = session.ledger
+    assert (call.name, call.gave, call.told, call.restored) == ("book", "result", True, True)
+    assert session.user_turns["replied"] == 1
+    assert session.epoch == 0, "it has closed"
+
+
+async def _charged(call: CutOffCall) -> str:
+    return f"done, as {call.key.partition('/')[0]} knows"
+
+
+def _not_made(call: CutOffCall) -> str:
+    raise NotMade
+
+
+def _cannot_tell(call: CutOffCall) -> str:
+    raise ConnectionError
+
+
+RUNNING: dict[str, tuple[Any, list[str], int]] = {
+    "repeatable": (repeatable, ["One moment.", "The book is arranged."], 2),
+    "its end is found out": (recover_with(_charged), [DONE], 1),
+    "it was not made": (recover_with(_not_made), ["One moment.", "The book is arranged."], 2),
+    "nobody can tell": (recover_with(_cannot_tell), [PERHAPS], 1),
+    "nobody is asked": (lambda tool: tool, [PERHAPS], 1),
+}
+"""What the tool says of itself, what is heard of a call that ran, and how often it had its effect;
+it had had it once when the worker died."""
+
+
+@pytest.mark.parametrize("kind", RUNNING)
+def test_a_call_that_ran_is_repeated_only_if_it_may_be(kind: str, tmp_path: Path) -> None:
+    """Else its tool is asked, else the user hears that nobody knows."""
+    mark, says, tables = RUNNING[kind]
+    guest = Guest(tmp_path, mark=mark)
+    assert guest.killed(talk(), posted("playout_finished", nth=2))
+    assert guest.effects("book") == 1
+    outcome = guest.gone_on(silent(), 12.0)
+    assert [h.text.removeprefix(f"{SORRY} ") for h in outcome.heard] == [
+        said.removeprefix(f"{SORRY} ") for said in says
+    ], outcome.timeline()
+    assert guest.effects("book") == tables
+
+
+@pytest.mark.parametrize("again", ["at once", "as it apologises", "as it is heard to its end"])
+def test_restarts_in_a_row_apologise_once(again: str, tmp_path: Path) -> None:
+    """The third worker knows what the first one knew, and what the second one has said."""
+    guest = Guest(tmp_path)
+    assert guest.killed(talk(), noted("tool_ended"))
+    second: dict[str, Any] = {
+        "at once": noted("resumed"),
+        "as it apologises": posted("playout_started"),
+        "as it is heard to its end": noted("tool_told"),
+    }
+    assert guest.killed(silent(), second[again])
+    outcome = guest.gone_on(silent(), 12.0)
+    says = {
+        "at once": [DONE],
+        "as it apologises": ["The book is arranged."],
+        "as it is heard to its end": [],
+    }
+    assert [heard.text for heard in outcome.heard] == says[again], outcome.timeline()
+    assert guest.effects("book") == 1

@@ -1,0 +1,1 @@
+"""Every store behaves the same: epochs, fences, batches that are all or nothing."""
