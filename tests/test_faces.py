@@ -14,7 +14,7 @@ import pytest
 import turnfsm
 
 FACES = ("turnfsm", "turnfsm.check", "turnfsm.demo", "turnfsm.diagram")
-FACES += ("turnfsm.livekit", "turnfsm.testing")
+FACES += ("turnfsm.livekit", "turnfsm.store", "turnfsm.testing")
 FACES += ("turnfsm.metrics",)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from turnfsm.runtime.journal import Redact
+
 from .protocol import SCHEMA, Acquired, Batch, SessionTaken, StoreAway, StoreError
 
 if TYPE_CHECKING:
@@ -49,12 +51,14 @@ class PostgresStore:
         url: As libpq takes it, ``postgresql://user@host/database``. A password is better given by
             ``PGPASSWORD`` or a password file; it is never logged.
         patience: Seconds that a connection or a statement may take.
+        redact: How what people said is left out, ``leave_out`` or ``hash``; None keeps it.
 
     Raises:
         StoreError: psycopg is not installed.
     """
 
-    def __init__(self, url: str, *, patience: float = 3.0) -> None:
+    def __init__(self, url: str, *, patience: float = 3.0, redact: Redact | None = None) -> None:
+        self.redact = redact
         self._psycopg = _psycopg()
         self._url = url
         self._patience = patience

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from turnfsm.runtime.journal import Redact
+
 from .protocol import SCHEMA, Acquired, Batch, SessionTaken, StoreAway, StoreError
 
 __all__ = ["SqliteStore"]
@@ -41,6 +43,7 @@ class SqliteStore:
     Args:
         path: The file. It must be on a local disk: SQLite's locks do not work over a network.
         patience: Seconds that a call waits for other processes that write to the same file.
+        redact: How what people said is left out, ``leave_out`` or ``hash``; None keeps it.
 
     Example:
         >>> from turnfsm.store import Batch, SqliteStore
@@ -54,8 +57,11 @@ class SqliteStore:
         >>> store.close()
     """
 
-    def __init__(self, path: str | Path, *, patience: float = 2.0) -> None:
+    def __init__(
+        self, path: str | Path, *, patience: float = 2.0, redact: Redact | None = None
+    ) -> None:
         self.path = Path(path)
+        self.redact = redact
         self._patience = patience
         self._open: sqlite3.Connection | None = None
 

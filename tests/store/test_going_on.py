@@ -97,7 +97,7 @@ def test_the_conversation_is_as_it_was(tmp_path: Path) -> None:
     assert shown[-4:] == [text for _, text in said[1:]]
     session: Any = stage.session
     (call,) = session.ledger
-    assert (call.name, call.gave, call.told, call.restored) == ("book", "result", True, True)
+    assert (call.name, call.gave, call.told, call.state) == ("book", "result", True, "closed")
     assert session.user_turns["replied"] == 1
     assert session.epoch == 0, "it has closed"
 
