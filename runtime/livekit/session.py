@@ -207,8 +207,9 @@ class TurnSession(GovernedSession[Userdata_T]):
         """How many workers have held the session, with this one; 0 without a store."""
         return self._keeping.epoch if self._keeping is not None else 0
 
-    async def _closed(self) -> None:
-        await super()._closed()
+    async def session_closed(self) -> None:
+        """LiveKit has closed the session; what is left of it is written."""
+        await super().session_closed()
         if self._keeping is not None:
             await self._keeping.aclose()
 

@@ -86,9 +86,10 @@ class GovernedSession(AgentSession[Userdata_T]):
             await super()._aclose_locked(**how)
         finally:
             await self._close_the_rest()
-            await self._closed()
+            await self.session_closed()
 
-    async def _closed(self) -> None:
+    async def session_closed(self) -> None:
+        """LiveKit has closed the session."""
         await self._conductor.aclose()
 
     async def _teardown_activity(self, **how: Any) -> None:
