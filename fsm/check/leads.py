@@ -94,9 +94,9 @@ def _settles(model: StateSpace) -> Iterator[Wait]:
     within = "settle" if "settle" in model.flow.timers else None
     yield Wait(
         "an_interruption_settles",
-        "listening is reached",
+        "the floor is free",
         _holds(model, "interrupted"),
-        _is("listening"),
+        lambda state, actions: state in ("listening", "tool_running"),
         within,
         at_most=SETTLED,
     )

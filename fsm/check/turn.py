@@ -141,7 +141,7 @@ PROPERTIES: dict[str, Builtin] = {
         ),
         Builtin(
             "an_interruption_settles",
-            "From interrupted, with no further event, listening within settle.",
+            "From interrupted, with no further event, the floor is free within settle.",
             states=("listening", "interrupted"),
         ),
         Builtin(

@@ -92,6 +92,11 @@ def _calls(make: Maker) -> Iterator[Rule]:
         ["~unreleased"],
     )
     yield make.move(
+        "interrupted is left for listening while a tool call of another speech runs",
+        lambda m: (m.source, m.dest) == ("interrupted", "listening"),
+        before=["~tools_running"],
+    )
+    yield make.move(
         "speech_interrupted: its tool calls are not let go, release_tools is missing",
         lambda m: m.trigger == "speech_interrupted" and "release_tools" not in m.actions,
     )
@@ -147,6 +152,7 @@ def _one_reply(make: Maker) -> Iterator[Rule]:
 
 
 def _turns(make: Maker) -> Iterator[Rule]:
+    held = make.host_facts("tools_held")
     yield make.granted("turn_committed", "answer_turn", "drop_turn")
     yield make.move(
         "listening refuses turn_committed",
@@ -154,12 +160,19 @@ def _turns(make: Maker) -> Iterator[Rule]:
     )
     for fact in make.host_facts("interruptible"):
         broken = "though the speech that holds the floor may be interrupted"
-        yield make.refused("turn_committed", broken, ["~step_running", fact])
+        yield make.refused("turn_committed", broken, ["~step_running", fact], held)
     yield make.refused(
         "turn_committed",
         "though neither a step nor a tool call stands against it",
-        unless=["~step_running", *make.host_facts("tools_held")],
+        unless=["~step_running", *held],
     )
+    for fact in held:
+        yield make.chosen(
+            "answer_turn",
+            "while a tool call runs whose turn cannot be interrupted",
+            [fact],
+            where=lambda m: m.source in {*_HOLDS_THE_FLOOR, "tool_running"},
+        )
     yield make.chosen("drop_turn", "though no turn is open", unless=["~turn_open"])
     yield make.chosen("withdraw_reply", "though some of the reply was heard", ["~playout_started"])
     yield make.chosen("lift_holds", "though no turn waits", unless=["~turn_waiting"])

@@ -39,12 +39,12 @@ FAULTS = {
         "unless: tools_running",
     ),
     "every_call_ends_once": (
-        "step_finished: {dest: listening, actions: [release_tools, drop_audio, release_output]}",
-        "step_finished: {dest: listening, actions: [release_output]}",
+        "{dest: listening, actions: [release_tools, drop_audio, release_output]}",
+        "{dest: listening, actions: [release_output]}",
     ),
     "an_interruption_settles": (
-        "      settle: {dest: listening, actions: [abandon_step",
-        "      settle: {dest: listening, conditions: [pausable], actions: [abandon_step",
+        "        - {dest: listening, actions: [abandon_step",
+        "        - {dest: listening, conditions: [pausable], actions: [abandon_step",
     ),
     "no_dead_floor": (
         "      speaking_limit: {dest: interrupted,",
@@ -148,7 +148,7 @@ def test_the_worst_case_is_a_sum_of_timers() -> None:
     """An open turn is dropped no later than the timers on the longest quiet way take."""
     flow = load_flow("turn")
     details = {v.name: v.detail for v in shipped("turn").properties if v.origin == "turn"}
-    ways = ("false_interruption", "speaking_limit", "settle", "turn_overdue")
+    ways = ("false_interruption", "speaking_limit", "settle", "tool_limit", "turn_overdue")
     total = sum(flow.timers[name] for name in ways)
     assert details["every_turn_is_accounted_for"].startswith(f"at most {total:g} s (")
     assert details["an_interruption_settles"] == "at most 0.5 s (settle 0.5)"

@@ -278,3 +278,53 @@ def test_calls_of_the_past_are_forgotten() -> None:
     stage.run(4.0 + 8.0 * turns)
     assert len(stage.session.ledger) == turns  # type: ignore[attr-defined]
     assert kept == [0]
+
+
+# -- a turn that waits for a call which holds its turn, while something else is said
+
+
+def _holds(policy: Any, effects: list[str], wait: Any = None) -> Any:
+    @on_interruption(policy)
+    @function_tool
+    async def charge(ctx: RunContext[Any]) -> str:
+        """Charge the card."""
+        effects.append("debited")
+        await asyncio.sleep(1.0)
+        if wait is not None:
+            await wait(ctx)
+        await asyncio.sleep(3.0)
+        return "charged"
+
+    return charge
+
+
+@pytest.mark.parametrize("policy", ["hold", "finish"])
+@pytest.mark.parametrize(
+    ("wait", "user", "say"),
+    [(_says, 2.6, None), (None, 2.3, 4.0)],
+    ids=["the tool speaks", "the application speaks"],
+)
+def test_a_turn_waits_for_a_held_call_whatever_is_said(
+    policy: Any, wait: Any, user: float, say: float | None
+) -> None:
+    """The model is asked once the call has ended, and sees its result."""
+    effects: list[str] = []
+    seen: list[str] = []
+
+    def what_else(request: Request) -> Reply:
+        seen.append(" ".join(entry.text for entry in request.shown if entry.kind == "result"))
+        reply: Reply = _believes("charge", "charged", "Nothing else.")(request)
+        return reply
+
+    model = ScriptedLLM({"card": Reply(calls=Call("charge")), "what else": what_else})
+    tts = ScriptedTTS(durations={SAID: 2.0})
+    script = ScriptedUser().says(CHARGE, at=0.5).says(AND, at=user)
+    stage = Stage(
+        TurnSession, user=script, llm=model, tts=tts, tools=[_holds(policy, effects, wait)]
+    )
+    if say is not None:
+        stage.at(say, lambda stage: stage.session.say(SAID))
+    outcome = stage.run(20.0)
+    assert effects == ["debited"]
+    assert seen == ["charged"], outcome.timeline()
+    assert outcome.heard_saying("Nothing else.") is not None

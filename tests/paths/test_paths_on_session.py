@@ -31,6 +31,7 @@ CALLS = "a call begins in a step that holds the floor"
 ENDS_ONCE = "the audio output reports the end of what it plays, once, while it is heard"
 AT_HAND = "the output of a call is there as it ends, before anything can ask"
 FLOOR = "a request lets calls end that are about to; by then its step has the floor"
+BESIDE = "a speech beside a call that holds its turn; tests/livekit/test_tool_results.py has it"
 UNSCRIPTED = {
     "row listening.tool_started.0": CALLS,
     "row thinking.handover.0": CALLS,
@@ -52,6 +53,10 @@ UNSCRIPTED = {
     "row paused.step_finished.0": "audio that is paused has not ended, so neither has its step",
     "row paused.step_finished.1": "audio that is paused has not ended, so neither has its step",
     "row paused.step_finished.2": "audio that is paused has not ended, so neither has its step",
+    "row interrupted.step_finished.0": BESIDE,
+    "row interrupted.settle.0": BESIDE,
+    "refused paused.turn_committed": BESIDE,
+    "refused interrupted.turn_committed": BESIDE,
     "row interrupted.speech_interrupted.0": "the interruption before it has let go of the calls",
     "refused listening.preemptive_generation": WINDOW,
     "row listening.reply.1": WINDOW,

@@ -83,6 +83,7 @@ def _truthful(m: Memory, move: PathMove) -> bool:
         "manual_turns": False,
         "model_replies": False,
         "result_already_used": False,
+        "tools_held": None if m.tool == "other" and "tools_running" in move.before else False,
     }
     return all(expected.get(fact) in (None, value) for fact, value in host_facts.items())
 
