@@ -109,6 +109,8 @@ class SqliteStore:
         connection, self._open = self._open, None
         if connection is not None:
             with suppress(sqlite3.Error):
+                connection.rollback()  # a cursor that is still open would keep the lock
+            with suppress(sqlite3.Error):
                 connection.close()
 
     # -- inside
