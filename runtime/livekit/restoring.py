@@ -105,15 +105,15 @@ async def ledger_of(past: Past, tools: Mapping[str, Any], policies: Tools, key_o
         policies: What the flow says about tools.
         key_of: Names a call and no other, in all sessions.
     """
-    journal = _with_intended(past.journal)
+    journal = _readable(_with_intended(past.journal))
     ended = []
-    for call in Ledger.from_journal(_readable(journal)):
+    for call in Ledger.from_journal(journal):
         if call.gave is None:
             found = await _end_of(call, tools.get(call.name), policies, key_of)
             ended.append({"call": call.id, "name": call.name} | found)
     # of a call that was answered or has reported the result comes late: before its end
     notes = [Note(0, 0.0, k, data) for data in ended for k in ("tool_late_result", "tool_ended")]
-    return Ledger.from_journal(attrs.evolve(_readable(journal), records=(*journal.records, *notes)))
+    return Ledger.from_journal(attrs.evolve(journal, records=(*journal.records, *notes)))
 
 
 def enter_again(agent: Agent, past: Past) -> None:

@@ -161,21 +161,20 @@ class SqliteStore:
                 )  # fmt: skip
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version == SCHEMA:
-            return
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if version != 0 or tables:
-            raise StoreError(
-                f"{self.path}: its tables have version {version}, this turnfsm needs {SCHEMA}; "
-                "name a new file, or use the turnfsm that made this one"
-            )
+        if _version(connection) != SCHEMA:
+            connection.execute("BEGIN IMMEDIATE")  # another process may be making the tables
+            version = _version(connection)
+            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            if version != SCHEMA and (version != 0 or tables):
+                raise StoreError(
+                    f"{self.path}: its tables have version {version}, this turnfsm needs {SCHEMA}; "
+                    "name a new file, or use the turnfsm that made this one"
+                )
+            for table in _TABLES:
+                connection.execute(table)
+            connection.execute(f"PRAGMA user_version = {SCHEMA}")
+            connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN IMMEDIATE")
-        for table in _TABLES:
-            connection.execute(table)
-        connection.execute(f"PRAGMA user_version = {SCHEMA}")
-        connection.execute("COMMIT")
 
     def _error(self, exc: sqlite3.Error) -> StoreError:
         if isinstance(exc, sqlite3.OperationalError | sqlite3.ProgrammingError):
@@ -190,3 +189,8 @@ class SqliteStore:
             f"{self.path}: {why}; name a file of turnfsm.store, or a new one in a folder that "
             "can be written"
         )
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
