@@ -237,7 +237,7 @@ def test_a_result_on_its_way_is_not_sent_again() -> None:
         await told
 
     server: Any = _SlowServer(call, said)
-    tidy = ChatContextSync(server)
+    tidy = ChatContextSync(server, lambda item: True)
     run(main())
     assert server.created == [result.id]
     assert [item.type for item in server.chat_ctx.items][:2] == [call.type, result.type]
@@ -282,3 +282,20 @@ def test_a_model_that_replies_by_itself_is_not_asked_about_a_late_result(
     assert about == ["tool book: booked"], outcome.timeline()
     said = [heard for heard in outcome.heard if "table is booked" in heard.text]
     assert len(said) == 1, outcome.timeline()
+
+
+def test_words_without_a_transcript_stay_with_the_model() -> None:
+    """LiveKit sends the conversation when a reply that nobody has heard is interrupted; the words
+    that interrupt it are not in there yet."""
+
+    async def main() -> None:
+        await tidy(llm.ChatContext([known]))
+
+    known, gone, new = (
+        llm.ChatMessage(id=f"item_{n}", role="user", content=[f"words {n}"]) for n in range(3)
+    )
+    server: Any = _SlowServer(known, gone)
+    server.chat_ctx.items.append(new)
+    tidy = ChatContextSync(server, lambda item: item != new.id)
+    run(main())
+    assert [item.id for item in server.chat_ctx.items] == [known.id, new.id]

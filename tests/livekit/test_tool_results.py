@@ -236,6 +236,34 @@ def test_a_request_has_what_ended_while_the_agents_hook_ran() -> None:
     assert _outputs(outcome) == ["booked"]
 
 
+def test_what_the_user_asks_comes_last_in_a_request() -> None:
+    """A call that goes on in the background ends while the hook runs: the model is asked about the
+    user's words, not about the result."""
+
+    @function_tool
+    async def book(ctx: RunContext[Any]) -> str:
+        """Book."""
+        await ctx.update("I am looking")
+        await asyncio.sleep(6.0)
+        return "booked"
+
+    last: list[str] = []
+
+    def joke(request: Request) -> Reply:
+        last.append(request.shown[-1].text)
+        assert any("booked" in entry.text for entry in request.shown)
+        return Reply("Here is a joke.")
+
+    model = ScriptedLLM(
+        {"table": Reply(calls=Call("book")), "joke": joke}, {"book": "It is booked."}
+    )
+    user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=9.0)
+    agent = partial(_Thoughtful, [book])
+    outcome = Stage(TurnSession, user=user, llm=model, agent=agent).run(25.0)
+    assert last == ["tell me a joke"], outcome.timeline()
+    assert outcome.heard_saying("Here is a joke.") is not None
+
+
 # -- a call that no turn waits for
 
 

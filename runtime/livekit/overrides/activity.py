@@ -97,7 +97,7 @@ class GovernedActivity(ArrivingActivity):
         context = request["chat_ctx"]
         if news := [item for item in news if context.get_by_id(item.id) is None]:
             request["chat_ctx"] = context = context.copy()
-            context.insert(news)
+            context.insert(_before(request.get("new_message"), news))
         if handle.scheduled:
             self._conductor.tools.shown(calls)
         self._conductor.request_made(handle.id, results_in(context))
@@ -418,6 +418,15 @@ class GovernedActivity(ArrivingActivity):
         """Call once the agent's `on_enter` has returned."""
         if self._on_enter_task is not None and not self._on_enter_task.done():
             self._on_enter_task.add_done_callback(lambda _: call())
+
+
+def _before(asked: llm.ChatMessage | None, news: list[llm.ChatItem]) -> list[llm.ChatItem]:
+    """What is asked comes last: a model answers a result that stands behind it instead."""
+    if asked is None:
+        return news
+    late = {i.id for i in news if i.type in TOOL_ITEMS and i.created_at > asked.created_at}
+    at = {"created_at": asked.created_at}
+    return [item.model_copy(update=at) if item.id in late else item for item in news]
 
 
 def _nothing() -> None:

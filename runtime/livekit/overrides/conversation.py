@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from livekit.agents import llm
@@ -19,10 +19,22 @@ __all__ = [
 
 class ChatContextSync:
     """In the place of a realtime session's `update_chat_ctx`: sends each result once, next to its
-    call. LiveKit appends results to the end, behind what was said since."""
+    call, and leaves the user's words there. LiveKit appends results to the end, behind what was
+    said since, and takes words out whose transcript it has not got.
 
-    def __init__(self, model: llm.RealtimeSession[Any], ordered: bool = True) -> None:
+    Args:
+        in_history: Whether the session's history has the item of this id.
+        ordered: Results stand next to their calls.
+    """
+
+    def __init__(
+        self,
+        model: llm.RealtimeSession[Any],
+        in_history: Callable[[str], bool],
+        ordered: bool = True,
+    ) -> None:
         self._model = model
+        self._in_history = in_history
         self._ordered = ordered  # one that replies to results by itself replies to the last item
         self._send = model.update_chat_ctx
         self._results: dict[str, llm.FunctionCallOutput] = {}
@@ -68,12 +80,19 @@ class ChatContextSync:
         # LiveKit may have copied the conversation before: what was told stays told, and what was
         # forgotten forgotten.
         items = [item for item in context.items if item.id not in self._forgotten]
+        items += self._just_heard({item.id for item in items})
         context.items[:] = map(self._with_our_id, items)
         if self._ordered:
             context.items.extend(self._unsent(context))
             context.items[:] = results_by_their_calls(context.items)
         context.items[:] = map(self._with_their_id, context.items)
         await self._send(context)
+
+    def _just_heard(self, known: Collection[str]) -> Iterator[llm.ChatItem]:
+        for item in self._model.chat_ctx.items:
+            words = item.type == "message" and item.role == "user"
+            if words and item.id not in known and not self._in_history(item.id):
+                yield item
 
     def _with_our_id(self, item: llm.ChatItem) -> llm.ChatItem:
         return _with_call_id(item, self._ours.get(item.id))

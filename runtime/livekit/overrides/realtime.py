@@ -64,7 +64,10 @@ class RealtimeActivity(AgentActivity):
         self._last_model = model or self._last_model
         # An agent may take the model's session over from the one before: it has one already.
         if model is not None and self._sync is None:
-            sync = ChatContextSync(model, ordered=not self.model_replies)
+            in_history = self._session.history.get_by_id
+            sync = ChatContextSync(
+                model, lambda item: in_history(item) is not None, ordered=not self.model_replies
+            )
             model.update_chat_ctx = sync  # type: ignore[method-assign]
 
     @property
