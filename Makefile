@@ -9,7 +9,7 @@ JOBS   ?= auto
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo room room-server room-test coverage check diagrams docs bench mutation soak clean
+.PHONY: help test demo room talk room-server room-test coverage check diagrams docs bench mutation soak clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -19,6 +19,7 @@ help:
 	@echo 'make coverage  how much of the code the tests run, branches included'
 	@echo 'make demo      hold the recorded conversation, leave ./demo-out/'
 	@echo 'make room      the same in a LiveKit room over WebRTC, leave ./room-out/ (builds a server)'
+	@echo 'make talk      talk to the agent of examples/room in your browser'
 	@echo 'make room-test the tests in a real room, in real time'
 	@echo 'make check     lint, format, types, proofs of the flows, freshness of what is generated'
 	@echo 'make diagrams  draw all shipped flows again, and prove them again'
@@ -38,6 +39,9 @@ demo: .venv/.demo
 # The room needs a livekit-server: LIVEKIT_URL, LIVEKIT_SERVER, one on the PATH, or built with Go.
 room: .venv/.demo room-server
 	$(BIN)/python -m room $(ARGS)
+
+talk: .venv/.demo room-server
+	$(BIN)/python -m room talk $(ARGS)
 
 room-server:
 	@test -n "$$LIVEKIT_URL" || $(PYTHON) -m room.build

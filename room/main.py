@@ -1,4 +1,5 @@
-"""The room demo: a server, a worker, and a recorded caller who holds the demo's conversation."""
+"""The room demo: a server, a worker, and a recorded caller who holds the demo's conversation, or
+you in a browser."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ from .caller import Caller
 from .hold import Held, caller_records, hold, lines
 from .judge import judge
 from .server import RoomServer, here_or_elsewhere
+from .talk import talk
 from .worker import Worker, working
 
 __all__ = ["converse", "main"]
@@ -31,10 +33,15 @@ _CLOSED = 30.0  # seconds in which a session that lost its caller has closed
 def main(arguments: Sequence[str] | None = None) -> int:
     """0 if all went as declared, 1 if not, 2 if it cannot be run."""
     parser = argparse.ArgumentParser(prog="python -m room", description=__doc__)
+    parser.add_argument("what", nargs="?", default="demo", choices=["demo", "talk"])
+    parser.add_argument("--port", type=int, default=8080, help="of the page, for talk")
     parser.add_argument("-o", "--out", type=Path, default=Path("room-out"))
     options = parser.parse_args(arguments)
     logging.getLogger("livekit").setLevel(logging.WARNING)
     try:
+        if options.what == "talk":
+            with here_or_elsewhere() as server:
+                return talk(server, options.port)
         options.out.mkdir(parents=True, exist_ok=True)
         journals = {"TURNFSM_JOURNALS": str(options.out.resolve())}
         with here_or_elsewhere() as server, working(server, environment=journals) as worker:
