@@ -37,10 +37,10 @@ demo: .venv/.demo
 	$(BIN)/turnfsm demo --speed $(SPEED) $(ARGS)
 
 # The room needs a livekit-server: LIVEKIT_URL, LIVEKIT_SERVER, one on the PATH, or built with Go.
-room: .venv/.demo room-server
+room: .venv/.test .venv/.demo room-server
 	$(BIN)/python -m room $(ARGS)
 
-talk: .venv/.demo room-server
+talk: .venv/.test .venv/.demo room-server
 	$(BIN)/python -m room talk $(ARGS)
 
 room-server:

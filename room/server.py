@@ -83,6 +83,19 @@ def free_port(kind: socket.SocketKind = socket.SOCK_STREAM) -> int:
         return int(probe.getsockname()[1])
 
 
+def _unused(port: int) -> int:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise ServerMissing(
+                f"port {port} cannot be served: {error.strerror}\n"
+                "  = help: end what uses it, or take another one"
+            ) from error
+    return port
+
+
 @contextmanager
 def here_or_elsewhere() -> Iterator[RoomServer]:
     """The server of LIVEKIT_URL, else one of our own.
@@ -115,7 +128,7 @@ def serving(
     Raises:
         ServerMissing: There is no binary, or it does not start.
     """
-    program, port = binary(), port or free_port()
+    program, port = binary(), _unused(port) if port else free_port()
     config = _CONFIG.format(
         port=port,
         addresses=", ".join(dict.fromkeys(["127.0.0.1", node])),

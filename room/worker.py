@@ -47,16 +47,18 @@ class Worker:
             self._more.notify_all()
 
     def wait_for(
-        self, message: str, seconds: float = _REGISTERED, **also: str
+        self, message: str | tuple[str, ...], seconds: float = _REGISTERED, **also: str
     ) -> Mapping[str, Any]:
-        """The first line of the log that has these words and fields; TimeoutError with the log."""
+        """The first line of the log with one of these messages and these fields; TimeoutError with
+        the log."""
+        messages = (message,) if isinstance(message, str) else message
         end = time.monotonic() + seconds
         seen = 0
         with self._more:
             while True:
                 for entry in self.lines[seen:]:
-                    said = message in str(entry.get("message", ""))
-                    if said and also.items() <= entry.items():
+                    said = str(entry.get("message", ""))
+                    if any(one in said for one in messages) and also.items() <= entry.items():
                         return entry
                 seen = len(self.lines)
                 ended = self.process.poll() is not None
@@ -125,13 +127,25 @@ def working(
     reader = threading.Thread(target=_read, args=(worker,), daemon=True)
     reader.start()
     try:
-        worker.wait_for("registered worker")
+        _registered(worker, server)
         yield worker
     finally:
         _end(process)
         reader.join(5)
         assert process.stdout is not None
         process.stdout.close()
+
+
+def _registered(worker: Worker, server: RoomServer) -> None:
+    line = worker.wait_for(("registered worker", "failed to connect to livekit", "worker failed"))
+    if line["message"] == "registered worker":
+        return
+    why = str(line.get("error") or line.get("exc_info", "")).strip().splitlines()
+    raise TimeoutError(
+        f"the worker cannot serve {server.url}: {why[-1] if why else line['message']}\n"
+        "  = help: LIVEKIT_URL, LIVEKIT_API_KEY and LIVEKIT_API_SECRET must be those of a server "
+        "that runs"
+    )
 
 
 def _read(worker: Worker) -> None:

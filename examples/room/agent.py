@@ -1,8 +1,8 @@
 """A voice agent for a LiveKit room. It needs no keys but those of the server.
 
     python agent.py console     talk to it in this terminal
-    python agent.py dev         serve the rooms of LIVEKIT_URL, start again when this file changes
-    python agent.py start       serve them for good
+    python agent.py dev         serve the rooms of LIVEKIT_URL, with every detail in the log
+    python agent.py start       serve them as in production
 
 Speech in and out runs on this machine, and the language model is a script: pip install
 'turnfsm[demo]'. With TURNFSM_JOURNALS=folder each session leaves its journal there; with
