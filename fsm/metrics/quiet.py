@@ -87,10 +87,10 @@ class QuietTimes:
         elif note.kind == "tool_ended":
             self._calls.pop(call, None)
             self._released.pop(call, None)
-            if note.data.get("how") == "released":
-                self._released[call] = name
-                if len(self._released) > _MOST_CALLS:
-                    self._released.pop(next(iter(self._released)))
+        elif note.kind in _LET_GO and call in self._calls:
+            self._released[call] = self._calls.pop(call).partition(" since ")[0]
+            if len(self._released) > _MOST_CALLS:
+                self._released.pop(next(iter(self._released)))
         yield from ()
 
     def end(self, now: float) -> Iterator[Value]:
@@ -219,6 +219,9 @@ class QuietTimes:
                 why = "nothing was asked: the voice before it gave no words"
         return Part(part.start, end, cause, why, spoken, part.refused)
 
+
+_LET_GO = ("tool_unblocked", "tool_turn_over", "tool_reported")
+"""The notes of a call that goes on and that no turn waits for."""
 
 _MAY_WAIT = ("turn_committed", "reply", "start_playout")
 """The requests whose refusal keeps the agent silent until they are taken."""

@@ -25,7 +25,7 @@ class TurnTimes:
         self._asked: float | None = None
         self._speech: str | None = None
         self._replied: TurnEnd | None = None  # until it is heard; nothing may come of it
-        self._calls: dict[str, None] = {}
+        self._calls: dict[str, tuple[str, str]] = {}  # the tool's name, its policy
 
     def entry(self, now: float, entry: Entry) -> Iterator[Value]:
         """One trigger."""
@@ -61,15 +61,27 @@ class TurnTimes:
         elif note.kind == "tool_started":
             if len(self._calls) >= _KEPT:
                 self._calls.pop(next(iter(self._calls)))
-            self._calls[str(data.get("call"))] = None
-        elif note.kind == "tool_ended" and str(data.get("call")) in self._calls:
-            del self._calls[str(data.get("call"))]
-            yield ToolEnd(now, str(data.get("name", "")), str(data.get("how", "")))
+            self._calls[str(data.get("call"))] = (
+                str(data.get("name", "")),
+                str(data.get("policy", "")),
+            )
+        elif str(data.get("call")) in self._calls:
+            yield from self._call_moves(now, note)
 
     def end(self, now: float) -> Iterator[Value]:
         """The journal ends."""
         if self._replied is not None:
             yield self._replied
+
+    def _call_moves(self, now: float, note: Note) -> Iterator[Value]:
+        call = str(note.data.get("call"))
+        name, policy = self._calls[call]
+        if note.kind == "tool_ended":
+            del self._calls[call]
+            yield ToolEnd(now, name, str(note.data.get("how", "")))
+        elif note.kind == "tool_turn_over" and policy != "cancel":
+            del self._calls[call]
+            yield ToolEnd(now, name, "released")
 
     def _asked_at(self, now: float) -> float:
         ended, self._voice_ended = self._voice_ended, None
