@@ -1,7 +1,7 @@
 """A journal: the record of one conversation, read and replayed."""
 
 from .errors import JournalError
-from .read import journal_of, parse_journal, read_journal
+from .read import JournalReader, journal_of, parse_journal, read_journal
 from .records import VERSION, Entry, Header, Journal, Note, Record, Snapshot
 from .replay import Divergence, replay
 
@@ -12,6 +12,7 @@ __all__ = [
     "Header",
     "Journal",
     "JournalError",
+    "JournalReader",
     "Note",
     "Record",
     "Snapshot",

@@ -18,7 +18,7 @@ from turnfsm.fsm.verdicts import Refused, Taken, Verdict
 from .errors import JournalError
 from .records import VERSION, Entry, Header, Journal, Note, Record, Snapshot
 
-__all__ = ["journal_of", "parse_journal", "read_journal"]
+__all__ = ["JournalReader", "journal_of", "parse_journal", "read_journal"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -99,21 +99,59 @@ def _loaded(line: bytes) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def _journal(objects: Iterable[tuple[str, Any]], damage: str | None) -> Journal:
-    header: Header | None = None
-    records: list[Record] = []
-    for place, fields in objects:
+class JournalReader:
+    """Reads a journal line by line, as it is written.
+
+    Args:
+        file: The name that errors use.
+
+    Attributes:
+        header: The first line, once it was read.
+    """
+
+    def __init__(self, file: str = "<journal>") -> None:
+        self.header: Header | None = None
+        self._file = file
+        self._lines = 0
+
+    def line(self, line: bytes) -> Record | None:
+        """The record of a whole line; None for the header, or a line without anything.
+
+        Raises:
+            JournalError: As `read_journal`.
+        """
+        self._lines += 1
+        if not line.strip():
+            return None
+        place = f"{self._file}:{self._lines}"
+        try:
+            return self.take(place, _loaded(line))
+        except ValueError as exc:
+            message = f"{place}: not JSON ({exc}); a journal has one record a line"
+            raise JournalError(message) from None
+
+    def take(self, place: str, fields: Any) -> Record | None:
+        """The same of what JSON has made of the line.
+
+        Args:
+            place: Where it stands.
+        """
         if not isinstance(fields, Mapping):
             raise JournalError(f"{place}: not a record; a journal has one JSON object a line")
-        if header is None:
-            header = _header(_Fields(place, fields))
-        elif "journal" in fields:
+        if self.header is None:
+            self.header = _header(_Fields(place, fields))
+            return None
+        if "journal" in fields:
             raise JournalError(f"{place}: a second header; a journal is of one session, split it")
-        else:
-            records.append(_record(_Fields(place, fields)))
-    if header is None:
+        return _record(_Fields(place, fields))
+
+
+def _journal(objects: Iterable[tuple[str, Any]], damage: str | None) -> Journal:
+    reader = JournalReader()
+    taken = [reader.take(place, fields) for place, fields in objects]
+    if reader.header is None:
         raise JournalError("no records; a journal begins with its header")
-    return Journal(header, tuple(records), damage)
+    return Journal(reader.header, tuple(r for r in taken if r is not None), damage)
 
 
 _REQUIRED: Any = object()

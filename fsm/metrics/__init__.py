@@ -2,6 +2,13 @@
 
 from .figures import Figures, Summary, measure, summarize
 from .follower import SILENCE, Follower, values_of
+from .measurements import (
+    INSTRUMENTS,
+    Instrument,
+    Measurement,
+    measurements_in,
+    measurements_of,
+)
 from .panel import Panel, PanelCounts, Tick, panel
 from .report import report_html, report_json, report_markdown, report_text
 from .speech import ticks_of
@@ -26,6 +33,7 @@ from .why import Explanation, explain, explain_at
 
 __all__ = [
     "CAUSES",
+    "INSTRUMENTS",
     "SILENCE",
     "Blip",
     "Cause",
@@ -33,7 +41,9 @@ __all__ = [
     "Explanation",
     "Figures",
     "Follower",
+    "Instrument",
     "Interruption",
+    "Measurement",
     "Overlap",
     "Panel",
     "PanelCounts",
@@ -51,6 +61,8 @@ __all__ = [
     "explain",
     "explain_at",
     "measure",
+    "measurements_in",
+    "measurements_of",
     "panel",
     "report_html",
     "report_json",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from turnfsm.fsm.journal import Entry, Note
 
 from .values import Blip, Cut, Interruption, Overlap, Value
@@ -35,89 +33,88 @@ class FloorTimes:
         self._cut: float | None = None
         self._words = False
 
-    def entry(self, now: float, entry: Entry) -> Iterator[Value]:
+    def entry(self, now: float, entry: Entry, out: list[Value]) -> None:
         """One trigger."""
         verdict = entry.verdict
         heard = verdict.dest == HEARD
         if verdict:
-            yield from self._user_moves(now, entry.trigger)
+            self._user_moves(now, entry.trigger, out)
         if heard and self._heard_since is None:
-            yield from self._begins(now)
+            self._begins(now, out)
         elif not heard and self._heard_since is not None:
-            yield from self._stops(now, entry)
+            self._stops(now, entry, out)
         elif self._cut is not None and verdict.dest not in (HEARD, "paused"):
-            yield from self._given_up(now, entry.trigger)
+            self._given_up(now, entry.trigger, out)
 
-    def note(self, now: float, note: Note) -> Iterator[Value]:
+    def note(self, now: float, note: Note, out: list[Value]) -> None:
         """Nothing of this stands in notes."""
-        yield from ()
 
-    def end(self, now: float) -> Iterator[Value]:
+    def end(self, now: float, out: list[Value]) -> None:
         """The journal ends."""
-        yield from self._overlap_ends(now)
+        self._overlap_ends(now, out)
         if self._cut is not None:
-            yield from self._given_up(now, "")
+            self._given_up(now, "", out)
         elif self._interrupting is not None:
-            yield Interruption(self._interrupting, "talked_through")
+            out.append(Interruption(self._interrupting, "talked_through"))
 
-    def _user_moves(self, now: float, trigger: str) -> Iterator[Value]:
+    def _user_moves(self, now: float, trigger: str, out: list[Value]) -> None:
         if trigger == "user_started_speaking" and not self._user:
             self._user, self._words = True, False
             if self._heard_since is not None:
                 if self._interrupting is not None:
-                    yield Interruption(self._interrupting, "talked_through")
+                    out.append(Interruption(self._interrupting, "talked_through"))
                 self._interrupting, self._stopped = now, None
                 self._overlap = (now, "user")
         elif trigger == "user_stopped_speaking" and self._user:
             self._user = False
-            yield from self._overlap_ends(now)
+            self._overlap_ends(now, out)
         elif trigger == "final_transcript":
             self._words = True
 
-    def _begins(self, now: float) -> Iterator[Value]:
+    def _begins(self, now: float, out: list[Value]) -> None:
         self._heard_since = now
         if self._cut is None:
             self._heard_before = 0.0
         else:
-            yield Cut(self._cut, "resumed")
+            out.append(Cut(self._cut, "resumed"))
             if self._interrupting is not None:
-                yield Interruption(self._interrupting, "resumed", self._stopped)
+                out.append(Interruption(self._interrupting, "resumed", self._stopped))
             self._cut = self._interrupting = self._stopped = None
         if self._user:
             self._overlap = (now, "agent")
 
-    def _stops(self, now: float, entry: Entry) -> Iterator[Value]:
+    def _stops(self, now: float, entry: Entry, out: list[Value]) -> None:
         assert self._heard_since is not None
         self._heard_before += now - self._heard_since
         self._heard_since = None
-        yield from self._overlap_ends(now)
+        self._overlap_ends(now, out)
         dest = entry.verdict.dest
         if dest in ("paused", "interrupted"):
             self._stopped = now
             self._cut = now
             if dest == "interrupted":
-                yield from self._given_up(now, entry.trigger, paused=False)
+                self._given_up(now, entry.trigger, out, paused=False)
             return
         if self._interrupting is not None:
             at_once = self._user and now - self._interrupting < YIELD
-            yield Interruption(self._interrupting, "ended" if at_once else "talked_through")
+            out.append(Interruption(self._interrupting, "ended" if at_once else "talked_through"))
             self._interrupting = None
 
-    def _given_up(self, now: float, trigger: str, paused: bool = True) -> Iterator[Value]:
+    def _given_up(self, now: float, trigger: str, out: list[Value], paused: bool = True) -> None:
         """What was cut does not go on; the application may have interrupted it."""
         assert self._cut is not None
         if self._words or trigger in _BY_USER:
-            yield Cut(self._cut, "interrupted")
+            out.append(Cut(self._cut, "interrupted"))
         elif paused:
-            yield Cut(self._cut, "given_up")
+            out.append(Cut(self._cut, "given_up"))
         if self._interrupting is not None:
-            yield Interruption(self._interrupting, "interrupted", self._stopped)
+            out.append(Interruption(self._interrupting, "interrupted", self._stopped))
         if trigger and self._heard_before < BLIP:
-            yield Blip(now, self._heard_before, trigger)
+            out.append(Blip(now, self._heard_before, trigger))
         self._cut = self._interrupting = self._stopped = None
 
-    def _overlap_ends(self, now: float) -> Iterator[Value]:
+    def _overlap_ends(self, now: float, out: list[Value]) -> None:
         if self._overlap is not None:
             at, by = self._overlap
             self._overlap = None
-            yield Overlap(at, now - at, "user" if by == "user" else "agent")
+            out.append(Overlap(at, now - at, "user" if by == "user" else "agent"))

@@ -3,7 +3,7 @@ the session that wrote it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from turnfsm.fsm.journal import Entry, Journal, Record
 from turnfsm.fsm.verdicts import Refused
@@ -45,44 +45,44 @@ class Follower:
         self._since = 0.0
         self._now = 0.0
 
-    def feed(self, record: Record) -> Iterator[Value]:
+    def feed(self, record: Record) -> Sequence[Value]:
         """What this record completes. Times are taken as a file has them, to a microsecond."""
         self._now = now = round(record.t, 6)
+        out: list[Value] = []
         if isinstance(record, Entry):
-            yield from self._entry(now, record)
-        for tracker in self._trackers:
-            values: Iterable[Value] = (
-                tracker.entry(now, record)
-                if isinstance(record, Entry)
-                else tracker.note(now, record)
-            )
-            yield from self._with_silences(values)
+            self._entry(now, record, out)
+            for tracker in self._trackers:
+                tracker.entry(now, record, out)
+        else:
+            for tracker in self._trackers:
+                tracker.note(now, record, out)
+        return self._with_silences(out) if out else ()
 
-    def end(self) -> Iterator[Value]:
+    def end(self) -> Sequence[Value]:
         """What the end of the journal completes."""
+        out: list[Value] = []
         if self._state:
-            yield StateHeld(self._since, self._state, self._now - self._since)
+            out.append(StateHeld(self._since, self._state, self._now - self._since))
         for tracker in self._trackers:
-            yield from self._with_silences(tracker.end(self._now))
+            tracker.end(self._now, out)
+        return self._with_silences(out)
 
-    def _entry(self, now: float, entry: Entry) -> Iterator[Value]:
+    def _entry(self, now: float, entry: Entry, out: list[Value]) -> None:
         verdict = entry.verdict
         if isinstance(verdict, Refused) and self._counts(verdict):
-            yield Refusal(now, entry.trigger, verdict.source, verdict.why)
+            out.append(Refusal(now, entry.trigger, verdict.source, verdict.why))
         if not self._state:
             self._state, self._since = verdict.source, now
         if verdict.dest != self._state:
-            yield StateHeld(self._since, self._state, now - self._since)
+            out.append(StateHeld(self._since, self._state, now - self._since))
             self._state, self._since = verdict.dest, now
 
     def _counts(self, refused: Refused) -> bool:
         return refused.reason != "ignores" and refused.trigger not in self._timers
 
-    def _with_silences(self, values: Iterable[Value]) -> Iterator[Value]:
-        for value in values:
-            yield value
-            if isinstance(value, Quiet):
-                yield from silences_in(value, self._silence)
+    def _with_silences(self, values: list[Value]) -> list[Value]:
+        silences = (silences_in(v, self._silence) for v in values if isinstance(v, Quiet))
+        return [*values, *(silence for found in silences for silence in found)]
 
 
 def silences_in(quiet: Quiet, longer_than: float) -> Iterator[Silence]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import attrs
 
 from turnfsm.fsm.journal import Entry, Note
@@ -66,18 +64,18 @@ class QuietTimes:
         self._calls: dict[str, str] = {}
         self._released: dict[str, str] = {}
 
-    def entry(self, now: float, entry: Entry) -> Iterator[Value]:
+    def entry(self, now: float, entry: Entry, out: list[Value]) -> None:
         """One trigger."""
         self._learn(now, entry)
         heard = entry.verdict.dest == HEARD
         if heard and not self._heard:
             self._heard = True
-            yield from self._tell(now)
+            self._tell(now, out)
         elif not heard:
             self._heard = False
             self._turn_to(now, self._cause(now, entry))
 
-    def note(self, now: float, note: Note) -> Iterator[Value]:
+    def note(self, now: float, note: Note, out: list[Value]) -> None:
         """The names of the tools that run."""
         call, name = str(note.data.get("call")), str(note.data.get("name", "a tool"))
         if note.kind == "tool_started":
@@ -91,11 +89,10 @@ class QuietTimes:
             self._released[call] = self._calls.pop(call).partition(" since ")[0]
             if len(self._released) > _MOST_CALLS:
                 self._released.pop(next(iter(self._released)))
-        yield from ()
 
-    def end(self, now: float) -> Iterator[Value]:
+    def end(self, now: float, out: list[Value]) -> None:
         """The journal ends."""
-        yield from self._tell(now)
+        self._tell(now, out)
 
     # -- what the causes are made of
 
@@ -200,12 +197,12 @@ class QuietTimes:
         else:
             self._parts.append((part, now))
 
-    def _tell(self, now: float) -> Iterator[Value]:
+    def _tell(self, now: float, out: list[Value]) -> None:
         if self._open is not None:
             self._close(self._open, now)
         parts, self._parts, self._open = self._parts, [], None
         if parts:
-            yield Quiet(tuple(self._told(part, end) for part, end in parts))
+            out.append(Quiet(tuple(self._told(part, end) for part, end in parts)))
         self._worded &= {self._utterance}
         self._committed.clear()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 
 from turnfsm.fsm.journal import Entry, Note
 
@@ -27,7 +26,7 @@ class TurnTimes:
         self._replied: TurnEnd | None = None  # until it is heard; nothing may come of it
         self._calls: dict[str, tuple[str, str]] = {}  # the tool's name, its policy
 
-    def entry(self, now: float, entry: Entry) -> Iterator[Value]:
+    def entry(self, now: float, entry: Entry, out: list[Value]) -> None:
         """One trigger."""
         verdict = entry.verdict
         match entry.trigger:
@@ -43,9 +42,9 @@ class TurnTimes:
             case "turn_dropped" if verdict:
                 self._asked = None
         if verdict.dest == HEARD and verdict.source != HEARD and verdict.source != "paused":
-            yield from self._heard(now, str(entry.of or ""))
+            self._heard(now, str(entry.of or ""), out)
 
-    def note(self, now: float, note: Note) -> Iterator[Value]:
+    def note(self, now: float, note: Note, out: list[Value]) -> None:
         """What the conversation says of turns and calls."""
         data = note.data
         if note.kind == "turn":
@@ -53,11 +52,11 @@ class TurnTimes:
             number, outcome = data.get("number", 0), str(data.get("outcome", ""))
             turn = TurnEnd(now, number, outcome, bool(data.get("kept")))
             if before is not None and before.number != turn.number:
-                yield before
+                out.append(before)
             if turn.outcome == "replied":
                 self._replied = turn
             else:
-                yield turn
+                out.append(turn)
         elif note.kind == "tool_started":
             if len(self._calls) >= _KEPT:
                 self._calls.pop(next(iter(self._calls)))
@@ -66,33 +65,33 @@ class TurnTimes:
                 str(data.get("policy", "")),
             )
         elif str(data.get("call")) in self._calls:
-            yield from self._call_moves(now, note)
+            self._call_moves(now, note, out)
 
-    def end(self, now: float) -> Iterator[Value]:
+    def end(self, now: float, out: list[Value]) -> None:
         """The journal ends."""
         if self._replied is not None:
-            yield self._replied
+            out.append(self._replied)
 
-    def _call_moves(self, now: float, note: Note) -> Iterator[Value]:
+    def _call_moves(self, now: float, note: Note, out: list[Value]) -> None:
         call = str(note.data.get("call"))
         name, policy = self._calls[call]
         if note.kind == "tool_ended":
             del self._calls[call]
-            yield ToolEnd(now, name, str(note.data.get("how", "")))
+            out.append(ToolEnd(now, name, str(note.data.get("how", ""))))
         elif note.kind == "tool_turn_over" and policy != "cancel":
             del self._calls[call]
-            yield ToolEnd(now, name, "released")
+            out.append(ToolEnd(now, name, "released"))
 
     def _asked_at(self, now: float) -> float:
         ended, self._voice_ended = self._voice_ended, None
         return now if ended is None else ended
 
-    def _heard(self, now: float, step: str) -> Iterator[Value]:
+    def _heard(self, now: float, step: str, out: list[Value]) -> None:
         if self._speech is not None and step.rpartition("#")[0] not in ("", self._speech):
             return  # somebody else's words
         if self._asked is not None:
-            yield Response(self._asked, now)
+            out.append(Response(self._asked, now))
             self._asked = None
         if self._replied is not None:
-            yield self._replied
+            out.append(self._replied)
             self._replied = None

@@ -22,6 +22,7 @@ COMMANDS = {
     "view": "Show a conversation on a page of its own.",
     "report": "Measure conversations, from their journals.",
     "why": "Say why a conversation was silent.",
+    "log": "Print a journal, or follow it.",
     "timeline": "Draw the journal of a conversation over time.",
     "diagrams": "Draw all shipped flows into one folder.",
     "schema": "Write the JSON Schema of flows for editors.",

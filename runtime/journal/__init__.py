@@ -3,13 +3,14 @@
 What a journal is, and how it is read, is `turnfsm.fsm.journal`.
 """
 
-from .live import LiveJournal, Raw, Sink
+from .live import Listener, LiveJournal, Raw, Sink
 from .redact import PRIVATE, Redact, Redactor
 from .sinks import JsonlSink, as_line, write_journal
 
 __all__ = [
     "PRIVATE",
     "JsonlSink",
+    "Listener",
     "LiveJournal",
     "Raw",
     "Redact",

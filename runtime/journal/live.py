@@ -16,7 +16,7 @@ from turnfsm.fsm import Program, Refused, Verdict
 from turnfsm.fsm.journal import Entry, Header, Journal, Note, Snapshot
 from turnfsm.fsm.machine import Configuration
 
-__all__ = ["LiveJournal", "Raw", "Sink"]
+__all__ = ["Listener", "LiveJournal", "Raw", "Sink"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -33,6 +33,10 @@ Raw = tuple[
 ]
 """seq, the clock's reading, trigger (or the note's kind), of, configuration and tokens afterwards,
 verdict (None: a note), cause, data."""
+
+
+Listener = Callable[[Entry | Note], None]
+"""Is told of each record as it is kept."""
 
 
 class Sink(Protocol):
@@ -61,7 +65,8 @@ class LiveJournal:
     """
 
     __slots__ = (
-        "_entries", "_fresh", "_sinks", "_timers", "_wake", "append", "maxlen", "program", "seq",
+        "_entries", "_fresh", "_listeners", "_sinks", "_timers", "_wake", "append", "maxlen",
+        "program", "seq",
         "start", "started_at",
     )  # fmt: skip
 
@@ -81,6 +86,7 @@ class LiveJournal:
         self.started_at = time.time()
         self._entries: deque[Raw] | None = None  # an empty deque is 0.75 kB: made when needed
         self._sinks = tuple(sinks)
+        self._listeners: tuple[Listener, ...] = ()
         self._timers = timers
         self._fresh: list[Raw] = []
         self._wake: Callable[[], None] | None = None
@@ -130,15 +136,14 @@ class LiveJournal:
     def _first(self, raw: Raw) -> None:
         self._fresh.append(raw)
         # A list's own method is as quick as the deque's; the sinks are told one by one.
-        self.append = self._emit_fresh if self._sinks else self._fresh.append
-        if self._sinks:
-            self._write(self.record_of(raw))
+        self.append = self._emit_fresh if self._told else self._fresh.append
+        self._pass_on(raw)
         if self._wake is not None:
             self._wake()
 
     def _emit_fresh(self, raw: Raw) -> None:
         self._fresh.append(raw)
-        self._write(self.record_of(raw))
+        self._pass_on(raw)
 
     def _keep(self, raws: list[Raw]) -> None:
         if self._entries is None:
@@ -146,6 +151,20 @@ class LiveJournal:
         self._entries.extend(raws)
 
     # -- reading
+
+    def listen(self, listener: Listener) -> None:
+        """Tell this one of every record from now on, on the stack of who posts: it must be quick,
+        and post nothing. One that raises is logged and hears nothing more."""
+        self._listeners = (*self._listeners, listener)
+        if self._wake is not None and self._fresh:
+            self.append = self._emit_fresh
+        elif self._wake is None and self._entries is not None:
+            self.append = self._emit
+
+    @property
+    def _told(self) -> bool:
+        """Somebody is told of each record."""
+        return bool(self._sinks or self._listeners)
 
     def note(self, now: float, kind: str, data: Mapping[str, Any]) -> int:
         """Keep something that is no trigger; gives its number."""
@@ -197,14 +216,25 @@ class LiveJournal:
 
     def _begin(self, raw: Raw) -> None:
         self._entries = deque((raw,), self.maxlen)
-        self.append = self._emit if self._sinks else self._entries.append
-        if self._sinks:
-            self._write(self._typed(raw).to_json())
+        self.append = self._emit if self._told else self._entries.append
+        self._pass_on(raw)
 
     def _emit(self, raw: Raw) -> None:
         self._entries.append(raw)  # type: ignore[union-attr]  # _begin has made it
+        self._pass_on(raw)
+
+    def _pass_on(self, raw: Raw) -> None:
+        if not self._told:
+            return
+        record = self._typed(raw)
         if self._sinks:
-            self._write(self._typed(raw).to_json())
+            self._write(record.to_json())
+        for listener in self._listeners:
+            try:
+                listener(record)
+            except Exception:  # as a sink: it must not break the conversation
+                logger.exception("%r hears no more records", listener)
+                self._listeners = tuple(o for o in self._listeners if o is not listener)
 
     def _write(self, record: Mapping[str, Any]) -> None:
         for sink in self._sinks:

@@ -8,6 +8,7 @@ from turnfsm.runtime.conversation.policies import (
     recover_with,
     repeatable,
 )
+from turnfsm.runtime.observe.telemetry import Telemetry
 
 from .contract import SUPPORTED
 from .errors import SpeechInterrupted, UnsupportedLiveKit
@@ -19,6 +20,7 @@ __all__ = [
     "CutOffCall",
     "NotMade",
     "SpeechInterrupted",
+    "Telemetry",
     "TurnContext",
     "TurnSession",
     "UnsupportedLiveKit",

@@ -12,6 +12,7 @@ from livekit.agents.types import NotGivenOr
 from livekit.agents.voice.agent_session import Run_T, Userdata_T
 from livekit.agents.voice.events import EventTypes, FunctionToolsExecutedEvent
 from livekit.agents.voice.run_result import RunOutputOptions, RunResult
+from opentelemetry.trace import Span, get_current_span
 
 from turnfsm.fsm import Flow, Verdict, load_flow
 from turnfsm.runtime.arguments import check_ledger, check_sinks, check_timers
@@ -24,6 +25,8 @@ from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.observe import Consumer, Watch, log_consumers
+from turnfsm.runtime.observe.telemetry import Telemetry, TelemetryConsumer, check_telemetry
 from turnfsm.runtime.proof import Proof, require_proof
 from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import SessionTaken, Store
@@ -52,7 +55,7 @@ _HOW: Mapping[str, End] = {"done": "result", "error": "error"}
 
 
 class TurnSession(GovernedSession[Userdata_T]):
-    """Replaces `AgentSession`; takes the same arguments, and eight more.
+    """Replaces `AgentSession`; takes the same arguments, and nine more.
 
     Args:
         flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
@@ -69,6 +72,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         proof: What becomes of a flow that is not proved: ``require`` raises, ``warn`` logs and
             records it, ``off`` does not check. A flow is checked once a process, in 0.1 to 0.5 s;
             those that come with turnfsm are known to be proved.
+        telemetry: Give figures and span events to OpenTelemetry: True for the global provider, or
+            a `Telemetry`.
 
     Raises:
         FlowError: The flow cannot be used, or is not proved.
@@ -94,6 +99,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         session_id: str | None = None,
         actions: object | None = None,
         proof: Proof = "require",
+        telemetry: bool | Telemetry = False,
         **options: Unpack[SessionOptions[Userdata_T]],
     ) -> None:
         self._conductor: Conductor
@@ -101,11 +107,13 @@ class TurnSession(GovernedSession[Userdata_T]):
         check_vocabulary(self._flow)
         self._unproved = require_proof(self._flow, proof)
         self._actions = actions
+        self._telemetry = check_telemetry(telemetry)
         super().__init__(**options)
         hear_uninterruptible(options, self.interruption_options)
         timeout = self.options.interruption["false_interruption_timeout"]
         self._timers = resumption(self._flow, options, timeout) | check_timers(self._flow, timers)
         self._sinks = check_sinks(sinks)
+        self._watch: Watch | None = None
         self.ledger = check_ledger(ledger)
         self._keeping = Keeping(self, store, session_id) if store is not None else None
         self._past: Past | None = None
@@ -165,6 +173,7 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._begin()
         if self._keeping is not None:
             await self._take_up(agent, self._keeping)
+        self._watch = Watch(self._turn.journal, self._consumers())
         self._conductor.start()
         self._turn.observe(self._report)
         self._life.runtime.start()
@@ -210,6 +219,8 @@ class TurnSession(GovernedSession[Userdata_T]):
     async def session_closed(self) -> None:
         """LiveKit has closed the session; what is left of it is written."""
         await super().session_closed()
+        if self._watch is not None:
+            self._watch.end()
         if self._keeping is not None:
             await self._keeping.aclose()
 
@@ -299,6 +310,18 @@ class TurnSession(GovernedSession[Userdata_T]):
         if self._unproved:
             self._turn.note("unproved", reasons=list(self._unproved))
         self._conductor.govern(self._turn)
+
+    def _consumers(self) -> Iterable[Consumer]:
+        yield from log_consumers()
+        if self._telemetry is not None:
+            yield TelemetryConsumer(self._telemetry, self._span)
+
+    def _span(self) -> Span:
+        """That of the agent's turn; else the one that whoever posts is in."""
+        step = self._conductor.floor.step
+        context = None if step is None else step.speech.turn_context
+        span = get_current_span(context)
+        return span if span.is_recording() else get_current_span()
 
     def _report(self, seq: int, verdict: Verdict) -> None:
         """Every verdict is an event of the session too: ``session.on("turn_verdict", ...)``."""

@@ -1,0 +1,132 @@
+"""What is measured, as telemetry names it. A journal gives the same numbers as the session did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+import attrs
+
+from turnfsm.fsm.journal import Journal
+
+from .follower import values_of
+from .values import (
+    Blip,
+    Interruption,
+    Overlap,
+    Refusal,
+    Response,
+    Silence,
+    StateHeld,
+    ToolEnd,
+    TurnEnd,
+    Value,
+)
+
+__all__ = ["INSTRUMENTS", "Instrument", "Measurement", "measurements_in", "measurements_of"]
+
+
+@attrs.frozen
+class Instrument:
+    """A histogram of seconds, or a counter.
+
+    Attributes:
+        unit: As UCUM has it: ``s``, or a word in braces for what is counted.
+    """
+
+    name: str
+    kind: Literal["histogram", "counter"]
+    unit: str
+    is_: str
+
+
+INSTRUMENTS = (
+    Instrument(
+        "turnfsm.turn.response.latency",
+        "histogram",
+        "s",
+        "From the end of the user's voice to the first audio of the answer.",
+    ),
+    Instrument(
+        "turnfsm.interruption.stop.latency",
+        "histogram",
+        "s",
+        "From the user's voice over the agent until the agent is no longer heard.",
+    ),
+    Instrument("turnfsm.state.duration", "histogram", "s", "How long a state was held."),
+    Instrument("turnfsm.silence.duration", "histogram", "s", "Silences longer than 2 s, by cause."),
+    Instrument("turnfsm.overlap.duration", "histogram", "s", "How long both were heard."),
+    Instrument("turnfsm.turns", "counter", "{turn}", "Committed turns of the user, by outcome."),
+    Instrument(
+        "turnfsm.interruptions",
+        "counter",
+        "{interruption}",
+        "Times that the user began over the agent, by outcome.",
+    ),
+    Instrument("turnfsm.refusals", "counter", "{refusal}", "Refused triggers, by state."),
+    Instrument("turnfsm.tool.calls", "counter", "{call}", "Tool calls, by how they ended."),
+    Instrument("turnfsm.blips", "counter", "{blip}", "Audio under 0.7 s that was cut."),
+)
+"""Every instrument, with the labels that its name suggests; no label is an id."""
+
+
+@attrs.frozen
+class Measurement:
+    """One value for one instrument.
+
+    Attributes:
+        value: Seconds for a histogram, 1 for a counter.
+        labels: Names and values, in the order of the names.
+    """
+
+    name: str
+    value: float
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+def measurements_in(value: Value) -> tuple[Measurement, ...]:
+    """What telemetry has of a value."""
+    match value:
+        case Response():
+            return (Measurement("turnfsm.turn.response.latency", value.seconds),)
+        case Interruption():
+            return _interruption(value)
+        case StateHeld(state=state, seconds=seconds):
+            return (Measurement("turnfsm.state.duration", seconds, (("state", state),)),)
+        case Silence():
+            cause = (("cause", value.cause),)
+            return (Measurement("turnfsm.silence.duration", value.seconds, cause),)
+        case Overlap(seconds=seconds, by=by):
+            return (Measurement("turnfsm.overlap.duration", seconds, (("by", by),)),)
+        case TurnEnd(outcome=outcome):
+            return (Measurement("turnfsm.turns", 1, (("outcome", outcome),)),)
+        case Refusal(trigger=trigger, state=state):
+            labels = (("state", state), ("trigger", trigger))
+            return (Measurement("turnfsm.refusals", 1, labels),)
+        case ToolEnd(end=end):
+            return (Measurement("turnfsm.tool.calls", 1, (("end", end),)),)
+        case Blip():
+            return (Measurement("turnfsm.blips", 1),)
+        case _:
+            return ()
+
+
+def measurements_of(journal: Journal) -> Iterator[Measurement]:
+    """What telemetry had of the session that wrote this journal, in the same order.
+
+    Example:
+        >>> from turnfsm import read_journal
+        >>> from turnfsm.metrics import measurements_of
+        >>> list(measurements_of(read_journal("journal.jsonl")))[0]  # doctest: +SKIP
+        Measurement(name='turnfsm.state.duration', value=3.3, labels=(('state', 'listening'),))
+    """
+    found: Iterable[Value] = values_of(journal)
+    for value in found:
+        yield from measurements_in(value)
+
+
+def _interruption(value: Interruption) -> tuple[Measurement, ...]:
+    counted = Measurement("turnfsm.interruptions", 1, (("outcome", value.outcome),))
+    if value.stop_latency is None:
+        return (counted,)
+    return counted, Measurement("turnfsm.interruption.stop.latency", value.stop_latency)

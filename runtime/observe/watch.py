@@ -1,0 +1,42 @@
+"""One set of measurements for all that observes a session, equal to what its journal gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from turnfsm.fsm.journal import Entry, Note
+from turnfsm.fsm.metrics import Follower, Value
+from turnfsm.runtime.journal import LiveJournal
+
+__all__ = ["Consumer", "Watch"]
+
+
+class Consumer(Protocol):
+    """Takes the records of a session, each with what it has completed."""
+
+    def take(self, record: Entry | Note | None, values: Sequence[Value]) -> None:
+        """Take one record; None at the end. On the stack of who posts: quick, posts nothing."""
+
+
+class Watch:
+    """Listens to a journal for its consumers; without any it does nothing at all."""
+
+    def __init__(self, journal: LiveJournal, consumers: Iterable[Consumer]) -> None:
+        self._consumers = tuple(consumers)
+        flow = journal.program.flow
+        self._follower = Follower(flow.timers, initial=flow.initial)
+        if self._consumers:
+            journal.listen(self._heard)
+
+    def end(self) -> None:
+        """The session has closed."""
+        values = self._follower.end() if self._consumers else ()
+        for consumer in self._consumers:
+            consumer.take(None, values)
+        self._consumers = ()
+
+    def _heard(self, record: Entry | Note) -> None:
+        values = self._follower.feed(record)
+        for consumer in self._consumers:
+            consumer.take(record, values)
