@@ -9,7 +9,7 @@ JOBS   ?= auto
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo room talk room-server room-test coverage check diagrams docs bench mutation soak clean
+.PHONY: help test demo room talk room-server room-test coverage check diagrams docs bench mutation soak crash clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -28,6 +28,7 @@ help:
 	@echo 'make mutation  change the machine and the pump on purpose; do the tests notice?'
 	@echo 'make soak      random conversations, five minutes; goes on where it stopped (docs/soak.md)'
 	@echo '               ARGS=--pairs: on AgentSession too; ARGS=--sweep: interruptions at any moment'
+	@echo 'make crash     kill a worker at every record of a conversation; the next one goes on (docs/store.md)'
 	@echo 'make clean     remove .venv and all caches'
 
 test: .venv/.test .venv/.browser
@@ -76,6 +77,9 @@ mutation: .venv/.test .venv/.mutation
 
 soak: .venv/.test
 	$(BIN)/python tests/soak $(ARGS)
+
+crash: .venv/.test
+	$(BIN)/python tests/store/crash.py $(ARGS)
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

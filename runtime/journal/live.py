@@ -66,8 +66,7 @@ class LiveJournal:
 
     __slots__ = (
         "_entries", "_fresh", "_listeners", "_sinks", "_timers", "_wake", "append", "maxlen",
-        "program", "seq",
-        "start", "started_at",
+        "program", "seq", "start", "started_at",
     )  # fmt: skip
 
     append: Callable[[Raw], None]
@@ -109,7 +108,7 @@ class LiveJournal:
         """Keep what is there, and what comes from now on, for `drain`.
 
         Args:
-            wake: Called with the first entry after a `drain`; further ones cost nothing more.
+            wake: Called with the next entry, and with the first one after each `rest`.
         """
         self._wake = wake
         self._fresh = list(self._entries or ())
@@ -118,12 +117,22 @@ class LiveJournal:
         self.append = self._first
 
     def drain(self) -> list[Raw]:
-        """What has come since the last `drain`."""
+        """What has come since the last `drain`. From now on an entry costs what it costs without a
+        reader."""
         fresh, self._fresh = self._fresh, []
-        if self._wake is not None:
-            self._keep(fresh)
-            self.append = self._first
+        self._keep(fresh)
+        # A list's own method is as quick as the deque's; the sinks are told one by one.
+        self.append = self._emit_fresh if self._told else self._fresh.append
         return fresh
+
+    @property
+    def waiting(self) -> bool:
+        """Something has come since the last `drain`."""
+        return bool(self._fresh)
+
+    def rest(self) -> None:
+        """Nothing comes for now: the reader wants to be woken."""
+        self.append = self._first
 
     def record_of(self, raw: Raw) -> dict[str, Any]:
         """An entry or a note as a line of a file has it; may be called in another thread."""
@@ -135,7 +144,6 @@ class LiveJournal:
 
     def _first(self, raw: Raw) -> None:
         self._fresh.append(raw)
-        # A list's own method is as quick as the deque's; the sinks are told one by one.
         self.append = self._emit_fresh if self._told else self._fresh.append
         self._pass_on(raw)
         if self._wake is not None:
@@ -156,7 +164,7 @@ class LiveJournal:
         """Tell this one of every record from now on, on the stack of who posts: it must be quick,
         and post nothing. One that raises is logged and hears nothing more."""
         self._listeners = (*self._listeners, listener)
-        if self._wake is not None and self._fresh:
+        if self._wake is not None and self.append != self._first:
             self.append = self._emit_fresh
         elif self._wake is None and self._entries is not None:
             self.append = self._emit

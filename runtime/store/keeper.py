@@ -21,6 +21,10 @@ logger = logging.getLogger("turnfsm")
 INTERVAL = 0.02
 """Seconds in which what nobody waits for is gathered: so much is lost with a worker at most."""
 
+LOOKS = 25
+"""Intervals without an entry after which the journal wakes the keeper. Until then the keeper
+looks by itself, so that no post has to wake it."""
+
 BEAT = 5.0
 """Seconds after which a session that writes nothing asks whether it is still its own."""
 
@@ -90,6 +94,7 @@ class Keeper:
         self._away: StoreAway | None = None
         self._beating: asyncio.TimerHandle | None = None
         self._look = False
+        self._idle = 0
         self._start: Sequence[Mapping[str, Any]] = ()
         self._closed = False
 
@@ -181,7 +186,19 @@ class Keeper:
 
     def _wake(self) -> None:
         if self._timer is None and self._writing is None and not self._closed:
-            self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._write_now)
+            self._idle = 0
+            self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._poll)
+
+    def _poll(self) -> None:
+        assert self._journal is not None
+        self._timer = None
+        if self._journal.waiting:
+            self._write_now()
+        elif self._idle < LOOKS:
+            self._idle += 1
+            self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._poll)
+        else:
+            self._journal.rest()
 
     def _beat(self) -> None:
         self._beating = asyncio.get_running_loop().call_later(BEAT, self._beat)
@@ -210,6 +227,8 @@ class Keeper:
             self._fail(exc)
         finally:
             self._writing = None
+            if self.error is None:
+                self._wake()
 
     def _next_portion(self, *, durable: bool) -> _Portion:
         assert self._journal is not None

@@ -1,0 +1,152 @@
+"""`python -m bench.store`: what it costs to keep a session in a store.
+
+    python -m bench.store                          SQLite
+    python -m bench.store --postgres postgresql://user@host/database
+    python -m bench.store --docs                   into docs/store.md, too
+
+The rounds without and with a store take turns. A post is measured as CPU time of the event loop's
+thread, which is what the conversation waits for; what waits for the store as time on the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median, quantiles
+
+import attrs
+
+from bench.cycle import CYCLE, FLOW
+from bench.engines import Host
+from bench.report import table
+from turnfsm.runtime import TurnRuntime
+from turnfsm.runtime.journal import Redactor
+from turnfsm.runtime.store.committer import Committer
+from turnfsm.runtime.store.keeper import Keeper
+from turnfsm.store import Store, open_store
+
+DOCS = Path(__file__).parents[1] / "docs" / "store.md"
+BEGIN, END = "<!-- cost: begin -->\n", "<!-- cost: end -->\n"
+
+POSTS = 40
+"""Posts of a turn: so many records has a turn with one tool call."""
+
+WAITS = 4
+"""How often such a turn waits for the store: before the call, after it, before each request."""
+
+
+@attrs.frozen
+class Cost:
+    """Seconds.
+
+    Attributes:
+        post: CPU time of the posts, sorted.
+        wait: Of each wait for the store, sorted.
+    """
+
+    post: tuple[float, ...]
+    wait: tuple[float, ...] = ()
+
+    def at(self, what: str, percent: int) -> float:
+        """A percentile."""
+        return quantiles(getattr(self, what), n=100)[percent - 1]
+
+
+async def turns(count: int, store: Store | None) -> Cost:
+    """So many turns at the pace of a busy call centre: a turn every 50 ms."""
+    runtime = TurnRuntime(FLOW, Host())
+    runtime.start()
+    keeper = None
+    committer = Committer(store) if store is not None else None
+    if committer is not None:
+        keeper = Keeper(committer, f"bench-{uuid.uuid4()}", Redactor(None), print)
+        await keeper.acquire(5.0)
+        keeper.begin(runtime.journal, [runtime.journal.header().to_json()], tuple)
+        await keeper.durable(5.0)
+    post, wait, clock = [], [], time.thread_time
+    for _ in range(count):
+        for n in range(POSTS):
+            trigger = CYCLE[n % len(CYCLE)][0]
+            began = clock()
+            runtime.post(trigger)
+            post.append(clock() - began)
+        await asyncio.sleep(0.05)
+    for _ in range(count * WAITS if keeper is not None else 0):
+        for trigger, _ in CYCLE[: POSTS // WAITS]:
+            runtime.post(trigger)
+        began = time.perf_counter()
+        await keeper.durable(5.0)
+        wait.append(time.perf_counter() - began)
+    if keeper is not None and committer is not None:
+        await keeper.aclose(5.0)
+        await committer.aclose()
+    runtime.close()
+    return Cost(tuple(sorted(post)), tuple(sorted(wait)))
+
+
+def measure(address: str | None, rounds: int, count: int) -> tuple[Cost, Cost]:
+    """Without a store, and with it; each round of one beside a round of the other."""
+    without: list[Cost] = []
+    kept: list[Cost] = []
+    for _ in range(rounds):
+        without.append(asyncio.run(turns(count, None)))
+        kept.append(asyncio.run(turns(count, open_store(address) if address else None)))
+    return _together(without), _together(kept)
+
+
+def _together(costs: Sequence[Cost]) -> Cost:
+    posts = tuple(sorted(second for cost in costs for second in cost.post))
+    return Cost(posts, tuple(sorted(second for cost in costs for second in cost.wait)))
+
+
+def main() -> None:
+    """Measure, print, write."""
+    options = _parser().parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="bench-"))
+    addresses = {"SQLite": str(folder / "calls.db")}
+    if options.postgres:
+        addresses["PostgreSQL"] = options.postgres
+    rows = []
+    for name, address in addresses.items():
+        without, kept = measure(address, options.rounds, options.turns)
+        if not rows:
+            rows.append(_row("no store", without))
+        rows.append(_row(name, kept))
+    text = table(
+        ("", "post, p50", "post, p99", "wait, p50", "wait, p99", f"a turn waits ({WAITS} times)"),
+        rows,
+    )
+    print(text)
+    if options.docs:
+        page = DOCS.read_text("utf-8")
+        before, _, rest = page.partition(BEGIN)
+        DOCS.write_text(before + BEGIN + text + "\n" + END + rest.partition(END)[2], "utf-8")
+
+
+def _row(name: str, cost: Cost) -> tuple[str, ...]:
+    micro = [f"{cost.at('post', p) * 1e6:.1f} us" for p in (50, 99)]
+    if not cost.wait:
+        return name, *micro, "-", "-", "-"
+    milli = [f"{cost.at('wait', p) * 1e3:.2f} ms" for p in (50, 99)]
+    return name, *micro, *milli, f"{median(cost.wait) * WAITS * 1e3:.1f} ms"
+
+
+def _parser() -> argparse.ArgumentParser:
+    how = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.store", description=__doc__, formatter_class=how
+    )
+    parser.add_argument("--postgres", metavar="URL", help="measure this database, too")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=40, help="of a round")
+    parser.add_argument("--docs", action="store_true", help="write the table into docs/store.md")
+    return parser
+
+
+if __name__ == "__main__":
+    main()
