@@ -23,10 +23,12 @@ from turnfsm.runtime.livekit import (
     repeatable,
     turn_action,
 )
+from turnfsm.runtime.view.live import LiveView
 
 __all__ = [
     "SUPPORTED",
     "CutOffCall",
+    "LiveView",
     "NotMade",
     "SpeechInterrupted",
     "Telemetry",

@@ -7,6 +7,7 @@ __all__ = ["BAD_INPUT", "report"]
 BAD_INPUT = 2
 
 _EXTRAS = {
+    "aiohttp": "livekit",
     "livekit": "livekit",
     "resvg_py": "png",
     "moonshine_voice": "demo",

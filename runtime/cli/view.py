@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from attrs import frozen
 
 from turnfsm.runtime.cli._files import write_whole
 
@@ -14,9 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = ["view"]
 
+_LOOK = 0.2
+"""Seconds between two looks at journals that grow."""
+
 
 def view(
-    what: Annotated[Path, typer.Argument(metavar="JOURNAL", help="A journal (JSONL).")],
+    what: Annotated[
+        Path,
+        typer.Argument(
+            metavar="JOURNAL", help="A journal (JSONL); with --live also a folder of journals."
+        ),
+    ],
     audio: Annotated[
         Path | None,
         typer.Option(metavar="WAV", help="The recording: user left, agent right, or one channel."),
@@ -31,11 +42,31 @@ def view(
     flow: Annotated[
         str | None, typer.Option(help="The flow of the journal. Default: the one that it names.")
     ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Show journals in the browser while they are written.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option(help="Of --live: where to listen. Beyond loopback a token is needed.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Of --live: the port; 0 is any that is free.")
+    ] = 8765,
+    token: Annotated[
+        str | None, typer.Option(help="Of --live: the token that viewers need.")
+    ] = None,
 ) -> None:
-    """Write a conversation as one HTML page that needs nothing else: picture, time, words, sound.
+    """Show a conversation: picture, time, words, sound, each decision with its line.
+
+    Writes one HTML page that needs nothing else; with --live, serves it while a session runs. A
+    session shows itself with the environment variable TURNFSM_VIEW=1.
 
     Exit status 0: done, 2: bad input.
     """
+    if live:
+        if audio is not None or output is not None:
+            raise typer.BadParameter("--live serves a page; leave --audio and --output out")
+        _serve(what, flow, LiveSettings(host, port, token))
+        return
     from turnfsm.fsm.journal import read_journal
     from turnfsm.runtime.view import journal_page
     from turnfsm.runtime.view.sound import read_sound
@@ -48,6 +79,37 @@ def view(
     write_whole(out, page.encode())
     if output is None:
         print(out)
+
+
+@frozen
+class LiveSettings:
+    """Where a page is served."""
+
+    host: str
+    port: int
+    token: str | None
+
+
+def _serve(what: Path, flow: str | None, settings: LiveSettings) -> None:
+    """Follow journals until the user ends it."""
+    from turnfsm.fsm.errors import TurnfsmError
+    from turnfsm.runtime.view.follow import Folder
+    from turnfsm.runtime.view.live import LiveView
+
+    if not what.exists():
+        raise TurnfsmError(f"{what}: no such file or folder; name a journal or a folder of them")
+    shown = LiveView(settings.host, settings.port, settings.token)
+    folder = Folder(what, shown.hub, lambda told: _flow(flow, told, what))
+    print(f"{shown.url} shows {what} as it grows; Ctrl-C ends it", flush=True)
+    try:
+        while True:
+            for trouble in shown.in_server(folder.look):
+                print(trouble, file=sys.stderr, flush=True)
+            time.sleep(_LOOK)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        shown.close()
 
 
 def _flow(named: str | None, told: str, journal: Path) -> Flow:

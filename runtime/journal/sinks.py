@@ -32,6 +32,9 @@ class JsonlSink:
         redact: ``leave_out``, ``hash``, or None to keep what was said.
         private: The keys of an entry's or note's data that hold what was said.
 
+    Attributes:
+        redact: What becomes of what people said.
+
     Raises:
         JournalError: The file exists or cannot be made.
 
@@ -52,6 +55,7 @@ class JsonlSink:
     ) -> None:
         self.error: Exception | None = None
         self._redact = Redactor(redact, private)
+        self.redact = redact
         self._target = Path(target) if isinstance(target, str) else target
         self._file: IO[str] | None = (
             _new_file(self._target) if isinstance(self._target, Path) else self._target

@@ -31,6 +31,7 @@ from turnfsm.runtime.proof import Proof, require_proof
 from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import SessionTaken, Store
 from turnfsm.runtime.turn import TurnRuntime
+from turnfsm.runtime.view.live import LiveView, view_of
 
 from .errors import UnsupportedLiveKit
 from .keeping import Keeping
@@ -74,6 +75,9 @@ class TurnSession(GovernedSession[Userdata_T]):
             those that come with turnfsm are known to be proved.
         telemetry: Give figures and span events to OpenTelemetry: True for the global provider, or
             a `Telemetry`.
+        view: Shows the session on a page in the browser while it runs: True is
+            http://127.0.0.1:8765, ``"host:port"`` another address, a `LiveView` one of your own.
+            Left out: what the environment variable TURNFSM_VIEW says.
 
     Raises:
         FlowError: The flow cannot be used, or is not proved.
@@ -100,6 +104,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         actions: object | None = None,
         proof: Proof = "require",
         telemetry: bool | Telemetry = False,
+        view: LiveView | bool | str | None = None,
         **options: Unpack[SessionOptions[Userdata_T]],
     ) -> None:
         self._conductor: Conductor
@@ -114,6 +119,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._timers = resumption(self._flow, options, timeout) | check_timers(self._flow, timers)
         self._sinks = check_sinks(sinks)
         self._watch: Watch | None = None
+        if shown := view_of(view):
+            self._sinks += (shown.feed(self._flow, self._sinks),)
         self.ledger = check_ledger(ledger)
         self._keeping = Keeping(self, store, session_id) if store is not None else None
         self._past: Past | None = None

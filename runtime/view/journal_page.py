@@ -60,7 +60,7 @@ def journal_data(journal: Journal, flow: Flow, title: str = "") -> dict[str, Any
     return {
         "mode": "journal",
         "title": title or f"{header.flow}: a conversation",
-        "flow": flow_data(flow),
+        "flow": flow_data(flow, header.timers),
         "initial": header.snapshot.state if header.snapshot else header.initial,
         "startedAt": header.started_at if math.isfinite(header.started_at) else 0.0,
         "redacted": header.redacted is not None,

@@ -14,7 +14,18 @@ from typing import Any
 
 __all__ = ["build_page", "embedded"]
 
-SCRIPTS = ("recording", "lanes", "picture", "timeline", "log", "panels", "source", "player", "app")
+SCRIPTS = (
+    "recording",
+    "lanes",
+    "picture",
+    "timeline",
+    "log",
+    "panels",
+    "source",
+    "player",
+    "live",
+    "app",
+)
 """The parts of the script, in the order in which they build on each other."""
 
 

@@ -30,8 +30,8 @@ class Page {
     this.badges();
     this.index = null;
     this.refresh();
-    this.timeline.fit();
     if (this.recording.end > 180) this.timeline.view(0, 120);
+    else this.timeline.fit();
   }
 
   drawFlow(flow) {
@@ -71,6 +71,7 @@ class Page {
 
   // Put the page at a second.
   seek(t) {
+    this.live?.leave();
     this.player.seek(t);
     this.show(this.player.t);
     clearTimeout(this.saving);
@@ -79,17 +80,18 @@ class Page {
 
   // Go to a record: the page is at its second, and it is the one that is explained.
   pick(i) {
+    this.live?.leave();
     this.player.seek(this.recording.times[i]);
     this.show(this.player.t, i);
     const [what, rest] = headline(this.recording, i);
     byId("said").textContent = `${this.recording.times[i].toFixed(2)} seconds, ${this.recording.stateAt(i)}. ${what} ${rest}`.slice(0, 300);
   }
 
-  show(t, picked) {
+  show(t, picked, near = this.index !== null) {
     const { recording } = this;
     const i = picked ?? recording.find(t);
     if (i !== this.index) {
-      const animated = this.index !== null && Math.abs(i - this.index) < 12 && this.player.speed <= 2;
+      const animated = near && Math.abs(i - (this.index ?? i)) < 12 && this.player.speed <= 2;
       this.index = i;
       this.picture.show(recording.stateAt(i), this.lastMove(i), this.lastRefusal(i), animated);
       this.explain(i, picked !== undefined);
@@ -158,7 +160,7 @@ class Page {
 
   controls() {
     const press = (id, action) => byId(id).addEventListener("click", action);
-    press("play", () => this.player.toggle());
+    press("play", () => this.play());
     press("first", () => this.seek(0));
     press("last", () => this.seek(this.recording.end));
     press("back", () => this.step(-1));
@@ -178,6 +180,11 @@ class Page {
     document.addEventListener("keydown", (event) => this.key(event));
   }
 
+  play() {
+    this.live?.leave();
+    this.player.toggle();
+  }
+
   mute() {
     const { audio } = this.player;
     audio.muted = !audio.muted;
@@ -191,7 +198,7 @@ class Page {
     if (typing) return;
     const pressing = event.key === " " && event.target.closest("button");
     const sliding = event.target.id === "slider" && /^Arrow|Home|End|Page/.test(event.key);
-    const action = this.actionOf(event);
+    const action = this.recording && this.actionOf(event);
     if (!action || pressing || (sliding && event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return;
     event.preventDefault();
     action();
@@ -200,13 +207,14 @@ class Page {
   actionOf(event) {
     const by = event.shiftKey ? 5 : 0, { player } = this;
     return {
-      " ": () => player.toggle(),
+      " ": () => this.play(),
       ArrowRight: () => (by ? this.seek(player.t + by) : this.step(1)),
       ArrowLeft: () => (by ? this.seek(player.t - by) : this.step(-1)),
       Home: () => this.seek(0),
       End: () => this.seek(this.recording.end),
       r: () => this.nextRefusal(),
       "/": () => { this.tab("tab-events"); byId("search").focus(); },
+      l: () => this.live?.follow(),
       t: () => byId("theme").click(),
       "+": () => byId("in").click(),
       "-": () => byId("out").click(),
@@ -268,7 +276,7 @@ class Page {
 const KEYS = [
   ["Space", "play or pause"], ["Left, Right", "the event before or after"], ["Shift + Left, Right", "five seconds back or on"],
   ["Home, End", "to the start or the end"], ["R", "the next refusal"], ["/", "filter"], ["+, -, 0", "zoom in, out, all"],
-  ["T", "light or dark"], ["?", "these keys"], ["Ctrl + wheel", "zoom at the pointer"], ["Shift + wheel", "move along"],
+  ["L", "go along with a session that runs"], ["T", "light or dark"], ["?", "these keys"], ["Ctrl + wheel", "zoom at the pointer"], ["Shift + wheel", "move along"],
 ];
 
 function localTheme() {
@@ -282,4 +290,8 @@ if (page.data.mode === "journal") {
   page.open(page.data);
   page.seek(+(location.hash.match(/^#t=([\d.]+)/)?.[1] ?? 0));
   setTimeout(() => page.listen(), 0);
+} else if (page.data.mode === "live") {
+  byId("title").textContent = "Waiting for a session";
+  page.live = new Live(page);
+  page.live.connect("");
 }

@@ -8,7 +8,9 @@ class Timeline {
     Object.assign(this, { box, canvas, cursor, tip, onSeek });
     this.from = 0;
     this.to = 1;
+    this.lead = 0.1; // where in the view the cursor comes to stand when the view moves
     this.recording = null;
+    this.room = 0; // seconds that are shown although they are still to come
     this.sound = null;
     this.hits = [];
     this.width = box.clientWidth;
@@ -42,7 +44,7 @@ class Timeline {
   }
 
   zoom(factor, around) {
-    const span = Math.min(this.recording.end, Math.max(2, (this.to - this.from) * factor));
+    const span = Math.min(Math.max(this.recording.end, this.room), Math.max(2, (this.to - this.from) * factor));
     const share = (around - this.from) / (this.to - this.from);
     this.view(around - share * span, span);
   }
@@ -51,19 +53,14 @@ class Timeline {
   fit() { this.view(0, this.recording.end); }
 
   view(from, span) {
-    const end = this.recording.end;
-    this.from = Math.max(0, Math.min(from, end - span));
+    this.from = Math.max(0, Math.min(from, Math.max(this.recording.end, this.room) - span));
     this.to = this.from + span;
     this.redraw();
   }
 
   show(recording, sound) {
-    const whole = this.recording === null || this.to >= this.seenEnd - 1e-6;
     this.recording = recording;
     this.sound = sound;
-    this.seenEnd = recording.end;
-    // half an hour does not fit into one line: it begins with the first minutes of it
-    if (whole) this.to = this.from + Math.min(recording.end, Math.max(this.to - this.from, Math.min(recording.end, 180)));
     this.redraw();
   }
 
@@ -71,7 +68,7 @@ class Timeline {
   point(t, follow) {
     this.t = t;
     const span = this.to - this.from;
-    if (follow && (t < this.from || t > this.to) && this.recording) this.view(t - span * 0.1, span);
+    if (follow && (t < this.from || t > this.to) && this.recording) this.view(t - span * this.lead, span);
     this.cursor.style.transform = `translateX(${this.x(t).toFixed(1)}px)`;
     this.cursor.hidden = t < this.from || t > this.to;
   }

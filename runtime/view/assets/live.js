@@ -1,0 +1,125 @@
+// A session that still runs: its past, then its records as they come.
+
+const ROOM = 60; // seconds in view
+
+class Live {
+  constructor(page) {
+    this.page = page;
+    this.following = true;
+    this.waiting = [];
+    byId("sessions").addEventListener("change", (event) => this.connect(event.target.value));
+    byId("live").addEventListener("click", () => this.follow());
+    byId("live").hidden = false;
+  }
+
+  connect(key) {
+    this.source?.close();
+    this.key = key;
+    const query = new URLSearchParams(location.search);
+    if (key) query.set("session", key);
+    this.source = new EventSource(`events?${query}`);
+    this.source.onmessage = (event) => this.hear(JSON.parse(event.data));
+    this.source.onerror = () => this.say("no connection", "bad");
+  }
+
+  hear(message) {
+    if (message.sessions) this.list(message.sessions);
+    if (message.open) this.open(message.open);
+    if (message.rows) this.more(message);
+  }
+
+  open(data) {
+    this.key = data.key;
+    this.page.open(data);
+    this.page.timeline.room = ROOM;
+    this.page.timeline.lead = 0.7;
+    this.page.timeline.view(0, ROOM);
+    byId("sessions").value = data.key;
+    this.following = true;
+    this.ended = false;
+    this.say("live", "live");
+    cancelAnimationFrame(this.ticking);
+    this.tick();
+  }
+
+  list(sessions) {
+    const option = (one) => element("option", { value: one.key }, `${one.title}${one.ended ? " (over)" : ""}`);
+    byId("sessions").replaceChildren(...sessions.map(option));
+    byId("sessions-box").hidden = sessions.length < 2;
+    if (this.key) byId("sessions").value = this.key;
+    // when the session that was followed is over, the next one is followed
+    const next = sessions.find((one) => !one.ended);
+    if (this.ended && this.following && next && next.key !== this.key) this.connect(next.key);
+  }
+
+  more({ rows, now, ended }) {
+    this.heard = [performance.now(), now];
+    if (ended && !this.ended) this.say("over", "plain");
+    this.ended = ended;
+    if (rows.length) {
+      this.waiting.push(...rows);
+      // what comes quickly is drawn together
+      this.drawing ??= setTimeout(() => this.draw(), 60);
+    }
+  }
+
+  draw() {
+    this.drawing = null;
+    const { page } = this, i = page.index;
+    page.recording.add(this.waiting);
+    this.waiting = [];
+    page.refresh();
+    page.index = null;
+    page.show(this.following ? this.now() : page.player.t, undefined, i !== null);
+  }
+
+  now() {
+    const { recording } = this.page;
+    if (!this.heard || this.ended) return recording.end;
+    return Math.max(recording.end, this.heard[1] + (performance.now() - this.heard[0]) / 1000);
+  }
+
+  // The time goes on while nothing happens, and the timers with it.
+  tick() {
+    this.ticking = requestAnimationFrame(() => this.tick());
+    if (!this.following || !this.page.recording || this.page.player.playing) return;
+    const t = this.now();
+    if (this.ended && t === this.page.player.t) return;
+    this.extend(t);
+    this.page.player.t = t;
+    this.page.show(t);
+  }
+
+  // What is still under way lasts until now.
+  extend(t) {
+    const { recording, player, timeline } = this.page;
+    if (t - recording.end < 0.1) return;
+    recording.end = player.end = t;
+    byId("slider").max = t;
+    timeline.room = t + ROOM;
+    const { states, user, agent, tools, pauses } = recording.lanes;
+    states[states.length - 1].b = t;
+    for (const span of [...user, ...agent, ...tools, ...pauses]) if (span.open) span.b = t;
+    timeline.redraw();
+  }
+
+  follow() {
+    this.following = true;
+    this.page.player.pause();
+    this.mark();
+  }
+
+  // The viewer looks at another moment: the page stays there.
+  leave() {
+    this.following = false;
+    this.mark();
+  }
+
+  mark() { byId("live").setAttribute("aria-pressed", String(this.following)); }
+
+  say(words, kind) {
+    byId("badges").querySelector(".connection")?.remove();
+    byId("badges").prepend(element("span", { class: `badge connection ${kind}` }, words));
+    this.mark();
+  }
+}

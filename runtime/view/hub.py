@@ -1,0 +1,243 @@
+"""The sessions that are looked at while they run, as their viewers see them.
+
+A session only appends to a bounded queue and goes on. Everything else happens in the thread of the
+server: records are encoded once and kept in a bounded ring; each viewer reads the ring at its own
+pace. One that is too slow finds that records are gone, and is told how many.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.journal import Entry, Record, parse_header, parse_record
+from turnfsm.runtime.journal.redact import Redact, Redactor
+
+from .flow_data import flow_data
+from .records import RecordEncoder
+
+__all__ = ["MOST_ROWS", "Conversation", "Feed", "Hub"]
+
+MOST_ROWS = 20_000
+"""Records that are kept of one session: more than an hour of it."""
+
+MOST_WAITING = 10_000
+"""Records that may wait for the server's thread."""
+
+MOST_SESSIONS = 50
+
+
+class Conversation:
+    """One session as viewers see it. Used in the server's thread only.
+
+    Attributes:
+        first: The number of the oldest row that is kept, from 0.
+        ended: The session is over.
+    """
+
+    def __init__(self, key: str, flow: Flow, header: Mapping[str, Any], title: str) -> None:
+        head = parse_header(header)
+        self.key, self.title = key, title
+        self.flow = flow
+        self.started_at = head.started_at
+        self.ended = False
+        self.trouble: str | None = None
+        self.first = 0
+        self.seen = time.monotonic()
+        self.t = 0.0
+        self._head = head
+        self._rows: deque[str] = deque()
+        self._encode = RecordEncoder(flow)
+        self._state, self._facts = head.initial, "[]"  # before the oldest row that is kept
+        self._seq = 0
+        self._marks: deque[tuple[str, str]] = deque()
+
+    def __len__(self) -> int:
+        return self.first + len(self._rows)
+
+    def add(self, record: Record) -> None:
+        """Keep one more record; if some before it are missing, that is marked."""
+        if self._seq and record.seq > self._seq + 1:
+            state = record.verdict.source if isinstance(record, Entry) else None
+            self._encode.restart()
+            self._keep(self._mark(record.seq - self._seq - 1, record.t, state), state, None)
+        self._seq = record.seq
+        row = self._encode(record)
+        self.t, self.seen = max(self.t, record.t), time.monotonic()
+        state = record.verdict.dest if isinstance(record, Entry) else None
+        self._keep(row, state, row.get("f"))
+
+    def rows(self, after: int, most: int = 500) -> tuple[int, list[str]]:
+        """The rows behind a number, as JSON, and the number behind them.
+
+        Rows that are no longer kept are replaced by a mark of how many there were.
+        """
+        found: list[str] = []
+        if after < self.first:
+            mark = self._mark(self.first - after, None, self._state)
+            found.append(json.dumps(mark)[:-1] + f',"f":{self._facts}}}')
+            after = self.first
+        start = after - self.first
+        part = list(islice(self._rows, start, start + most))
+        return after + len(part), found + part
+
+    def opened(self) -> dict[str, Any]:
+        """What a viewer needs before the rows."""
+        return {
+            "mode": "live",
+            "key": self.key,
+            "title": self.title,
+            "flow": flow_data(self.flow, self._head.timers),
+            "initial": self._head.initial,
+            "startedAt": self.started_at,
+            "redacted": self._head.redacted is not None,
+            "damage": self.trouble,
+            "records": [],
+            "end": 0.1,
+        }
+
+    def listed(self) -> dict[str, Any]:
+        """What the list of sessions says of it."""
+        return {"key": self.key, "title": self.title, "ended": self.ended}
+
+    @property
+    def now(self) -> float:
+        """The second of the journal that it is."""
+        return self.t if self.ended else self.t + time.monotonic() - self.seen
+
+    def _mark(self, count: int, t: float | None, state: str | None) -> dict[str, Any]:
+        mark: dict[str, Any] = {"n": -1, "m": "dropped", "x": {"records": count}}
+        mark["t"] = self._oldest() if t is None else round(t, 4)
+        return mark | ({"d": state, "e": 1} if state else {})
+
+    def _oldest(self) -> float:
+        return float(json.loads(self._rows[0])["t"]) if self._rows else self.t
+
+    def _keep(self, row: dict[str, Any], state: str | None, facts: list[int] | None) -> None:
+        self._rows.append(json.dumps(row, separators=(",", ":"), default=str))
+        self._marks.append((state or "", "" if facts is None else json.dumps(facts)))
+        if len(self._rows) > MOST_ROWS:
+            self._rows.popleft()
+            old_state, old_facts = self._marks.popleft()
+            self._state, self._facts = old_state or self._state, old_facts or self._facts
+            self.first += 1
+
+
+class Feed:
+    """A sink that shows a session to the viewers of a hub.
+
+    Args:
+        hub: Who shows it.
+        flow: The flow that governs the session.
+        redact: What becomes of what people said; None shows it.
+    """
+
+    def __init__(self, hub: Hub, flow: Flow, redact: Redact | None = "leave_out") -> None:
+        self._hub, self._flow = hub, flow
+        self._redact = Redactor(redact)
+        self._waiting: deque[Mapping[str, Any] | None] = deque(maxlen=MOST_WAITING)
+        self._shown: Conversation | None = None
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Take one record: an append; the server's thread does the rest."""
+        self._waiting.append(record)
+        if "journal" in record:
+            self._hub.feeds.append(self)
+        self._hub.wake()
+
+    def close(self) -> None:
+        """The session is over; what was shown stays."""
+        self._waiting.append(None)
+        self._hub.wake()
+
+    def drain(self) -> bool:
+        """Show what waits; in the server's thread. Gives whether there was something."""
+        count = 0
+        while self._waiting:
+            self._show(self._waiting.popleft())
+            count += 1
+        return count > 0
+
+    def _show(self, record: Mapping[str, Any] | None) -> None:
+        if record is None:
+            if self._shown is not None:
+                self._shown.ended = True
+                self._hub.feeds.remove(self)  # one that is started again says so
+            self._shown = None
+            return
+        try:
+            clean = self._redact(record)
+            if "journal" in clean:
+                self._shown = self._hub.begin(self._flow, clean)
+            elif self._shown is not None:
+                self._shown.add(parse_record(clean))
+        except Exception as error:  # a value of the application that cannot be shown
+            if self._shown is not None:
+                self._shown.trouble = f"a record cannot be shown: {error}"
+
+
+class Hub:
+    """All sessions of one server.
+
+    Attributes:
+        feeds: Where records come from.
+        changed: Called in the server's thread when there is something new.
+    """
+
+    def __init__(self) -> None:
+        self.conversations: dict[str, Conversation] = {}
+        self.feeds: list[Feed] = []
+        self.changed: Callable[[], None] = lambda: None
+        self._call: Callable[[Callable[[], None]], object] | None = None
+        self._woken = False
+        self._count = 0
+
+    def bind(self, call: Callable[[Callable[[], None]], object] | None) -> None:
+        """Say how something is called in the server's thread; None: it has ended."""
+        self._call = call
+        self._woken = False
+        self.wake()
+
+    def wake(self) -> None:
+        """Have the queues emptied; from any thread."""
+        if self._woken or (call := self._call) is None:
+            return
+        self._woken = True
+        try:
+            call(self._drain)
+        except RuntimeError:  # the server has ended
+            self._call = None
+
+    def begin(self, flow: Flow, header: Mapping[str, Any], title: str = "") -> Conversation:
+        """Another session; the oldest that are over make room."""
+        self._count += 1
+        when = time.strftime("%H:%M:%S", time.localtime(header.get("started_at") or time.time()))
+        shown = Conversation(str(self._count), flow, header, title or f"{flow.name}, {when}")
+        for key in [key for key, one in self.conversations.items() if one.ended]:
+            if len(self.conversations) < MOST_SESSIONS:
+                break
+            del self.conversations[key]
+        self.conversations[shown.key] = shown
+        return shown
+
+    def newest(self) -> Conversation | None:
+        """The session that began last; one that runs before one that is over."""
+        running = [one for one in self.conversations.values() if not one.ended]
+        return next(reversed(running or list(self.conversations.values())), None)
+
+    def listed(self) -> Iterator[dict[str, Any]]:
+        """The sessions, the newest first."""
+        return (one.listed() for one in reversed(list(self.conversations.values())))
+
+    def _drain(self) -> None:
+        self._woken = False
+        fresh = False
+        for feed in list(self.feeds):
+            fresh |= feed.drain()
+        if fresh:
+            self.changed()

@@ -1,0 +1,185 @@
+"""Sessions seen while they run: the page, and how a session comes to it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from turnfsm.fsm.errors import TurnfsmError
+from turnfsm.fsm.flow import Flow
+from turnfsm.runtime.journal import JsonlSink, Sink
+
+from .hub import Feed, Hub
+from .page import build_page
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+__all__ = ["VARIABLE", "LiveView", "view_of"]
+
+T = TypeVar("T")
+
+logger = logging.getLogger("turnfsm")
+
+VARIABLE = "TURNFSM_VIEW"
+"""The environment variable that shows every `TurnSession`: 1, a port, or host:port."""
+
+_BEAT = 1.0
+"""Seconds after which a viewer hears the time although nothing has happened."""
+
+_MORE_PORTS = 20
+"""A worker runs each job in a process of its own: the next one takes the next port."""
+
+
+class LiveView:
+    """A page on which sessions are seen while they run; several may have it in common.
+
+    Args:
+        host: Where it listens. Beyond loopback, whoever looks needs the token.
+        port: The port; 0 is any that is free.
+        token: The token; made if it is left out and needed.
+        more_ports: How many ports behind a busy one are tried.
+
+    Attributes:
+        url: What to open in a browser.
+
+    Raises:
+        TurnfsmError: The address cannot be used.
+
+    Example::
+
+        view = LiveView(port=0)
+        session = TurnSession(view=view, ...)
+        print(view.url)
+    """
+
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 8765,
+        token: str | None = None,
+        more_ports: int = 0,
+    ) -> None:
+        from .server import Server  # aiohttp
+
+        self.hub = Hub()
+        self._changed = asyncio.Event()
+        routes = {"/": self._page, "/events": self._events}
+        self._server = Server(routes, host, port, token, more_ports)
+        self.url = self._server.url
+        self.hub.changed = self._ring
+        self.hub.bind(self._server.loop.call_soon_threadsafe)
+
+    def feed(self, flow: Flow, sinks: Iterable[Sink] = ()) -> Feed:
+        """A sink that shows a session here.
+
+        What people said is left out, unless the session has a `JsonlSink` that keeps it.
+        """
+        keeps = any(isinstance(sink, JsonlSink) and sink.redact is None for sink in sinks)
+        return Feed(self.hub, flow, None if keeps else "leave_out")
+
+    def in_server(self, job: Callable[[], T]) -> T:
+        """Run something in the server's thread, where the hub lives."""
+
+        async def run() -> T:
+            return job()
+
+        result: T = self._server.call(run()).result()
+        return result
+
+    def close(self) -> None:
+        """End the page; sessions go on."""
+        self.hub.bind(None)
+        self._server.close()
+
+    def _ring(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def _page(self, _request: web.Request) -> web.Response:
+        from aiohttp import web
+
+        page = build_page({"mode": "live", "title": "turnfsm: live"})
+        return web.Response(text=page, content_type="text/html")
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        from .server import events
+
+        return await events(request, self._told(request.query.get("session")))
+
+    async def _told(self, key: str | None) -> AsyncGenerator[dict[str, Any] | str]:
+        """What one viewer hears: the list of sessions, one session, its rows, the time."""
+        listed: list[dict[str, Any]] | None = None
+        shown, at, over = None, 0, False
+        while True:
+            changed = self._changed
+            if (now := list(self.hub.listed())) != listed:
+                listed = now
+                yield {"sessions": listed}
+            if shown is None:
+                shown = self.hub.conversations.get(key) if key else self.hub.newest()
+                if shown is not None:
+                    yield {"open": shown.opened()}
+            if shown is not None:
+                at, rows = shown.rows(at)
+                ended = "true" if shown.ended else "false"
+                if rows or not over:
+                    yield f'{{"rows":[{",".join(rows)}],"now":{shown.now:.3f},"ended":{ended}}}'
+                if at < len(shown):
+                    continue
+                over = shown.ended
+            try:
+                async with asyncio.timeout(_BEAT):
+                    await changed.wait()
+                await asyncio.sleep(0.03)  # what comes together is told together
+            except TimeoutError:
+                continue
+
+
+_views: dict[tuple[str, int], LiveView] = {}
+_lock = threading.Lock()
+
+
+def view_of(view: LiveView | bool | str | None) -> LiveView | None:
+    """The page that an argument or the environment variable asks for; one for each address.
+
+    Args:
+        view: True is the usual address; text is a port or ``host:port``; None asks the variable;
+            False is no page.
+
+    Raises:
+        TurnfsmError: It is none of these.
+    """
+    if isinstance(view, LiveView):
+        return view
+    asked = os.environ.get(VARIABLE, "") if view is None else view
+    if asked is False or (isinstance(asked, str) and asked.strip().lower() in _OFF):
+        return None
+    address = _address(asked, f"{VARIABLE}={asked}" if view is None else f"view={view!r}")
+    with _lock:
+        if address not in _views:
+            try:
+                _views[address] = LiveView(*address, more_ports=_MORE_PORTS)
+            except TurnfsmError as error:  # a session must not end because nobody can look at it
+                logger.warning("the session is not shown: %s", error)
+                return None
+            logger.warning("turnfsm shows the sessions of this process at %s", _views[address].url)
+        return _views[address]
+
+
+_OFF = ("", "0", "false", "no", "off")
+_ON = ("1", "true", "yes", "on")
+
+
+def _address(asked: Any, said: str) -> tuple[str, int]:
+    if asked is True or (isinstance(asked, str) and asked.strip().lower() in _ON):
+        return "127.0.0.1", 8765
+    if isinstance(asked, str):
+        host, _, port = asked.strip().rpartition(":")
+        if port.isascii() and port.isdigit() and int(port) < 65536:
+            return host.strip("[]") or "127.0.0.1", int(port)
+    raise TurnfsmError(f"{said}; give True or 1, a port, or host:port, such as '127.0.0.1:8765'")

@@ -1,0 +1,184 @@
+"""The server of pages that change: on loopback unless told, with a token otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import ipaddress
+import json
+import secrets
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import Any
+
+from aiohttp import web
+
+from turnfsm.fsm.errors import TurnfsmError
+
+__all__ = ["PORT", "Server", "events", "is_loopback"]
+
+PORT = 8765
+
+_SLOWEST = 30.0
+"""Seconds that a viewer may take for one message; then it is let go, and asks again if it lives."""
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Server:
+    """Pages at an address, in a thread of their own.
+
+    Args:
+        host, port: Where; port 0 is any that is free.
+        token: What a request must bring along. Beyond loopback one is made if none is given.
+        routes: Path to handler; a path of ``POST /x`` takes posts.
+        more: Ports to try behind a busy one.
+
+    Raises:
+        TurnfsmError: The address cannot be used.
+    """
+
+    def __init__(
+        self,
+        routes: Mapping[str, Handler],
+        host: str = "127.0.0.1",
+        port: int = PORT,
+        token: str | None = None,
+        more: int = 0,
+    ) -> None:
+        self.host = host
+        self.token = token or ("" if is_loopback(host) else secrets.token_urlsafe(16))
+        self.loop = asyncio.new_event_loop()
+        self._routes = routes
+        self._runner: web.AppRunner | None = None
+        self._thread = threading.Thread(target=self._run, name="turnfsm view", daemon=True)
+        self._thread.start()
+        try:
+            self.port = self.call(self._listen(port, more)).result(10)
+        except TurnfsmError:
+            self.close()
+            raise
+
+    @property
+    def url(self) -> str:
+        """What to open in a browser."""
+        shown = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host  # noqa: S104
+        shown = f"[{shown}]" if ":" in shown else shown
+        query = f"?token={self.token}" if self.token else ""
+        return f"http://{shown}:{self.port}/{query}"
+
+    def call(self, job: Any) -> Any:
+        """Run a coroutine in the server's thread; a future of its result."""
+        return asyncio.run_coroutine_threadsafe(job, self.loop)
+
+    def close(self) -> None:
+        """End the server; viewers are let go."""
+        if self.loop.is_closed():
+            return
+        with contextlib.suppress(TimeoutError):
+            self.call(self._end()).result(10)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        try:
+            self.loop.run_forever()
+        finally:
+            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+            self.loop.close()
+
+    async def _listen(self, port: int, more: int) -> int:
+        app = web.Application(middlewares=[self._guard], client_max_size=4_000_000)
+        for path, handler in self._routes.items():
+            method, _, name = path.rpartition(" ")
+            app.router.add_route(method or "GET", name, handler)
+        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
+        await self._runner.setup()
+        for number in range(port, port + more + 1):
+            try:
+                site = web.TCPSite(self._runner, self.host, number, shutdown_timeout=0.2)
+                await site.start()
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE and number < port + more:
+                    continue
+                raise _unusable(self.host, number, error) from None
+            else:
+                return int(self._runner.addresses[0][1])
+        raise AssertionError("the last port was bound or refused")
+
+    async def _end(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Nobody but who knows the token; on loopback no page of another name, and no form."""
+        if self.token:
+            given = request.query.get("token", "")
+            if not secrets.compare_digest(given.encode(), self.token.encode()):
+                raise web.HTTPUnauthorized(text="open the address with its token\n")
+        elif not is_loopback(_name_of(request.host)):
+            raise web.HTTPForbidden(text="this server is for this machine only\n")
+        if request.method == "POST" and request.content_type != "application/json":
+            raise web.HTTPUnsupportedMediaType(text="JSON only\n")
+        response = await handler(request)
+        if not response.prepared:
+            response.headers.update(_HEADERS)
+        return response
+
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+def _name_of(host: str) -> str:
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    return name.strip("[]")
+
+
+def _unusable(host: str, port: int, error: OSError) -> TurnfsmError:
+    if error.errno == errno.EADDRINUSE:
+        return TurnfsmError(f"{host}:{port}: the port is in use; name another one: --port 0 is any")
+    why = (error.strerror or str(error)).lower()
+    return TurnfsmError(f"{host}:{port}: {why}; name an address of this machine and a free port")
+
+
+async def events(
+    request: web.Request, messages: AsyncGenerator[Mapping[str, Any] | str]
+) -> web.StreamResponse:
+    """Answer with server-sent events: one for each message; text is JSON already.
+
+    A viewer that goes away or stands still ends the answer, and nothing else.
+    """
+    response = web.StreamResponse(headers={**_HEADERS, "Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    try:
+        async with contextlib.aclosing(messages) as told:
+            async for message in told:
+                text = message if isinstance(message, str) else json.dumps(message, default=str)
+                async with asyncio.timeout(_SLOWEST):
+                    await response.write(f"data: {text}\n\n".encode())
+    except (ConnectionError, TimeoutError):
+        if request.transport is not None:
+            request.transport.abort()
+    return response
