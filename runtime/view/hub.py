@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
+from time import monotonic
 from typing import Any
 
 from turnfsm.fsm.flow import Flow
@@ -48,7 +49,7 @@ class Conversation:
         self.ended = False
         self.trouble: str | None = None
         self.first = 0
-        self.seen = time.monotonic()
+        self.seen = monotonic()
         self.t = 0.0
         self._head = head
         self._rows: deque[str] = deque()
@@ -68,7 +69,7 @@ class Conversation:
             self._keep(self._mark(record.seq - self._seq - 1, record.t, state), state, None)
         self._seq = record.seq
         row = self._encode(record)
-        self.t, self.seen = max(self.t, record.t), time.monotonic()
+        self.t, self.seen = max(self.t, record.t), monotonic()
         state = record.verdict.dest if isinstance(record, Entry) else None
         self._keep(row, state, row.get("f"))
 
@@ -108,7 +109,7 @@ class Conversation:
     @property
     def now(self) -> float:
         """The second of the journal that it is."""
-        return self.t if self.ended else self.t + time.monotonic() - self.seen
+        return self.t if self.ended else self.t + monotonic() - self.seen
 
     def _mark(self, count: int, t: float | None, state: str | None) -> dict[str, Any]:
         mark: dict[str, Any] = {"n": -1, "m": "dropped", "x": {"records": count}}

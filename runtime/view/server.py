@@ -10,6 +10,7 @@ import json
 import secrets
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from time import monotonic
 from typing import Any
 
 from aiohttp import web
@@ -36,6 +37,13 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+class _Loop(asyncio.SelectorEventLoop):
+    """A loop whose time goes on while a test kit's clock stands in for that of the process."""
+
+    def time(self) -> float:
+        return monotonic()
+
+
 class Server:
     """Pages at an address, in a thread of their own.
 
@@ -59,14 +67,14 @@ class Server:
     ) -> None:
         self.host = host
         self.token = token or ("" if is_loopback(host) else secrets.token_urlsafe(16))
-        self.loop = asyncio.new_event_loop()
+        self.loop = _Loop()
         self._routes = routes
         self._runner: web.AppRunner | None = None
         self._thread = threading.Thread(target=self._run, name="turnfsm view", daemon=True)
         self._thread.start()
         try:
             self.port = self.call(self._listen(port, more)).result(10)
-        except TurnfsmError:
+        except BaseException:
             self.close()
             raise
 
@@ -104,11 +112,13 @@ class Server:
         for path, handler in self._routes.items():
             method, _, name = path.rpartition(" ")
             app.router.add_route(method or "GET", name, handler)
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
+        self._runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.2
+        )
         await self._runner.setup()
         for number in range(port, port + more + 1):
             try:
-                site = web.TCPSite(self._runner, self.host, number, shutdown_timeout=0.2)
+                site = web.TCPSite(self._runner, self.host, number)
                 await site.start()
             except OSError as error:
                 if error.errno == errno.EADDRINUSE and number < port + more:

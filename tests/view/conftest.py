@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -112,18 +110,3 @@ def axe() -> str:
         if folder and path.is_file():
             return path.read_text()
     pytest.skip("no axe-core: npm install axe-core, and its node_modules in NODE_PATH")
-
-
-def until(tab: Any, condition: str, seconds: float = 10.0) -> None:
-    """Wait for what a script says; the policy of the page forbids Playwright's own waiting."""
-    end = time.monotonic() + seconds
-    while not tab.evaluate(condition):
-        assert time.monotonic() < end, f"not within {seconds:g} s: {condition}"
-        time.sleep(0.02)
-
-
-def violations(tab: Any, axe: str) -> list[str]:
-    """What axe has against the page as it stands."""
-    tab.evaluate(axe)
-    found = tab.evaluate("axe.run()")["violations"]
-    return [f"{v['id']}: {json.dumps([n['html'][:160] for n in v['nodes'][:4]])}" for v in found]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import until, violations
+from on_page import until, violations
 
 from turnfsm.fsm import load_flow
 from turnfsm.fsm.diagram.lanes import read_lanes
