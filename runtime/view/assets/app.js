@@ -260,7 +260,7 @@ class Page {
     const { style } = document.documentElement;
     for (const [name, color] of Object.entries(theme.palette)) style.setProperty(`--${name}`, color);
     for (let n = 0; n < 12; n++) style.setProperty(`--state-${n}`, theme.states[n % theme.states.length]);
-    this.timeline.redraw();
+    this.timeline.recolor();
   }
 
   // The recording is taken apart when the page already stands.

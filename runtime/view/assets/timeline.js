@@ -32,6 +32,16 @@ class Timeline {
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
   }
 
+  // The colours have changed.
+  recolor() {
+    const css = getComputedStyle(document.documentElement), known = new Map();
+    this.color = (name) => {
+      if (!known.has(name)) known.set(name, css.getPropertyValue(`--${name}`).trim());
+      return known.get(name);
+    };
+    this.redraw();
+  }
+
   x(t) { return LEFT + ((t - this.from) / (this.to - this.from)) * (this.width - LEFT - 8); }
   timeAt(x) { return this.from + ((x - LEFT) / (this.width - LEFT - 8)) * (this.to - this.from); }
   timeOf(event) { return this.timeAt(event.clientX - this.canvas.getBoundingClientRect().left); }
@@ -91,8 +101,6 @@ class Timeline {
     const pen = this.canvas.getContext("2d");
     pen.scale(ratio, ratio);
     this.pen = pen;
-    const css = getComputedStyle(document.documentElement);
-    this.color = (name) => css.getPropertyValue(`--${name}`).trim();
     this.hits = [];
     let y = this.axis(height);
     y = this.speech("user", user, 0, y);
@@ -147,7 +155,7 @@ class Timeline {
     const pen = this.pen;
     this.font(size, weight);
     pen.fillStyle = color;
-    let said = text.length > 300 ? text.slice(0, 300) : text;
+    let said = text.slice(0, Math.ceil(room / 3)); // no letter that matters is narrower
     if (pen.measureText(said).width > room) {
       let low = 0, high = said.length;
       while (low < high) {
