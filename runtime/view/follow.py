@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.journal import parse_record
+from turnfsm.fsm.journal import JournalReader
 
 from .hub import Conversation, Hub
 
 __all__ = ["Folder"]
-
-_QUIET = 10.0
-"""Seconds without a record in which a journal counts as one that still grows."""
 
 
 class _Growing:
@@ -24,7 +20,7 @@ class _Growing:
     def __init__(self, path: Path, hub: Hub, flow_of: Callable[[str], Flow]) -> None:
         self.path, self._hub, self._flow_of = path, hub, flow_of
         self._at = 0
-        self._line = 0
+        self._reader = JournalReader(str(path))
         self._shown: Conversation | None = None
         self.trouble: str | None = None
 
@@ -43,32 +39,22 @@ class _Growing:
             return False
         self._at += len(whole) + 1
         for line in whole.split(b"\n"):
-            self._line += 1
-            if line.strip() and self.trouble is None:
+            if self.trouble is None:
                 self._show(line)
         return True
 
     def _show(self, line: bytes) -> None:
-        place = f"{self.path}:{self._line}"
         try:
-            fields = json.loads(line)
-            if not isinstance(fields, dict):
-                raise ValueError("not an object")
-            if self._shown is None:
-                flow = self._flow_of(str(fields.get("flow")))
-                self._shown = self._hub.begin(flow, fields, self.path.name)
-            else:
-                self._shown.add(parse_record(fields, place))
-        except ValueError as error:
-            self._stop(f"{place}: not a record ({error})")
+            record = self._reader.line(line)
+            if record is not None and self._shown is not None:
+                self._shown.add(record)
+            elif self._shown is None and (head := self._reader.header) is not None:
+                self._shown = self._hub.begin(self._flow_of(head.flow), head, self.path.name)
         except TurnfsmError as error:
-            self._stop(f"{self.path}: {error}")
-
-    def _stop(self, trouble: str) -> None:
-        self.trouble = trouble
-        if self._shown is not None:
-            self._shown.trouble = trouble
-            self._shown.ended = True
+            self.trouble = str(error)
+            if self._shown is not None:
+                self._shown.trouble = self.trouble
+                self._shown.ended = True
 
 
 class Folder:

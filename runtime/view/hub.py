@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.journal import Entry, Record, parse_header, parse_record
+from turnfsm.fsm.journal import Entry, Header, JournalReader, Record
 from turnfsm.runtime.journal.redact import Redact, Redactor
 
 from .flow_data import flow_data
@@ -41,8 +41,7 @@ class Conversation:
         ended: The session is over.
     """
 
-    def __init__(self, key: str, flow: Flow, header: Mapping[str, Any], title: str) -> None:
-        head = parse_header(header)
+    def __init__(self, key: str, flow: Flow, head: Header, title: str) -> None:
         self.key, self.title = key, title
         self.flow = flow
         self.started_at = head.started_at
@@ -142,6 +141,7 @@ class Feed:
         self._hub, self._flow = hub, flow
         self._redact = Redactor(redact)
         self._waiting: deque[Mapping[str, Any] | None] = deque(maxlen=MOST_WAITING)
+        self._reader = JournalReader()
         self._shown: Conversation | None = None
 
     def write(self, record: Mapping[str, Any]) -> None:
@@ -174,9 +174,12 @@ class Feed:
         try:
             clean = self._redact(record)
             if "journal" in clean:
-                self._shown = self._hub.begin(self._flow, clean)
-            elif self._shown is not None:
-                self._shown.add(parse_record(clean))
+                self._reader = JournalReader()
+            found = self._reader.take("record", clean)
+            if found is not None and self._shown is not None:
+                self._shown.add(found)
+            elif found is None and self._reader.header is not None:
+                self._shown = self._hub.begin(self._flow, self._reader.header)
         except Exception as error:  # a value of the application that cannot be shown
             if self._shown is not None:
                 self._shown.trouble = f"a record cannot be shown: {error}"
@@ -214,11 +217,11 @@ class Hub:
         except RuntimeError:  # the server has ended
             self._call = None
 
-    def begin(self, flow: Flow, header: Mapping[str, Any], title: str = "") -> Conversation:
+    def begin(self, flow: Flow, head: Header, title: str = "") -> Conversation:
         """Another session; the oldest that are over make room."""
         self._count += 1
-        when = time.strftime("%H:%M:%S", time.localtime(header.get("started_at") or time.time()))
-        shown = Conversation(str(self._count), flow, header, title or f"{flow.name}, {when}")
+        when = time.strftime("%H:%M:%S", time.localtime(head.started_at or time.time()))
+        shown = Conversation(str(self._count), flow, head, title or f"{flow.name}, {when}")
         for key in [key for key, one in self.conversations.items() if one.ended]:
             if len(self.conversations) < MOST_SESSIONS:
                 break
