@@ -134,9 +134,9 @@ class Ledger:
         return self._by_result.get(call_id) or self._calls.get(call_id)
 
     def untold(self, call_ids: Iterable[str]) -> frozenset[str]:
-        """Those of these calls that have a result of which the user has not heard."""
+        """Those of these calls that have ended and of which the user has not heard."""
         found = ((call_id, self.find(call_id)) for call_id in call_ids)
-        return frozenset(i for i, call in found if call and call.gave in _NEWS and not call.told)
+        return frozenset(i for i, call in found if call and call.gave and not call.told)
 
     def answer(
         self, call_id: str, name: str, arguments: str, turn: str, shown: Collection[str] = ()

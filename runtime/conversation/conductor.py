@@ -268,10 +268,16 @@ class Conductor:
         """LiveKit asks the model, which is shown the results of these calls. Posts nothing."""
         self.tools.told.request_made(speech, shown)
 
-    def reply_said(self, speech: str) -> None:
-        """LiveKit's `SpeechHandle._item_added`, with a reply that was heard to its end. Posts
-        nothing."""
-        self.tools.told.said(speech)
+    def to_tell(self, speech: Speech, shown: Collection[str]) -> str | None:
+        """What the model is to be asked for besides, if its request shows results of these calls.
+        Posts nothing."""
+        return self.host.wording(self.tools.to_tell(speech, shown))
+
+    def reply_said(self, speech: str, *, whole: bool) -> None:
+        """LiveKit's `SpeechHandle._item_added`, with a reply that was heard, to its end if it is
+        `whole`. Posts nothing."""
+        self.tools.told.said(speech, whole=whole)
+        self.tools.forget_settled()
 
     def _may_request_now(self, speech: Speech) -> bool:
         return not self._governs or speech.interrupted or bool(self.turn.ask("reply"))

@@ -25,6 +25,10 @@ OWED = (
     "The result of {calls} has arrived after the user had interrupted. Tell the user now, in a "
     "sentence, and do not make the call again."
 )
+BESIDES = (
+    "The user has not heard of the result of {calls}. Tell it with your answer, in a sentence, and "
+    "do not make the call again."
+)
 CANCELLED = "{calls} was cancelled before it had ended. Tell the user now, in a sentence."
 
 
@@ -226,6 +230,10 @@ class TurnHost:
                 self.turn.note("apology")
         if (agent := self._session.activity) is not None and said:
             context.run(agent.request, " ".join(said))
+
+    def wording(self, calls: list[ToolCall]) -> str | None:
+        """What the model reads that is to tell results with its answer to something else."""
+        return BESIDES.format(calls=_names(calls)) if calls else None
 
     # -- inside
 

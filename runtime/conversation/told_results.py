@@ -33,9 +33,9 @@ class ToldResults:
             if len(self._shown) > MOST_REPLIES:
                 del self._shown[next(iter(self._shown))]
 
-    def said(self, speech: str) -> None:
-        """The user has heard the reply of a speech."""
-        told = self._shown.pop(speech, frozenset())
-        for call_id in sorted(self._ledger.untold(told)):
+    def said(self, speech: str, *, whole: bool) -> None:
+        """The user has heard the reply of a speech, or the beginning of it."""
+        heard = self._shown.pop(speech, frozenset())
+        for call_id in sorted(self._ledger.untold(heard)):
             if (call := self._ledger.find(call_id)) is not None:
-                self._ledger.post(call, "told", speech=speech)
+                self._ledger.post(call, "told" if whole else "begun", speech=speech)

@@ -74,6 +74,17 @@ class ToolCall:
         return self.entry.state
 
     @property
+    def result_id(self) -> str:
+        """The id under which its result stands in the conversation."""
+        return self.entry.result_id or self.id
+
+    @property
+    def settled(self) -> bool:
+        """Nothing more comes of it, and no reply is to tell what came."""
+        said = self.entry.machine.holds("begun") or not self.has_result()
+        return self.state == "closed" or (self.state == "untold" and said)
+
+    @property
     def turn_over(self) -> bool:
         """The turn that it was made for was interrupted."""
         return self.entry.machine.holds("turn_over")

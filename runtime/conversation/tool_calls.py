@@ -25,7 +25,6 @@ logger = logging.getLogger("turnfsm")
 _BLOCKING = ("held", "running")
 _RUNNING = ("called", "held", "running", "detached", "answered", "reported", "cancelling")
 _UNCOMMITTED = ("ended", "given")
-_SETTLED = ("untold", "closed")
 
 
 @attrs.frozen
@@ -136,6 +135,11 @@ class ToolCalls:
         Posts nothing: what was owed is told by that reply."""
         for call in tuple(self._calls.values()):
             self._post(call, "reply_requested")
+
+    def to_tell(self, speech: Speech, shown: Collection[str]) -> list[ToolCall]:
+        """The calls that this speech is to tell of, of those whose results its request shows."""
+        shown_calls = (call for call in self._calls.values() if call.result_id in shown)
+        return [call for call in shown_calls if call.speech is not speech and call.post("tell")]
 
     def shown(self, calls: Iterable[ToolCall]) -> None:
         """A request was completed with the results of these calls. Posts nothing."""
@@ -334,15 +338,19 @@ class ToolCalls:
 
     def _post(self, call: ToolCall, trigger: str, **data: Any) -> None:
         call.post(trigger, **data)
-        if call.state in _SETTLED and self._calls.get(call.id) is call:
+        if call.settled and self._calls.get(call.id) is call:
             del self._calls[call.id]
 
     def _forget_finished(self) -> None:
         for speech in [speech for speech in self._speeches.values() if speech.finished]:
             del self._speeches[speech.id]
             self._ledger.close_turn(speech.id)
-        settled = [call.id for call in self._calls.values() if call.state in _SETTLED]
-        for call_id in settled:  # the user has heard of what was owed
+        self.forget_settled()
+
+    def forget_settled(self) -> None:
+        """The user has heard of what was owed."""
+        settled = [call.id for call in self._calls.values() if call.settled]
+        for call_id in settled:
             del self._calls[call_id]
 
     def _answer(self, calls: Sequence[ToolCall]) -> None:

@@ -275,6 +275,36 @@ class _Next(Agent):
         self.session.say("I am the next one.")
 
 
+@pytest.mark.parametrize("ttft", [0.2, 2.0], ids=["kept", "interrupted"])
+def test_a_result_is_told_with_the_answer_to_what_the_user_said_meanwhile(ttft: float) -> None:
+    """The call ends and the user's words, kept while it held its turn or said while the model
+    thinks of the result, take the place of the reply that was to tell it. What was told, or begun
+    to be told, is not asked for again."""
+
+    @on_interruption("hold" if ttft < 1.0 else "detach")
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(6.0 if ttft < 1.0 else 1.0)
+        return "booked"
+
+    def joke(request: Request) -> str:
+        besides = any("not heard of the result" in entry.text for entry in request.shown[-2:])
+        return "Here is a joke." + " Your table is booked." * besides
+
+    user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=3.7)
+    user.says("tell me another joke", at=15.0)
+    model = ScriptedLLM(
+        {"book": Reply(calls=Call("book")), "joke": joke},
+        {"book": Reply("Your table is booked.", ttft=ttft)},
+    )
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[book]).run(25.0)
+    assert [heard.text for heard in outcome.heard] == [
+        "Here is a joke. Your table is booked.",
+        "Here is a joke.",
+    ]
+
+
 def test_a_released_call_that_a_handoff_cancels_is_cancelled_for_all() -> None:
     """The ledger, the model and the user hear that it was cancelled; it is no empty success."""
     model = ScriptedLLM(

@@ -95,6 +95,7 @@ ASKED = (
 )
 GIVEN = llm.FunctionCallOutput(call_id="one", name="do_detach", output="done1", is_error=False)
 TOLD = llm.ChatMessage(role="assistant", content=["t1a t1b t1c t1d."])
+SAID = llm.ChatMessage(role="assistant", content=["r2a r2b r2c r2d."])
 MORE = llm.ChatMessage(role="user", content=["u2a"])
 
 
@@ -104,12 +105,22 @@ MORE = llm.ChatMessage(role="user", content=["u2a"])
         ((*ASKED, GIVEN), "t1a t1b t1c t1d."),
         ((*ASKED, GIVEN, TOLD), "t0a t0b."),
         ((*ASKED, MORE, GIVEN), "r2a r2b r2c r2d."),
-        ((*ASKED, GIVEN, MORE, ("New results arrived.",)), "t1a t1b t1c t1d."),
+        ((*ASKED, GIVEN, MORE, SAID, ("New results arrived.",)), "t1a t1b t1c t1d."),
+        ((*ASKED, GIVEN, MORE, ("Tell the result, too.",)), "r2a r2b r2c r2d. t1a t1b t1c t1d."),
         ((*ASKED, GIVEN, MORE, ("go on 71",)), "g71a g71b g71c g71d g71e."),
         ((*ASKED, GIVEN.model_copy(update={"output": "n1"})), "n1a n1b n1c n1d."),
         ((*ASKED, GIVEN.model_copy(update={"output": "cancelled"})), "t1a t1b t1c t1d."),
     ],
-    ids=["result", "told before", "words last", "about results", "asked", "update", "no result"],
+    ids=[
+        "result",
+        "told before",
+        "words last",
+        "about results",
+        "words and results",
+        "asked",
+        "update",
+        "no result",
+    ],
 )
 def test_the_model_answers_what_it_is_shown_last(items: tuple[Any, ...], text: str) -> None:
     """As a provider gets it: a result stands next to its call, also where it came later."""

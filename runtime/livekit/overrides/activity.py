@@ -98,6 +98,12 @@ class GovernedActivity(ArrivingActivity):
         if news := [item for item in news if context.get_by_id(item.id) is None]:
             request["chat_ctx"] = context = context.copy()
             context.insert(_before(request.get("new_message"), news))
+        besides = self._conductor.to_tell(govern(handle, self._conductor), results_in(context))
+        if besides is not None and not request.get("instructions"):
+            request["chat_ctx"] = context = context.copy()
+            asked = request.get("new_message")
+            at = {} if asked is None else {"created_at": asked.created_at}  # what is asked is last
+            context.add_message(role="system", content=besides, **at)
         if handle.scheduled:
             self._conductor.tools.shown(calls)
         self._conductor.request_made(handle.id, results_in(context))

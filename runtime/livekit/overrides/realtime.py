@@ -126,8 +126,11 @@ class RealtimeActivity(AgentActivity):
             if under_way := {task for task in (self._answering, self._telling) if task is not None}:
                 await asyncio.wait(under_way)
         handle = self._asking = request["speech_handle"]
-        if request.get("tool_reply") and not request.get("instructions"):
-            request["instructions"] = self._overtaken_results(handle)
+        if not request.get("instructions"):
+            own = request.get("tool_reply") and self._overtaken_results(handle)
+            request["instructions"] = own or self._conductor.to_tell(
+                handle, results_in(self._agent._chat_ctx)
+            )
         if not handle.interrupted:
             await super()._realtime_reply_task(**request)
         if handle.interrupted and self._unhandled is not None and self._unhandled[0] is handle:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from livekit.agents import llm
 from livekit.agents.voice.agent import _get_activity_task_info
@@ -74,8 +74,9 @@ class GovernedHandle(SpeechHandle):
         if outputs:
             given = [Result(item.call_id, not item.output) for item in outputs]
             self._conductor.tools.given(given)
-        if any(_is_whole_reply(item) for item in items):
-            self._conductor.reply_said(self.id)
+        if replies := [item for item in items if _is_heard_reply(item)]:
+            whole = not any(item.interrupted for item in replies)
+            self._conductor.reply_said(self.id, whole=whole)
 
     async def _wait_for_generation(self, step_idx: int = -1) -> None:
         # LiveKit itself waits for the last step; a step index means RunContext.wait_for_playout,
@@ -152,8 +153,8 @@ class GovernedHandle(SpeechHandle):
         return self._tasks
 
 
-def _is_whole_reply(item: llm.ChatItem) -> bool:
-    return item.type == "message" and item.role == "assistant" and not item.interrupted
+def _is_heard_reply(item: llm.ChatItem) -> TypeGuard[llm.ChatMessage]:
+    return item.type == "message" and item.role == "assistant" and bool(item.text_content)
 
 
 def govern(handle: SpeechHandle, conductor: Conductor) -> GovernedHandle:

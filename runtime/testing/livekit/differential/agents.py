@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from livekit.agents import Agent, llm
@@ -14,7 +15,7 @@ from turnfsm.runtime.testing.livekit.requests import RequestEntry
 from turnfsm.runtime.testing.livekit.scripted_llm import Reply, Request
 
 from .jobs import Jobs
-from .plan import Plan
+from .plan import Answer, Plan
 
 __all__ = ["Clerk", "answer"]
 
@@ -48,23 +49,21 @@ class Clerk(Agent):
 
 def answer(plan: Plan, request: Request) -> Reply:
     """By the last thing that the model is shown: words of the user, a result, or instructions."""
-    asked = next((entry for entry in reversed(request.shown) if _asks(entry)), None)
-    if asked is None or asked.kind == "result" or _is_about_results(asked):
-        told = [_sentence(kind, number, 4) for kind, number in _news(request.shown)]
-        return Reply(" ".join(told) or "t0a t0b.")
+    tail = list(takewhile(lambda entry: entry.kind in ("user", "system"), reversed(request.shown)))
+    tail = [entry for entry in tail if not entry.text.startswith(INSTRUCTIONS)]
+    asked = next((entry for entry in tail if not _is_about_results(entry)), None)
+    news = ""
+    if asked is None or any(map(_is_about_results, tail)):
+        news = " ".join(_sentence(kind, number, 4) for kind, number in _news(request.shown))
+    if asked is None:
+        return Reply(news or "t0a t0b.")
     if said := re.findall(r"\bu(\d+)[a-z]", asked.text):
         number = int(said[-1])
-        planned = plan.answers.get(number)
-        if planned is None:
-            return Reply(_sentence("r", number, 4))
+        planned = plan.answers.get(number, Answer(4))
+        text = _sentence("r", number, planned.words)
         calls = [Call(f"do_{plan.jobs[n].policy}", {"number": n}) for n in planned.jobs]
-        return Reply(_sentence("r", number, planned.words), calls=calls, ttft=planned.ttft)
-    return Reply(_sentence("g", _number(r"(\d+)", asked.text), 5))
-
-
-def _asks(entry: RequestEntry) -> bool:
-    own = entry.kind == "system" and entry.text.startswith(INSTRUCTIONS)
-    return entry.kind in ("user", "result", "system") and not own
+        return Reply(f"{text} {news}".strip(), calls=calls, ttft=planned.ttft)
+    return Reply(f"{_sentence('g', _number(r'([0-9]+)', asked.text), 5)} {news}".strip())
 
 
 def _is_about_results(asked: RequestEntry) -> bool:

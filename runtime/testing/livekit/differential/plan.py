@@ -17,7 +17,7 @@ __all__ = ["GRID", "MOVES", "Answer", "Move", "Plan", "Sound", "draw_plan", "shr
 GRID = 0.05
 """Times lie on the grid of the microphone's frames, so that things happen at the same moment."""
 
-TAIL = 12.0
+TAIL = 24.0
 """Seconds at the end in which nothing happens."""
 
 MOVES = (
