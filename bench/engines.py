@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from turnfsm.fsm import Machine, Verdict, load_flow
 from turnfsm.runtime import Event, TurnRuntime
@@ -15,7 +14,7 @@ from .cycle import FLOW, Engine, Floor
 __all__ = ["OURS", "SESSION", "Host", "new_loop"]
 
 SESSION = "TurnRuntime.post, as in a session"
-"""With the journal, timers and two observers."""
+"""With the journal, timers and the observer that every session has."""
 
 TIMED = load_flow(Path(__file__).with_name("timed.yaml"))
 
@@ -52,15 +51,9 @@ def _machine() -> Engine:
     return Engine(machine.step, lambda: machine.state)
 
 
-def _pump() -> Engine:
+def _runtime() -> Engine:
     host = Host()
     turn = TurnRuntime(FLOW, host)
-    return Engine(turn._pump.post, lambda: turn.state, lambda: host.replies)
-
-
-def _runtime(**options: Any) -> Engine:
-    host = Host()
-    turn = TurnRuntime(FLOW, host, **options)
     return Engine(turn.post, lambda: turn.state, lambda: host.replies)
 
 
@@ -69,11 +62,10 @@ def _hear(seq: int, verdict: Verdict) -> None:
 
 
 def _session() -> Engine:
-    """The post of a session: timers, the journal, and its two observers."""
+    """The post of a session: timers, the journal, and its observer."""
     host = Host()
     turn = TurnRuntime(TIMED, host)
     turn.observe(_hear)
-    turn.observe(lambda seq, verdict: None)
     loop = new_loop("asyncio")
     turn.start(loop)
     return Engine(turn.post, lambda: turn.state, lambda: host.replies, close=loop.close)
@@ -84,16 +76,15 @@ def _timed(kind: str) -> Engine:
     turn = TurnRuntime(TIMED, host)
     loop = new_loop(kind)
     turn.start(loop)
-    post = turn._pump.post
+    post = turn.post
     return Engine(post, lambda: turn.state, lambda: host.replies, close=loop.close)
 
 
 OURS: dict[str, Callable[[], Engine]] = {
     "if/elif, the floor": _floor,
     "Machine.step": _machine,
-    "EventPump.post, journal": _pump,
-    "EventPump.post, journal, timers": lambda: _timed("asyncio"),
-    "EventPump.post, journal, timers, uvloop": lambda: _timed("uvloop"),
     "TurnRuntime.post, journal": _runtime,
+    "TurnRuntime.post, journal, timers": lambda: _timed("asyncio"),
+    "TurnRuntime.post, journal, timers, uvloop": lambda: _timed("uvloop"),
     SESSION: _session,
 }

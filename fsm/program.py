@@ -25,7 +25,7 @@ Answer: TypeAlias = "tuple[Configuration, Verdict, int]"
 
 ARMS = 1  # a state with timers was entered: they start
 ACTS = 2  # the host has something to do
-SLOW_PATH = 4  # the host is asked for a fact first, or a scope begins or ends
+SLOW_PATH = 4  # the host is asked for a fact first, a scope begins or ends, or the trigger has one
 
 MOST_CONFIGURATIONS = 4096
 """How many a program remembers (about 2 MB) before it starts again."""
@@ -149,7 +149,7 @@ class Program:
             UnknownTrigger: The flow declares the trigger nowhere.
         """
         rows, facts = held.rows, held.facts
-        scoped = trigger in self.begins or trigger in self.ends
+        scoped = trigger in self.begins or trigger in self.ends or trigger in self.fences
         slow = SLOW_PATH if scoped or trigger in rows.asks else 0
         for mask, want, keep, set_, dest, taken in rows.get(trigger, ()):
             if facts & mask == want:

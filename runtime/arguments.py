@@ -11,9 +11,20 @@ if TYPE_CHECKING:
     from .journal import Sink
     from .ledger import Ledger
 
-__all__ = ["check_ledger", "check_sinks", "check_timers"]
+__all__ = ["check_count", "check_ledger", "check_sinks", "check_timers"]
 
 _LONGEST = 86_400
+
+
+def check_count(name: str, value: int) -> int:
+    """How many of something are kept: a whole number from 1 on.
+
+    Raises:
+        TurnfsmError: It is none.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise TurnfsmError(f"{name} is {_shown(value)}; give a whole number from 1 on: {name}=4096")
+    return value
 
 
 def check_timers(flow: Flow, timers: Mapping[str, float] | None) -> dict[str, float]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import ContextVar, copy_context
 from inspect import isawaitable, iscoroutine
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from turnfsm.fsm import Program, Verdict
+from turnfsm.fsm import Machine, Verdict
 
 from .event import Event
-from .journal import Raw
+from .journal import LiveJournal, Raw
 from .tasks import OwnedTasks
+from .timers import Plan, StateTimers
 
-__all__ = ["CAUSE", "Effects", "Observer", "said"]
+__all__ = ["CAUSE", "CURRENT", "Effects", "Observer", "said"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -29,146 +31,200 @@ _new = tuple.__new__  # half the price of calling the class
 class _Cause(NamedTuple):
     """The entry whose asynchronous effect the running task is."""
 
-    effects: Effects
+    pump: Effects
     seq: int
 
 
 CAUSE: ContextVar[_Cause | None] = ContextVar("turnfsm_cause", default=None)
 
-
-class Pump(Protocol):
-    """What effects need of the pump that decides."""
-
-    def post(
-        self, trigger: str, of: Any = None, data: Mapping[str, Any] | None = None
-    ) -> Verdict: ...
-    def note(self, kind: str, **data: Any) -> None: ...
-    def loop(self) -> asyncio.AbstractEventLoop | None: ...
+CURRENT = object()
+"""As ``of``: whichever step, turn or call is current."""
 
 
-class Effects:
-    """Run in the order in which they were chosen, one at a time, on the caller's stack.
+class Effects(StateTimers):
+    """The part of a pump that tells and carries out what was decided.
 
-    What is posted meanwhile is decided and told at once; its effects wait in line.
+    Effects run in the order in which they were chosen, one at a time, on the caller's stack. What
+    is posted meanwhile is decided and told at once; its effects wait in line.
 
     Attributes:
-        observers: Told of every verdict, in the order of the verdicts.
-        cause: The entry on whose behalf code runs now.
-        running: A verdict is being told or carried out.
-        waiting: What is to be carried out; without `running`, what a KeyboardInterrupt has stopped:
-            it runs with the next post.
-        tasks: Those of asynchronous effects; None as long as there was none.
+        journal: Where every verdict is kept.
     """
 
+    # _observers: told of every verdict, in the order of the verdicts
+    # _cause: the entry on whose behalf code runs now
+    # _running: a verdict is being told or carried out
+    # _waiting: what is to be carried out; without _running, what a KeyboardInterrupt has stopped:
+    #   it runs with the next post
+    # _tasks: those of asynchronous effects; None as long as there was none
     __slots__ = (
-        "_host", "_news", "_program", "_pump", "_telling", "cause", "closed",
-        "observers", "running", "tasks", "waiting",
+        "_cause", "_closed", "_host", "_news", "_observer", "_observers", "_running", "_tasks",
+        "_telling", "_waiting", "journal",
     )  # fmt: skip
 
-    def __init__(self, pump: Pump, program: Program, host: object) -> None:
-        self._pump = pump
-        self._program = program
+    def __init__(self, machine: Machine, plan: Plan, host: object, journal: LiveJournal) -> None:
+        super().__init__(machine, plan)
+        self.journal = journal
         self._host = host
         # An empty deque is 0.75 kB: both are made when they are needed.
-        self.waiting: deque[tuple[Event, tuple[str, ...]]] | None = None
+        self._waiting: deque[tuple[Event, tuple[str, ...]]] | None = None
         self._news: deque[tuple[int, Verdict]] | None = None
         self._telling = False
-        self.observers: tuple[Observer, ...] = ()
-        self.cause: int | None = None
-        self.running = False
-        self.closed = False
-        self.tasks: OwnedTasks | None = None
+        self._observers: tuple[Observer, ...] = ()
+        self._observer: Observer | None = None  # the only one, or what tells all
+        self._cause: int | None = None
+        self._running = False
+        self._tasks: OwnedTasks | None = None
+        self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        """Nothing is taken any more."""
+        return self._closed
+
+    @abstractmethod
+    def post(self, trigger: str, of: Any = None, /, **data: Any) -> Verdict:
+        """Decide on a trigger now."""
+
+    @abstractmethod
+    def note(self, kind: str, **data: Any) -> None:
+        """Keep something in the journal that is no trigger."""
 
     def observe(self, observer: Observer) -> Callable[[], None]:
-        """Tell this one, too; gives what ends it."""
-        self.observers = (*self.observers, observer)
+        """Tell an observer (entry number, verdict) of every post; gives what ends it.
 
-        def end() -> None:
-            self.observers = tuple(o for o in self.observers if o is not observer)
+        One that raises is logged and stays.
+        """
+        self._watch((*self._observers, observer))
+        return lambda: self._watch(tuple(o for o in self._observers if o is not observer))
 
-        return end
+    def _watch(self, observers: tuple[Observer, ...]) -> None:
+        self._observers = observers
+        self._observer = self._tell_each if len(observers) > 1 else next(iter(observers), None)
 
-    def add(self, raw: Raw, verdict: Verdict) -> None:
+    def _follow_up(self, raw: Raw, verdict: Verdict) -> None:
         """Tell a verdict, and carry it out: now, or behind what is being carried out."""
-        if verdict.actions:
-            if self.waiting is None:
-                self.waiting = deque()
-            self.waiting.append((_new(Event, raw), verdict.actions))
-        if self.running:
-            if self.observers:
-                self._tell(raw[0], verdict)
-            return
-        self.running = True
+        actions = verdict.actions
+        seq, event = raw[0], _new(Event, raw)
+        if self._running or self._waiting:
+            if actions:
+                self._in_line().append((event, actions))
+            if self._running:
+                if self._observer is not None:
+                    self._tell_inside(seq, verdict)
+                return
+            actions = ()
+        self._running = True
         try:
-            if self.observers:
-                self._tell(raw[0], verdict)
-            while self.waiting:
-                self._carry_out(*self.waiting.popleft())
+            if (observer := self._observer) is not None:
+                self._telling = True
+                self._cause = seq
+                try:
+                    observer(seq, verdict)
+                except Exception:  # it stays: the fault may be a passing one
+                    logger.exception("observer %r raised at entry %d", observer, seq)
+                self._telling = False
+                if self._news:
+                    self._tell(*self._news.popleft())
+            if actions:
+                todo, actions = actions, ()
+                self._carry_out(event, todo)
+            while self._waiting:
+                self._carry_out(*self._waiting.popleft())
+        except BaseException:  # a KeyboardInterrupt: the next post goes on with what is left
+            if actions:
+                self._in_line().appendleft((event, actions))
+            if self._news:
+                self._news.clear()
+            raise
         finally:
-            self.running = False
-            self.cause = None
+            self._running = self._telling = False
+            self._cause = None
 
-    def follow(self, verdict: Verdict) -> int | None:
+    def _in_line(self) -> deque[tuple[Event, tuple[str, ...]]]:
+        if self._waiting is None:
+            self._waiting = deque()
+        return self._waiting
+
+    def _cause_of(self, verdict: Verdict) -> int | None:
         """End the tasks of what this verdict ends; gives the cause of the post, also if it comes
         from a task."""
-        cause = self.cause
-        if cause is None and (posting := CAUSE.get()) is not None and posting.effects is self:
+        cause = self._cause
+        if cause is None and (posting := CAUSE.get()) is not None and posting.pump is self:
             cause = posting.seq
-        if self.tasks and verdict:
-            begins, ends = self._program.begins, self._program.ends
+        if self._tasks and verdict:
+            program = self.machine.program
+            begins, ends = program.begins, program.ends
             over = {*begins.get(verdict.trigger, ()), *ends.get(verdict.trigger, ())}
-            self.tasks.end(over | {"state"} if verdict.entered else over)
+            self._tasks.end(over | {"state"} if verdict.entered else over)
         return cause
 
-    def close(self) -> None:
+    def _drop_effects(self) -> None:
         """Drop what waits, cancel the tasks."""
-        self.closed = True
-        if self.waiting:
-            self.waiting.clear()
-        if self.tasks is not None:
-            self.tasks.end_all()
+        self._closed = True
+        if self._waiting:
+            self._waiting.clear()
+        if self._tasks is not None:
+            self._tasks.end_all()
+
+    def _tell_inside(self, seq: int, verdict: Verdict) -> None:
+        """What an observer posts is told when all have heard what it was told of."""
+        if not self._telling:
+            before = self._cause
+            try:
+                self._tell(seq, verdict)
+            finally:
+                self._cause = before
+            return
+        if self._news is None:
+            self._news = deque()
+        self._news.append((seq, verdict))
 
     def _tell(self, seq: int, verdict: Verdict) -> None:
-        """What an observer posts is told when all have heard what it was told of."""
-        if self._telling:
-            if self._news is None:
-                self._news = deque()
-            self._news.append((seq, verdict))
-            return
-        before, self._telling = self.cause, True
+        self._telling = True
         try:
             while True:
-                self.cause = seq
-                for observer in self.observers:
-                    try:
-                        observer(seq, verdict)
-                    except Exception:  # it stays: the fault may be a passing one
-                        logger.exception("observer %r raised at entry %d", observer, seq)
+                self._cause = seq
+                self._tell_each(seq, verdict)
                 if not self._news:
                     break
                 seq, verdict = self._news.popleft()
         finally:
             self._telling = False
-            self.cause = before
             if self._news:
                 self._news.clear()
 
+    def _tell_each(self, seq: int, verdict: Verdict) -> None:
+        for observer in self._observers:
+            try:
+                observer(seq, verdict)
+            except Exception:  # it stays: the fault may be a passing one
+                logger.exception("observer %r raised at entry %d", observer, seq)
+
+    def _catch_up(self) -> None:
+        """Tell what an observer has posted while it was told of a verdict, and carry it out."""
+        self._telling = False
+        if self._news:
+            self._tell(*self._news.popleft())
+        while self._waiting:
+            self._carry_out(*self._waiting.popleft())
+
     def _carry_out(self, event: Event, actions: tuple[str, ...]) -> None:
         host, todo = self._host, iter(actions)
+        seq = event[0]
         try:
             for action in todo:
-                self.cause = event.seq
+                self._cause = seq
                 try:
                     result = getattr(host, action)(event)
                     if result is not None and isawaitable(result):
                         self._own(action, event, result)
                 except (Exception, asyncio.CancelledError) as exc:
                     self._failed(action, event, exc)
-                if self.closed:
+                if self._closed:
                     return
         except BaseException:  # a KeyboardInterrupt: the next post goes on with what is left
-            assert self.waiting is not None
-            self.waiting.appendleft((event, tuple(todo)))
+            self._in_line().appendleft((event, tuple(todo)))
             raise
 
     def _failed(self, action: str, event: Event, exc: BaseException) -> None:
@@ -178,41 +234,45 @@ class Effects:
         else:
             logger.error("action %r raised after %s", action, event.trigger, exc_info=exc)
         error = said(exc)
-        self._pump.note("effect_failed", action=action, error=error, cause=event.seq)
-        body = self._program.flow.actions.get(action)
+        self.note("effect_failed", action=action, error=error, cause=event.seq)
+        body = self.machine.program.flow.actions.get(action)
         if body is not None and body.failed is not None:
-            self._pump.post(body.failed, event.of, {"action": action, "error": error})
+            self.post(body.failed, _of(event), action=action, error=error)
 
     # -- tasks
 
     def _own(self, action: str, event: Event, awaitable: Any) -> None:
-        loop = self._pump.loop()
-        if self.closed or loop is None:
+        loop = self.loop()
+        if self._closed or loop is None:
             if iscoroutine(awaitable):
                 awaitable.close()
-            if not self.closed:
+            if not self._closed:
                 raise RuntimeError("no loop runs; start() the runtime in one")
             return
-        if self.tasks is None:
-            self.tasks = OwnedTasks()
-        body = self._program.flow.actions.get(action)
+        if self._tasks is None:
+            self._tasks = OwnedTasks()
+        body = self.machine.program.flow.actions.get(action)
         owner = body.owner if body is not None else "session"
         context = copy_context()
         context.run(CAUSE.set, _Cause(self, event.seq))
-        self.tasks.own(awaitable, owner, loop, context, lambda e: self._ended(action, event, e))
+        self._tasks.own(awaitable, owner, loop, context, lambda e: self._ended(action, event, e))
 
     def _ended(self, action: str, event: Event, exc: BaseException | None) -> None:
         """A task has ended while its owner stood: that is a trigger, if the flow names one."""
-        before, self.cause = self.cause, event.seq
+        before, self._cause = self._cause, event.seq
         try:
             if exc is not None:
                 self._failed(action, event, exc)
                 return
-            body = self._program.flow.actions.get(action)
+            body = self.machine.program.flow.actions.get(action)
             if body is not None and body.done is not None:
-                self._pump.post(body.done, event.of, {"action": action})
+                self.post(body.done, _of(event), action=action)
         finally:
-            self.cause = before
+            self._cause = before
+
+
+def _of(event: Event) -> Any:
+    return CURRENT if event.of is None else event.of
 
 
 def said(exc: BaseException) -> str:

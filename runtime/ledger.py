@@ -14,6 +14,7 @@ from turnfsm.fsm import TurnfsmError, Verdict
 from turnfsm.fsm.flow import Policy
 from turnfsm.fsm.journal import Journal, JournalError, Note
 
+from .arguments import check_count
 from .ledger_call import End, LedgerCall, canonical
 
 __all__ = ["End", "Ledger", "LedgerCall"]
@@ -34,6 +35,9 @@ class Ledger:
     Args:
         maxlen: How many calls are kept; more only if they are needed.
 
+    Raises:
+        TurnfsmError: ``maxlen`` is not a whole number from 1 on.
+
     Attributes:
         note: Called with the kind and the data of each note. A session sets it, so that they go
             into its journal.
@@ -46,7 +50,7 @@ class Ledger:
     """
 
     def __init__(self, maxlen: int = 256) -> None:
-        self.maxlen = maxlen
+        self.maxlen = check_count("maxlen", maxlen)
         self.note: Callable[..., object] = _write_nothing
         self._calls: dict[str, LedgerCall] = {}
         self._by_result: dict[str, LedgerCall] = {}

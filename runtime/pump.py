@@ -9,7 +9,7 @@ the queue (run to completion). Pinned by tests/runtime/test_pump.py.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import logging
 from concurrent.futures import Future
 from functools import partial
 from typing import Any
@@ -17,17 +17,19 @@ from typing import Any
 from turnfsm.fsm import Machine, Refused, TurnfsmError, UnknownTrigger, Verdict
 from turnfsm.fsm.program import ACTS, ARMS, SLOW_PATH
 
-from .effects import CAUSE, Effects, Observer, said
+from .effects import CAUSE, CURRENT, Effects, Observer, said
 from .event import Event
 from .host_facts import answers_of
 from .journal import LiveJournal
 from .threads import from_thread
-from .timers import Plan, StateTimers, plan_of
+from .timers import Plan, plan_of
 
 __all__ = ["Event", "EventPump", "Observer"]
 
+logger = logging.getLogger("turnfsm")
 
-class EventPump(StateTimers):
+
+class EventPump(Effects):
     """Drives one machine: triggers in, effects out, timers and tasks owned.
 
     Args:
@@ -41,35 +43,35 @@ class EventPump(StateTimers):
     `TurnRuntime` makes the machine, the journal and the pump together.
     """
 
-    __slots__ = ("_barred", "_effects", "_host", "journal")
+    __slots__ = ("_barred",)
 
     def __init__(
         self, machine: Machine, host: object, journal: LiveJournal, plan: Plan | None = None
     ) -> None:
-        super().__init__(machine, plan_of(machine.program, {}) if plan is None else plan)
-        self.journal = journal
-        self._host = host
-        self._effects = Effects(self, machine.program, host)
+        plan = plan_of(machine.program, {}) if plan is None else plan
+        super().__init__(machine, plan, host, journal)
         self._barred: str | None = None  # "closed", or "asking" while the host answers
         journal.start = self.clock()
 
     # -- triggers
 
-    def post(self, trigger: str, of: Any = None, data: Mapping[str, Any] | None = None) -> Verdict:
-        """Decide on a trigger now; if it is taken, commit, and start its effects.
+    def post(self, trigger: str, of: Any = None, /, **data: Any) -> Verdict:
+        """Decide on a trigger now; if it is taken, commit and run its effects.
 
         Args:
-            of: The step, turn or call that it belongs to; needed where the flow fences it.
+            of: The step, turn or call that it belongs to; a fenced trigger needs it.
             data: Kept in the journal and handed to the effects.
 
         Raises:
             UnknownTrigger: The flow declares it nowhere.
+            TurnfsmError: The flow fences the trigger and ``of`` is missing.
         """
         if self._barred is not None:
             return self._refuse(trigger)
         machine = self.machine
         after, verdict, to_do = machine.configuration[trigger]
         if to_do >= SLOW_PATH or of is not None:
+            of = self._named(trigger, of)
             verdict = self._decide(trigger, of)
             if self._barred is not None:
                 return verdict  # a host fact's method has closed the runtime
@@ -79,23 +81,42 @@ class EventPump(StateTimers):
             machine.configuration = after  # Machine.step in place (test_stateful)
         clock = self.clock  # what is in a slot is called faster from a local name
         now = clock()
-        effects = self._effects
-        cause = effects.cause if effects.tasks is None else effects.follow(verdict)
+        cause = self._cause if self._tasks is None else self._cause_of(verdict)
         if to_do & ARMS:
             # StateTimers._enter in place (test_timers): a call would cost as much as the step
             self._entered = now
             self._deadlines = None
-            timers = self._plan.get(after.state)
-            if timers is not None and now + timers[0] < self._wakes:
+            timers = self._plan[after.state]
+            if now + timers[0] < self._wakes:
                 now += self._wake_at(now + timers[0])
         # Committed. From here on foreign code may run, and post.
         journal = self.journal
         append = journal.append
         seq = journal.seq = journal.seq + 1
-        raw = (seq, now, trigger, of, after, machine.tokens, verdict, cause, data)
+        raw = (seq, now, trigger, of, after, machine.tokens, verdict, cause, data or None)
         append(raw)
-        if to_do & ACTS or effects.observers or effects.waiting:
-            effects.add(raw, verdict)
+        if to_do & ACTS or self._running or self._waiting:
+            self._follow_up(raw, verdict)
+            return verdict
+        observer = self._observer
+        if observer is not None:
+            # Effects._follow_up in place (test_observers): there is nothing to carry out
+            self._running = self._telling = True
+            self._cause = seq
+            try:
+                try:
+                    observer(seq, verdict)
+                except Exception:  # it stays: the fault may be a passing one
+                    logger.exception("observer %r raised at entry %d", observer, seq)
+                if self._news or self._waiting:
+                    self._catch_up()
+            except BaseException:  # a KeyboardInterrupt
+                if self._news:
+                    self._news.clear()
+                raise
+            finally:
+                self._running = self._telling = False
+                self._cause = None
         return verdict
 
     def ask(self, trigger: str, of: Any = None) -> Verdict:
@@ -106,35 +127,23 @@ class EventPump(StateTimers):
             self._ask_host(asked)
         return self.machine.ask(trigger, of)
 
-    def post_threadsafe(
-        self, trigger: str, of: Any = None, data: Mapping[str, Any] | None = None
-    ) -> Future[Verdict]:
+    def post_threadsafe(self, trigger: str, of: Any = None, /, **data: Any) -> Future[Verdict]:
         """Post from another thread; the future holds the verdict.
 
         It cannot be cancelled: what has happened is decided, whatever becomes of the caller.
 
         Raises:
-            TurnfsmError: There is no loop yet.
+            TurnfsmError: There is no loop yet, or the flow fences the trigger and ``of`` is
+                missing.
         """
-        post = partial(self.post, trigger, of, data)
+        self._named(trigger, of)
+        post = partial(self.post, trigger, of, **data)
         return from_thread(self._loop, post, partial(self._refusal, trigger))
 
     def note(self, kind: str, **data: Any) -> None:
         """Keep something in the journal that is no trigger."""
         if self._barred != "closed":
             self.journal.note(self.clock(), kind, data)
-
-    def observe(self, observer: Observer) -> Callable[[], None]:
-        """Tell an observer of every verdict, in their order; gives what ends it.
-
-        One that raises is logged and stays.
-        """
-        return self._effects.observe(observer)
-
-    @property
-    def closed(self) -> bool:
-        """Nothing is taken any more."""
-        return self._barred == "closed"
 
     def start(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         """Bind to a loop, by default the running one, and arm the timers of the held state."""
@@ -148,14 +157,14 @@ class EventPump(StateTimers):
             return
         self._barred = "closed"
         self._stop_waking()
-        self._effects.close()
+        self._drop_effects()
         self.journal.close()
 
     async def aclose(self, max_wait: float = 5.0) -> None:
         """Close, and wait for the cancelled tasks to end, at most `max_wait` seconds."""
         self.close()
-        if self._effects.tasks is not None:
-            await self._effects.tasks.wait(max_wait)
+        if self._tasks is not None:
+            await self._tasks.wait(max_wait)
 
     def fire(self, timer: str) -> Verdict:
         """Post a timer. Its cause is time, whatever task's context it was armed in."""
@@ -166,6 +175,13 @@ class EventPump(StateTimers):
         moved = super()._bind(loop)
         self.journal.shift(moved)
         return moved
+
+    def _named(self, trigger: str, of: Any) -> Any:
+        if of is None and (scope := self.machine.program.fences.get(trigger)) is not None:
+            raise TurnfsmError(
+                f"trigger {trigger!r} belongs to a {scope}; say which: post({trigger!r}, id)"
+            )
+        return None if of is CURRENT else of
 
     def _refuse(self, trigger: str) -> Refused:
         if self._barred == "asking":

@@ -12,6 +12,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from turnfsm.fsm import Machine, Program, Verdict
@@ -21,7 +22,8 @@ __all__ = ["Clock", "Plan", "StateTimers", "clock_of", "plan_of"]
 Clock = Callable[[], float]
 
 Plan = Mapping[str, tuple[float, tuple[tuple[str, float], ...]]]
-"""State to the seconds of its first timer, and all of its timers in the order of declaration."""
+"""State to the seconds of its first timer, infinite if it has none, and all of its timers in the
+order of declaration."""
 
 Deadline = tuple[float, str, str | None]
 """When, which timer, and what it was answered the last time, if that changed nothing."""
@@ -32,7 +34,7 @@ _PLANS: WeakKeyDictionary[Program, Plan] = WeakKeyDictionary()
 
 
 def plan_of(program: Program, override: Mapping[str, float]) -> Plan:
-    """The timers of every state that has one; shared by all runtimes that override none."""
+    """The timers of every state; shared by all runtimes that override none."""
     if override:
         return _plan(program, {**program.flow.timers, **override})
     plan = _PLANS.get(program)
@@ -44,8 +46,8 @@ def plan_of(program: Program, override: Mapping[str, float]) -> Plan:
 def _plan(program: Program, seconds: Mapping[str, float]) -> Plan:
     plan: dict[str, tuple[float, tuple[tuple[str, float], ...]]] = {}
     for state, rows in program.rows.items():
-        if own := tuple((timer, seconds[timer]) for timer in rows.timers):
-            plan[state] = (min(s for _, s in own), own)
+        own = tuple((timer, seconds[timer]) for timer in rows.timers)
+        plan[state] = min((s for _, s in own), default=math.inf), own
     return plan
 
 
@@ -97,8 +99,8 @@ class StateTimers(ABC):
         """Nothing is taken any more."""
 
     @abstractmethod
-    def ask(self, trigger: str) -> Verdict:
-        """What a post would be answered now."""
+    def ask(self, trigger: str, of: Any = None) -> Verdict:
+        """What `post` would answer now, without moving."""
 
     @abstractmethod
     def fire(self, timer: str) -> Verdict:
@@ -128,9 +130,9 @@ class StateTimers(ABC):
         """The timers of the state that was left are gone, those of this one start."""
         self._entered = now
         self._deadlines = None
-        timers = self._plan.get(state)
-        if timers is not None and now + timers[0] < self._wakes:
-            self._wake_at(now + timers[0])
+        first, _ = self._plan[state]
+        if now + first < self._wakes:
+            self._wake_at(now + first)
 
     def _arm(self) -> None:
         """Start the timers of the first state, or those that waited for a loop."""
@@ -140,7 +142,7 @@ class StateTimers(ABC):
             self._wake_at(min(deadlines)[0])
 
     def _due(self) -> list[Deadline]:
-        if self.machine.state not in self._plan:
+        if not self._plan[self.machine.state][1]:
             return []  # what is remembered is of the state before: one without timers keeps it
         if self._deadlines is None:
             entered = self._entered or 0.0
@@ -169,7 +171,7 @@ class StateTimers(ABC):
         now = self.clock()
         deadlines = self._due()
         rows = self.machine.configuration.rows
-        seconds = dict(self._plan.get(rows.state, (0.0, ()))[1])
+        seconds = dict(self._plan[rows.state][1])
         declared = list(seconds)
         passed = [one for one in deadlines if one[0] <= now + _EPSILON]
         for one in sorted(passed, key=lambda one: (one[0], declared.index(one[1]))):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from turnfsm.fsm import (
@@ -14,20 +11,18 @@ from turnfsm.fsm import (
     HostError,
     Machine,
     Program,
-    TurnfsmError,
-    Verdict,
     load_flow,
 )
 
-from .arguments import check_sinks, check_timers
+from .arguments import check_count, check_sinks, check_timers
 from .journal import LiveJournal, Sink
-from .pump import EventPump, Observer
+from .pump import EventPump
 from .timers import plan_of
 
 __all__ = ["TurnRuntime"]
 
 
-class TurnRuntime:
+class TurnRuntime(EventPump):
     """One conversation under a flow.
 
     Args:
@@ -42,8 +37,8 @@ class TurnRuntime:
         HostError: The host lacks an action or a host fact.
         UnknownName: ``timers`` names one that the flow does not have.
         FlowError: The flow cannot be used.
-        TurnfsmError: A value of ``timers`` is not a number of seconds, or one of ``sinks`` is not
-            a sink.
+        TurnfsmError: A value of ``timers`` is not a number of seconds, one of ``sinks`` is not a
+            sink, or ``maxlen`` is not a whole number from 1 on.
 
     Example:
         >>> from turnfsm import parse_flow
@@ -65,7 +60,7 @@ class TurnRuntime:
         'wide'
     """
 
-    __slots__ = ("_fences", "_pump", "machine")
+    __slots__ = ()
 
     def __init__(
         self,
@@ -76,14 +71,14 @@ class TurnRuntime:
         sinks: Iterable[Sink] = (),
         maxlen: int = 4096,
     ) -> None:
-        self.machine = Machine(flow if isinstance(flow, Flow | Program) else load_flow(flow))
-        program = self.machine.program
-        self._fences = program.fences
+        machine = Machine(flow if isinstance(flow, Flow | Program) else load_flow(flow))
+        program = machine.program
         _check_host(program, host)
         seconds = check_timers(program.flow, timers)
         plan = plan_of(program, seconds)
+        maxlen = check_count("maxlen", maxlen)
         journal = LiveJournal(program, maxlen, check_sinks(sinks), seconds)
-        self._pump = EventPump(self.machine, host, journal, plan)
+        super().__init__(machine, host, journal, plan)
 
     @property
     def flow(self) -> Flow:
@@ -101,74 +96,13 @@ class TurnRuntime:
         return self.machine.program.names(self.machine.facts)
 
     @property
-    def journal(self) -> LiveJournal:
-        """Everything that was asked and that happened."""
-        return self._pump.journal
-
-    @property
     def now(self) -> float:
         """Seconds of the journal's clock."""
-        return self._pump.clock() - self.journal.start
-
-    @property
-    def closed(self) -> bool:
-        """Nothing is taken any more."""
-        return self._pump.closed
+        return self.clock() - self.journal.start
 
     def holds(self, fact: str) -> bool:
         """Whether a fact is true; a host fact as the host last answered."""
         return self.machine.holds(fact)
-
-    def post(self, trigger: str, of: Any = None, /, **data: Any) -> Verdict:
-        """Decide on a trigger now; if it is taken, commit and run its effects.
-
-        Args:
-            of: The step, turn or call that it belongs to; a fenced trigger needs it.
-            data: Kept in the journal and handed to the effects.
-
-        Raises:
-            UnknownTrigger: The flow declares it nowhere.
-            TurnfsmError: The flow fences the trigger and ``of`` is missing.
-        """
-        if of is None and trigger in self._fences:
-            raise self._unfenced(trigger)
-        return self._pump.post(trigger, of, data or None)
-
-    def ask(self, trigger: str, of: Any = None) -> Verdict:
-        """What `post` would answer now, without moving."""
-        return self._pump.ask(trigger, of)
-
-    def post_threadsafe(self, trigger: str, of: Any = None, /, **data: Any) -> Future[Verdict]:
-        """Post from another thread; a future of the verdict. The runtime must be started."""
-        if of is None and trigger in self._fences:
-            raise self._unfenced(trigger)
-        return self._pump.post_threadsafe(trigger, of, data or None)
-
-    def note(self, kind: str, **data: Any) -> None:
-        """Keep something in the journal that is no trigger."""
-        self._pump.note(kind, **data)
-
-    def observe(self, observer: Observer) -> Callable[[], None]:
-        """Tell an observer (entry number, verdict) of every post; gives what ends it."""
-        return self._pump.observe(observer)
-
-    def start(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
-        """Bind to the running loop and arm the timers of the initial state."""
-        self._pump.start(loop)
-
-    def close(self) -> None:
-        """Refuse all that comes, stop the timers, cancel the tasks."""
-        self._pump.close()
-
-    async def aclose(self, max_wait: float = 5.0) -> None:
-        """Close, and wait for the cancelled tasks to end, at most `max_wait` seconds."""
-        await self._pump.aclose(max_wait)
-
-    def _unfenced(self, trigger: str) -> TurnfsmError:
-        scope = self._fences[trigger]
-        return TurnfsmError(
-            f"trigger {trigger!r} belongs to a {scope}; say which: post({trigger!r}, id)"
-        )
 
 
 # The classes whose instances are known to fit a program.

@@ -22,7 +22,8 @@ def report(error: Exception) -> int:
     from turnfsm.fsm.errors import TurnfsmError
 
     if isinstance(error, TurnfsmError):
-        return _say(str(error), error.exit_status)
+        said = str(error)
+        return _say(said if "error: " in said else f"error: {said}", error.exit_status)
     if isinstance(error, ModuleNotFoundError) and (extra := _extra_of(error)):
         return _say(
             f"error: {error.name} is not installed, this command needs it\n"

@@ -14,6 +14,7 @@ from rich.console import Console
 from turnfsm.fsm import Flow, TurnfsmError, load_flow
 from turnfsm.fsm.diagram import timeline
 from turnfsm.fsm.journal import Journal, journal_of, read_journal
+from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import JsonlSink
 from turnfsm.runtime.testing.clock import VirtualTimeError
 from turnfsm.runtime.testing.clock import run as run_in_virtual_time
@@ -58,8 +59,7 @@ def demo(settings: Settings) -> int:
         TurnfsmError: The flow, the model, the extra or the folder cannot be used.
     """
     flow = load_flow(settings.flow)
-    if settings.flow != "turn":
-        _look_for_names(flow)
+    check_vocabulary(flow)
     folder = OutFolder(settings.out)
     model = _model(settings.llm)
     folder.open()
@@ -67,22 +67,6 @@ def demo(settings: Settings) -> int:
         return _Run(settings, flow, folder, model).play()
     finally:
         folder.close()
-
-
-def _look_for_names(flow: Flow) -> None:
-    """The binding reports what the shipped flow declares; a flow must know all of it."""
-    known = load_flow("turn")
-    for what, ours, theirs in (
-        ("trigger", known.triggers, flow.triggers),
-        ("timer", {"false_interruption": 0}, flow.timers),
-    ):
-        if missing := [name for name in ours if name not in theirs]:
-            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-            named = ", ".join(map(repr, missing[:3])) + more
-            raise TurnfsmError(
-                f"error: flow {flow.name!r} cannot govern the demo: it has no {what} {named}\n"
-                "  = help: let it extend the shipped one with 'extends: turn', and change that"
-            )
 
 
 def _model(name: str) -> llm.LLM[Any] | None:

@@ -108,11 +108,15 @@ class TurnSession(GovernedSession[Userdata_T]):
         **options: Unpack[SessionOptions[Userdata_T]],
     ) -> None:
         self._conductor: Conductor
+        self._turn: TurnRuntime
+        self._life: SessionLifecycle
+        self._custom: CustomHost
         self._flow = flow if isinstance(flow, Flow) else load_flow(flow)
         check_vocabulary(self._flow)
         self._unproved = require_proof(self._flow, proof)
         self._actions = actions
         self._telemetry = check_telemetry(telemetry)
+        self._verdicts_wanted = False
         super().__init__(**options)
         hear_uninterruptible(options, self.interruption_options)
         timeout = self.options.interruption["false_interruption_timeout"]
@@ -182,7 +186,9 @@ class TurnSession(GovernedSession[Userdata_T]):
             await self._take_up(agent, self._keeping)
         self._watch = Watch(self._turn.journal, self._consumers())
         self._conductor.start()
-        self._turn.observe(self._report)
+        self._observed = True
+        if self._verdicts_wanted:
+            self._turn.observe(self._report)
         self._life.runtime.start()
         start: Callable[..., Awaitable[RunResult[Any] | None]] = super().start
         try:
@@ -264,9 +270,18 @@ class TurnSession(GovernedSession[Userdata_T]):
         )
         return self._life.request(result, user_input=user_input, input_modality=input_modality)
 
-    if TYPE_CHECKING:  # two events more than LiveKit's
+    def on(self, event: TurnEvents, callback: Handler | None = None) -> Handler:
+        """As `AgentSession.on`, with two events more: ``turn_verdict`` and
+        ``turn_limit_reached``."""
+        if event == "turn_verdict" and not self._verdicts_wanted:
+            self._verdicts_wanted = True
+            if self._observed:
+                self._turn.observe(self._report)
+        handler: Handler = super().on(event, callback)  # type: ignore[arg-type]
+        return handler
 
-        def on(self, event: TurnEvents, callback: Handler | None = None) -> Handler: ...
+    if TYPE_CHECKING:  # the same events
+
         def once(self, event: TurnEvents, callback: Handler | None = None) -> Handler: ...
         def off(self, event: TurnEvents, callback: Handler) -> None: ...
 
@@ -307,6 +322,7 @@ class TurnSession(GovernedSession[Userdata_T]):
             tools.ended(update.call_id, how, update.message, result_id=update.id)
 
     def _begin(self) -> None:
+        self._observed = False
         self._deferred = DeferredQueue()
         self._life = SessionLifecycle(self, self._deferred)
         self._conductor = Conductor(self, self._life, self.ledger, self._deferred)
@@ -331,7 +347,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         return span if span.is_recording() else get_current_span()
 
     def _report(self, seq: int, verdict: Verdict) -> None:
-        """Every verdict is an event of the session too: ``session.on("turn_verdict", ...)``."""
+        """Every verdict is an event of the session, once somebody listens to it."""
         emit: Callable[..., None] = super(AgentSession, self).emit
         emit("turn_verdict", verdict)
 

@@ -114,7 +114,7 @@ def test_unknown_flow_makes_no_folder(tmp_path: Path) -> None:
 
 def test_flow_that_cannot_govern_a_conversation(tmp_path: Path) -> None:
     """A flow that lacks what the binding reports is refused with the remedy."""
-    with pytest.raises(TurnfsmError, match=r"no trigger 'barge_in(.|\n)*extends: turn"):
+    with pytest.raises(TurnfsmError, match=r"lacks the trigger .*'barge_in'.*extends: turn"):
         typed(tmp_path / "out", flow="session")
     assert not (tmp_path / "out").exists()
 

@@ -13,6 +13,7 @@ from turnfsm.fsm import Flow, load_flow
 from turnfsm.fsm.cover import PathStep, cover
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime import Event, TurnRuntime
+from turnfsm.runtime.effects import CURRENT
 from turnfsm.runtime.testing import VirtualClock
 
 AWAITS = 3
@@ -79,7 +80,7 @@ async def _walk(flow: Flow, fault: Fault, path: tuple[PathStep, ...]) -> Any:
     turn.start()
     for step in path:
         host.answers = step.host_facts
-        verdict = turn._pump.post(step.trigger, step.of)
+        verdict = turn.post(step.trigger, CURRENT if step.of is None else step.of)
         assert verdict.row == step.row if verdict else verdict.reason == step.verdict
         await asyncio.sleep(0.015)  # the effects come past one await, or two
     assert turn.state == path[-1].state

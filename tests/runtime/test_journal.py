@@ -7,7 +7,7 @@ import io
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 from calls import Host, flow_of
 from calls import runtime as make_runtime
 
+from turnfsm.fsm import TurnfsmError
 from turnfsm.fsm.journal import (
     Header,
     Journal,
@@ -28,6 +29,7 @@ from turnfsm.fsm.journal import (
 )
 from turnfsm.runtime import JsonlSink, TurnRuntime, write_journal
 from turnfsm.runtime.journal import Redactor
+from turnfsm.runtime.ledger import Ledger
 
 OPEN: list[TurnRuntime] = []
 EMPTY = Journal(Header("call", "idle"), ())
@@ -408,3 +410,13 @@ def test_the_private_keys_are_a_choice(tmp_path: Path) -> None:
 def read_tail(path: Path) -> Any:
     """The last record of a file."""
     return json.loads(path.read_text().splitlines()[-1])
+
+
+@pytest.mark.parametrize("maxlen", ["x", 0, -1, 2.5, True, None])
+@pytest.mark.parametrize(
+    "make", [lambda n: make_runtime(maxlen=n), Ledger], ids=["runtime", "ledger"]
+)
+def test_a_length_that_is_no_number_is_refused(make: Callable[[Any], object], maxlen: Any) -> None:
+    """It is said when the runtime or the ledger is made, not by the first record."""
+    with pytest.raises(TurnfsmError, match=r"maxlen is .*; give a whole number from 1 on"):
+        make(maxlen)

@@ -139,3 +139,34 @@ def test_an_effect_that_was_interrupted_leaves_the_rest_to_the_next_post() -> No
     assert host.done == ["greet"]
     assert not turn.post("ring")
     assert host.done == ["greet", "thank"]
+
+
+def test_an_observer_that_is_stopped_leaves_nothing_behind() -> None:
+    """A KeyboardInterrupt in it reaches the caller; the next post is told and carried out."""
+    host = Host()
+    turn = runtime(host)
+    heard: list[str] = []
+
+    def stopped(seq: int, verdict: Verdict) -> None:
+        heard.append(verdict.trigger)
+        if len(heard) == 1:
+            turn.post("tick")
+            raise KeyboardInterrupt
+
+    turn.observe(stopped)
+    with pytest.raises(KeyboardInterrupt):
+        turn.post("user_stopped")
+    assert (heard, host.done) == (["user_stopped"], [])
+    turn.post("ring")
+    assert heard == ["user_stopped", "ring"]
+    assert host.done == ["count", "greet", "thank"]
+
+
+def test_what_an_observer_posts_while_nothing_is_carried_out_is() -> None:
+    """Its effects run before the post of the caller returns, with their cause."""
+    host = Host()
+    turn = runtime(host)
+    turn.observe(lambda seq, verdict: verdict.trigger == "user_stopped" and turn.post("ring"))
+    turn.post("user_stopped")
+    assert host.done == ["greet", "thank"]
+    assert [(entry.seq, entry.cause) for entry in turn.journal] == [(1, None), (2, 1)]

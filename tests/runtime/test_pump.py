@@ -156,7 +156,7 @@ def test_an_event_of_an_abandoned_step_is_stale() -> None:
     turn = runtime()
     turn.post("step_started", "s1")
     turn.post("user_started")
-    turn._pump.fire("settle")
+    turn.fire("settle")
     verdict = turn.post("playout_started", "s1")
     assert verdict.reason == "stale"  # type: ignore[union-attr]
     assert turn.post("step_started", "s2")

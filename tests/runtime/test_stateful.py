@@ -13,6 +13,7 @@ from strategies import flows
 from turnfsm.fsm import Flow, Machine, program
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime import Event, TurnRuntime
+from turnfsm.runtime.effects import CURRENT
 
 
 class AnyHost:
@@ -32,7 +33,7 @@ class AnyHost:
         self.done.append(action)
         if action in self.posts and self.turn is not None:
             trigger, of = self.posts.pop(action)
-            self.turn._pump.post(trigger, of)
+            self.turn.post(trigger, CURRENT if of is None else of)
 
 
 class PumpAgainstMachine(RuleBasedStateMachine):
@@ -74,7 +75,7 @@ class PumpAgainstMachine(RuleBasedStateMachine):
             self.chosen.append(action)
             if action in pending:
                 queue += self._expect(*pending.pop(action))
-        self.turn._pump.post(trigger, of)
+        self.turn.post(trigger, CURRENT if of is None else of)
         self._agree()
 
     @rule()

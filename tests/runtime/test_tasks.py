@@ -174,8 +174,8 @@ async def test_what_a_task_does_after_its_owner_ended_is_not_heard_of(
     assert [entry.trigger for entry in turn.journal] == ["tick", "barge_in"]
     assert caplog.text == ""
     await turn.aclose()
-    assert turn._pump._effects.tasks is not None
-    assert not turn._pump._effects.tasks._over
+    assert turn._tasks is not None
+    assert not turn._tasks._over
 
 
 async def test_a_task_that_raises_while_it_is_cancelled_is_logged(
