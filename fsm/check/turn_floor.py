@@ -50,6 +50,13 @@ def _first_frame(make: Maker) -> Iterator[Rule]:
         ["~user_speaking", *mine],
         ["~playout_started", *make.host_facts("user_silent")],
     )
+    for fact in make.host_facts("endpointing"):
+        yield make.chosen(
+            "start_output",
+            "for a step's first frame while the end of the user's turn is being decided",
+            [fact, *mine],
+            ["~playout_started"],
+        )
     yield make.chosen("start_output", "while it is held", ["~output_held"], ["~playout_started"])
     yield make.chosen(
         "start_output",
@@ -71,7 +78,7 @@ def _first_frame(make: Maker) -> Iterator[Rule]:
     yield make.chosen(
         "hold_output",
         "though the user is silent",
-        unless=["~user_speaking"],
+        unless=["~user_speaking", *make.host_facts("endpointing")],
         where=lambda m: m.trigger != "barge_in",
     )
 

@@ -224,6 +224,16 @@ class Conductor:
         """Voice has ended so recently that words of it may still be recognised."""
         return self.turn.now - self._voice_ended < WORDS_LIMIT
 
+    def words_limit(self, voice: float) -> float:
+        """The seconds after a voice in which words of it may come.
+
+        Args:
+            voice: How long it was; one that was too short to interrupt is hardly a word.
+        """
+        long = voice >= self._session.interruption_options["min_duration"]
+        timer = "false_interruption" if long else "transcript_wait"
+        return self._session.timers.get(timer, 0.0)
+
     def final_transcript(self) -> None:
         """LiveKit's `on_final_transcript`. Posts `final_transcript`."""
         self._post("final_transcript")

@@ -67,8 +67,11 @@ class SessionLifecycle:
         """Carry a run out, as soon as the chain is at rest.
 
         Raises:
-            RuntimeError: Another run is active or waits; LiveKit refuses it in the same words.
+            RuntimeError: Another run is active or waits, or the session closes; LiveKit refuses it
+                in the same words.
         """
+        if self._session.closing:
+            raise RuntimeError("AgentSession is closing, cannot use run()")
         if (
             self.run_waiting()
             or self._session.run_is_active

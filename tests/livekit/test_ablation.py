@@ -13,6 +13,7 @@ from turnfsm.runtime.livekit import TurnSession, contract
 from turnfsm.runtime.livekit.overrides import (
     activity,
     arriving,
+    hearing,
     leaving,
     realtime,
     recognition,
@@ -23,7 +24,7 @@ from turnfsm.runtime.livekit.overrides import (
 )
 
 GOVERNED = (
-    *(activity.GovernedActivity, arriving.ArrivingActivity),
+    *(activity.GovernedActivity, hearing.HearingActivity, arriving.ArrivingActivity),
     *(leaving.LeavingActivity, realtime.RealtimeActivity),
     *(recognition.GovernedRecognition, run.GovernedRun),
     *(session.GovernedSession, speech.GovernedHandle, tools.GovernedExecutor),
@@ -33,7 +34,7 @@ SCENARIOS = {
     "GovernedActivity._current_speech": "S6b",
     "GovernedActivity._pipeline_reply_task": "S2.5",
     "RealtimeActivity._rt_session": "S2r.2",
-    "GovernedActivity._audio_recognition": "S13",
+    "HearingActivity._audio_recognition": "S13",
     "GovernedActivity.on_preemptive_generation": "S1",
     "GovernedActivity._interrupt_by_audio_activity": "S3",
     "GovernedActivity._pause_enabled": "S3",

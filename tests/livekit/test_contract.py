@@ -23,6 +23,7 @@ from turnfsm.runtime.livekit import SUPPORTED, UnsupportedLiveKit, contract
 from turnfsm.runtime.livekit.overrides import (
     activity,
     arriving,
+    hearing,
     leaving,
     realtime,
     recognition,
@@ -36,7 +37,7 @@ from turnfsm.runtime.livekit.private_api import PRIVATE_NAMES
 BINDING = Path(turnfsm.runtime.livekit.__file__).parent
 OVERRIDES = sorted((BINDING / "overrides").glob("*.py"))
 GOVERNED = (
-    *(activity.GovernedActivity, arriving.ArrivingActivity),
+    *(activity.GovernedActivity, hearing.HearingActivity, arriving.ArrivingActivity),
     *(leaving.LeavingActivity, realtime.RealtimeActivity),
     *(recognition.GovernedRecognition, run.GovernedRun),
     *(session.GovernedSession, speech.GovernedHandle, tools.GovernedExecutor),

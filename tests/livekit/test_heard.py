@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -192,3 +193,78 @@ def test_a_reply_is_not_begun_while_a_commit_waits_for_the_words(stt_delay: floa
     user.says("tomorrow", at=2.5, duration=0.9, stt_delay=stt_delay)
     outcome = _manual(TurnSession, user, commits=(2.2, 3.8))
     assert [h.text for h in outcome.heard] == [SECOND]
+
+
+@function_tool
+async def count() -> str:
+    """Count."""
+    await asyncio.sleep(3.0)
+    return "seven"
+
+
+def _counts(user: ScriptedUser, session_class: Session = TurnSession, **parts: Any) -> Stage:
+    """The user asks for a count, which takes from about 2 to 5 s."""
+    model = ScriptedLLM(
+        {"count": Reply("", calls=Call("count")), "stop": "All right.", "arrived": "It is seven."},
+        {"count": "It is seven."},
+    )
+    user.says("count please", at=1.0, duration=0.5)
+    return Stage(session_class, user=user, llm=model, tools=[count], **parts)
+
+
+@pytest.mark.parametrize("can_pause", [True, False])
+def test_an_owed_result_is_not_told_while_words_of_the_user_are_due(can_pause: bool) -> None:
+    """The application interrupts while the user speaks, the call ends, the STT takes 1.5 s."""
+
+    async def interrupt(stage: Stage) -> None:
+        await stage.session.interrupt(force=True)
+
+    user = ScriptedUser().says("stop there", at=4.5, duration=0.9, stt_delay=1.5)
+    outcome = _counts(user, can_pause=can_pause).at(4.8, interrupt).run(14.0)
+    assert [h.text for h in outcome.heard][:1] == ["All right."]
+
+
+@pytest.mark.parametrize("noise", [None, 0.15])
+def test_a_reply_about_a_result_is_not_begun_while_words_of_the_user_are_due(
+    noise: float | None,
+) -> None:
+    """The user speaks while a tool works, and it ends before the STT has the words; a noise after
+    them changes nothing."""
+    user = ScriptedUser().says("stop there", at=3.6, duration=0.9, stt_delay=1.5)
+    if noise is not None:
+        user.makes_noise(at=4.9, duration=noise)
+    outcome = _counts(user).run(14.0)
+    assert [h.text for h in outcome.heard][:1] == ["All right."]
+
+
+@pytest.mark.parametrize("duration", [0.15, 0.3, 0.6])
+def test_a_reply_about_a_result_is_begun_hardly_later_after_a_noise_than_on_stock(
+    duration: float,
+) -> None:
+    """Nothing comes of it."""
+    user = ScriptedUser().makes_noise(at=4.6, duration=duration)
+    stock = _counts(user, AgentSession).run(14.0)
+    ours = _counts(ScriptedUser().makes_noise(at=4.6, duration=duration)).run(14.0)
+    assert ours.heard[0].text == stock.heard[0].text == "It is seven."
+    assert ours.heard[0].start - stock.heard[0].start <= 0.35
+
+
+def test_what_a_tool_says_is_not_begun_while_a_commit_waits_for_words() -> None:
+    """The application commits at 3.0 s and waits a second; the tool speaks at 3.2 s."""
+
+    @function_tool
+    async def speak(ctx: RunContext[Any]) -> str:
+        """Speak."""
+        await asyncio.sleep(1.0)
+        await ctx.session.say("One moment please.")
+        return "spoken"
+
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.5)
+    user.says("tomorrow", at=2.4, duration=0.5, stt_delay=0.9)
+    model = ScriptedLLM({"weather": Reply("", calls=Call("speak")), "tomorrow": SECOND})
+    stage = Stage(
+        TurnSession, user=user, llm=model, tools=[speak], turn_handling={"turn_detection": "manual"}
+    )
+    for at in (1.9, 3.0):
+        stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=1.0) and None)
+    assert [h.text for h in stage.run(12.0).heard][:1] == [SECOND]

@@ -309,3 +309,12 @@ async def test_a_realtime_server_keeps_what_it_has_said() -> None:
     await session.update_chat_ctx(llm.ChatContext([said.model_copy(update={"content": []})]))
     assert [item.text_content for item in session.chat_ctx.messages()] == ["Hello."]
     await session.aclose()
+
+
+async def test_a_request_without_a_choice_of_tools_gets_no_call() -> None:
+    """As from a provider: `tool_choice="none"`, which LiveKit sends for what a tool has said."""
+    model = ScriptedLLM({"weather": Reply("let me see", calls=Call("look_up"))})
+    context = llm.ChatContext.empty()
+    context.add_message(role="user", content="weather")
+    answer = await model.chat(chat_ctx=context, tool_choice="none").collect()
+    assert (answer.text, answer.tool_calls) == ("let me see", [])

@@ -148,6 +148,24 @@ def test_what_an_application_waits_for_is_compared() -> None:
         assert [w.kind for w in worse(pair)] == ["wait"]
 
 
+@pytest.mark.parametrize("ends", ["raises", "invalid"])
+def test_what_a_tool_is_to_give_is_no_finding(ends: Any) -> None:
+    """LiveKit logs it on both; one that runs on ours alone is no worse for that."""
+    job = attrs.evolve(PLAN.jobs[1], ends=ends)
+    pair = play_pair(attrs.evolve(PLAN, jobs={1: job}), TurnSession)
+    assert not pair.ours.errors
+    assert not any("ToolError" in text for text in pair.ours.warnings)
+
+
+def test_a_call_takes_its_turn_behind_what_is_being_said() -> None:
+    """It is compared how long it waits in silence."""
+    plan = next(p for p in sweep_plans(every=1.0) if p.moves)
+    stock = Measures(waits={0: 0.1}, silent={0: 0.1})
+    for silent, worse_by in ((0.2, []), (4.0, ["wait"])):
+        pair = Pair(plan, stock, Measures(waits={0: 5.0}, silent={0: silent}))
+        assert [w.kind for w in worse(pair)] == worse_by
+
+
 def test_a_seed_is_a_conversation() -> None:
     """It is drawn and played the same again."""
     first, again = (play_pair(draw_plan(3), TurnSession).ours for _ in range(2))

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from livekit.agents import AgentTask, llm
 from livekit.agents.voice.agent_activity import AgentActivity
-from livekit.agents.voice.audio_recognition import AudioRecognition
 from livekit.agents.voice.events import RunContext
 from livekit.agents.voice.io import AudioOutput, PlaybackFinishedEvent, PlaybackStartedEvent
 from livekit.agents.voice.speech_handle import SpeechHandle
@@ -18,11 +17,10 @@ from livekit.agents.voice.turn import PreemptiveGenerationOptions
 
 from turnfsm.runtime.conversation.conductor import Conductor
 
-from .arriving import ArrivingActivity
 from .conversation import results_in
+from .hearing import HearingActivity
 from .progress import count_audio, count_tokens
 from .realtime import let_tools_end
-from .recognition import GovernedRecognition
 from .speech import govern, items_of_call
 from .tools import GovernedExecutor
 
@@ -40,12 +38,11 @@ class _CommitRefused(Exception):
     """The machine does not take the committed turn now."""
 
 
-class GovernedActivity(ArrivingActivity):
+class GovernedActivity(HearingActivity):
     """An agent's activity that asks before it acts."""
 
     _conductor: Conductor
     _probing = False
-    _hears_silence = False
     _deciding: Any = None
 
     # -- the floor
@@ -115,55 +112,7 @@ class GovernedActivity(ArrivingActivity):
     def _item_ids(self) -> frozenset[str]:
         return frozenset(item.id for item in self._agent._chat_ctx.items)
 
-    @property
-    def _audio_recognition(self) -> AudioRecognition | None:
-        return self.__dict__.get("_audio_recognition")
-
-    @_audio_recognition.setter
-    def _audio_recognition(self, recognition: AudioRecognition | None) -> None:
-        if recognition is not None:
-            recognition.__class__ = GovernedRecognition
-            recognition.resume_with(self._conductor.take_carried_transcript())  # type: ignore[attr-defined]
-        self.__dict__["_audio_recognition"] = recognition
-
-    async def _close_session(self) -> None:
-        # An agent goes, or pauses: what its STT has heard and nobody has committed would be lost.
-        # (When the session closes LiveKit itself puts it into the history.)
-        recognition = self._audio_recognition
-        if isinstance(recognition, GovernedRecognition) and not self._conductor.closing:
-            by_itself = recognition.commits_by_itself
-            turn = recognition.take_uncommitted_transcript()
-            if turn is not None:
-                self._conductor.keep_uncommitted_turn(self.label, turn, by_itself)
-        await super()._close_session()
-
-    @property
-    def uncommitted_words(self) -> str:
-        """The words of the user that were recognised and are in no committed turn."""
-        recognition = self._audio_recognition
-        return recognition.uncommitted_words if isinstance(recognition, GovernedRecognition) else ""
-
-    # -- the user
-
-    def on_start_of_speech(self, ev: Any, speech_start_time: float) -> None:
-        super().on_start_of_speech(ev, speech_start_time)
-        if self.manual_turns:
-            self._user_silence_event.set()  # voice is no turn: the flow says what waits for it
-        self._hears_silence = False
-        self._conductor.user_started()
-
-    def on_end_of_speech(self, ev: Any) -> None:
-        super().on_end_of_speech(ev)
-        self._conductor.user_stopped()
-
-    def on_vad_inference_done(self, ev: Any) -> None:
-        super().on_vad_inference_done(ev)
-        self._hears_silence = self._hears_silence or ev.speaking
-
-    def on_final_transcript(self, ev: Any, *, speaking: bool | None = None) -> None:
-        super().on_final_transcript(ev, speaking=speaking)
-        if ev.alternatives and ev.alternatives[0].text:
-            self._conductor.final_transcript()
+    # -- speculation
 
     def on_preemptive_generation(self, info: Any) -> None:
         if self._conductor.may_speculate():
@@ -176,15 +125,6 @@ class GovernedActivity(ArrivingActivity):
         """The agent's, as far as the held state does not replace them."""
         options = super().preemptive_generation_opts
         return cast(PreemptiveGenerationOptions, {**options, **self._conductor.speculation()})
-
-    @property
-    def user_silent(self) -> bool:
-        """The user is silent inside what they say, for so long that LiveKit lets speech begin.
-
-        Some VADs do not say whether a frame is speech (`VADEvent.speaking` is False by default):
-        they are believed once they have said that one of this utterance is.
-        """
-        return self._hears_silence and self._user_silence_event.is_set()
 
     # -- barge-in: LiveKit's gates first (echo warm-up, min_words, server-side turn detection);
     # it asks whether the output can pause once they have let the interruption through
@@ -231,6 +171,7 @@ class GovernedActivity(ArrivingActivity):
             return True
         finally:
             self._deciding = None
+        self.turn_decided()
         task = self._user_turn_completed_atask
         if task is not None and task is not before:
             self._conductor.turn_begun(task, self._item_ids)
@@ -266,20 +207,6 @@ class GovernedActivity(ArrivingActivity):
         info, self._deciding = self._deciding, None
         if info is not None and not self._conductor.may_commit(self.label, info):
             raise _CommitRefused
-
-    @property
-    def turn_decision(self) -> asyncio.Task[None] | None:
-        """The task that decides on the end of the user's turn, while it is open."""
-        recognition = self._audio_recognition
-        tasks = [self._decision]
-        if recognition is not None:  # a manual commit waits for the words, then it is decided on
-            tasks += [recognition._commit_user_turn_atask, recognition._end_of_turn_task]
-        return next((task for task in tasks if task is not None and not task.done()), None)
-
-    @property
-    def manual_turns(self) -> bool:
-        """Turn detection is manual."""
-        return bool(self._turn_detection == "manual")
 
     @property
     def accepts_turns(self) -> bool:

@@ -108,8 +108,7 @@ class RealtimeActivity(AgentActivity):
     def _on_input_speech_stopped(self, ev: llm.InputSpeechStoppedEvent) -> None:
         super()._on_input_speech_stopped(ev)
         if self._rt_turn_detection_enabled:
-            self._decided = asyncio.Event()
-            self._decision = asyncio.create_task(_until(self._decided))
+            self.decide_within(DECISION)
         if self.vad is None or self.using_default_vad:
             self._conductor.user_stopped()
 
@@ -117,7 +116,17 @@ class RealtimeActivity(AgentActivity):
         super()._on_generation_created(ev)
         if ev.user_initiated and self._asking is not None:
             self._unhandled = self._asking, ev
-        if not ev.user_initiated and self._decision is not None:
+        if not ev.user_initiated:
+            self.turn_decided()
+
+    def decide_within(self, seconds: float) -> None:
+        """The end of the user's turn is open until `turn_decided`, for so long at most."""
+        self._decided = asyncio.Event()
+        self._decision = asyncio.create_task(_until(self._decided, seconds))
+
+    def turn_decided(self) -> None:
+        """It is open no more."""
+        if self._decision is not None:
             self._decided.set()
 
     async def _realtime_reply_task(self, **request: Any) -> None:
@@ -294,7 +303,7 @@ def _told(task: asyncio.Task[None]) -> None:
         logger.error("a result could not be told to the realtime model", exc_info=error)
 
 
-async def _until(decided: asyncio.Event) -> None:
+async def _until(decided: asyncio.Event, seconds: float) -> None:
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(DECISION):
+        async with asyncio.timeout(seconds):
             await decided.wait()

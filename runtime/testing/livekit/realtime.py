@@ -271,14 +271,14 @@ class _Response:
         if instructions:
             asked.add_message(role="developer", content=instructions)
         offered = self._session.tools.flatten()
-        request, reply = self._owner.answers.ask(asked, offered, realtime=True)
+        request, reply = self._owner.answers.ask(asked, offered, realtime=True, may_call=may_call)
         begun = time.time()
         try:
             await asyncio.sleep(reply.ttft)
             self._created()
             if reply.text:
                 await self._say(reply)
-            for call in reply.calls if may_call else ():
+            for call in reply.calls:
                 self._call(call.name, json.dumps(dict(call.arguments)))
             request.outcome = "complete"
         finally:

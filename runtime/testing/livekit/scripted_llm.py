@@ -114,12 +114,19 @@ class ScriptedLLM(llm.LLM[Any]):
         tool_choice: NotGivenOr[llm.ToolChoice] = NOT_GIVEN,
         extra_kwargs: NotGivenOr[dict[str, Any]] = NOT_GIVEN,
     ) -> llm.LLMStream:
-        return _Stream(self, chat_ctx=chat_ctx, tools=tools or [], conn_options=conn_options)
+        stream = _Stream(self, chat_ctx=chat_ctx, tools=tools or [], conn_options=conn_options)
+        stream.may_call = tool_choice != "none"
+        return stream
 
     def ask(
-        self, chat_ctx: llm.ChatContext, tools: Iterable[llm.Tool] = (), *, realtime: bool = False
+        self,
+        chat_ctx: llm.ChatContext,
+        tools: Iterable[llm.Tool] = (),
+        *,
+        realtime: bool = False,
+        may_call: bool = True,
     ) -> tuple[Request, Reply]:
-        """Record a request made now and find its answer."""
+        """Record a request made now and find its answer; `may_call=False`: one without calls."""
         kind, name, text = _question(chat_ctx)
         request = Request(
             at=asyncio.get_running_loop().time(),
@@ -134,7 +141,9 @@ class ScriptedLLM(llm.LLM[Any]):
         rule = next((r for k, r in rules.items() if k.lower() in key.lower()), self.otherwise)
         reply = rule if isinstance(rule, Reply | str) else rule(request)
         reply = Reply(reply) if isinstance(reply, str) else reply
-        if self._belief is not None and reply.error is None:
+        if not may_call:
+            reply = attrs.evolve(reply, calls=())
+        elif self._belief is not None and reply.error is None:
             offered = llm.ToolContext(list(tools)).function_tools
             calls = self._belief.calls(request.shown, reply.calls, offered=offered)
             reply = attrs.evolve(reply, calls=calls)
@@ -151,11 +160,13 @@ class ScriptedLLM(llm.LLM[Any]):
 
 
 class _Stream(llm.LLMStream):
+    may_call = True
+
     async def _run(self) -> None:
         model = self._llm
         assert isinstance(model, ScriptedLLM)
         loop = asyncio.get_running_loop()
-        request, reply = model.ask(self._chat_ctx, self._tools)
+        request, reply = model.ask(self._chat_ctx, self._tools, may_call=self.may_call)
         try:
             await asyncio.sleep(reply.ttft)
             await self._say(reply)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -83,6 +83,36 @@ def _waited_for_quiet(sentence: int, pair: Pair) -> bool:
     return pair.stock.overlap > pair.ours.overlap
 
 
+def _hold_was_over(about: int, pair: Pair) -> bool:
+    """It was cut in the moment when a call ended that had kept its turn from being interrupted."""
+    ends = [
+        run.end
+        for run in pair.ours.runs
+        if run.end is not None and pair.plan.jobs[run.number].policy in ("finish", "hold")
+    ]
+    return _cut_at(ends, pair)
+
+
+def _words_came_late(about: int, pair: Pair) -> bool:
+    """It was cut in the moment when words came, and the output could not be held until then."""
+    words = [s.at + s.duration + s.stt_delay for s in pair.plan.sounds if s.stt_delay is not None]
+    return _cut_at(words, pair) and not pair.plan.can_pause
+
+
+def _cut_at(moments: Sequence[float], pair: Pair) -> bool:
+    cuts = pair.ours.cuts
+    return bool(cuts) and all(any(abs(cut - at) < 0.06 for at in moments) for cut in cuts)
+
+
+def _asked_of_a_close(number: int, pair: Pair) -> bool:
+    """The application had closed the session before, or closed it during a run."""
+    end, move = pair.plan.ends_at, pair.plan.moves[number]
+    if end is None or number not in pair.ours.raised:
+        return False
+    over = move.at + (pair.stock.waits.get(number) or 0.0)
+    return move.at >= end or (move.what == "run" and over >= end)
+
+
 def _cancelled_at_the_close(job: int, pair: Pair) -> bool:
     """It was given five seconds from the close on."""
     end = pair.plan.ends_at
@@ -99,12 +129,15 @@ def _agent_did_not_wait(about: int, pair: Pair) -> bool:
 
 
 DECLARED: tuple[Declared, ...] = (
+    Declared("close", frozenset({"wait"}), _asked_of_a_close),
     Declared("drain-limit", frozenset({"undone", "half", "untold"}), _cancelled_at_the_close),
     Declared("drain-limit", frozenset({"warning"}), _agent_did_not_wait),
     Declared("held-output", frozenset({"late"}), _waited_for_quiet),
+    Declared("held-output", frozenset({"blip"}), _words_came_late),
     Declared("handoff-refused", frozenset({"agent"}), _handed_over_too_late),
     Declared("handoff-refused", frozenset({"lost", "unseen", "untold"}), _handoff),
     Declared("tool-policies", frozenset({"undone", "half", "untold"}), _cancelled),
+    Declared("tool-policies", frozenset({"blip"}), _hold_was_over),
     Declared("tool-policies", frozenset({"late"}), _waits_for_a_call),
     Declared("tool-policies", frozenset({"wait"}), _interrupt_is_refused),
     Declared("tool-policies", frozenset({"overlap", "again"}), _cannot_be_interrupted),

@@ -23,7 +23,14 @@ ANSWER = 0.5
 BLIP = 1.5
 """Seconds: shorter audio that is cut tells the caller nothing."""
 
+COMMIT = 1.15
+"""Seconds that a commit of the application may take: it waits a second for the words."""
+
 NOT_DONE = "nothing was done"
+
+REPORTED_AGENT = (
+    "returned an Agent after ctx.update(); agent handoff after a progress update is not supported"
+)
 
 
 @attrs.frozen
@@ -40,15 +47,19 @@ class Measures:
         latency: Seconds from the end of each sentence of the user to an answer; None without one.
         told: Jobs of whose result the caller heard.
         blips: Audio that was started and cut although nobody spoke, interrupted or closed.
+        cuts: When each of them was cut.
         overlap: Seconds in which both spoke.
         repeats: How often each sentence of the agent began.
         stretches: How often audio began.
         wrong_state: Seconds in which the published state was not what was heard.
         states: How often it changed.
-        errors: What was logged as an error, numbers left out; `warnings` likewise.
+        errors: What was logged as an error, numbers left out, but for what LiveKit logs of a tool
+            whenever it does what the plan says; `warnings` likewise.
         words_lost: Sentences of the user that are not in the history.
         words_twice: Those that are there more than once.
         waits: Seconds that each call of the application took; None if it did not return.
+        silent: Seconds of them in which the agent was not heard: a call takes its turn behind what
+            is being said.
         raised: Moves that raised.
         handed_over: Another agent was in charge at the end.
         closes: How many `close` events there were; `closed_in`: how long closing took.
@@ -66,6 +77,7 @@ class Measures:
     latency: Mapping[int, float | None] = attrs.field(factory=dict)
     told: frozenset[int] = frozenset()
     blips: tuple[str, ...] = ()
+    cuts: tuple[float, ...] = ()
     overlap: float = 0.0
     repeats: Mapping[str, int] = attrs.field(factory=dict)
     stretches: int = 0
@@ -76,6 +88,7 @@ class Measures:
     words_lost: frozenset[int] = frozenset()
     words_twice: frozenset[int] = frozenset()
     waits: Mapping[int, float | None] = attrs.field(factory=dict)
+    silent: Mapping[int, float] = attrs.field(factory=dict)
     raised: frozenset[int] = frozenset()
     handed_over: bool = False
     closes: int = 0
@@ -93,9 +106,10 @@ class Measures:
     def of(cls, plan: Plan, jobs: Jobs, outcome: Outcome, stage: Stage) -> Measures:
         """Measure what came of a plan."""
         end = plan.seconds if plan.ends_at is None else plan.ends_at
-        waits, raised = _moves(plan, outcome)
+        waits, silent, raised = _moves(plan, outcome)
         lost, twice = _words(plan, outcome, end)
         sentences = stage.tts.sentences
+        blips = list(_blips(plan, outcome, sentences, end))
         return cls(
             effects={n: jobs.effects(n) for n in plan.jobs},
             halves=frozenset(_halves(plan, jobs, end)),
@@ -104,7 +118,8 @@ class Measures:
             lies=tuple(_lies(jobs, outcome)),
             latency=dict(_latency(plan, outcome, end)),
             told=frozenset(n for n in plan.jobs if _first(outcome.heard, (f"t{n}",), 0.0)),
-            blips=tuple(_blips(plan, outcome, sentences, end)),
+            blips=tuple(f"{h.text!r} from {h.start:.2f} to {h.end:.2f} s" for h in blips),
+            cuts=tuple(h.end for h in blips),
             overlap=round(_overlap(plan, outcome), 3),
             repeats=_repeats(outcome, sentences),
             stretches=len(outcome.heard),
@@ -112,11 +127,12 @@ class Measures:
                 sum(b - a for a, b, _ in outcome.wrong_agent_states(0.021) if b < end), 3
             ),
             states=len(outcome.agent_states),
-            errors=_texts(outcome.errors, end),
-            warnings=_texts(outcome.warnings, end),
+            errors=_texts(outcome.errors, end, _scripted(plan, jobs)),
+            warnings=_texts(outcome.warnings, end, _scripted(plan, jobs)),
             words_lost=frozenset(lost),
             words_twice=frozenset(twice),
             waits=waits,
+            silent=silent,
             raised=frozenset(raised),
             handed_over=jobs.agent_in_charge == "2",
             closes=sum(event.what.startswith("close: ") for event in outcome.events),
@@ -203,25 +219,31 @@ def _first(heard: Sequence[Heard], names: tuple[str, ...], since: float) -> Hear
     return next((h for h in heard if h.start >= since and wanted.search(h.text)), None)
 
 
-def _blips(plan: Plan, outcome: Outcome, sentences: Sequence[str], end: float) -> Iterator[str]:
-    last = {text.split()[0]: text.split()[-1] for text in sentences if text.split()}
-    of = {word: text.split()[0] for text in sentences for word in text.split()}
+def _blips(plan: Plan, outcome: Outcome, sentences: Sequence[str], end: float) -> Iterator[Heard]:
+    spoken = [text.split() for text in sentences if text.split()]
     done = {word for heard in outcome.heard for word in heard.text.split()}
     for heard in outcome.heard:
         words = heard.text.split()
-        complete = bool(words) and last.get(of.get(words[-1], "")) in done
+        complete = bool(words) and any(s[-1] in done for s in spoken if words[-1] in s)
         if complete or heard.end - heard.start > BLIP or heard.end > end - 0.05:
             continue
         if not _reason(plan, outcome, heard):
-            yield f"{heard.text!r} from {heard.start:.2f} to {heard.end:.2f} s"
+            yield heard
 
 
 def _reason(plan: Plan, outcome: Outcome, heard: Heard) -> bool:
     """Somebody spoke, or the application or a tool did something, while it was heard."""
-    if any(s.at < heard.end + 0.06 and s.at + s.duration > heard.start for s in plan.sounds):
-        return True
+    ends = [at for at, state in outcome.user_states if state == "listening"]
+    for sound in plan.sounds:  # a voice is over when the VAD has noticed
+        over = sound.at + sound.duration
+        over = min((at for at in ends if at > over), default=over)
+        if sound.at < heard.end + 0.06 and over > heard.start:
+            return True
     acts = [at for at, note in outcome.notes if note.startswith(("move", "tool"))]
-    return any(heard.start - 0.01 <= at <= heard.end + 0.06 for at in acts)
+    if any(heard.start - 0.01 <= at <= heard.end + 0.06 for at in acts):
+        return True
+    commits = [move.at for move in plan.moves if move.what == "commit"]
+    return any(at <= heard.start and heard.end <= at + COMMIT for at in commits)
 
 
 def _overlap(plan: Plan, outcome: Outcome) -> float:
@@ -238,8 +260,25 @@ def _repeats(outcome: Outcome, sentences: Sequence[str]) -> dict[str, int]:
     return {text: words[text.split()[0]] for text in sentences if text.split()}
 
 
-def _texts(logged: Sequence[tuple[float, str]], end: float) -> dict[str, int]:
-    return dict(Counter(re.sub(r"\d+(\.\d+)?", "#", text) for at, text in logged if at < end))
+def _texts(
+    logged: Sequence[tuple[float, str]], end: float, scripted: Counter[str]
+) -> dict[str, int]:
+    texts = Counter(re.sub(r"\d+(\.\d+)?", "#", text) for at, text in logged if at < end)
+    return dict(texts - scripted)
+
+
+def _scripted(plan: Plan, jobs: Jobs) -> Counter[str]:
+    """What LiveKit logs because a tool gave what the plan lets it give, once for each run."""
+    said: Counter[str] = Counter()
+    for run in jobs.runs:
+        job = plan.jobs[run.number]
+        if run.how == "ToolError":
+            said["ToolError while executing tool"] += 1
+        elif run.how == "result" and job.ends == "invalid":
+            said[f"AI function `{run.name}` returned an invalid output"] += 1
+        elif run.how == "result" and job.ends == "hands_off" and job.waits == "updates":
+            said[f"tool `{run.name}` {REPORTED_AGENT}"] += 1
+    return said
 
 
 def _words(plan: Plan, outcome: Outcome, end: float) -> tuple[list[int], list[int]]:
@@ -255,8 +294,11 @@ def _words(plan: Plan, outcome: Outcome, end: float) -> tuple[list[int], list[in
     return lost, twice
 
 
-def _moves(plan: Plan, outcome: Outcome) -> tuple[dict[int, float | None], list[int]]:
+def _moves(
+    plan: Plan, outcome: Outcome
+) -> tuple[dict[int, float | None], dict[int, float], list[int]]:
     waits: dict[int, float | None] = {}
+    silent: dict[int, float] = {}
     raised = []
     for number in range(len(plan.moves)):
         notes = {note: at for at, note in outcome.notes if note.startswith(f"move {number}: ")}
@@ -266,4 +308,7 @@ def _moves(plan: Plan, outcome: Outcome) -> tuple[dict[int, float | None], list[
             raised.append(number)
         elif begun is not None:
             waits[number] = None if done is None else round(done - begun, 3)
-    return waits, raised
+            if done is not None:
+                heard = (min(h.end, done) - max(h.start, begun) for h in outcome.heard)
+                silent[number] = round(done - begun - sum(max(0.0, s) for s in heard), 3)
+    return waits, silent, raised

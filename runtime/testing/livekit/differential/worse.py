@@ -162,6 +162,9 @@ def _wait(pair: Pair) -> Found:
             continue
         ours = pair.ours.waits.get(number)
         if stock is not None and (ours is None or ours > stock + SLOW):
+            silent = pair.ours.silent.get(number, ours), pair.stock.silent.get(number, stock)
+            if silent[0] is not None and silent[0] <= silent[1] + SLOW:
+                continue
             took = "does not return" if ours is None else f"takes {ours:.2f} s"
             what = f"move {number} ({pair.plan.moves[number].what})"
             yield number, f"{what} {took}, on stock {stock:.2f} s"

@@ -37,11 +37,11 @@ class RandomModel(ScriptedLLM):
         self.decided: dict[Key, set[str]] = {}
 
     def ask(
-        self, chat_ctx: llm.ChatContext, tools: Iterable[llm.Tool] = (), *, realtime: bool = False
+        self, chat_ctx: llm.ChatContext, tools: Iterable[llm.Tool] = (), **how: bool
     ) -> tuple[Request, Reply]:
         tools = list(tools)
         self._offered = llm.ToolContext(tools).function_tools
-        return super().ask(chat_ctx, tools, realtime=realtime)
+        return super().ask(chat_ctx, tools, **how)
 
     def _answer(self, request: Request) -> Reply:
         asked = f"{_last_of_user(request.chat_ctx)} {request.prompt}"

@@ -94,9 +94,9 @@ class Model(ScriptedLLM):
         self._actor = actor
 
     def ask(
-        self, chat_ctx: llm.ChatContext, tools: Iterable[llm.Tool] = (), *, realtime: bool = False
+        self, chat_ctx: llm.ChatContext, tools: Iterable[llm.Tool] = (), **how: bool
     ) -> tuple[Request, Reply]:
-        request, _ = super().ask(chat_ctx, tools, realtime=realtime)
+        request, _ = super().ask(chat_ctx, tools, **how)
         kinds = self._actor.kinds
         return request, _REPLIES[kinds.pop(0) if kinds else "say"]
 

@@ -1,0 +1,116 @@
+"""An activity that tells what it hears of the user, and whether words of it are still to come."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from livekit.agents.voice.audio_recognition import AudioRecognition
+
+from .arriving import ArrivingActivity
+from .recognition import GovernedRecognition
+
+__all__ = ["HearingActivity"]
+
+
+class HearingActivity(ArrivingActivity):
+    """An activity that tells what it hears of the user.
+
+    The words of a voice come after its end, with some STTs more than a second. As long as they may
+    come, the end of the user's turn is open.
+    """
+
+    _hears_silence = False
+    _voice = 0.0
+    _words_came = True
+
+    @property
+    def _audio_recognition(self) -> AudioRecognition | None:
+        return self.__dict__.get("_audio_recognition")
+
+    @_audio_recognition.setter
+    def _audio_recognition(self, recognition: AudioRecognition | None) -> None:
+        if recognition is not None:
+            recognition.__class__ = GovernedRecognition
+            recognition.resume_with(self._conductor.take_carried_transcript())  # type: ignore[attr-defined]
+        self.__dict__["_audio_recognition"] = recognition
+
+    async def _close_session(self) -> None:
+        # An agent goes, or pauses: what its STT has heard and nobody has committed would be lost.
+        # (When the session closes LiveKit itself puts it into the history.)
+        recognition = self._audio_recognition
+        if isinstance(recognition, GovernedRecognition) and not self._conductor.closing:
+            by_itself = recognition.commits_by_itself
+            turn = recognition.take_uncommitted_transcript()
+            if turn is not None:
+                self._conductor.keep_uncommitted_turn(self.label, turn, by_itself)
+        await super()._close_session()
+
+    @property
+    def uncommitted_words(self) -> str:
+        """The words of the user that were recognised and are in no committed turn."""
+        recognition = self._audio_recognition
+        return recognition.uncommitted_words if isinstance(recognition, GovernedRecognition) else ""
+
+    # -- the user
+
+    def on_start_of_speech(self, ev: Any, speech_start_time: float) -> None:
+        super().on_start_of_speech(ev, speech_start_time)
+        if self.manual_turns:
+            self._user_silence_event.set()  # voice is no turn: the flow says what waits for it
+        self._hears_silence = False
+        waits = self._decision is not None and not self._decision.done()
+        self._voice = self._voice if waits else 0.0  # words of the voice before may still come
+        self._words_came = False
+        if self._decision is not None:
+            self._decision.cancel()
+        self._conductor.user_started()
+
+    def on_end_of_speech(self, ev: Any) -> None:
+        super().on_end_of_speech(ev)
+        if ev is not None and self._words_are_due:
+            self.decide_within(self._conductor.words_limit(self._voice))
+        self._conductor.user_stopped()
+
+    def on_vad_inference_done(self, ev: Any) -> None:
+        super().on_vad_inference_done(ev)
+        self._hears_silence = self._hears_silence or ev.speaking
+        self._voice = max(self._voice, ev.speech_duration)
+
+    def on_final_transcript(self, ev: Any, *, speaking: bool | None = None) -> None:
+        super().on_final_transcript(ev, speaking=speaking)
+        if ev.alternatives and ev.alternatives[0].text:
+            self._words_came = True
+            self.turn_decided()
+            self._conductor.final_transcript()
+
+    @property
+    def _words_are_due(self) -> bool:
+        """The STT has not said yet what was heard, and words would end a turn."""
+        recognition = self._audio_recognition
+        by_itself = isinstance(recognition, GovernedRecognition) and recognition.commits_by_itself
+        hears_words = self.stt is not None and self._rt_session is None
+        return by_itself and hears_words and not self._words_came
+
+    @property
+    def user_silent(self) -> bool:
+        """The user is silent inside what they say, for so long that LiveKit lets speech begin.
+
+        Some VADs do not say whether a frame is speech (`VADEvent.speaking` is False by default):
+        they are believed once they have said that one of this utterance is.
+        """
+        return self._hears_silence and self._user_silence_event.is_set()
+
+    @property
+    def turn_decision(self) -> asyncio.Task[None] | None:
+        """The task that decides on the end of the user's turn, while it is open."""
+        recognition = self._audio_recognition
+        tasks = [self._decision]
+        if recognition is not None:  # a manual commit waits for the words, then it is decided on
+            tasks += [recognition._commit_user_turn_atask, recognition._end_of_turn_task]
+        return next((task for task in tasks if task is not None and not task.done()), None)
+
+    @property
+    def manual_turns(self) -> bool:
+        """Turn detection is manual."""
+        return bool(self._turn_detection == "manual")
