@@ -23,6 +23,9 @@ ANSWER = 0.5
 BLIP = 1.5
 """Seconds: shorter audio that is cut tells the caller nothing."""
 
+BARGE_IN = 0.6
+"""Seconds of voice that interrupt: LiveKit's half a second, and what a VAD needs."""
+
 COMMIT = 1.15
 """Seconds that a commit of the application may take: it waits a second for the words."""
 
@@ -48,7 +51,7 @@ class Measures:
         told: Jobs of whose result the caller heard.
         blips: Audio that was started and cut although nobody spoke, interrupted or closed.
         cuts: When each of them was cut.
-        overlap: Seconds in which both spoke.
+        overlap: Seconds in which both spoke, but for the moment that an interruption takes.
         repeats: How often each sentence of the agent began.
         stretches: How often audio began.
         wrong_state: Seconds in which the published state was not what was heard.
@@ -247,12 +250,16 @@ def _reason(plan: Plan, outcome: Outcome, heard: Heard) -> bool:
 
 
 def _overlap(plan: Plan, outcome: Outcome) -> float:
-    return sum(
-        max(0.0, min(s.at + s.duration, h.end) - max(s.at, h.start))
-        for s in plan.sounds
-        for h in outcome.heard
-        if s.words
-    )
+    """Who speaks over the agent is heard after a moment; where turns are manual, at a commit."""
+    manual = plan.settings.get("turn_detection") == "manual"
+    seconds = 0.0
+    for sound in plan.sounds:
+        for heard in outcome.heard:
+            both = min(sound.at + sound.duration, heard.end) - max(sound.at, heard.start)
+            if heard.start < sound.at:
+                both = 0.0 if manual else both - BARGE_IN
+            seconds += max(0.0, both) if sound.words else 0.0
+    return seconds
 
 
 def _repeats(outcome: Outcome, sentences: Sequence[str]) -> dict[str, int]:
