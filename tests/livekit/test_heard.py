@@ -268,3 +268,13 @@ def test_what_a_tool_says_is_not_begun_while_a_commit_waits_for_words() -> None:
     for at in (1.9, 3.0):
         stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=1.0) and None)
     assert [h.text for h in stage.run(12.0).heard][:1] == [SECOND]
+
+
+@BOTH
+def test_a_committed_turn_is_not_answered_into_the_next_words(session_class: Session) -> None:
+    """The user speaks again, from 2.4 to 3.6 s, while the model thinks; only the application
+    commits."""
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.5)
+    user.says("by the way", at=2.4, duration=1.2, stt_delay=0.3)
+    outcome = _manual(session_class, user, commits=(1.9,))
+    assert [h.text for h in outcome.heard if h.start < 3.6] == []

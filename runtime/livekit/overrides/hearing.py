@@ -99,7 +99,8 @@ class HearingActivity(ArrivingActivity):
         Some VADs do not say whether a frame is speech (`VADEvent.speaking` is False by default):
         they are believed once they have said that one of this utterance is.
         """
-        return self._hears_silence and self._user_silence_event.is_set()
+        heard = self._hears_silence and not self.manual_turns  # where LiveKit follows no voice
+        return heard and self._user_silence_event.is_set()
 
     @property
     def turn_decision(self) -> asyncio.Task[None] | None:
