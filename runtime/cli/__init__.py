@@ -19,7 +19,7 @@ COMMANDS = {
     "paths": "List short paths that cover a flow.",
     "matrix": "Print what every trigger does in every state.",
     "render": "Draw a flow as SVG, PNG, Mermaid, DOT or Markdown.",
-    "view": "Show a conversation on a page of its own.",
+    "view": "Show a conversation or a flow in the browser.",
     "report": "Measure conversations, from their journals.",
     "why": "Say why a conversation was silent.",
     "log": "Print a journal, or follow it.",

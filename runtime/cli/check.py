@@ -2,15 +2,15 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from turnfsm.fsm import Machine, load_flow
-from turnfsm.fsm.check import Report, Trace, as_github, as_json, as_sarif, as_text, check_file
+from turnfsm.fsm import load_flow
+from turnfsm.fsm.check import Report, as_github, as_json, as_sarif, as_text, check_file
 from turnfsm.fsm.check.check import LIMIT
 from turnfsm.runtime.cli._files import write_whole
 from turnfsm.runtime.proof import record_of
@@ -67,6 +67,8 @@ def check(
 
 def _write(report: Report, folder: Path) -> None:
     """One journal for each finding: FILE.CODE.jsonl, numbered where a code has several."""
+    from turnfsm.runtime.journal.traces import trace_journal  # only a flow with a fault pays
+
     many = Counter(finding.code for finding in report.traces)
     count: Counter[str] = Counter()
     for finding in report.findings:
@@ -74,23 +76,7 @@ def _write(report: Report, folder: Path) -> None:
             continue
         count[finding.code] += 1
         number = f".{count[finding.code]}" if many[finding.code] > 1 else ""
-        lines = "".join(json.dumps(record) + "\n" for record in _records(proof))
+        records = trace_journal(proof).to_json()
+        lines = "".join(json.dumps(record) + "\n" for record in records)
         file = folder / f"{Path(report.file).stem}.{finding.code}{number}.jsonl"
         write_whole(file, lines.encode())
-
-
-def _records(proof: Trace) -> Iterator[dict[str, Any]]:
-    """The journal of a machine that goes the counterexample's way; a timer takes its time."""
-    from turnfsm.runtime.journal import LiveJournal  # only a flow with a fault pays for the import
-
-    assert proof.flow is not None
-    machine = Machine(proof.flow)
-    journal = LiveJournal(machine.program, maxlen=len(proof.steps) + 1)
-    journal.started_at = now = 0.0
-    for seq, step in enumerate(proof.steps, 1):
-        machine.set_host_facts(step.host_facts)
-        verdict = machine.step(step.trigger, step.of)
-        now += proof.flow.timers.get(step.trigger, 0.0)
-        after = machine.configuration, machine.tokens
-        journal.append((seq, now, step.trigger, step.of, *after, verdict, None, None))
-    return journal.read().to_json()

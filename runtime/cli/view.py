@@ -25,7 +25,9 @@ def view(
     what: Annotated[
         Path,
         typer.Argument(
-            metavar="JOURNAL", help="A journal (JSONL); with --live also a folder of journals."
+            metavar="JOURNAL|FLOW",
+            help="A journal (JSONL); with --live also a folder of journals. Or a flow: a shipped "
+            "one or a .yaml file.",
         ),
     ],
     audio: Annotated[
@@ -46,26 +48,37 @@ def view(
         bool, typer.Option("--live", help="Show journals in the browser while they are written.")
     ] = False,
     host: Annotated[
-        str, typer.Option(help="Of --live: where to listen. Beyond loopback a token is needed.")
+        str, typer.Option(help="Where a served page listens. Beyond loopback a token is needed.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Of --live: the port; 0 is any that is free.")
+        int,
+        typer.Option(min=0, max=65535, help="The port of a served page; 0: any free one."),
     ] = 8765,
     token: Annotated[
-        str | None, typer.Option(help="Of --live: the token that viewers need.")
+        str | None, typer.Option(help="The token that viewers of a served page need.")
     ] = None,
 ) -> None:
-    """Show a conversation: picture, time, words, sound, each decision with its line.
+    """Show a conversation, or a flow, on a page in the browser.
 
-    Writes one HTML page that needs nothing else; with --live, serves it while a session runs. A
-    session shows itself with the environment variable TURNFSM_VIEW=1.
+    Of a journal: one HTML page that needs nothing else, with picture, time, words, sound, and the
+    line of each decision; with --live, served while a session runs. A session shows itself with
+    the environment variable TURNFSM_VIEW=1.
+
+    Of a flow: picture, table, proof, counterexamples and a simulator, served while the file is
+    edited; with -o, one HTML page without the simulator.
 
     Exit status 0: done, 2: bad input.
     """
+    served = LiveSettings(host, port, token)
+    if _is_flow(what):
+        if live or audio is not None or flow is not None:
+            raise typer.BadParameter("of a flow; leave --live, --audio and --flow out")
+        _show_flow(str(what), output, served)
+        return
     if live:
         if audio is not None or output is not None:
             raise typer.BadParameter("--live serves a page; leave --audio and --output out")
-        _serve(what, flow, LiveSettings(host, port, token))
+        _serve(what, flow, served)
         return
     from turnfsm.fsm.journal import read_journal
     from turnfsm.runtime.view import journal_page
@@ -110,6 +123,36 @@ def _serve(what: Path, flow: str | None, settings: LiveSettings) -> None:
         pass
     finally:
         shown.close()
+
+
+def _is_flow(what: Path) -> bool:
+    from turnfsm.fsm import shipped_flows
+
+    named = str(what) in shipped_flows() and not what.exists()
+    return what.suffix in (".yaml", ".yml") or named
+
+
+def _show_flow(name: str, output: Path | None, settings: LiveSettings) -> None:
+    """Write the page of a flow, or serve it until the user ends it."""
+    from turnfsm.fsm.errors import TurnfsmError
+    from turnfsm.runtime.view.flow_page import flow_page
+
+    if name.endswith((".yaml", ".yml")) and not Path(name).exists():
+        raise TurnfsmError(f"{name}: no such file; name a flow: a shipped one or a .yaml file")
+    if output is not None:
+        write_whole(output, flow_page(name).encode())
+        return
+    from turnfsm.runtime.view.studio import FlowStudio
+
+    studio = FlowStudio(name, settings.host, settings.port, settings.token)
+    print(f"{studio.url} shows {name} as you save it; Ctrl-C ends it", flush=True)
+    try:
+        while True:
+            time.sleep(3600)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        studio.close()
 
 
 def _flow(named: str | None, told: str, journal: Path) -> Flow:

@@ -34,6 +34,17 @@ class Page {
     else this.timeline.fit();
   }
 
+  // Other records of the same flow.
+  swap(records) {
+    this.player.pause();
+    this.recording = new Recording(this.data.flow, this.data.initial);
+    this.recording.add(records);
+    this.now.setup(this.recording);
+    this.index = null;
+    this.refresh();
+    this.timeline.view(0, Math.max(4, this.recording.end));
+  }
+
   drawFlow(flow) {
     this.picture.draw(flow);
     this.colors();
@@ -290,6 +301,9 @@ if (page.data.mode === "journal") {
   page.open(page.data);
   page.seek(+(location.hash.match(/^#t=([\d.]+)/)?.[1] ?? 0));
   setTimeout(() => page.listen(), 0);
+} else if (page.data.mode === "flow") {
+  page.studio = new Studio(page);
+  page.studio.open(page.data);
 } else if (page.data.mode === "live") {
   byId("title").textContent = "Waiting for a session";
   page.live = new Live(page);

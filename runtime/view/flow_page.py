@@ -1,0 +1,116 @@
+"""A flow on a page: picture, table, proof, counterexamples, and where its findings stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from turnfsm.fsm.check import Report, check_file
+from turnfsm.fsm.errors import FlowError
+from turnfsm.fsm.flow import Flow, State
+from turnfsm.fsm.load import load_flow
+from turnfsm.fsm.matrix import Matrix, matrix
+from turnfsm.runtime.journal.traces import trace_journal
+
+from .flow_data import flow_data
+from .page import build_page
+from .records import RecordEncoder
+from .simulator import simulate
+
+__all__ = ["flow_page", "flow_view"]
+
+_PACE = 0.5
+"""Seconds that a step of a counterexample takes on the page."""
+
+
+def flow_page(name: str | Path) -> str:
+    """One HTML file with a flow, its table, its proof and its counterexamples.
+
+    A file that is no flow gives a page with its findings.
+    """
+    _, data = flow_view(name)
+    return build_page(data)
+
+
+def flow_view(name: str | Path, before: Flow | None = None) -> tuple[Flow | None, dict[str, Any]]:
+    """Load and prove a flow, for the page.
+
+    Args:
+        before: What the page shows where the file is no flow at the moment.
+
+    Returns:
+        The flow, None if it is none, and what the page shows of it.
+    """
+    report = check_file(name)
+    flow: Flow | None
+    try:
+        flow = load_flow(name)
+    except FlowError:
+        flow = None
+    shown = flow or before or _NOTHING
+    data: dict[str, Any] = {
+        "mode": "flow",
+        "title": f"{report.flow or Path(name).name}: a flow",
+        "flow": flow_data(shown),
+        "initial": shown.initial,
+        "startedAt": 0,
+        "redacted": False,
+        "damage": None,
+        "records": [],
+        "report": _report(report),
+        "matrix": _matrix(matrix(shown)),
+        "simulation": simulate(shown, ()),
+    }
+    if flow is None:  # the lines are those of the file, the rest is what it was
+        data["flow"]["source"] = {"files": [{"name": str(name), "text": _text(name)}], "at": {}}
+    return flow, data
+
+
+_NOTHING = Flow("no flow", "none", {"none": State(final=True)})
+
+
+def _text(name: str | Path) -> str:
+    try:
+        return Path(name).read_text("utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _report(report: Report) -> dict[str, Any]:
+    return {
+        "ok": report.ok,
+        "loaded": report.loaded,
+        "configurations": report.configurations,
+        "transitions": report.transitions,
+        "seconds": report.seconds,
+        "properties": [attrs.asdict(one) for one in report.properties],
+        "findings": [
+            {
+                "file": finding.file,
+                "line": finding.line,
+                "severity": finding.severity,
+                "message": finding.message,
+                "remedy": finding.remedy,
+                "example": _example(report, finding),
+            }
+            for finding in report.findings
+        ],
+    }
+
+
+def _example(report: Report, finding: Any) -> dict[str, Any] | None:
+    proof = report.traces.get(finding)
+    if proof is None or proof.flow is None:
+        return None
+    records = trace_journal(proof, _PACE).records
+    return {"records": RecordEncoder(proof.flow).all(records), "quiet": list(proof.quiet)}
+
+
+def _matrix(table: Matrix) -> dict[str, Any]:
+    rows = []
+    for trigger in (*table.triggers, *table.timers):
+        cells = [{"kind": cell.kind, "lines": list(cell.lines)} for cell in table.row(trigger)]
+        rows.append({"trigger": trigger, "label": table.label(trigger), "cells": cells})
+    return {"states": list(table.states), "rows": rows}

@@ -1,0 +1,101 @@
+"""A machine at hand: triggers are pressed, and what it answers is a journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from turnfsm.fsm.errors import TurnfsmError
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.machine import Machine
+from turnfsm.runtime.journal import LiveJournal
+
+from .records import RecordEncoder
+
+__all__ = ["simulate"]
+
+_STEP = 0.5
+"""Seconds between two triggers; a timer takes what is left of its own time."""
+
+_MOST = 2000
+
+
+class _Simulation:
+    def __init__(self, flow: Flow) -> None:
+        self.flow, self.machine = flow, Machine(flow)
+        self.journal = LiveJournal(self.machine.program, maxlen=_MOST)
+        self.now = self.entered = 0.0
+        self._begun: dict[str, int] = {}
+
+    def press(self, trigger: str, stale: bool) -> None:
+        flow = self.flow
+        if trigger in flow.timers:
+            self.now = max(self.now, self.entered + flow.timers[trigger])
+        else:
+            self.now += _STEP
+        of = self._of(trigger, stale)
+        verdict = self.machine.step(trigger, of)
+        if verdict.entered:
+            self.entered = self.now
+        seq = len(self.journal) + 1
+        after = self.machine.configuration, self.machine.tokens
+        self.journal.append((seq, self.now, trigger, of, *after, verdict, None, None))
+
+    def _of(self, trigger: str, stale: bool) -> str | None:
+        """The step or turn that a trigger belongs to: a new one, the current one, or an old one."""
+        program = self.machine.program
+        for scope in program.begins.get(trigger, ()):
+            self._begun[scope] = self._begun.get(scope, 0) + 1
+            return f"{scope} {self._begun[scope]}"
+        fence = program.compared.get(trigger)
+        if fence is None:
+            return None
+        return f"{fence} {self._begun.get(fence, 0) - stale}"
+
+    def moves(self) -> list[dict[str, Any]]:
+        """What each trigger would be answered now."""
+        machine, found = self.machine, []
+        compared, begun = machine.program.compared, self._begun
+        for trigger in (*self.flow.triggers, *machine.timers):
+            scope = compared.get(trigger)
+            verdict = machine.ask(trigger, f"{scope} {begun.get(scope, 0)}" if scope else None)
+            kind = self.flow.triggers[trigger].kind if trigger in self.flow.triggers else "timer"
+            said = {"taken": bool(verdict), "says": str(verdict)}
+            found.append({"trigger": trigger, "kind": kind, **said})
+        return found
+
+
+def simulate(flow: Flow, presses: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Press triggers on a machine that begins anew.
+
+    The same presses give the same answers, so that a flow that was changed can be pressed again.
+
+    Args:
+        presses: Each with ``trigger``; ``host``: the host facts that are true; ``stale``: the
+            trigger is of the step or turn before the current one.
+
+    Returns:
+        The records, what each trigger would be answered now, and what could not be pressed.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> done = simulate(load_flow("turn"), [{"trigger": "step_started"}])
+        >>> done["records"][0]["d"]
+        'thinking'
+    """
+    simulation, trouble, host = _Simulation(flow), None, frozenset[str]()
+    for press in list(presses)[:_MOST]:
+        host = frozenset(map(str, press.get("host") or ()))
+        simulation.machine.set_host_facts({name: name in host for name in flow.host_facts})
+        try:
+            simulation.press(str(press.get("trigger")), press.get("stale") is True)
+        except TurnfsmError as error:  # the flow was changed since it was pressed
+            trouble = str(error)
+            break
+    journal = simulation.journal.read()
+    return {
+        "records": RecordEncoder(flow).all(journal.records),
+        "moves": simulation.moves(),
+        "host": list(flow.host_facts),
+        "trouble": trouble,
+    }

@@ -1,0 +1,125 @@
+"""A flow that is being written: the page follows the file, and its simulator runs here."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from turnfsm.fsm.flow import Flow
+
+from .flow_page import flow_view
+from .page import build_page
+from .simulator import simulate
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+__all__ = ["FlowStudio"]
+
+logger = logging.getLogger("turnfsm")
+
+_LOOK = 0.25
+"""Seconds between two looks at the file."""
+
+_BEAT = 5.0
+
+
+class FlowStudio:
+    """Serves the page of a flow, and proves the flow again whenever its file was saved.
+
+    Args:
+        name: A file, or the name of a shipped flow.
+        host, port, token: As `LiveView`.
+
+    Attributes:
+        url: What to open in a browser.
+
+    Raises:
+        TurnfsmError: The address cannot be used.
+    """
+
+    def __init__(
+        self, name: str, host: str = "127.0.0.1", port: int = 8765, token: str | None = None
+    ) -> None:
+        from .server import Server  # aiohttp
+
+        self._name = name
+        self._flow: Flow | None
+        self._flow, self._data = flow_view(name)
+        self._seen = self._stamps()
+        self._changed = asyncio.Event()
+        routes = {"/": self._page, "/events": self._events, "POST /simulate": self._simulate}
+        self._server = Server(routes, host, port, token)
+        self.url = self._server.url
+        self._watch = self._server.call(self._watching())
+
+    def close(self) -> None:
+        """End the page."""
+        self._server.close()
+
+    async def _watching(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK)
+            stamps = self._stamps()
+            if stamps == self._seen:
+                continue
+            self._seen = stamps
+            try:
+                flow, data = await asyncio.to_thread(flow_view, self._name, self._flow)
+            except Exception:  # the next save is looked at again
+                logger.exception("%s cannot be shown", self._name)
+                continue
+            self._flow, self._data = flow or self._flow, data
+            self._changed.set()
+            self._changed = asyncio.Event()
+
+    def _stamps(self) -> dict[Path, tuple[int, int]]:
+        """The flow's file, and those beside it, which it may extend."""
+        path = Path(self._name)
+        found = {}
+        for file in path.parent.glob("*.y*ml") if path.suffix else ():
+            try:
+                stat = file.stat()
+            except OSError:
+                continue
+            found[file] = (stat.st_mtime_ns, stat.st_size)
+        return found
+
+    async def _page(self, _request: web.Request) -> web.Response:
+        from aiohttp import web
+
+        page = build_page({**self._data, "served": True})
+        return web.Response(text=page, content_type="text/html")
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        from .server import events
+
+        return await events(request, self._told())
+
+    async def _told(self) -> AsyncGenerator[dict[str, Any]]:
+        told = None
+        while True:
+            changed = self._changed
+            if told is not self._data:
+                told = self._data
+                yield {"flow": told}
+            try:
+                async with asyncio.timeout(_BEAT):
+                    await changed.wait()
+            except TimeoutError:
+                yield {}
+
+    async def _simulate(self, request: web.Request) -> web.Response:
+        from aiohttp import web
+
+        try:
+            asked = await request.json()
+            presses = [dict(press) for press in asked["presses"]]
+        except (ValueError, TypeError, KeyError):
+            raise web.HTTPBadRequest(text="give {presses: [{trigger, host, stale}]}\n") from None
+        if self._flow is None:
+            raise web.HTTPConflict(text="the file is no flow\n")
+        return web.json_response(simulate(self._flow, presses))
