@@ -16,6 +16,7 @@ from turnfsm.runtime.testing.livekit.differential import (
     DECLARED,
     Answer,
     Job,
+    JobRun,
     Measures,
     Pair,
     Plan,
@@ -137,6 +138,38 @@ def test_a_turn_leaves_no_more_behind() -> None:
     """Objects that are kept of each turn, while the journal in memory still grows to its bound."""
     stock, ours = (objects_per_turn(session, 20, 5) for session in (AgentSession, TurnSession))
     assert ours <= stock + 60, f"{ours:.0f} objects a turn, on stock {stock:.0f}"
+
+
+TWO = Plan(
+    "two sentences",
+    (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6)),
+    {1: Answer(4, (1,)), 2: Answer(4)},
+    {1: Job(1, 0.5, waits="interrupts", policy="cancel")},
+)
+
+
+@pytest.mark.parametrize(
+    ("stock", "ours"),
+    [
+        ({}, {"runs": (JobRun(1, "do_cancel", 2.0, None, None, 3.1, "CancelledError"),)}),
+        ({}, {"runs": (JobRun(1, "do_cancel", 2.0, 2.5, None, 2.5, "result"),)}),
+        ({"asked": {1: 5.0}}, {"asked": {1: 2.0}, "stops": (2.5,)}),
+        ({"latency": {1: 1.5}}, {}),
+    ],
+    ids=["cancelled", "its tool interrupts", "interrupted", "words on their way"],
+)
+def test_an_answer_that_is_missing_is_explained_by_its_cause(
+    stock: Mapping[str, Any], ours: Mapping[str, Any]
+) -> None:
+    """And is worse without it."""
+    without = Pair(TWO, Measures(latency={1: 0.5}), Measures(latency={1: None}))
+    assert [w.kind for w in worse(without)] == ["late"]
+    with_cause = Pair(
+        TWO,
+        attrs.evolve(without.stock, **stock),
+        attrs.evolve(without.ours, **ours),
+    )
+    assert worse(with_cause) == []
 
 
 def test_what_an_application_waits_for_is_compared() -> None:

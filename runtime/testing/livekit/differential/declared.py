@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
 import attrs
 
 if TYPE_CHECKING:
+    from .jobs import JobRun
     from .pair import Pair
 
 __all__ = ["DECLARED", "Declared", "explained"]
@@ -64,6 +66,57 @@ def _waits_for_a_call(sentence: int, pair: Pair) -> bool:
         pair.plan.jobs[run.number].policy in ("finish", "hold")
         and (run.end is None or run.end > said.at)
         for run in pair.ours.runs
+    )
+
+
+def _its_call_was_cancelled(sentence: int, pair: Pair) -> bool:
+    """What it asked for was cancelled with its turn, which somebody had interrupted."""
+    return any(_cancelled(job, pair) for job in pair.plan.answers[sentence].jobs)
+
+
+def _answered_sooner(sentence: int, pair: Pair) -> bool:
+    """It, or what was said after it, was being answered when the application or a tool interrupted;
+    on stock, which waits for tools of interrupted turns, the model had not been asked yet."""
+    later = [number for number in pair.ours.asked if number >= sentence]
+    return any(
+        pair.ours.asked[number] <= stop < pair.stock.asked.get(number, inf)
+        for number in later
+        for stop in pair.ours.stops
+    )
+
+
+def _its_tool_interrupted(sentence: int, pair: Pair) -> bool:
+    """A tool that it, or what was said after it, asked for has ended its own turn."""
+    plan = pair.plan
+    asked = {j for n, a in plan.answers.items() if n >= sentence for j in a.jobs}
+    return any(_interrupted(run, pair) for run in pair.ours.runs if run.number in asked)
+
+
+def _turn_interrupted_by_tool(job: int, pair: Pair) -> bool:
+    """It, or a tool called with it, has ended their turn: no reply follows."""
+    starts = [run.start for run in pair.ours.runs if run.number == job]
+    return any(
+        _interrupted(run, pair) and abs(run.start - start) < 0.2
+        for run in pair.ours.runs
+        for start in starts
+    )
+
+
+def _interrupted(run: JobRun, pair: Pair) -> bool:
+    return pair.plan.jobs[run.number].waits == "interrupts" and run.how == "result"
+
+
+def _words_were_on_their_way(sentence: int, pair: Pair) -> bool:
+    """Stock began to answer while the user said more, or before that had been recognised."""
+    begun = pair.stock.latency.get(sentence)
+    if begun is None:
+        return False
+    said = pair.plan.sounds[sentence - 1]
+    begun += said.at + said.duration
+    return any(
+        sound.words
+        and sound.at <= begun <= sound.at + sound.duration + max(sound.stt_delay or 0, 0.5)
+        for sound in pair.plan.sounds[sentence:]
     )
 
 
@@ -139,6 +192,11 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"undone", "half", "untold"}), _cancelled),
     Declared("tool-policies", frozenset({"blip"}), _hold_was_over),
     Declared("tool-policies", frozenset({"late"}), _waits_for_a_call),
+    Declared("tool-policies", frozenset({"late"}), _its_call_was_cancelled),
+    Declared("tool-policies", frozenset({"late"}), _answered_sooner),
+    Declared("tool-policies", frozenset({"late"}), _its_tool_interrupted),
+    Declared("tool-policies", frozenset({"untold"}), _turn_interrupted_by_tool),
+    Declared("transcript-wait", frozenset({"late"}), _words_were_on_their_way),
     Declared("tool-policies", frozenset({"wait"}), _interrupt_is_refused),
     Declared("tool-policies", frozenset({"overlap", "again"}), _cannot_be_interrupted),
     Declared("wait-raises", frozenset({"undone", "untold"}), _wait_raised),

@@ -29,6 +29,8 @@ BARGE_IN = 0.6
 COMMIT = 1.15
 """Seconds that a commit of the application may take: it waits a second for the words."""
 
+STOP = re.compile(r"^(tool: interrupts|move \d+: (interrupt|force|chat|commit|update_agent))$")
+
 NOT_DONE = "nothing was done"
 
 REPORTED_AGENT = (
@@ -48,6 +50,8 @@ class Measures:
         unseen: Jobs that had ended with a result when a request was made that does not show it.
         lies: Results in the history that say what did not happen.
         latency: Seconds from the end of each sentence of the user to an answer; None without one.
+        asked: When the model was first asked with each sentence as the latest words.
+        stops: When the application, or a tool, interrupted.
         told: Jobs of whose result the caller heard.
         blips: Audio that was started and cut although nobody spoke, interrupted or closed.
         cuts: When each of them was cut.
@@ -78,6 +82,8 @@ class Measures:
     unseen: frozenset[int] = frozenset()
     lies: tuple[str, ...] = ()
     latency: Mapping[int, float | None] = attrs.field(factory=dict)
+    asked: Mapping[int, float] = attrs.field(factory=dict)
+    stops: tuple[float, ...] = ()
     told: frozenset[int] = frozenset()
     blips: tuple[str, ...] = ()
     cuts: tuple[float, ...] = ()
@@ -120,6 +126,8 @@ class Measures:
             unseen=frozenset(_unseen(plan, jobs, outcome)),
             lies=tuple(_lies(jobs, outcome)),
             latency=dict(_latency(plan, outcome, end)),
+            asked=_asked(outcome),
+            stops=tuple(at for at, note in outcome.notes if STOP.search(note)),
             told=frozenset(n for n in plan.jobs if _first(outcome.heard, (f"t{n}",), 0.0)),
             blips=tuple(f"{h.text!r} from {h.start:.2f} to {h.end:.2f} s" for h in blips),
             cuts=tuple(h.end for h in blips),
@@ -214,6 +222,15 @@ def _latency(plan: Plan, outcome: Outcome, end: float) -> Iterator[tuple[int, fl
         whole = [h for h in outcome.heard if h.end - h.start >= ANSWER]
         first = _first(whole, tuple(answers), over - 1e-6)
         yield number, None if first is None else round(first.start - over, 3)
+
+
+def _asked(outcome: Outcome) -> dict[int, float]:
+    asked: dict[int, float] = {}
+    for request in outcome.requests:
+        words = [entry.text for entry in request.shown if entry.kind == "user"][-1:]
+        for number in re.findall(r"\bu(\d+)a", " ".join(words)):
+            asked.setdefault(int(number), request.at)
+    return asked
 
 
 def _first(heard: Sequence[Heard], names: tuple[str, ...], since: float) -> Heard | None:
