@@ -15,7 +15,7 @@ import turnfsm
 
 FACES = ("turnfsm", "turnfsm.check", "turnfsm.demo", "turnfsm.diagram")
 FACES += ("turnfsm.livekit", "turnfsm.store", "turnfsm.testing")
-FACES += ("turnfsm.metrics",)
+FACES += ("turnfsm.metrics", "turnfsm.audit")
 
 
 @pytest.mark.parametrize("name", FACES)

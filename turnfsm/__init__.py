@@ -7,6 +7,7 @@ What a flow is and what happens when it runs; everything here imports neither Li
 - `turnfsm.check`: the proof of a flow.
 - `turnfsm.diagram`: pictures of flows and of conversations.
 - `turnfsm.demo`: speech in and out without a network, and a scripted model.
+- `turnfsm.audit`: sessions judged by what they have left.
 - `turnfsm.metrics`: the figures of conversations, and the causes of silences.
 - `turnfsm.store`: sessions that survive their worker.
 
@@ -105,7 +106,7 @@ __all__ = [
     "write_journal",
 ]
 
-_MODULES = ("check", "demo", "diagram", "livekit", "metrics", "store", "testing")
+_MODULES = ("audit", "check", "demo", "diagram", "livekit", "metrics", "store", "testing")
 _HOMES = dict.fromkeys(__all__, "fsm")
 _HOMES |= dict.fromkeys(
     ("Entry", "Header", "Journal", "JournalError", "Note", "read_journal", "replay"), "fsm.journal"

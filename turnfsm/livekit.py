@@ -11,6 +11,7 @@ Example::
 from turnfsm.runtime.livekit import (
     SUPPORTED,
     CutOffCall,
+    EventRecorder,
     NotMade,
     SpeechInterrupted,
     Telemetry,
@@ -28,6 +29,7 @@ from turnfsm.runtime.view.live import LiveView
 __all__ = [
     "SUPPORTED",
     "CutOffCall",
+    "EventRecorder",
     "LiveView",
     "NotMade",
     "SpeechInterrupted",

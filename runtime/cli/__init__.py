@@ -21,6 +21,7 @@ COMMANDS = {
     "render": "Draw a flow as SVG, PNG, Mermaid, DOT or Markdown.",
     "view": "Show a conversation or a flow in the browser.",
     "report": "Measure conversations, from their journals.",
+    "audit": "Judge sessions that turnfsm did not govern.",
     "why": "Say why a conversation was silent.",
     "log": "Print a journal, or follow it.",
     "timeline": "Draw the journal of a conversation over time.",

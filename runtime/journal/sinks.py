@@ -58,7 +58,7 @@ class JsonlSink:
         self.redact = redact
         self._target = Path(target) if isinstance(target, str) else target
         self._file: IO[str] | None = (
-            _new_file(self._target) if isinstance(self._target, Path) else self._target
+            new_file(self._target) if isinstance(self._target, Path) else self._target
         )
 
     def write(self, record: Mapping[str, Any]) -> None:
@@ -92,7 +92,7 @@ class JsonlSink:
         others = (self._target.with_stem(f"{self._target.stem}-{n}") for n in count(2))
         path = next(path for path in others if not path.exists())
         try:
-            self._file = _new_file(path)
+            self._file = new_file(path)
         except JournalError as exc:
             self.error = exc
 
@@ -150,7 +150,12 @@ def _plain(value: Any) -> str:
         return f"<{type(value).__name__}>"
 
 
-def _new_file(path: Path) -> IO[str]:
+def new_file(path: Path) -> IO[str]:
+    """Make a file that only its owner can read.
+
+    Raises:
+        JournalError: It exists or cannot be made.
+    """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

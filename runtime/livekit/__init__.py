@@ -12,12 +12,14 @@ from turnfsm.runtime.observe.telemetry import Telemetry
 
 from .contract import SUPPORTED
 from .errors import SpeechInterrupted, UnsupportedLiveKit
+from .event_recorder import EventRecorder
 from .overrides import TurnContext
 from .session import TurnSession
 
 __all__ = [
     "SUPPORTED",
     "CutOffCall",
+    "EventRecorder",
     "NotMade",
     "SpeechInterrupted",
     "Telemetry",

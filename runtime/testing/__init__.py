@@ -9,8 +9,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from turnfsm.fsm.audit.properties import broken_properties
+
 from .clock import NothingLeft, VirtualClock, VirtualLoop, VirtualTimeError, VirtualTimeLimit, run
-from .properties import broken_properties
 from .pump_walk import play_path
 from .schedules import PermutedLoop
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 
 from talk import Played
 
+from turnfsm.fsm.audit.properties import broken_properties
 from turnfsm.fsm.journal import journal_of, replay
 from turnfsm.runtime.testing.livekit import Request, request_problems
-from turnfsm.runtime.testing.properties import broken_properties
 
 CLOSE_LIMIT = 12.0
 """Seconds that closing may take: tools that nobody waits for have five, a speech may end."""

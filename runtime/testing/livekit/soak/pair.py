@@ -13,11 +13,11 @@ import attrs
 from livekit.agents import Agent, AgentSession
 
 from turnfsm.fsm import Flow, TurnfsmError
+from turnfsm.fsm.audit.properties import broken_properties
 from turnfsm.fsm.journal import journal_of, replay
 from turnfsm.runtime.livekit.session import TurnSession
 from turnfsm.runtime.testing.livekit.outcome import Outcome, ToolRun
 from turnfsm.runtime.testing.livekit.stage import Stage
-from turnfsm.runtime.testing.properties import broken_properties
 
 from .conversation import Conversation
 from .model import RandomModel, call_key

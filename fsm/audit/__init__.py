@@ -1,0 +1,19 @@
+"""Sessions judged by what they have left: recordings of events, spans, journals."""
+
+from .audit import Audit, Gap, audit_file, audit_journal, audit_recording
+from .events import Recorded, Recording, parse_recording
+from .properties import broken_properties
+from .rules import Finding
+
+__all__ = [
+    "Audit",
+    "Finding",
+    "Gap",
+    "Recorded",
+    "Recording",
+    "audit_file",
+    "audit_journal",
+    "audit_recording",
+    "broken_properties",
+    "parse_recording",
+]

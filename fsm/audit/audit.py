@@ -1,0 +1,175 @@
+"""A session judged by what it has left, whoever has written it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import attrs
+
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.journal import Journal, JournalError, parse_journal, replay
+from turnfsm.fsm.load.loader import load_flow, shipped_flows
+from turnfsm.fsm.metrics import Panel, Silence, Tick, measure, panel
+from turnfsm.fsm.metrics.panel import TICK
+
+from .events import Recording, parse_recording
+from .facts import Facts, Span, facts_of
+from .properties import broken_properties
+from .rules import Finding, findings_in
+from .spans import is_span, objects_in, recording_of_spans, spans_in
+
+__all__ = ["Audit", "Gap", "audit_file", "audit_journal", "audit_recording"]
+
+SILENCE = 2.0
+
+
+@attrs.frozen
+class Gap:
+    """Nobody was heard for longer than 2 s.
+
+    Attributes:
+        cause: ``tool_running``, ``model``, ``nothing_asked``, or of a journal what `Silence` has.
+    """
+
+    start: float
+    end: float
+    cause: str
+
+    def __str__(self) -> str:
+        return f"{self.start:8.2f} s  {self.end - self.start:.2f} s of silence: {self.cause}"
+
+
+@attrs.frozen
+class Audit:
+    """What was found in one session.
+
+    Attributes:
+        of: What it was read from.
+        findings: The failures, in the order of time; the first is where it left the flow.
+        broken: Of a journal: what the properties of its flow forbid, and where the flow decides
+            otherwise, a sentence each.
+    """
+
+    of: Literal["recording", "spans", "journal"]
+    findings: tuple[Finding, ...]
+    broken: tuple[str, ...]
+    silences: tuple[Gap, ...]
+    panel: Panel
+
+    @property
+    def right(self) -> bool:
+        """Nothing was found."""
+        return not self.findings and not self.broken
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        """Those of the ten properties of a turn that were broken."""
+        told = [finding.property for finding in self.findings if finding.property]
+        named = (line.split(": ")[1] for line in self.broken if line.count(": ") > 1)
+        return tuple(dict.fromkeys([*told, *(name for name in named if name.isidentifier())]))
+
+
+def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
+    """Judge what stands in a file: a recording, spans, or a journal.
+
+    Args:
+        flow: The flow of a journal; by default the shipped one that it names.
+
+    Raises:
+        JournalError: It is none of them.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as exc:
+        why = (exc.strerror or str(exc)).lower()
+        raise JournalError(f"{path}: {why}; name a file that can be read") from None
+    first = _first(data)
+    if "events" in first and "resourceSpans" not in first and "name" not in first:
+        return audit_recording(parse_recording(data, path))
+    if "journal" in first:
+        journal = parse_journal(data, str(path))
+        if flow is None and journal.header.flow in shipped_flows():
+            flow = load_flow(journal.header.flow)
+        return audit_journal(journal, flow)
+    try:
+        objects = objects_in(data)
+        spans = [fields for fields in objects if is_span(fields)]
+        if spans:
+            return audit_recording(recording_of_spans(spans_in(spans)), of="spans")
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        pass
+    raise JournalError(
+        f"{path}: neither a recording (EventRecorder), nor spans of livekit-agents (JSON), nor a "
+        "journal; name one of them"
+    )
+
+
+def _first(data: bytes) -> Mapping[str, Any]:
+    try:
+        fields = json.loads(next((line for line in data.split(b"\n") if line.strip()), b""))
+    except (ValueError, RecursionError):
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def audit_recording(recording: Recording, of: Literal["recording", "spans"] = "recording") -> Audit:
+    """Judge the public events of a session."""
+    facts = facts_of(recording)
+    ticks = _ticks(facts)
+    return Audit(of, findings_in(facts), (), tuple(_gaps(facts)), panel([ticks]))
+
+
+def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
+    """Judge a journal; its flow's properties need the flow."""
+    figures = measure(journal)
+    broken: list[str] = []
+    if flow is not None and journal.header.snapshot is None:
+        broken = broken_properties(journal, flow, _known_timers(journal, flow))
+        divergence = replay(journal, flow)
+        broken += [] if divergence is None else [str(divergence)]
+    gaps = tuple(map(_gap, figures.silences))
+    return Audit("journal", (), tuple(broken), gaps, figures.panel)
+
+
+def _known_timers(journal: Journal, flow: Flow) -> dict[str, float]:
+    return {name: s for name, s in journal.header.timers.items() if name in flow.timers}
+
+
+def _gap(silence: Silence) -> Gap:
+    return Gap(silence.start, silence.end, silence.cause)
+
+
+def _gaps(facts: Facts) -> Iterator[Gap]:
+    """Between one who speaks and the next; before the first and after the last nobody waits."""
+    spoken = sorted((*facts.user, *facts.heard), key=lambda span: span.start)
+    if not spoken:
+        return
+    end = spoken[0].end
+    for span in spoken[1:]:
+        if span.start - end > SILENCE:
+            yield Gap(end, span.start, _cause(facts, end, span.start))
+        end = max(end, span.end)
+
+
+def _cause(facts: Facts, start: float, end: float) -> str:
+    middle = (start + end) / 2
+    if any(call.runs_at(middle) for call in facts.calls):
+        return "tool_running"
+    return "model" if facts.state_at(middle) == "thinking" else "nothing_asked"
+
+
+def _ticks(facts: Facts) -> list[Tick]:
+    count = int(min(facts.recording.end, 100_000.0) / TICK + 0.5)
+    user, agent = _sampled(facts.user, count), _sampled(facts.heard, count)
+    return [Tick(u, a) for u, a in zip(user, agent, strict=True)]
+
+
+def _sampled(spans: tuple[Span, ...], count: int) -> list[bool]:
+    ticks = [False] * count
+    for span in spans:
+        for n in range(int(span.start / TICK + 0.5), min(count, int(span.end / TICK + 0.5))):
+            ticks[n] = True
+    return ticks

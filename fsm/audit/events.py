@@ -1,0 +1,101 @@
+"""A recording of what a session said of itself: the events that `EventRecorder` writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from turnfsm.fsm.journal import JournalError
+
+__all__ = ["VERSION", "Recorded", "Recording", "parse_recording"]
+
+VERSION = 1
+
+
+@attrs.frozen
+class Recorded:
+    """One event.
+
+    Attributes:
+        t: Seconds since the recording began.
+        name: As LiveKit names it; ``speech_done``, ``speech_interrupted``, ``playback_started`` and
+            ``playback_finished`` are of its speeches and its output.
+        fields: What it says, without what people said.
+    """
+
+    t: float
+    name: str
+    fields: Mapping[str, Any]
+
+    def text(self, key: str) -> str:
+        """A field as text; empty if there is none."""
+        value = self.fields.get(key)
+        return "" if value is None else str(value)
+
+    def words(self) -> tuple[str, ...]:
+        """The hashed words of a transcript or a message."""
+        words = self.fields.get("words")
+        return tuple(map(str, words)) if isinstance(words, list | tuple) else ()
+
+
+@attrs.frozen
+class Recording:
+    """The events of one session, in their order."""
+
+    events: tuple[Recorded, ...]
+
+    def named(self, *names: str) -> tuple[Recorded, ...]:
+        """Those of these names."""
+        return tuple(event for event in self.events if event.name in names)
+
+    @property
+    def end(self) -> float:
+        """The last moment that is recorded."""
+        return self.events[-1].t if self.events else 0.0
+
+
+def parse_recording(data: bytes, file: str | Path) -> Recording:
+    """Read what `EventRecorder` has written; a last line that was cut off is left out.
+
+    Raises:
+        JournalError: It is none, or of another version.
+    """
+    lines = data.split(b"\n")
+    return Recording(tuple(_events(lines, str(file))))
+
+
+def _events(lines: Iterable[bytes], file: str) -> Iterable[Recorded]:
+    lines = list(lines)
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        place = f"{file}:{number}"
+        try:
+            fields = json.loads(line)
+        except (ValueError, RecursionError):
+            if number == len(lines):
+                return
+            raise JournalError(f"{place}: not JSON; a recording has one event a line") from None
+        if not isinstance(fields, dict):
+            raise JournalError(f"{place}: not an event; a recording has one JSON object a line")
+        if "events" in fields:
+            if fields["events"] != VERSION:
+                raise JournalError(
+                    f"{place}: recording version {fields['events']!r}, this turnfsm reads version "
+                    f"{VERSION}; use the turnfsm that wrote it"
+                )
+            continue
+        yield _event(fields, place)
+
+
+def _event(fields: dict[str, Any], place: str) -> Recorded:
+    t, name = fields.pop("t", None), fields.pop("event", None)
+    if isinstance(t, bool) or not isinstance(t, int | float) or not 0 <= t < 1e9:
+        raise JournalError(f"{place}: 't' cannot be {t!r}; it is seconds since the start")
+    if not isinstance(name, str):
+        raise JournalError(f"{place}: an event without a name; name a recording, unchanged")
+    return Recorded(float(t), name, fields)

@@ -1,0 +1,165 @@
+"""What a recording says, put together: who spoke when, which speeches and calls there were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import attrs
+
+from .events import Recorded, Recording
+
+__all__ = ["Call", "Facts", "Span", "Speech", "facts_of"]
+
+
+@attrs.frozen
+class Span:
+    """A stretch of time; `end` is the end of the recording if it had not ended.
+
+    Attributes:
+        cut: Playout was interrupted.
+        open: It had not ended.
+    """
+
+    start: float
+    end: float
+    cut: bool = False
+    open: bool = False
+
+    def holds(self, t: float) -> bool:
+        """Whether a moment falls into it."""
+        return self.start <= t <= self.end
+
+
+@attrs.define
+class Speech:
+    """A reply, or what the application had said.
+
+    Attributes:
+        asked: When its first request to the model began; None if there is none, or if it is not
+            reported.
+    """
+
+    id: str
+    created: float
+    interrupted_at: float | None = None
+    done: float | None = None
+    interrupted: bool = False
+    asked: list[float] = attrs.field(factory=list)
+
+
+@attrs.define
+class Call:
+    """A tool call.
+
+    Attributes:
+        committed: When its result stood in the conversation.
+    """
+
+    id: str
+    started: float
+    ended: float | None = None
+    status: str = ""
+    committed: float | None = None
+
+    def runs_at(self, t: float) -> bool:
+        """Whether its tool runs."""
+        return self.started <= t and (self.ended is None or t < self.ended)
+
+
+@attrs.frozen
+class Facts:
+    """All of it, in the order of happening."""
+
+    user: tuple[Span, ...]
+    heard: tuple[Span, ...]
+    agent_states: tuple[tuple[float, str], ...]
+    speeches: tuple[Speech, ...]
+    calls: tuple[Call, ...]
+    recording: Recording
+
+    def state_at(self, t: float) -> str:
+        """The agent state that was published."""
+        known = [state for at, state in self.agent_states if at <= t]
+        return known[-1] if known else "initializing"
+
+    def heard_at(self, t: float) -> Span | None:
+        """The stretch of the agent's audio that a moment falls into."""
+        return next((span for span in self.heard if span.holds(t)), None)
+
+
+def facts_of(recording: Recording) -> Facts:
+    """Put a recording together."""
+    states = tuple((e.t, e.text("new")) for e in recording.named("agent_state_changed"))
+    return Facts(
+        user=tuple(_user(recording)),
+        heard=tuple(_heard(recording)),
+        agent_states=states,
+        speeches=tuple(_speeches(recording)),
+        calls=tuple(_calls(recording)),
+        recording=recording,
+    )
+
+
+def _spans(
+    events: Iterable[Recorded],
+    begins: Callable[[Recorded], bool],
+    end: float,
+) -> Iterator[Span]:
+    since: float | None = None
+    for event in events:
+        if begins(event):
+            since = event.t if since is None else since
+        elif since is not None:
+            yield Span(since, event.t, bool(event.fields.get("interrupted")))
+            since = None
+    if since is not None:
+        yield Span(since, end, open=True)
+
+
+def _user(recording: Recording) -> Iterator[Span]:
+    changes = recording.named("user_state_changed")
+    return _spans(changes, lambda event: event.text("new") == "speaking", recording.end)
+
+
+def _heard(recording: Recording) -> Iterator[Span]:
+    played = recording.named("playback_started", "playback_finished")
+    return _spans(played, lambda event: event.name == "playback_started", recording.end)
+
+
+def _speeches(recording: Recording) -> Iterable[Speech]:
+    found: dict[str, Speech] = {}
+    for event in recording.events:
+        id = event.text("speech")
+        if event.name == "speech_created":
+            found[id] = Speech(id, event.t)
+        elif id not in found:
+            continue
+        elif event.name == "speech_interrupted":
+            found[id].interrupted_at = event.t
+        elif event.name == "speech_done":
+            found[id].done = event.t
+            found[id].interrupted = bool(event.fields.get("interrupted"))
+        elif event.name == "metrics_collected":
+            took = event.fields.get("duration")
+            if isinstance(took, int | float):
+                found[id].asked.append(event.t - took)
+    return found.values()
+
+
+def _calls(recording: Recording) -> Iterable[Call]:
+    found: dict[str, Call] = {}
+    done: list[Call] = []
+    for event in recording.events:
+        id = event.text("call")
+        if event.name == "tool_execution_updated" and event.text("update") == "started":
+            if id in found:
+                done.append(found.pop(id))
+            found[id] = Call(id, event.t)
+        elif event.name == "tool_execution_updated" and event.text("update") == "ended":
+            if id in found and found[id].ended is None:
+                found[id].ended, found[id].status = event.t, event.text("status")
+        elif event.name == "function_tools_executed":
+            for call in event.fields.get("calls") or ():
+                if str(call) in found:
+                    found[str(call)].committed = event.t
+    return [*done, *found.values()]

@@ -1,0 +1,87 @@
+"""`turnfsm audit`: what went wrong in sessions that turnfsm did not govern."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from turnfsm.runtime.cli._streams import printable
+
+if TYPE_CHECKING:
+    from turnfsm.fsm.audit import Audit
+
+__all__ = ["audit"]
+
+
+class Format(StrEnum):
+    """How the findings are written."""
+
+    text = "text"
+    json = "json"
+
+
+def audit(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="Recordings of EventRecorder, spans (JSON), or journals."
+        ),
+    ],
+    format: Annotated[Format, typer.Option(help="Format of the findings.")] = Format.text,
+    flow: Annotated[
+        str | None, typer.Option(help="The flow of journals. Default: the one that they name.")
+    ] = None,
+) -> None:
+    """Judge sessions by what they have left. Exit status 0: right, 1: findings, 2: bad input."""
+    from turnfsm.fsm import load_flow
+    from turnfsm.fsm.audit import audit_file
+
+    governed = None if flow is None else load_flow(flow)
+    found = [(file, audit_file(file, governed)) for file in files]
+    if format is Format.json:
+        print(json.dumps([_plain(file, judged) for file, judged in found], indent=2))
+    else:
+        print(printable("\n".join(_text(file, judged) for file, judged in found)))
+    raise typer.Exit(not all(judged.right for _, judged in found))
+
+
+def _text(file: Path, judged: Audit) -> str:
+    count = len(judged.findings) + len(judged.broken)
+    lines = [f"{file} ({judged.of}): {count} finding{'s' * (count != 1)}"]
+    lines += [*map(str, judged.findings), *judged.broken]
+    if judged.properties:
+        lines.append("broken: " + ", ".join(judged.properties))
+    if judged.findings:
+        lines.append(f"first divergence at {judged.findings[0].at:.2f} s")
+    lines += map(str, judged.silences)
+    panel = judged.panel
+    rates = (
+        ("L_R", panel.response_latency, "s"),
+        ("L_Y", panel.yield_latency, "s"),
+        ("R_R", panel.response_rate, ""),
+        ("R_Y", panel.yield_rate, ""),
+        ("I_A", panel.agent_interruption_rate, ""),
+    )
+    known = [(name, value, unit) for name, value, unit in rates if value is not None]
+    told = [f"{name} {value:.2f} {unit}".rstrip() for name, value, unit in known]
+    if told:
+        lines.append("panel: " + ", ".join(told))
+    return "\n".join(lines)
+
+
+def _plain(file: Path, judged: Audit) -> dict[str, object]:
+    import attrs
+
+    return {
+        "file": str(file),
+        "of": judged.of,
+        "findings": [attrs.asdict(finding) for finding in judged.findings],
+        "broken": list(judged.broken),
+        "properties": list(judged.properties),
+        "silences": [attrs.asdict(gap) for gap in judged.silences],
+        "panel": attrs.asdict(judged.panel),
+    }

@@ -1,0 +1,220 @@
+"""Records the public events of a LiveKit session, stock or ours."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from livekit.agents import AgentSession
+from livekit.agents.version import __version__ as LIVEKIT
+
+from turnfsm.runtime.journal.sinks import new_file
+
+__all__ = ["EventRecorder"]
+
+logger = logging.getLogger("turnfsm")
+
+_LOOK_EVERY = 0.1
+"""Seconds between two looks at the speeches that are under way."""
+
+_CLOSES_IN = 30.0
+"""Seconds that a close may take."""
+
+_EVENTS = (
+    "agent_state_changed",
+    "user_state_changed",
+    "user_input_transcribed",
+    "conversation_item_added",
+    "agent_false_interruption",
+    "speech_created",
+    "tool_execution_updated",
+    "function_tools_executed",
+    "metrics_collected",
+    "error",
+    "close",
+)
+
+
+class EventRecorder:
+    """Writes what a session says of itself, for `turnfsm audit`.
+
+    Of what people said it keeps a keyed hash of each word, so that the audit can tell whether words
+    were lost; the key is never written.
+
+    Args:
+        session: An `AgentSession`, before it is started.
+        target: The path of a new file, or an open text file.
+
+    Example::
+
+        session = AgentSession(stt=..., llm=..., tts=..., vad=...)
+        EventRecorder(session, "events.jsonl")
+        await session.start(agent)
+    """
+
+    def __init__(self, session: AgentSession[Any], target: str | Path | IO[str]) -> None:
+        self._file = _opened(target)
+        self._key = secrets.token_bytes(32)
+        self._began = time.time()
+        self._session = session
+        self._output: Any = None
+        self._open: set[Any] = set()
+        self._write({"events": 1, "livekit": LIVEKIT, "started_at": round(self._began, 3)})
+        self._watch_close()
+        for name in _EVENTS:
+            session.on(name, self._listener(name))  # type: ignore[arg-type]
+
+    def _listener(self, name: str) -> Callable[[Any], None]:
+        def heard(event: Any) -> None:
+            self._listen_to_output()
+            fields = _FIELDS[name](self, event)
+            if fields is not None:
+                self._record(name, fields)
+            if name == "speech_created":
+                self._follow(event.speech_handle)
+
+        return heard
+
+    def _follow(self, speech: Any) -> None:
+        def done(handle: Any) -> None:
+            self._open.discard(handle)
+            self._record("speech_done", {"speech": handle.id, "interrupted": handle.interrupted})
+
+        speech.add_done_callback(done)
+        self._open.add(speech)
+        if len(self._open) == 1:
+            asyncio.get_running_loop().call_later(_LOOK_EVERY, self._look)
+
+    def _watch_close(self) -> None:
+        """No event says that a close has begun, only that it is over."""
+        close = self._session.aclose
+
+        async def aclose() -> None:
+            late = asyncio.get_running_loop().call_later(_CLOSES_IN, self._record, "close_late", {})
+            try:
+                await close()
+            finally:
+                late.cancel()
+
+        self._session.aclose = aclose  # type: ignore[method-assign]
+
+    def _look(self) -> None:
+        """No event says that a speech was interrupted, only, later, that it is done."""
+        for speech in tuple(self._open):
+            if speech.interrupted:
+                self._open.discard(speech)
+                self._record("speech_interrupted", {"speech": speech.id})
+        if self._open:
+            asyncio.get_running_loop().call_later(_LOOK_EVERY, self._look)
+
+    def _listen_to_output(self) -> None:
+        output = self._session.output.audio
+        if output is None or output is self._output:
+            return
+        self._output = output
+        output.on("playback_started", lambda event: self._record("playback_started", {}))
+        output.on("playback_finished", self._finished)
+
+    def _finished(self, event: Any) -> None:
+        played = {"position": event.playback_position, "interrupted": event.interrupted}
+        self._record("playback_finished", played)
+
+    def _words(self, text: str | None) -> list[str]:
+        words = "".join(c if c.isalnum() else " " for c in (text or "").casefold()).split()
+        return [
+            hashlib.blake2b(word.encode(), digest_size=6, key=self._key).hexdigest()
+            for word in words
+        ]
+
+    def _record(self, name: str, fields: Mapping[str, Any]) -> None:
+        self._write({"t": round(time.time() - self._began, 6), "event": name, **fields})
+
+    def _write(self, record: Mapping[str, Any]) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.write(json.dumps(record) + "\n")
+            self._file.flush()
+        except (OSError, ValueError) as exc:  # the conversation goes on without the recording
+            logger.error("the events are recorded no longer: %s", exc)
+            self._file = None
+
+    # -- what is kept of each event
+
+    def _state(self, event: Any) -> dict[str, Any]:
+        return {"old": event.old_state, "new": event.new_state}
+
+    def _transcript(self, event: Any) -> dict[str, Any] | None:
+        return {"words": self._words(event.transcript)} if event.is_final else None
+
+    def _item(self, event: Any) -> dict[str, Any]:
+        item = event.item
+        fields = {"type": item.type, "id": item.id}
+        if item.type == "message":
+            fields |= {"role": item.role, "interrupted": item.interrupted}
+            fields["words"] = self._words(item.text_content)
+        elif item.type in ("function_call", "function_call_output"):
+            fields["call"] = item.call_id
+        return fields
+
+    def _resumed(self, event: Any) -> dict[str, Any]:
+        return {"resumed": event.resumed}
+
+    def _speech(self, event: Any) -> dict[str, Any]:
+        return {"speech": event.speech_handle.id, "source": event.source}
+
+    def _tool(self, event: Any) -> dict[str, Any] | None:
+        update = event.update
+        match update.type:
+            case "tool_call_started":
+                call = update.function_call
+                return {"update": "started", "call": call.call_id, "name": call.name}
+            case "tool_call_updated":
+                return {"update": "updated", "call": update.call_id}
+            case "tool_call_ended":
+                return {"update": "ended", "call": update.call_id, "status": update.status}
+            case _:
+                return None
+
+    def _executed(self, event: Any) -> dict[str, Any]:
+        calls = [call.call_id for call in event.function_calls]
+        return {"calls": calls, "reply": event.has_tool_reply, "handoff": event.has_agent_handoff}
+
+    def _metrics(self, event: Any) -> dict[str, Any] | None:
+        found = event.metrics
+        if found.type != "llm_metrics":
+            return None
+        fields = {"of": "llm", "speech": found.speech_id, "cancelled": found.cancelled}
+        return fields | {"duration": found.duration, "ttft": found.ttft}
+
+    def _error(self, event: Any) -> dict[str, Any]:
+        return {"kind": type(event.error).__name__}
+
+    def _close(self, event: Any) -> dict[str, Any]:
+        return {"reason": getattr(event.reason, "value", str(event.reason))}
+
+
+_FIELDS: dict[str, Callable[[EventRecorder, Any], dict[str, Any] | None]] = {
+    "agent_state_changed": EventRecorder._state,
+    "user_state_changed": EventRecorder._state,
+    "user_input_transcribed": EventRecorder._transcript,
+    "conversation_item_added": EventRecorder._item,
+    "agent_false_interruption": EventRecorder._resumed,
+    "speech_created": EventRecorder._speech,
+    "tool_execution_updated": EventRecorder._tool,
+    "function_tools_executed": EventRecorder._executed,
+    "metrics_collected": EventRecorder._metrics,
+    "error": EventRecorder._error,
+    "close": EventRecorder._close,
+}
+
+
+def _opened(target: str | Path | IO[str]) -> IO[str] | None:
+    return new_file(Path(target)) if isinstance(target, str | Path) else target

@@ -1,0 +1,206 @@
+"""What a stock session says of itself names its failures; conversations that go right raise no
+alarm."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from livekit.agents import AgentSession, telemetry
+from opentelemetry import trace
+from opentelemetry.sdk import trace as sdk
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from turnfsm import write_journal
+from turnfsm.audit import Audit, audit_file, audit_recording, parse_recording
+from turnfsm.livekit import EventRecorder, TurnSession
+from turnfsm.runtime.cli import main
+from turnfsm.runtime.compare import CONTROLS, SCENARIOS, Scenario, scenario
+from turnfsm.testing import ScriptedLLM, ScriptedUser, Stage
+
+NOT_SEEN = {
+    "S4c": "which run an event belongs to is no public event",
+    "S5-wait": "the same events as S2.8, which goes right",
+    "R4": "how a run ends is no public event",
+}
+"""Failures that the public events do not show."""
+
+
+def recorded(played: Scenario) -> str:
+    """What `EventRecorder` writes of a scenario on a stock session."""
+    events = io.StringIO()
+
+    class Recorded(AgentSession[Any]):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            EventRecorder(self, events)
+
+    played.play(Recorded)
+    return events.getvalue()
+
+
+def audited(played: Scenario) -> Audit:
+    return audit_recording(parse_recording(recorded(played).encode(), "events.jsonl"))
+
+
+@pytest.mark.parametrize("failing", SCENARIOS, ids=lambda s: s.id)
+def test_a_failure_of_a_stock_session_is_named(failing: Scenario) -> None:
+    """By the letter of its class."""
+    named = {finding.failure for finding in audited(failing).findings}
+    assert (failing.failure in named) is (failing.id not in NOT_SEEN)
+
+
+def test_nine_of_ten_failures_are_named() -> None:
+    """The figure of docs/observe.md; that each is, the test above shows."""
+    assert set(NOT_SEEN) <= {s.id for s in SCENARIOS}
+    assert 1 - len(NOT_SEEN) / len(SCENARIOS) >= 0.9
+
+
+@pytest.mark.parametrize("right", CONTROLS, ids=lambda s: s.id)
+def test_a_conversation_that_goes_right_raises_no_alarm(right: Scenario) -> None:
+    """On a stock session, where nothing goes wrong."""
+    assert audited(right).findings == ()
+
+
+def test_the_first_divergence_and_the_properties_are_told() -> None:
+    """And the silence, with its cause, and the panel."""
+    found = audited(scenario("S5-turn"))
+    assert found.findings[0].at == pytest.approx(7.05)
+    assert found.properties == ("an_interruption_settles",)
+    assert [gap.cause for gap in found.silences][-1] == "tool_running"
+    assert found.panel.response_latency == pytest.approx(5.4, abs=0.1)
+
+
+def test_what_people_said_is_not_recorded() -> None:
+    """Words are hashed, with a key that is not written."""
+    text = recorded(scenario("S1"))
+    assert "Paris" not in text
+    assert "Rome" not in text
+
+
+def test_spans_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait is seen in what livekit-agents exports."""
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(sdk, "time_ns", lambda: int(time.time() * 1e9))  # virtual, as the rest
+    telemetry.set_tracer_provider(provider)
+    try:
+        scenario("S5-turn").play(AgentSession)
+    finally:
+        telemetry.set_tracer_provider(trace.get_tracer_provider())  # type: ignore[arg-type]
+    file = tmp_path / "spans.jsonl"
+    spans = exporter.get_finished_spans()
+    file.write_text("".join(span.to_json(indent=None) + "\n" for span in spans))
+    found = audit_file(file)
+    assert found.of == "spans"
+    assert {finding.failure for finding in found.findings} == {"D"}
+    assert [gap.cause for gap in found.silences][-1] == "tool_running"
+
+
+def test_otlp_is_read(tmp_path: Path) -> None:
+    """One export, as the collector's file exporter writes it."""
+
+    def span(name: str, start: float, end: float, **attributes: str) -> dict[str, Any]:
+        told = [{"key": k, "value": {"stringValue": v}} for k, v in attributes.items()]
+        times = {"startTimeUnixNano": str(int(start * 1e9)), "endTimeUnixNano": str(int(end * 1e9))}
+        return {"name": name, "spanId": name, "attributes": told, "events": [], **times}
+
+    spans = [span("agent_speaking", 10.0, 12.0), span("agent_turn", 9.0, 12.0)]
+    export = {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
+    file = tmp_path / "otlp.json"
+    file.write_text(json.dumps(export, indent=1))
+    assert audit_file(file).right
+
+
+def test_a_journal_of_ours_is_judged_by_its_properties(tmp_path: Path) -> None:
+    """A right one has none broken; one that was changed has."""
+    user = ScriptedUser().says("hello", at=1.0)
+    stage = Stage(TurnSession, user=user, llm=ScriptedLLM({"hello": "Hello."}))
+    stage.run(8.0)
+    journal = stage.session.turn.journal.read()
+    file = tmp_path / "a.jsonl"
+    write_journal(file, journal)
+    assert run("audit", str(file)) == 0
+    lines = file.read_text().splitlines()
+    started = next(n for n, line in enumerate(lines) if '"playout_started", "of"' in line)
+    file.write_text("\n".join(lines[:started] + lines[started + 1 :]) + "\n")
+    assert run("audit", str(file)) == 1
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as exit:
+        main(words)
+    return int(exit.value.code or 0)
+
+
+def test_the_command_prints_and_gives_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit status 1: something was found."""
+    file = tmp_path / "events.jsonl"
+    file.write_text(recorded(scenario("S6")))
+    assert run("audit", str(file)) == 1
+    printed = capsys.readouterr().out
+    assert "F  the user speaks for 1.7 s over a speech that goes on, and nobody listens" in printed
+    assert "broken: every_turn_is_accounted_for" in printed
+    assert run("audit", str(file), "--format", "json") == 1
+    [judged] = json.loads(capsys.readouterr().out)
+    assert judged["findings"][0]["failure"] == "F"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "neither a recording"),
+        ("hello\n", "neither a recording"),
+        ("[1, 2]\n", "neither a recording"),
+        ('{"a": 1}\n', "neither a recording"),
+        ('{"resourceSpans": 3}\n', "neither a recording"),
+        ('{"events": 7}\n', "recording version 7, this turnfsm reads version 1"),
+        ('{"events": 1}\nx\n{"t": 1, "event": "close"}\n', ":2: not JSON"),
+        ('{"events": 1}\n{"t": "a", "event": "close"}\n', "'t' cannot be 'a'"),
+        ('{"events": 1}\n{"t": 1}\n', "an event without a name"),
+        ('{"journal": 9, "flow": "turn", "initial": "a"}\n', "journal version 9"),
+    ],
+)
+def test_what_is_none_of_them_is_said_in_a_line(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what to name instead."""
+    file = tmp_path / "a"
+    file.write_text(text)
+    assert run("audit", str(file)) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_a_recording_that_was_cut_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    """The last line may be half."""
+    file = tmp_path / "a"
+    file.write_text(recorded(scenario("S6"))[:-20])
+    assert audit_file(file).findings
+
+
+def test_a_full_disk_ends_the_recording_not_the_conversation() -> None:
+    """What is said afterwards is heard."""
+    stage_user = ScriptedUser().says("hello", at=1.0)
+
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(28, "No space left on device")
+
+    class Recorded(AgentSession[Any]):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            EventRecorder(self, Full())
+
+    outcome = Stage(Recorded, user=stage_user, llm=ScriptedLLM({"hello": "Hello."})).run(8.0)
+    assert outcome.heard_saying("Hello.")

@@ -1,0 +1,35 @@
+"""Sessions judged by what they have left: recordings of LiveKit's events, spans, journals.
+
+Example:
+    >>> from turnfsm.audit import audit_recording, parse_recording
+    >>> audit_recording(parse_recording(b'{"events": 1}', "events.jsonl")).right
+    True
+"""
+
+from turnfsm.fsm.audit import (
+    Audit,
+    Finding,
+    Gap,
+    Recorded,
+    Recording,
+    audit_file,
+    audit_journal,
+    audit_recording,
+    parse_recording,
+)
+
+__all__ = [
+    "Audit",
+    "Finding",
+    "Gap",
+    "Recorded",
+    "Recording",
+    "audit_file",
+    "audit_journal",
+    "audit_recording",
+    "parse_recording",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
