@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DECLARED", "Declared", "explained"]
 
+DRAIN = 4.9
+"""Seconds; a handoff lets go of a call after `drain_limit`."""
+
 
 @attrs.frozen
 class Declared:
@@ -176,9 +179,45 @@ def _cancelled_at_the_close(job: int, pair: Pair) -> bool:
 
 
 def _agent_did_not_wait(about: int, pair: Pair) -> bool:
-    """An agent that hands over has a call that never ends; ours says that it goes without it."""
-    hung = any(pair.plan.jobs[run.number].ends == "hangs" for run in pair.ours.runs)
-    return hung and any(move.what == "update_agent" for move in pair.plan.moves)
+    """An agent that hands over has a call that takes longer; ours says that it goes without it."""
+    plan = pair.plan
+    handoffs = [move.at for move in plan.moves if move.what == "update_agent"]
+    handoffs += [
+        run.end
+        for run in pair.ours.runs
+        if run.end is not None and plan.jobs[run.number].ends == "hands_off"
+    ]
+    long = any(
+        run.start < at and (run.end is None or run.end > at + DRAIN)
+        for run in pair.ours.runs
+        for at in handoffs
+    )
+    return long and [*pair.ours.warnings][about].endswith("did not end in time; its agent goes")
+
+
+def _interrupts_a_held_turn(about: int, pair: Pair) -> bool:
+    """A tool called `interrupt()` while another call held the turn."""
+    jobs, runs = pair.plan.jobs, pair.ours.runs
+    refused = [run for run in runs if run.how == "RuntimeError" and run.end is not None]
+    refused = [run for run in refused if jobs[run.number].waits == "interrupts"]
+    held = all(
+        any(
+            jobs[other.number].policy in ("finish", "hold")
+            and other is not run
+            and other.start <= run.end <= (other.end or run.end)
+            for other in runs
+        )
+        for run in refused
+        if run.end is not None
+    )
+    text = "[RuntimeError('This generation handle does not allow interruptions')]"
+    return bool(refused) and held and [*pair.ours.errors][about].endswith(text)
+
+
+def _speculates_on_one_turn_more(about: int, pair: Pair) -> bool:
+    """A turn was answered that stock had dropped, and the next one's speculation was in vain."""
+    more = pair.stock.words_lost - pair.ours.words_lost
+    return bool(more) and [*pair.ours.warnings][about].startswith("preemptive generation inval")
 
 
 DECLARED: tuple[Declared, ...] = (
@@ -197,8 +236,10 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"late"}), _its_tool_interrupted),
     Declared("tool-policies", frozenset({"untold"}), _turn_interrupted_by_tool),
     Declared("transcript-wait", frozenset({"late"}), _words_were_on_their_way),
+    Declared("tool-policies", frozenset({"log"}), _interrupts_a_held_turn),
     Declared("tool-policies", frozenset({"wait"}), _interrupt_is_refused),
     Declared("tool-policies", frozenset({"overlap", "again"}), _cannot_be_interrupted),
+    Declared("turns-kept", frozenset({"warning"}), _speculates_on_one_turn_more),
     Declared("wait-raises", frozenset({"undone", "untold"}), _wait_raised),
 )
 

@@ -33,6 +33,8 @@ STOP = re.compile(r"^(tool: interrupts|move \d+: (interrupt|force|chat|commit|up
 
 NOT_DONE = "nothing was done"
 
+TWO_AGENTS = "expected to receive only one AgentTask from the tool executions"
+
 REPORTED_AGENT = (
     "returned an Agent after ctx.update(); agent handoff after a progress update is not supported"
 )
@@ -302,6 +304,8 @@ def _scripted(plan: Plan, jobs: Jobs) -> Counter[str]:
             said[f"AI function `{run.name}` returned an invalid output"] += 1
         elif run.how == "result" and job.ends == "hands_off" and job.waits == "updates":
             said[f"tool `{run.name}` {REPORTED_AGENT}"] += 1
+    begun = Counter(r.start for r in jobs.runs if plan.jobs[r.number].ends == "hands_off")
+    said[TWO_AGENTS] += sum(many > 1 for many in begun.values())
     return said
 
 

@@ -137,15 +137,23 @@ def _agent_state(pair: Pair) -> Found:
 
 
 def _log(pair: Pair) -> Found:
-    for text in pair.ours.errors:
-        if text not in pair.stock.errors:
-            yield 0, f"an error is logged that stock does not log: {text[:160]}"
+    for about, text in enumerate(pair.ours.errors):
+        if text not in pair.stock.errors and not _of_calls_on_ours_alone(text, pair):
+            yield about, f"an error is logged that stock does not log: {text[:160]}"
+
+
+def _of_calls_on_ours_alone(text: str, pair: Pair) -> bool:
+    """A tool failed that stock did not run: it had dropped the sentence that asked for it."""
+    runs = [run.number for run in pair.ours.runs if f"[{run.how}(" in text]
+    before = [run.number for run in pair.stock.runs]
+    ours = [run.number for run in pair.ours.runs]
+    return bool(runs) and all(ours.count(job) > before.count(job) for job in runs)
 
 
 def _warning(pair: Pair) -> Found:
-    for text, count in pair.ours.warnings.items():
+    for about, (text, count) in enumerate(pair.ours.warnings.items()):
         if text not in pair.stock.warnings or count > 3 * pair.stock.warnings[text] + 3:
-            yield 0, f"a warning is logged {count} times that stock does not log: {text[:160]}"
+            yield about, f"a warning is logged {count} times that stock does not log: {text[:160]}"
 
 
 def _words(pair: Pair) -> Found:
