@@ -100,6 +100,22 @@ class TurnRuntime(EventPump):
         """Seconds of the journal's clock."""
         return self.clock() - self.journal.start
 
+    def retime(self, timers: Mapping[str, float]) -> None:
+        """Replace the seconds of timers while the flow runs; what is left out has the flow's.
+
+        Args:
+            timers: Seconds; they hold for what is waited for from now on.
+
+        Raises:
+            UnknownName: It names a timer that the flow does not have.
+
+        Example::
+
+            turn.retime({"false_interruption": 4.0})
+        """
+        self._plan = plan_of(self.machine.program, check_timers(self.flow, timers))
+        self.note("timers", **timers)
+
     def holds(self, fact: str) -> bool:
         """Whether a fact is true; a host fact as the host last answered."""
         return self.machine.holds(fact)

@@ -212,6 +212,7 @@ class Conductor:
     def user_started(self) -> None:
         """LiveKit's `on_start_of_speech`. Posts `user_started_speaking`."""
         self._last_barge_in = None
+        self._session.follow_options()
         self._post("user_started_speaking")
 
     def user_stopped(self) -> None:

@@ -268,6 +268,9 @@ class Session(Protocol):
         """The seconds of the flow's timers."""
         ...
 
+    def follow_options(self) -> None:
+        """Take over what the application has changed of the options since."""
+
     def report_limit(self, reached: TurnLimitReached) -> None:
         """Emit `turn_limit_reached`."""
 

@@ -36,7 +36,14 @@ if TYPE_CHECKING:
         TurnHandlingOptions,
     )
 
-__all__ = ["SessionOptions", "StartOptions", "VideoSampler", "hear_uninterruptible", "resumption"]
+__all__ = [
+    "SessionOptions",
+    "StartOptions",
+    "VideoSampler",
+    "hear_uninterruptible",
+    "resumption",
+    "timers_of_resumption",
+]
 
 logger = logging.getLogger("turnfsm")
 
@@ -124,7 +131,12 @@ def resumption(flow: Flow, given: Mapping[str, Any], seconds: float | None) -> d
         given: The keyword arguments of the session.
         seconds: What LiveKit has made of them; None: no speech is resumed, and none is paused.
     """
-    if "false_interruption" not in flow.timers or seconds is None or not _is_said(_TIMEOUT, given):
+    return timers_of_resumption(flow, seconds) if _is_said(_TIMEOUT, given) else {}
+
+
+def timers_of_resumption(flow: Flow, seconds: float | None) -> dict[str, float]:
+    """The same, of an application that has given them."""
+    if "false_interruption" not in flow.timers or seconds is None:
         return {}
     timers = {"false_interruption": min(max(float(seconds), _AT_ONCE), _NEVER)}
     limit = flow.timers.get("pause_limit")

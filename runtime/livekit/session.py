@@ -36,7 +36,13 @@ from turnfsm.runtime.view.live import LiveView, view_of
 from .errors import UnsupportedLiveKit
 from .keeping import Keeping
 from .lifecycle import SessionLifecycle
-from .options import SessionOptions, StartOptions, hear_uninterruptible, resumption
+from .options import (
+    SessionOptions,
+    StartOptions,
+    hear_uninterruptible,
+    resumption,
+    timers_of_resumption,
+)
 from .overrides import (
     REFUSED,
     GovernedSession,
@@ -119,8 +125,10 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._verdicts_wanted = False
         super().__init__(**options)
         hear_uninterruptible(options, self.interruption_options)
-        timeout = self.options.interruption["false_interruption_timeout"]
-        self._timers = resumption(self._flow, options, timeout) | check_timers(self._flow, timers)
+        self._resumes_after = self.options.interruption["false_interruption_timeout"]
+        self._timers = resumption(self._flow, options, self._resumes_after) | check_timers(
+            self._flow, timers
+        )
         self._sinks = check_sinks(sinks)
         self._watch: Watch | None = None
         if shown := view_of(view):
@@ -141,6 +149,15 @@ class TurnSession(GovernedSession[Userdata_T]):
     def timers(self) -> Mapping[str, float]:
         """The seconds of the flow's timers in this session."""
         return {**self._flow.timers, **self._timers}
+
+    def follow_options(self) -> None:
+        """Take `options.interruption["false_interruption_timeout"]` over, which LiveKit reads at
+        each use."""
+        seconds = self.options.interruption["false_interruption_timeout"]
+        if seconds != self._resumes_after:
+            self._resumes_after = seconds
+            self._timers = {**self._timers, **timers_of_resumption(self._flow, seconds)}
+            self._turn.retime(self._timers)
 
     @property
     def user_turns(self) -> Mapping[str, int]:

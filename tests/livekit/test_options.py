@@ -86,6 +86,22 @@ def test_options_have_the_effect_that_they_have_on_agent_session(way: dict[str, 
     assert len(ours.false_interruptions) == len(stock.false_interruptions)
 
 
+@pytest.mark.parametrize("seconds", [0.3, 4.0, None])
+def test_a_timeout_that_is_changed_while_the_session_runs_holds_from_then_on(
+    seconds: float | None,
+) -> None:
+    """An application changes it in `session.options`, a second before the cough."""
+
+    def change(stage: Stage) -> None:
+        stage.session.options.interruption["false_interruption_timeout"] = seconds
+
+    stages = [_stage(session_class) for session_class in (AgentSession, TurnSession)]
+    stock, ours = (stage.at(3.0, change).run(18.0) for stage in stages)
+    heard = [[t for h in outcome.heard for t in (h.start, h.end)] for outcome in (stock, ours)]
+    assert heard[1] == pytest.approx(heard[0], abs=0.02), ours.timeline()
+    assert len(ours.false_interruptions) == len(stock.false_interruptions)
+
+
 def test_a_pause_may_be_longer_than_the_limit_of_the_flow() -> None:
     """A false_interruption_timeout of 65 s: pause_limit, 60 s, does not cut the speech before."""
     stages = [
