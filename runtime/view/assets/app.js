@@ -255,6 +255,7 @@ class Page {
       tab.tabIndex = on ? 0 : -1;
       byId(tab.getAttribute("aria-controls")).hidden = !on;
     }
+    document.body.dataset.tab = id;
     this.list.render();
     this.timeline.redraw();
   }

@@ -6,6 +6,7 @@ class Studio {
     this.presses = [];
     this.host = new Set();
     document.body.classList.add("flow");
+    document.body.classList.toggle("served", page.data.served === true);
     const names = [["picture", "Picture"], ["matrix", "Matrix"], ["proof", "Proof"]];
     byId("flow-tabs").append(...names.map(([id, name]) => element("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": id, "aria-selected": String(id === "picture") }, name)));
     page.tabs(...names.map(([id]) => `tab-${id}`));
@@ -58,7 +59,7 @@ class Studio {
     const cell = (row, one, n) => {
       const state = states[n], place = () => this.page.recording.flow.source.at[`${state}.${row.trigger}.0`] ?? this.page.recording.flow.source.at[`${state}.${row.trigger}`];
       const lines = one.lines.flatMap((line, k) => (k ? [element("br"), line] : [line]));
-      return element("td", { class: `cell ${one.kind.replace(" ", "-")}` }, element("button", { type: "button", class: "plain", onclick: () => this.page.source.show(place()) }, ...lines));
+      return element("td", { class: `cell ${one.kind.replace(" ", "-")}` }, element("button", { type: "button", class: "cell-button", onclick: () => this.page.source.show(place()) }, ...lines));
     };
     const body = rows.map((row) => element("tr", {}, element("th", { scope: "row" }, row.label), ...row.cells.map((one, n) => cell(row, one, n))));
     byId("matrix").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...body)));
