@@ -176,6 +176,11 @@ class Caller:
         """Wait for an agent that listens."""
         await self.until(lambda: self.state == "listening", seconds, "no agent listened")
 
+    async def told(self, words: str, within: float = 30.0) -> float:
+        """Wait until the agent has said these words; the conversation time."""
+        said = lambda: any(words in text.text for text in self.agent_texts)  # noqa: E731
+        return await self.until(said, within, f"the agent has not said {words!r}")
+
     async def silence(self, seconds: float = 1.0, within: float = 30.0) -> None:
         """Wait until the agent listens and nothing was heard for so long."""
         await self.until(

@@ -9,7 +9,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -115,7 +115,12 @@ def here_or_elsewhere() -> Iterator[RoomServer]:
 
 @contextmanager
 def serving(
-    node: str = "127.0.0.1", *, redis: str = "", port: int = 0, key: str = DEV_KEY
+    node: str = "127.0.0.1",
+    *,
+    redis: str = "",
+    port: int = 0,
+    key: str = DEV_KEY,
+    prefix: Sequence[str] = (),
 ) -> Iterator[RoomServer]:
     """A server of our own, with the dev key, reached at an address of this machine.
 
@@ -124,6 +129,7 @@ def serving(
         redis: host:port of a Redis that several servers share.
         port: For signalling; 0 takes a free one.
         key: Its name; the secret is `DEV_SECRET`.
+        prefix: What the command begins with, to run it in a network namespace.
 
     Raises:
         ServerMissing: There is no binary, or it does not start.
@@ -143,10 +149,10 @@ def serving(
         log = Path(folder, "server.log")
         Path(folder, "config.yaml").write_text(config, encoding="utf-8")
         with log.open("wb") as out:
-            command = [str(program), "--config", str(Path(folder, "config.yaml"))]
+            command = [*prefix, str(program), "--config", str(Path(folder, "config.yaml"))]
             process = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
         try:
-            _wait(f"http://127.0.0.1:{port}", process, _READY, log)
+            _wait(f"http://{node}:{port}", process, _READY, log)
             yield RoomServer(f"ws://{node}:{port}", key=key, log=log)
         finally:
             process.terminate()

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,10 @@ class Worker:
         """The id of the job that serves a room."""
         return next(str(line["job_id"]) for line in self.lines if line.get("room") == room)
 
+    def serves(self, room: str) -> bool:
+        """Whether it has taken the job of a room."""
+        return any(line.get("room") == room for line in list(self.lines))
+
     @property
     def errors(self) -> list[str]:
         """What was logged as an error, and every traceback."""
@@ -99,6 +103,7 @@ def working(
     *,
     mode: str = "start",
     environment: Mapping[str, str] | None = None,
+    prefix: Sequence[str] = (),
 ) -> Iterator[Worker]:
     """Run the agent's file, and end it with everything that it started.
 
@@ -109,7 +114,7 @@ def working(
     known = {"TURNFSM_HEALTH_PORT": str(port), "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     process = subprocess.Popen(
-        [sys.executable, str(agent), mode],
+        [*prefix, sys.executable, str(agent), mode],
         env={
             **os.environ,
             **server.environment,

@@ -1,0 +1,317 @@
+"""The same callers on AgentSession and on TurnSession, in one run, in a real room.
+
+python -m room.beside                 the tables
+python -m room.beside --docs          into docs/room.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import define, frozen
+
+from turnfsm.runtime.demo.speech import PCM, RATE, UserVoice
+from turnfsm.runtime.demo.tts import PiperVoice
+
+from .build import ServerMissing
+from .caller import Caller
+from .server import RoomServer, here_or_elsewhere
+from .worker import ROOT, working
+
+__all__ = ["main"]
+
+DOCS = ROOT / "docs" / "room.md"
+KINDS = ("stock", "turn")
+_LOUD = 300  # samples of a clip above this are speech
+
+
+@define
+class Seen:
+    """One conversation from both ends, in the caller's time."""
+
+    caller: Caller
+    events: list[Mapping[str, Any]]
+
+    def of(self, event: str) -> list[Mapping[str, Any]]:
+        """What the inside noted of one kind."""
+        return [one for one in self.events if one["event"] == event]
+
+    def answer_after(self, moment: float, words: str) -> float | None:
+        """Seconds from a moment until the sound with these words begins."""
+        told = [
+            at
+            for text in self.caller.agent_texts
+            if words in text.text
+            for at, _ in text.pieces[:1]
+        ]
+        sounds = [s.start for s in self.caller.ear.sounds() if s.start > moment - 0.1]
+        near = [start for at in told for start in sounds if abs(start - at) < 1.5]
+        return min(near) - moment if near else None
+
+
+Script = Callable[[Caller, Callable[[str], PCM]], Awaitable[dict[str, float]]]
+
+
+@frozen
+class Conversation:
+    """What a caller does, and what is wrong with what came of it."""
+
+    id: str
+    title: str
+    play: Script
+    judge: Callable[[Seen, dict[str, float]], tuple[list[str], dict[str, float]]]
+
+
+def ends(pcm: PCM) -> tuple[float, float]:
+    """When the speech in a clip begins and ends, in seconds."""
+    loud = np.flatnonzero(np.abs(pcm.astype(np.int32)) > _LOUD)
+    return float(loud[0]) / RATE, float(loud[-1]) / RATE
+
+
+async def speak(caller: Caller, pcm: PCM) -> tuple[float, float]:
+    """Say a clip; the conversation times at which the speech itself began and ended."""
+    end = await caller.say(pcm)
+    first, last = ends(pcm)
+    return end - len(pcm) / RATE + first, end - len(pcm) / RATE + last
+
+
+async def _latency(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
+    _, asked = await speak(caller, clip("Hello there, how are you?"))
+    await caller.told("Good morning to you.")
+    await caller.silence(1.0)
+    await speak(caller, clip("Please tell me a story."))
+    await caller.until(lambda: caller.ear.began > asked + 4.0 and caller.ear.sounding, 20.0)
+    await caller.rest(2.5)
+    stop, _ = await speak(caller, clip("No, stop it please."))
+    await caller.told("As you like.")
+    await caller.silence(1.0)
+    return {"asked": asked, "stop": stop}
+
+
+def _judge_latency(seen: Seen, at: dict[str, float]) -> tuple[list[str], dict[str, float]]:
+    cut = [s.end for s in seen.caller.ear.sounds() if s.start < at["stop"] + 0.2]
+    waits = {"stop": max(cut, default=at["stop"]) - at["stop"]}
+    first = seen.answer_after(at["asked"], "Good morning")
+    if first is not None:
+        waits["response"] = first
+    return ([] if first is not None else ["no answer is heard"]), waits
+
+
+async def _s1(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
+    await speak(caller, clip("What is the weather in Rome?"))
+    await caller.rest(2.5)
+    begun, said = await speak(caller, clip("And what about Paris, please?"))
+    await caller.told("Paris is sunny.")
+    await caller.told("It rains in Rome.")
+    await caller.silence(0.6)
+    return {"begun": begun, "said": said}
+
+
+def _judge_s1(seen: Seen, at: dict[str, float]) -> tuple[list[str], dict[str, float]]:
+    asked = sum("paris" in one["prompt"].lower() for one in seen.of("asked"))
+    wrong = [f"the model is asked {asked} times about Paris"] if asked != 1 else []
+    waited = seen.answer_after(at["said"], "Paris")
+    if waited is None or waited > 3.0:
+        wrong.append(f"Paris is answered after {waited or 99:.1f} s")
+    return wrong, {}
+
+
+async def _s3(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
+    _, said = await speak(caller, clip("How is the weather?"))
+    await caller.until(lambda: caller.state == "thinking", 10.0)
+    await caller.rest(1.5)
+    noise, _ = await speak(caller, clip("Haha."))
+    await caller.told("It is sunny.")
+    await caller.silence(0.6)
+    return {"said": said, "noise": noise}
+
+
+def _judge_s3(seen: Seen, at: dict[str, float]) -> tuple[list[str], dict[str, float]]:
+    wrong = [f"a false interruption is reported (resumed={e['resumed']})" for e in seen.of("false")]
+    wrong += [
+        "noise makes the agent's state 'listening' while it thinks"
+        for one in seen.of("state")
+        if one["state"] == "listening" and at["noise"] < one["t"] < at["noise"] + 3.0
+    ]
+    return wrong, {}
+
+
+async def _s5(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
+    _, said = await speak(caller, clip("Cancel my contract."))
+    await caller.until(lambda: caller.ear.began > said, 15.0)
+    await caller.rest(1.2)
+    begun, objected = await speak(caller, clip("No, tell me a joke."))
+    await caller.told("Here is a joke.")
+    await caller.silence(1.0)
+    return {"begun": begun, "said": objected}
+
+
+def _judge_s5(seen: Seen, at: dict[str, float]) -> tuple[list[str], dict[str, float]]:
+    wrong = [f"{one['what']} after the caller has said no" for one in seen.of("effect")]
+    waited = seen.answer_after(at["said"], "joke")
+    if waited is None or waited > 3.0:
+        wrong.append(f"the caller waits {waited or 99:.1f} s for an answer")
+    return wrong, {}
+
+
+async def _s2(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
+    _, said = await speak(caller, clip("Please book the table."))
+    await caller.until(lambda: caller.ear.began > said, 15.0)
+    await caller.rest(1.0)
+    _, asked = await speak(caller, clip("Is the table booked?"))
+    await caller.rest(9.0)
+    await caller.silence(1.0)
+    return {"said": asked}
+
+
+def _judge_s2(seen: Seen, at: dict[str, float]) -> tuple[list[str], dict[str, float]]:
+    effects = [one["t"] for one in seen.of("effect")]
+    wrong = [f"the table is booked {len(effects)} times"] if len(effects) != 1 else []
+    waited = seen.answer_after(at["said"], "booked")
+    if waited is None or waited > 3.0:
+        wrong.append(f"the caller waits {waited or 99:.1f} s for an answer")
+    told = " ".join(text.text for text in seen.caller.agent_texts)
+    if effects and "Your table is booked." not in told and "Yes, it is booked." not in told:
+        wrong.append("the caller never hears that the table is booked")
+    return wrong, {}
+
+
+CONVERSATIONS = (
+    Conversation("L", "a question, then a barge-in on a story", _latency, _judge_latency),
+    Conversation("S1", "the user speaks while a silent 8 s tool runs", _s1, _judge_s1),
+    Conversation("S2", "the user barges in on the preamble of a booking", _s2, _judge_s2),
+    Conversation("S3", "a laugh while the model thinks for 6 s", _s3, _judge_s3),
+    Conversation("S5", "the user objects while a tool waits for its preamble", _s5, _judge_s5),
+)
+
+
+async def play(
+    server: RoomServer, kind: str, it: Conversation, clip: Callable[[str], PCM], events: Path
+) -> tuple[list[str], dict[str, float]]:
+    """Hold one conversation; what was wrong, and the waits that were measured."""
+    room = f"{kind}-{it.id}-{uuid.uuid4().hex[:6]}"
+    at: dict[str, float] = {}
+    stopped: list[str] = []
+    async with Caller(server, room) as caller:
+        try:
+            await caller.agent_comes()
+            await caller.rest(0.5)
+            at = await it.play(caller, clip)
+        except TimeoutError as error:
+            stopped = [str(error)]
+    told = (events / f"{room}.jsonl").read_text("utf-8").splitlines()
+    inside = [json.loads(line) for line in told]
+    own = [{**one, "t": one["t"] - caller.wall} for one in inside]
+    if stopped:
+        return stopped, {}
+    return it.judge(Seen(caller, own), at)
+
+
+async def compare(rounds: int, only: Sequence[str]) -> dict[str, dict[str, list[Any]]]:
+    """Each conversation on both kinds in turn: what was wrong and the waits, a list of rounds."""
+    voice = UserVoice(PiperVoice.load())
+    quiet = np.zeros(RATE // 5, np.int16)
+    clip = lambda text: np.concatenate([voice.say(text), quiet])  # noqa: E731
+    chosen = [it for it in CONVERSATIONS if not only or it.id in only]
+    found: dict[str, dict[str, list[Any]]] = {it.id: {k: [] for k in KINDS} for it in chosen}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        here_or_elsewhere() as server,
+        working(server, ROOT / "room" / "either.py", environment={"ROOM_EVENTS": folder}),
+    ):
+        for number in range(rounds):
+            for it in chosen:
+                for kind in KINDS if number % 2 == 0 else KINDS[::-1]:
+                    got = await play(server, kind, it, clip, Path(folder))
+                    found[it.id][kind].append(got)
+                    wrong = "; ".join(got[0]) or "right"
+                    print(f"{number + 1} {it.id:3} {kind:5} {wrong} {got[1]}", file=sys.stderr)
+    return found
+
+
+def report(found: dict[str, dict[str, list[Any]]]) -> str:
+    """The two tables."""
+    lines = ["| conversation | AgentSession | TurnSession |", "| --- | --- | --- |"]
+    for it in CONVERSATIONS:
+        if it.id not in found or it.id == "L":
+            continue
+        cells = [_verdicts(found[it.id][kind]) for kind in KINDS]
+        lines.append(f"| {it.id}: {it.title} | {cells[0]} | {cells[1]} |")
+    if "L" in found:
+        lines += [
+            "",
+            "| wait | AgentSession | TurnSession | difference |",
+            "| --- | ---: | ---: | ---: |",
+        ]
+        for name, what in (
+            ("response", "from the end of a question to the first sound"),
+            ("stop", "from the first sound of a barge-in to silence"),
+        ):
+            stock, ours = (_waits(found["L"][kind], name) for kind in KINDS)
+            lines.append(
+                f"| {what} | {_figure(stock)} | {_figure(ours)} | {_interval(stock, ours)} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def _verdicts(rounds: Sequence[tuple[list[str], Any]]) -> str:
+    wrong = [problems for problems, _ in rounds if problems]
+    if not wrong:
+        return f"right, {len(rounds)} of {len(rounds)}"
+    said = "; ".join(dict.fromkeys(problem for problems in wrong for problem in problems))
+    return f"wrong, {len(wrong)} of {len(rounds)}: {said}"
+
+
+def _waits(rounds: Sequence[tuple[Any, dict[str, float]]], name: str) -> list[float]:
+    return [waits[name] for _, waits in rounds if name in waits]
+
+
+def _figure(waits: Sequence[float]) -> str:
+    if not waits:
+        return "not measured"
+    return f"{statistics.median(waits):.2f} s ({min(waits):.2f} to {max(waits):.2f}, {len(waits)})"
+
+
+def _interval(stock: Sequence[float], ours: Sequence[float]) -> str:
+    """Of the difference of the means, 95 %, by Welch's formula with twice the standard error."""
+    if min(len(stock), len(ours)) < 3:
+        return "too few"
+    error = (statistics.variance(stock) / len(stock) + statistics.variance(ours) / len(ours)) ** 0.5
+    middle = statistics.fmean(ours) - statistics.fmean(stock)
+    return f"{(middle - 2 * error) * 1000:+.0f} to {(middle + 2 * error) * 1000:+.0f} ms"
+
+
+def main() -> int:
+    """Play and print; with --docs replace the tables of docs/room.md."""
+    parser = argparse.ArgumentParser(prog="python -m room.beside", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--docs", action="store_true")
+    parser.add_argument("only", nargs="*", help="conversations, such as S1; default: all")
+    options = parser.parse_args()
+    try:
+        tables = report(asyncio.run(compare(options.rounds, options.only)))
+    except (ServerMissing, TimeoutError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(tables)
+    if options.docs:
+        page = DOCS.read_text("utf-8")
+        head, _, rest = page.partition("<!-- python -m room.beside -->\n")
+        tail = rest.partition("<!-- to here -->")[2]
+        fresh = f"{head}<!-- python -m room.beside -->\n\n{tables}\n<!-- to here -->{tail}"
+        DOCS.write_text(fresh, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
