@@ -4,6 +4,7 @@
     python -m bench size        bytes and creation time of an instance, a burst of posts
     python -m bench scale       10,000 runtimes on one core
     python -m bench caller      what a caller hears, stock and TurnSession
+    python -m bench room        rooms that this machine carries (needs a livekit-server)
     python -m bench docs        all of it, into docs/performance.md
     python -m bench.growth      proofs and pictures as flows grow (--docs: into docs/proof.md)
 
@@ -33,7 +34,7 @@ DOCS = Path(__file__).parents[1] / "docs" / "performance.md"
 def main() -> None:
     """Measure, print the tables, write JSON when asked."""
     options = _parser().parse_args()
-    parts = list(PARTS) if options.part == "docs" else [options.part]
+    parts = [part for part in PARTS if part != "room"] if options.part == "docs" else [options.part]
     figures: dict[str, Any] = {"versions": versions()}
     for part in parts:
         figures[part] = PARTS[part](options)
@@ -53,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=3.0, help="of a run with many runtimes")
     parser.add_argument("--runtimes", type=int, default=10_000)
+    parser.add_argument("--rooms", default="1,2,4,6,8,12,16,24,32", help="steps, for room")
     parser.add_argument("--real", type=int, default=3, help="rounds of calls in real time")
     parser.add_argument("--json", metavar="FILE", help="write the figures to FILE, too")
     return parser
@@ -85,11 +87,18 @@ def _caller(options: argparse.Namespace) -> dict[str, Any]:
     return {"waits": caller(real=options.real), "cpu": cpu(options.rounds)}
 
 
+def _room(options: argparse.Namespace) -> dict[str, Any]:
+    from .room import room_figures
+
+    return room_figures([int(step) for step in options.rooms.split(",")])
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], Any]] = {
     "engines": _engines,
     "size": _size,
     "scale": _scale,
     "caller": _caller,
+    "room": _room,
 }
 
 

@@ -106,11 +106,36 @@ def _caller(figures: dict[str, Any]) -> str:
     )
 
 
+def _room(figures: dict[str, Any]) -> str:
+    """Each kind's steps; the last one is where it broke."""
+    rows = [
+        (
+            f"{kind}, {step['rooms']} rooms",
+            f"{step['median']:.2f}",
+            f"{step['p95']:.2f}",
+            f"{step['missing']}",
+            f"{step['worker'] * 100:.1f} %",
+            f"{step['memory']:.0f}",
+            f"{step['machine']:.0f} %",
+            step["broken"] or "holds",
+        )
+        for kind in ("stock", "turn")
+        for step in figures.get(kind, [])
+    ]
+    head = ("", "median s", "p95 s", "missing", "core a room", "MB a job", "machine", "")
+    others = max((s["busy"] for k in ("stock", "turn") for s in figures.get(k, [])), default=0.0)
+    return table(head, rows) + (
+        f"\nServer, worker and callers on {figures['cores']} cores; 'core a room' is the worker's "
+        f"share. Others used up to {others:.0f} % of the machine just before a step.\n"
+    )
+
+
 TABLES: dict[str, Callable[[Any], str]] = {
     "engines": _engines,
     "size": _size,
     "scale": _scale,
     "caller": _caller,
+    "room": _room,
 }
 
 _PAGE = """# Performance

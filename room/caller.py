@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import Any, Self
 
 from attrs import define, field, frozen
 from livekit import rtc
+from livekit.rtc.data_stream import StreamError
 
 from turnfsm.runtime.demo.audio import WavInput
 from turnfsm.runtime.demo.pace import Pace
@@ -227,6 +229,7 @@ class Caller:
         about = reader.info.attributes or {}
         text = Text(identity, about.get(_SEGMENT, ""), about.get(_FINAL) == "true")
         self.texts.append(text)
-        async for piece in reader:
-            text.pieces.append((self.pace.now(), piece))
+        with suppress(StreamError):  # cut off, as by the end of the call
+            async for piece in reader:
+                text.pieces.append((self.pace.now(), piece))
         text.final = text.final or (reader.info.attributes or {}).get(_FINAL) == "true"

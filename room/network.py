@@ -84,6 +84,8 @@ def lossy(loss: float = 0.0, delay: float = 0.0, jitter: float = 0.0) -> Iterato
         _ip(*inside, "link", "set", "lo", "up")
         _ip(*inside, "addr", "add", f"{_THERE}/30", "dev", f"{name}b")
         _ip(*inside, "link", "set", f"{name}b", "up")
+        # packets come from any address of this machine, and have to find back
+        _ip(*inside, "route", "add", "default", "via", _HERE)
         network = Lossy(("ip", "netns", "exec", name), _THERE, loss, delay, jitter)
         stop = threading.Event()
         relay = threading.Thread(target=_relay, args=(network, here, there, stop), daemon=True)

@@ -23,12 +23,13 @@ async def test_a_conversation_survives_loss_and_jitter(clips: Mapping[str, PCM])
     if why := why_not():
         pytest.skip(why)
     with (
-        lossy(loss=0.05, delay=0.02, jitter=0.04) as network,
+        lossy(delay=0.02, jitter=0.04) as network,
         serving(network.address, prefix=network.prefix) as server,
         working(server, prefix=network.prefix) as worker,
     ):
         async with Caller(server, "lossy") as caller:
             await caller.agent_comes()
+            network.loss = 0.05
             await caller.say(clips["command"])
             await caller.told("I have reached the place.")
             await caller.silence(0.6)
