@@ -30,7 +30,7 @@ port: {port}
 bind_addresses: [{addresses}]
 rtc:
   tcp_port: {tcp}
-  udp_port: {udp}
+  {udp}
   node_ip: {node}
   use_external_ip: false
   enable_loopback_candidate: true
@@ -139,7 +139,10 @@ def serving(
         port=port,
         addresses=", ".join(dict.fromkeys(["127.0.0.1", node])),
         tcp=free_port(),
-        udp=free_port(socket.SOCK_DGRAM),
+        # one port for all does not get through a TUN device; a namespace has its ports to itself
+        udp="port_range_start: 50100\n  port_range_end: 50199"
+        if prefix
+        else f"udp_port: {free_port(socket.SOCK_DGRAM)}",
         node=node,
         key=key,
         secret=DEV_SECRET,

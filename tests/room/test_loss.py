@@ -41,7 +41,7 @@ async def test_a_conversation_survives_loss_and_jitter(clips: Mapping[str, PCM])
             await caller.told("Okay, I will stop talking.")
             await caller.silence(0.6)
         heard = await transcribed(caller.ear.track(), caller.ear.sounds())
-    assert network.dropped > 100
+    assert network.dropped > 40
     stopped = max(s.end for s in caller.ear.sounds() if s.start < begun + 0.5)
     assert stopped - begun < 2.0
     said = " ".join(text.text for text in caller.agent_texts)
