@@ -155,6 +155,7 @@ class Conductor:
             self._post("speech_interrupted", speech=speech.id)
         elif speech.steps_over:
             speech.end()  # its calls have ended: it waits for other speeches, and need not
+        self._moved()
 
     def start_playout(self, speech: Speech) -> None:
         """LiveKit is about to play a step: `_reconcile_playout_pause`. Posts `start_playout`."""

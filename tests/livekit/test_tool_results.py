@@ -244,7 +244,7 @@ def test_what_the_user_asks_comes_last_in_a_request() -> None:
     async def book(ctx: RunContext[Any]) -> str:
         """Book."""
         await ctx.update("I am looking")
-        await asyncio.sleep(6.0)
+        await asyncio.sleep(8.0)
         return "booked"
 
     last: list[str] = []
@@ -257,10 +257,12 @@ def test_what_the_user_asks_comes_last_in_a_request() -> None:
     model = ScriptedLLM(
         {"table": Reply(calls=Call("book")), "joke": joke}, {"book": "It is booked."}
     )
-    user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=9.0)
+    user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=9.5)
     agent = partial(_Thoughtful, [book])
-    outcome = Stage(TurnSession, user=user, llm=model, agent=agent).run(25.0)
-    assert last == ["tell me a joke"], outcome.timeline()
+    turns = {"preemptive_generation": {"enabled": False}}
+    stage = Stage(TurnSession, user=user, llm=model, agent=agent, turn_handling=turns)
+    outcome = stage.run(25.0)
+    assert last[0] == "tell me a joke", outcome.timeline()
     assert outcome.heard_saying("Here is a joke.") is not None
 
 
@@ -386,3 +388,51 @@ def test_a_turn_waits_for_a_held_call_whatever_is_said(
     assert effects == ["debited"]
     assert seen == ["charged"], outcome.timeline()
     assert outcome.heard_saying("Nothing else.") is not None
+
+
+# -- two requests at a time
+
+
+def _charge_once(ran: list[str]) -> Any:
+    @function_tool
+    async def charge() -> str:
+        """Charge the card."""
+        ran.append("charge")
+        return "charged"
+
+    return charge
+
+
+def test_two_requests_do_not_make_the_same_call() -> None:
+    """The second is made before the model has answered the first: it waits for the first's calls,
+    as it would be heard after it anyway."""
+    ran: list[str] = []
+    model = ScriptedLLM(
+        {"card": Reply(calls=Call("charge"), ttft=1.0), "what else": "Nothing else."},
+        {"charge": "It is charged."},
+    )
+    stage = Stage(TurnSession, user=ScriptedUser(), llm=model, tools=[_charge_once(ran)])
+    stage.at(1.0, lambda s: s.session.generate_reply(user_input=CHARGE))
+    stage.at(1.5, lambda s: s.session.generate_reply(user_input=AND))
+    outcome = stage.run(15.0)
+    assert ran == ["charge"], outcome.timeline()
+    assert outcome.heard_saying("Nothing else.") is not None
+    assert outcome.heard_saying("It is charged.") is not None
+
+
+def test_a_reply_to_a_result_does_not_answer_the_user_as_well() -> None:
+    """A tool ends while the user's next words are being answered: the reply to its result is asked
+    for without them, and makes no call for them."""
+    ran: list[str] = []
+    model = ScriptedLLM(
+        {"table": Reply(calls=Call("book")), "card": Reply(calls=Call("charge"), ttft=2.0)},
+        {"book": "It is booked.", "charge": "It is charged."},
+    )
+    tools = [_book([], 2.0), _charge_once(ran)]
+    stage = Stage(TurnSession, user=ScriptedUser(), llm=model, tools=tools)
+    stage.at(1.0, lambda s: s.session.generate_reply(user_input="book a table"))
+    stage.at(2.5, lambda s: s.session.generate_reply(user_input=CHARGE))
+    outcome = stage.run(15.0)
+    assert ran == ["charge"], outcome.timeline()
+    assert outcome.heard_saying("It is booked.") is not None
+    assert outcome.heard_saying("It is charged.") is not None

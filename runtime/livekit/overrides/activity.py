@@ -21,7 +21,7 @@ from .conversation import results_in
 from .hearing import HearingActivity
 from .progress import count_audio, count_tokens
 from .realtime import let_tools_end
-from .speech import govern, items_of_call
+from .speech import GovernedHandle, govern, items_of_call
 from .tools import GovernedExecutor
 
 __all__ = ["GovernedActivity", "activity_of", "adopt"]
@@ -44,6 +44,7 @@ class GovernedActivity(HearingActivity):
     _conductor: Conductor
     _probing = False
     _deciding: Any = None
+    _replies: list[tuple[GovernedHandle, str]]
 
     # -- the floor
 
@@ -79,7 +80,9 @@ class GovernedActivity(HearingActivity):
         handle: SpeechHandle = request["speech_handle"]
         if self._conductor.tools.any_runs:
             await let_tools_end()
-        waited = await self._conductor.may_request(govern(handle, self._conductor))
+        asked: llm.ChatMessage | None = request.get("new_message")
+        waited = asked is not None and await self._wait_for_calls_of_replies(handle)
+        waited |= await self._conductor.may_request(govern(handle, self._conductor))
         if handle.interrupted and not handle.scheduled:
             return  # nobody will hear it; LiveKit would ask the LLM first and look then
         news = [
@@ -94,11 +97,17 @@ class GovernedActivity(HearingActivity):
         context = request["chat_ctx"]
         if news := [item for item in news if context.get_by_id(item.id) is None]:
             request["chat_ctx"] = context = context.copy()
-            context.insert(_before(request.get("new_message"), news))
+            context.insert(news)
+        if asked is not None:
+            if waited or news:  # it comes last: a model answers a result that stands behind it
+                asked.created_at = time.time()
+            self._replies.append((govern(handle, self._conductor), asked.id))
+        elif hidden := {message for reply, message in self._open_replies if reply is not handle}:
+            request["chat_ctx"] = context = context.copy()
+            context.items[:] = [item for item in context.items if item.id not in hidden]
         besides = self._conductor.to_tell(govern(handle, self._conductor), results_in(context))
         if besides is not None and not request.get("instructions"):
             request["chat_ctx"] = context = context.copy()
-            asked = request.get("new_message")
             at = {} if asked is None else {"created_at": asked.created_at}  # what is asked is last
             context.add_message(role="system", content=besides, **at)
         if handle.scheduled:
@@ -107,6 +116,24 @@ class GovernedActivity(HearingActivity):
         if self._conductor.keeping is not None:
             await self._conductor.keeping.before_reply()
         await ask(**request)
+
+    # A reply to the user whose calls are not known yet: another request that saw the same words
+    # would make the calls a second time. The next reply to the user is spoken after that one, and
+    # waits; any other, which that one may have to wait for, does not see the words.
+
+    @property
+    def _open_replies(self) -> list[tuple[GovernedHandle, str]]:
+        self._replies = [reply for reply in self._replies if reply[0].calls_unknown]
+        return self._replies
+
+    async def _wait_for_calls_of_replies(self, handle: SpeechHandle) -> bool:
+        before = [reply for reply, _ in self._open_replies if reply.scheduled]
+        await self._conductor.until(
+            lambda: handle.interrupted or not any(reply.calls_unknown for reply in before)
+        )
+        if before:
+            await asyncio.sleep(0.001)  # what is asked now is later than those calls
+        return bool(before)
 
     @property
     def _item_ids(self) -> frozenset[str]:
@@ -353,15 +380,6 @@ class GovernedActivity(HearingActivity):
             self._on_enter_task.add_done_callback(lambda _: call())
 
 
-def _before(asked: llm.ChatMessage | None, news: list[llm.ChatItem]) -> list[llm.ChatItem]:
-    """What is asked comes last: a model answers a result that stands behind it instead."""
-    if asked is None:
-        return news
-    late = {i.id for i in news if i.type in TOOL_ITEMS and i.created_at > asked.created_at}
-    at = {"created_at": asked.created_at}
-    return [item.model_copy(update=at) if item.id in late else item for item in news]
-
-
 def _nothing() -> None:
     """End nothing."""
 
@@ -379,7 +397,7 @@ def adopt(activity: AgentActivity, conductor: Conductor) -> None:
     """
     activity.__class__ = GovernedActivity
     assert isinstance(activity, GovernedActivity)
-    activity._conductor = conductor
+    activity._conductor, activity._replies = conductor, []
     count_tokens(activity._agent, conductor.tokens_came)
     executor = activity._tool_executor
     executor.__class__ = GovernedExecutor

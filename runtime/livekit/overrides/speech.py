@@ -143,6 +143,12 @@ class GovernedHandle(SpeechHandle):
         return self.held_floor and all(step.done() for step in self._generations)
 
     @property
+    def calls_unknown(self) -> bool:
+        """Its first step may still make calls."""
+        called = any(item.type == "function_call" for item in self.chat_items)
+        return not (called or self.steps_over or self.interrupted or self.done())
+
+    @property
     def finished(self) -> bool:
         """Its tasks have ended."""
         return all(task.done() for task in self._tasks)

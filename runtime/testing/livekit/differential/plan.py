@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any, Literal
@@ -12,7 +13,17 @@ from turnfsm.runtime.testing.livekit.user import ScriptedUser
 
 from .jobs import POLICIES, Job
 
-__all__ = ["GRID", "MOVES", "Answer", "Move", "Plan", "Sound", "draw_plan", "shrunk"]
+__all__ = [
+    "GRID",
+    "MOVES",
+    "Answer",
+    "Move",
+    "Plan",
+    "Sound",
+    "draw_plan",
+    "sentence_asked",
+    "shrunk",
+]
 
 GRID = 0.05
 """Times lie on the grid of the microphone's frames, so that things happen at the same moment."""
@@ -90,10 +101,6 @@ class Plan:
         """The sentence of the user with this number, from 1."""
         return " ".join(f"u{number}{chr(97 + i)}" for i in range(self.sounds[number - 1].words))
 
-    def asked(self, job: int) -> int:
-        """How often the user asks for this job."""
-        return sum(job in self.answers[n].jobs for n, s in enumerate(self.sounds, 1) if s.words)
-
     def user(self) -> ScriptedUser:
         """The user who says it."""
         user = ScriptedUser()
@@ -117,6 +124,12 @@ class Plan:
         head += f"greets={self.greets!r} hook={self.hook}"
         jobs = [f"         {job}" for job in self.jobs.values()]
         return "\n".join([head, *jobs, *(line for _, line in sorted(lines))])
+
+
+def sentence_asked(prompt: str) -> int:
+    """Which sentence of the user the model answers if it is asked this; 0 if it is none."""
+    said = [] if prompt.startswith("tool") else re.findall(r"\bu(\d+)[a-z]", prompt)
+    return int(said[-1]) if said else 0
 
 
 def draw_plan(seed: int) -> Plan:

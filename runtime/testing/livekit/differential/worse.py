@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from .declared import explained
+from .measures import Measures
 from .pair import Pair
 
 __all__ = ["Worse", "worse"]
@@ -63,8 +64,19 @@ Found = Iterator[tuple[int, str]]
 
 def _twice(pair: Pair) -> Found:
     for job, count in pair.ours.effects.items():
-        if count > max(1, pair.plan.asked(job), pair.stock.effects[job]):
-            yield job, f"job {job} took effect {count} times, on stock {pair.stock.effects[job]}"
+        ours, stock = _unasked(pair.ours, job), _unasked(pair.stock, job)
+        if ours > max(0, stock):
+            asked = pair.ours.asked[job]
+            yield (
+                job,
+                f"job {job}, asked for {asked} times, took effect {count} times, on stock "
+                + (f"{pair.stock.effects[job]} times, asked for {pair.stock.asked[job]} times"),
+            )
+
+
+def _unasked(measured: Measures, job: int) -> int:
+    """Effects that the user has not asked for."""
+    return measured.effects[job] - measured.asked[job]
 
 
 def _undone(pair: Pair) -> Found:
