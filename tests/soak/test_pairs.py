@@ -219,3 +219,10 @@ def test_the_oracle_reads_the_list_of_differences() -> None:
     ids = re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)
     assert len(ids) == len(set(ids)) > 10
     assert {declared.id for declared in DECLARED} <= set(ids)
+
+
+def test_what_the_user_has_asked_for_again_is_not_twice(equal: Pair) -> None:
+    """A sentence that stock dropped, and that ours answers."""
+    assert equal.ours.wanted == {1: 1}
+    ours = attrs.evolve(equal.ours, effects={1: 2}, wanted={1: 2})
+    assert worse(attrs.evolve(equal, ours=ours)) == []

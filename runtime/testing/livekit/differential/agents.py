@@ -17,7 +17,7 @@ from turnfsm.runtime.testing.livekit.scripted_llm import Reply, Request
 from .jobs import Jobs
 from .plan import Answer, Plan
 
-__all__ = ["Clerk", "answer"]
+__all__ = ["Clerk", "answer", "sentence_answered"]
 
 INSTRUCTIONS = "Help."
 """What each agent's own instructions begin with."""
@@ -49,21 +49,35 @@ class Clerk(Agent):
 
 def answer(plan: Plan, request: Request) -> Reply:
     """By the last thing that the model is shown: words of the user, a result, or instructions."""
-    tail = list(takewhile(lambda entry: entry.kind in ("user", "system"), reversed(request.shown)))
-    tail = [entry for entry in tail if not entry.text.startswith(INSTRUCTIONS)]
-    asked = next((entry for entry in tail if not _is_about_results(entry)), None)
+    tail, asked = _tail(request), _asked(request)
     news = ""
     if asked is None or any(map(_is_about_results, tail)):
         news = " ".join(_sentence(kind, number, 4) for kind, number in _news(request.shown))
     if asked is None:
         return Reply(news or "t0a t0b.")
-    if said := re.findall(r"\bu(\d+)[a-z]", asked.text):
-        number = int(said[-1])
+    if number := sentence_answered(request):
         planned = plan.answers.get(number, Answer(4))
         text = _sentence("r", number, planned.words)
         calls = [Call(f"do_{plan.jobs[n].policy}", {"number": n}) for n in planned.jobs]
         return Reply(f"{text} {news}".strip(), calls=calls, ttft=planned.ttft)
     return Reply(f"{_sentence('g', _number(r'([0-9]+)', asked.text), 5)} {news}".strip())
+
+
+def sentence_answered(request: Request) -> int:
+    """The number of the user's sentence that the model answers; 0 if it is none."""
+    asked = _asked(request)
+    said = re.findall(r"\bu(\d+)[a-z]", asked.text) if asked is not None else []
+    return int(said[-1]) if said else 0
+
+
+def _tail(request: Request) -> list[RequestEntry]:
+    """What stands behind all that was said and done, the latest first."""
+    tail = takewhile(lambda entry: entry.kind in ("user", "system"), reversed(request.shown))
+    return [entry for entry in tail if not entry.text.startswith(INSTRUCTIONS)]
+
+
+def _asked(request: Request) -> RequestEntry | None:
+    return next((entry for entry in _tail(request) if not _is_about_results(entry)), None)
 
 
 def _is_about_results(asked: RequestEntry) -> bool:

@@ -12,8 +12,9 @@ from turnfsm.runtime.testing.livekit.outcome import Outcome
 from turnfsm.runtime.testing.livekit.speaker import Heard
 from turnfsm.runtime.testing.livekit.stage import Stage
 
+from .agents import sentence_answered
 from .jobs import JobRun, Jobs
-from .plan import Plan, sentence_asked
+from .plan import Plan
 
 __all__ = ["Measures"]
 
@@ -47,7 +48,7 @@ class Measures:
     Attributes:
         failed: Why it could not be played to its end, or empty.
         effects: How often each job took effect.
-        asked: How many sentences of the user that were put to the model were to call each job.
+        wanted: How many sentences of the user that were put to the model were to call each job.
         halves: Jobs whose effect began and was not completed, though nobody closed the session.
         lost: Jobs that ended with a result which is not in the history.
         unseen: Jobs that had ended with a result when a request was made that does not show it.
@@ -80,7 +81,7 @@ class Measures:
 
     failed: str = ""
     effects: Mapping[int, int] = attrs.field(factory=dict)
-    asked: Mapping[int, int] = attrs.field(factory=dict)
+    wanted: Mapping[int, int] = attrs.field(factory=dict)
     halves: frozenset[int] = frozenset()
     lost: frozenset[int] = frozenset()
     unseen: frozenset[int] = frozenset()
@@ -125,7 +126,7 @@ class Measures:
         blips = list(_blips(plan, outcome, sentences, end))
         return cls(
             effects={n: jobs.effects(n) for n in plan.jobs},
-            asked=_asked(plan, jobs, outcome),
+            wanted=_wanted(plan, jobs, outcome),
             halves=frozenset(_halves(plan, jobs, end)),
             lost=frozenset(_lost(plan, jobs, outcome, end)),
             unseen=frozenset(_unseen(plan, jobs, outcome)),
@@ -159,16 +160,16 @@ class Measures:
         )
 
 
-def _asked(plan: Plan, jobs: Jobs, outcome: Outcome) -> dict[int, int]:
+def _wanted(plan: Plan, jobs: Jobs, outcome: Outcome) -> dict[int, int]:
     """A reply that was prepared in vain has asked for nothing: no call follows."""
     put: dict[int, float] = {}
     for request in outcome.requests:
-        put.setdefault(sentence_asked(request.prompt), request.at)
-    asked = dict.fromkeys(plan.jobs, 0)
+        put.setdefault(sentence_answered(request), request.at)
+    wanted = dict.fromkeys(plan.jobs, 0)
     for number, at in put.items():
         for job in set(plan.answers[number].jobs if number in plan.answers else ()):
-            asked[job] += any(run.number == job and run.start >= at for run in jobs.runs)
-    return asked
+            wanted[job] += any(run.number == job and run.start >= at for run in jobs.runs)
+    return wanted
 
 
 def _result(n: int, run: JobRun) -> str:

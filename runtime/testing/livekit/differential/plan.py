@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any, Literal
@@ -21,7 +20,6 @@ __all__ = [
     "Plan",
     "Sound",
     "draw_plan",
-    "sentence_asked",
     "shrunk",
 ]
 
@@ -124,12 +122,6 @@ class Plan:
         head += f"greets={self.greets!r} hook={self.hook}"
         jobs = [f"         {job}" for job in self.jobs.values()]
         return "\n".join([head, *jobs, *(line for _, line in sorted(lines))])
-
-
-def sentence_asked(prompt: str) -> int:
-    """Which sentence of the user the model answers if it is asked this; 0 if it is none."""
-    said = [] if prompt.startswith("tool") else re.findall(r"\bu(\d+)[a-z]", prompt)
-    return int(said[-1]) if said else 0
 
 
 def draw_plan(seed: int) -> Plan:

@@ -63,20 +63,23 @@ Found = Iterator[tuple[int, str]]
 
 
 def _twice(pair: Pair) -> Found:
-    for job, count in pair.ours.effects.items():
+    for job in pair.ours.effects:
         ours, stock = _unasked(pair.ours, job), _unasked(pair.stock, job)
         if ours > max(0, stock):
-            asked = pair.ours.asked[job]
             yield (
                 job,
-                f"job {job}, asked for {asked} times, took effect {count} times, on stock "
-                + (f"{pair.stock.effects[job]} times, asked for {pair.stock.asked[job]} times"),
+                f"job {job} took effect {_times(pair.ours, job)}, on stock "
+                + (_times(pair.stock, job)),
             )
+
+
+def _times(measured: Measures, job: int) -> str:
+    return f"{measured.effects[job]} times, asked for {measured.wanted[job]} times"
 
 
 def _unasked(measured: Measures, job: int) -> int:
     """Effects that the user has not asked for."""
-    return measured.effects[job] - measured.asked[job]
+    return measured.effects[job] - max(1, measured.wanted[job])
 
 
 def _undone(pair: Pair) -> Found:
