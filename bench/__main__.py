@@ -24,7 +24,7 @@ from .engines import OURS
 from .measure import measure
 from .node_xstate import xstate
 from .peers import PEERS
-from .report import TABLES, page, versions
+from .report import TABLES, page, room_table, versions
 from .scale import scale
 from .size import burst, sizes
 
@@ -38,7 +38,7 @@ def main() -> None:
     figures: dict[str, Any] = {"versions": versions()}
     for part in parts:
         figures[part] = PARTS[part](options)
-        print(TABLES[part](figures[part]))
+        print((room_table if part == "room" else TABLES[part])(figures[part]))
     if options.json:
         Path(options.json).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     if options.part == "docs":

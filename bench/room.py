@@ -20,7 +20,7 @@ from room.server import RoomServer, here_or_elsewhere
 from room.worker import ROOT, Worker, working
 from turnfsm.runtime.demo.speech import PCM, RATE
 
-__all__ = ["KINDS", "room_figures"]
+__all__ = ["KINDS", "broken", "room_figures"]
 
 KINDS = ("stock", "turn")
 _TURNS = 4
@@ -37,14 +37,15 @@ def room_figures(steps: Sequence[int], kinds: Sequence[str] = KINDS) -> dict[str
         for rooms in steps:
             step = _step(kind, rooms)
             found[kind].append(step)
-            step["broken"] = _broken(step, found[kind][0])
+            step["broken"] = broken(step, found[kind][0])
             print(f"{kind} {step}", file=sys.stderr)
             if step["broken"]:
                 break
     return found
 
 
-def _broken(step: dict[str, Any], first: dict[str, Any]) -> str:
+def broken(step: dict[str, Any], first: dict[str, Any]) -> str:
+    """Why a step does not hold, beside the first one; empty where it does."""
     if step["agents"] < step["rooms"]:
         return f"{step['rooms'] - step['agents']} rooms got no agent in {_COMES:g} s"
     if step["missing"]:
