@@ -1,0 +1,215 @@
+"""A worker dies in a real room, and the next one goes on with the conversation over WebRTC."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import attrs
+import pytest
+from livekit import api, rtc
+from store.play import GREETING, SORRY
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "room"))
+
+from supervisor import Supervisor
+
+from room.server import RoomServer
+from room.worker import Worker, working
+
+pytestmark = pytest.mark.room
+
+AGENT = Path(__file__).with_name("lasting.py")
+PLACES = range(1, 66, 2)
+WISHES = (
+    (GREETING, "please book a table", "The book is"),
+    ("The book is", "now call a taxi", "The taxi is"),
+)
+"""What the agent says before, what the caller types, what is answered."""
+
+AT_ONCE = 3
+"""Rooms at a time."""
+
+TAKEN_OVER = 2.0
+"""Seconds from the dispatch of the next worker until it governs; the median, since on a busy machine
+some wait for others."""
+
+
+@attrs.define
+class Told:
+    """What a caller has read of an agent, and what came of a room."""
+
+    record: int
+    texts: list[str] = attrs.field(factory=list)
+    agents: set[str] = attrs.field(factory=set)
+    wrong: list[str] = attrs.field(factory=list)
+    took: float = 0.0
+
+
+class Typist:
+    """A caller who types, and reads what the agent says."""
+
+    def __init__(self, server: RoomServer, room: str) -> None:
+        self._server, self._room = server, room
+        self.room = rtc.Room()
+        self.told: list[str] = []
+        self.agents: set[str] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def __aenter__(self) -> Typist:
+        self.room.register_text_stream_handler("lk.transcription", self._transcript)
+        token = self._server.token(self._room, "caller")
+        await self.room.connect(self._server.url, token)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.room.disconnect()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def types(self, text: str) -> None:
+        """Into the room's chat."""
+        await self.room.local_participant.send_text(text, topic="lk.chat")
+
+    async def reads(self, part: str, seconds: float) -> bool:
+        """Wait until the agent has said this."""
+        end = asyncio.get_running_loop().time() + seconds
+        while asyncio.get_running_loop().time() < end:
+            if any(part in text for text in self.told):
+                return True
+            await asyncio.sleep(0.05)
+        return False
+
+    def _transcript(self, reader: rtc.TextStreamReader, identity: str) -> None:
+        task = asyncio.ensure_future(self._read(reader, identity))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _read(self, reader: rtc.TextStreamReader, identity: str) -> None:
+        self.agents.add(identity)
+        place = len(self.told)
+        self.told.append("")
+        with suppress(rtc.StreamError):  # its agent has died
+            async for piece in reader:
+                self.told[place] += piece
+
+
+async def _place(server: RoomServer, folder: Path, record: int) -> Told:
+    """A conversation whose first worker dies at a record."""
+    room = f"crash-{record}-{uuid.uuid4().hex[:6]}"
+    (folder / room).mkdir()
+    (folder / room / "dies at").write_text(str(record))
+    jobs = folder / room / "jobs"
+    told = Told(record)
+    async with Typist(server, room) as caller:
+        for wish, answer in (
+            ("please book a table", "The book is"),
+            ("call a taxi", "The taxi is"),
+        ):
+            await caller.reads(GREETING if "book" in wish else "The book is", 12.0)
+            await caller.types(wish)
+            if await caller.reads(answer, 6.0):
+                continue
+            await _governed(jobs, 2)
+            if not _kept(folder / room, wish):  # it was typed when no worker was there
+                await caller.types(wish)
+            if not await caller.reads(answer, 12.0):
+                told.wrong.append(f"{wish!r} was never answered")
+        await caller.types("thank you very much")
+        if not await caller.reads("With pleasure", 12.0):
+            told.wrong.append("the last words were never answered")
+        told.texts, told.agents = caller.told, caller.agents
+    _judge(told, folder / room, room)
+    return told
+
+
+async def _governed(jobs: Path, epoch: int) -> None:
+    for _ in range(200):
+        if any(line.endswith(f"governs {epoch}") for line in _lines(jobs)):
+            return
+        await asyncio.sleep(0.1)
+
+
+def _kept(folder: Path, words: str) -> bool:
+    connection = sqlite3.connect(folder / "calls.db")
+    found = connection.execute("SELECT count(*) FROM record WHERE instr(body, ?)", (words,))
+    kept = bool(found.fetchone()[0])
+    connection.close()
+    return kept
+
+
+def _lines(jobs: Path) -> list[str]:
+    return jobs.read_text().splitlines() if jobs.exists() else []
+
+
+def _judge(told: Told, folder: Path, room: str) -> None:
+    for name in ("book", "taxi"):
+        path = folder / name
+        done = len(path.read_text().splitlines()) if path.exists() else 0
+        if done > 1:
+            told.wrong.append(f"{name} was done {done} times")
+    if sum(SORRY in text for text in told.texts) > 1:
+        told.wrong.append("two apologies")
+    connection = sqlite3.connect(folder / "calls.db")
+    rows = connection.execute("SELECT epoch, body FROM record ORDER BY epoch, n").fetchall()
+    connection.close()
+    records = [(epoch, json.loads(body)) for epoch, body in rows]
+    heard = any(e == 1 and r.get("trigger") == "playout_started" for e, r in records)
+    if heard and sum(GREETING in text for text in told.texts) > 1:
+        told.wrong.append("greeted twice")
+    lines = [line.split() for line in (folder / "jobs").read_text().splitlines()]
+    began = [float(time) for time, what, *_ in lines if what == "dispatched"]
+    governs = [float(time) for time, what, *epoch in lines if epoch == ["2"]]
+    if len(began) < 2 or not governs:
+        told.wrong.append(f"no second worker: {lines}")
+        return
+    told.took = governs[0] - began[1]
+
+
+@pytest.fixture(scope="module")
+def worker(
+    server: RoomServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Worker, Path]]:
+    """A worker whose job processes die."""
+    folder = tmp_path_factory.mktemp("deadly")
+    with working(server, AGENT, environment={"TURNFSM_DEADLY": str(folder)}) as worker:
+        yield worker, folder
+
+
+async def test_a_conversation_in_a_room_survives_its_worker(
+    server: RoomServer, worker: tuple[Worker, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Killed with SIGKILL at 33 places; the caller stays in the room, and types on."""
+    _, folder = worker
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def one(record: int) -> Told:
+        async with places:
+            return await _place(server, folder, record)
+
+    async with api.LiveKitAPI(server.url, server.key, server.secret) as client:
+        supervisor = Supervisor(client, "waiter")
+        socket = await asyncio.start_unix_server(supervisor.watch, folder / "socket")
+        watching = asyncio.ensure_future(supervisor.run())
+        try:
+            results = await asyncio.gather(*(one(record) for record in PLACES))
+            await asyncio.sleep(3.0)  # the callers have gone, the agents follow them
+        finally:
+            watching.cancel()
+            socket.close()
+    wrong = [f"record {t.record}: {t.wrong}; read {t.texts}" for t in results if t.wrong]
+    with capsys.disabled():
+        took = sorted(told.took for told in results)
+        half = median(took)
+        print(f"\n{len(took)} places, governed after {took[0]:.2f}, {half:.2f}, {took[-1]:.2f} s")
+    assert not wrong, "\n".join(wrong)
+    assert half < TAKEN_OVER
