@@ -39,8 +39,8 @@ AT_ONCE = 3
 """Rooms at a time."""
 
 TAKEN_OVER = 2.0
-"""Seconds from the dispatch of the next worker until it governs; the median, since on a busy machine
-some wait for others."""
+"""Seconds from the dispatch of the next worker until it governs; the median, for on a busy
+machine some wait for others."""
 
 
 @attrs.define

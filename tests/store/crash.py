@@ -4,20 +4,24 @@
                               [--policy detach|hold|finish|cancel]
 
 The conversation has a greeting, three turns, an interruption and two tool calls. Each place is a
-process that is killed with SIGKILL, and one that goes on; the caller says one thing more. It prints
-what is wrong with a place, then a table, and exits with 1 if something is.
+process that is killed with SIGKILL, and one that goes on; the caller says one thing more. Before, a
+worker is stopped (SIGSTOP), has a successor, and comes back. It prints what is wrong with a place,
+then a table, and exits with 1 if something is.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +63,10 @@ def user() -> ScriptedUser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Kill at every record; 1 if something is wrong."""
     options = _options().parse_args(arguments)
+    if problems := paused():
+        print(f"a worker that was stopped and comes back: {'; '.join(problems)}")
+        return 1
+    print("a worker that was stopped and comes back beside its successor closes")
     began, places = time.monotonic(), []
     for place in sweep(options):
         places.append(place)
@@ -74,6 +82,65 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for kind, count in sorted(said.items()):
         print(f"  {count:4} {kind}")
     return 1 if wrong or not places else 0
+
+
+def paused() -> list[str]:
+    """SIGSTOP in the middle of a call, a successor, SIGCONT: what is wrong. In real time, 10 s."""
+    folder = Path(tempfile.mkdtemp(prefix="paused-"))
+    guest = Guest(folder, works=3.0)
+    try:
+        old = _in_process(guest, "old", ScriptedUser().says("please book a table", at=1.0), 12.0)
+        _wait_until(lambda: any(r.get("note") == "tool_started" for r in _written(guest)))
+        os.kill(old, signal.SIGSTOP)
+        new = _in_process(guest, "new", ScriptedUser(), 7.0)
+        _wait_until(lambda: any(r.get("note") == "apology" for r in _written(guest)))
+        os.kill(old, signal.SIGCONT)
+        back = time.time()
+        for pid in (old, new):
+            os.waitpid(pid, 0)
+        heard, closed = (folder / "old").read_text().splitlines()
+        return list(_wrong_of_pause(guest, heard, float(closed) - back))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wrong_of_pause(guest: Guest, heard: str, closed: float) -> Iterator[str]:
+    said = (guest.folder / "new").read_text().splitlines()[0]
+    if guest.effects("book") != 1:
+        yield f"the call was made {guest.effects('book')} times"
+    if "perhaps" not in said:
+        yield f"the successor has not told that nobody knows of the call: {said}"
+    if "The book is" in heard:
+        yield f"it has told of the call: {heard}"
+    if closed > 6.0:
+        yield f"it closed after {closed:.1f} s"
+
+
+def _in_process(guest: Guest, name: str, user: ScriptedUser, seconds: float) -> int:
+    """Play in real time, in a process of its own; its number."""
+    if child := os.fork():
+        return child
+    try:
+        stage = guest.stage(user)
+        closes: list[float] = []
+
+        async def play() -> Outcome:
+            stage.at(0.0, lambda s: s.session.on("close", lambda _: closes.append(time.time())))
+            return await stage.play(seconds)
+
+        outcome = asyncio.run(play())
+        texts = [heard.text for heard in outcome.heard]
+        (guest.folder / name).write_text(f"{texts}\n{closes[0]}\n")
+    finally:
+        os._exit(0)
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20.0
+    while not holds():
+        if time.monotonic() > end:
+            raise SystemExit("make crash: the worker did not come so far in 20 s")
+        time.sleep(0.02)
 
 
 def sweep(options: argparse.Namespace) -> Iterator[Place]:
@@ -134,16 +201,22 @@ def _wrong(
 
 def _words(records: Sequence[Any]) -> list[str]:
     """What was recognised, as far as the store has it."""
-    turns = [r["data"] for r in records if r.get("kept") == "turns"]
-    return [turns[-1]["uncommitted"]] if turns and turns[-1]["uncommitted"] else []
+    turns = [r["data"] for r in records if r.get("kept") == "turns"][-1:]
+    words = [turn["uncommitted"] for turn in turns if turn["uncommitted"]]
+    words += [waiting["text"] for turn in turns for waiting in turn["waiting"]]
+    items = [r["data"]["item"] for r in records if r.get("kept") == "item"]
+    return words + [" ".join(item["content"]) for item in items if item.get("role") == "user"]
 
 
 def _written(guest: Guest) -> list[Any]:
     store = SqliteStore(guest.path)
     try:
+        store.path.stat()
         with store._transaction(durable=False) as connection:
             found = connection.execute("SELECT body FROM record ORDER BY epoch, n")
             return [json.loads(body) for (body,) in found]
+    except FileNotFoundError:
+        return []  # nothing was written yet
     finally:
         store.close()
 
