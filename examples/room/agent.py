@@ -7,6 +7,9 @@
 Speech in and out runs on this machine, and the language model is a script: pip install
 'turnfsm[demo]'. With TURNFSM_JOURNALS=folder each session leaves its journal there; with
 TURNFSM_STAY=1 it waits for a caller who has hung up, who may come back.
+
+So that calls survive this process: TURNFSM_STORE=calls.db, TURNFSM_AGENT=NAME,
+TURNFSM_SUPERVISOR=SOCKET, and beside it `python supervisor.py NAME SOCKET`.
 """
 
 import os
@@ -15,6 +18,7 @@ from pathlib import Path
 from livekit import rtc
 from livekit.agents import AgentServer, JobContext, JobProcess, cli, inference
 from livekit.agents.voice.room_io import RoomOptions
+from supervisor import watched
 
 from turnfsm import JsonlSink, load_flow
 from turnfsm.demo import (
@@ -32,6 +36,9 @@ from turnfsm.demo import (
 from turnfsm.livekit import TurnSession
 
 CALLS = 4  # that one worker takes at a time
+AGENT = os.environ.get("TURNFSM_AGENT", "")  # a name: `supervisor.py` sends it into the rooms
+STORE = os.environ.get("TURNFSM_STORE")  # where calls are kept, so that another worker goes on
+SUPERVISOR = os.environ.get("TURNFSM_SUPERVISOR")  # its socket, if it runs on this machine
 JOURNALS = os.environ.get("TURNFSM_JOURNALS")
 STAY = bool(os.environ.get("TURNFSM_STAY"))
 
@@ -58,7 +65,7 @@ server = AgentServer(
 )
 
 
-@server.rtc_session()
+@server.rtc_session(agent_name=AGENT)
 async def entrypoint(ctx: JobContext) -> None:
     models = ctx.proc.userdata
     pace = Pace()
@@ -72,12 +79,16 @@ async def entrypoint(ctx: JobContext) -> None:
             "endpointing": {"min_delay": 0.5, "max_delay": 2.0},
             "interruption": {"mode": "vad", "min_duration": 0.3},
         },
+        store=STORE,
+        session_id=ctx.job.room.name,
         aec_warmup_duration=None,  # the first words of the agent can be interrupted, too
         sinks=[JsonlSink(Path(JOURNALS, f"{ctx.job.id}.jsonl"), redact=None)] if JOURNALS else [],
     )
     session.on("close", lambda _: ctx.shutdown())  # the caller has hung up
     take_keys(ctx.room, session)
     options = RoomOptions(close_on_disconnect=not STAY)
+    if SUPERVISOR:
+        await watched(ctx, SUPERVISOR)
     await session.start(Robot(pace), room=ctx.room, room_options=options)
 
 
