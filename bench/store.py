@@ -36,8 +36,8 @@ BEGIN, END = "<!-- cost: begin -->\n", "<!-- cost: end -->\n"
 POSTS = 40
 """Posts of a turn: so many records has a turn with one tool call."""
 
-WAITS = 4
-"""How often such a turn waits for the store: before the call, after it, before each request."""
+WAITS = 2
+"""How often such a turn waits for the store: before the call, and after it."""
 
 
 @attrs.frozen

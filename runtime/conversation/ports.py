@@ -309,4 +309,4 @@ class Keeping(Protocol):
         """What names this call and no other, in all sessions."""
 
     async def before_reply(self) -> None:
-        """Keep all that has happened, before the user hears of it; not for long."""
+        """Keep the ends of calls, before the model and the user know of them; not for long."""

@@ -149,6 +149,10 @@ class Keeping:
 
     # -- what waits for the store
 
+    def call_ended(self) -> None:
+        """A tool call has ended; what it gave must be kept before anybody knows of it."""
+        self._unkept_end = True
+
     async def before_effect(self) -> str | None:
         """Keep all that has happened, before a tool has its effect."""
         if self._keeper is None:
@@ -165,11 +169,12 @@ class Keeping:
         return f"{self.session_id}/{turn}/{call}"
 
     async def before_reply(self) -> None:
-        """Keep all that has happened, before the user hears of it; not for long: the start of
-        every call is kept, so that none is made twice, whatever the store does."""
-        if self._keeper is None:
+        """Keep the ends of calls, before the model and the user know of them; not for long: the
+        start of every call is kept, so that none is made twice, whatever the store does."""
+        if self._keeper is None or not self._unkept_end:
             return
         try:
+            self._unkept_end = False
             await self._keeper.durable(REPLY_LIMIT)
         except StoreAway:
             pass  # the keeper has logged it
@@ -185,6 +190,7 @@ class Keeping:
             await committer.aclose()
 
     def _forget(self) -> None:
+        self._unkept_end = False
         self._known: set[str] = set()
         self._shown: set[str] = set()
         self._looked: tuple[object, ...] = ()

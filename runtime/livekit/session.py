@@ -337,6 +337,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         elif update.type == "tool_call_ended":
             how = _HOW.get(update.status, "cancelled")
             tools.ended(update.call_id, how, update.message, result_id=update.id)
+            if self._keeping is not None:
+                self._keeping.call_ended()
 
     def _begin(self) -> None:
         self._observed = False

@@ -155,7 +155,9 @@ def test_a_store_that_stays_away_refuses_tools_and_nothing_else(tmp_path: Path) 
     assert guest.effects("book") == 0
     outputs = [i.output for i in outcome.history.items if i.type == "function_call_output"]
     assert ["was not done: it could not be recorded" in output for output in outputs] == [True]
-    assert outcome.heard_saying("With pleasure.") is not None, outcome.timeline()
+    reply = outcome.heard_saying("With pleasure.")
+    assert reply is not None, outcome.timeline()
+    assert reply.start < 22.0, "no reply waits for the store"
 
 
 def test_a_session_does_not_start_without_its_store(tmp_path: Path) -> None:
