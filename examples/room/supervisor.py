@@ -37,6 +37,7 @@ class Supervisor:
         self._client = client
         self._name = name
         self._sent: dict[str, float] = {}  # rooms in which no agent was seen since
+        self._dead: set[str] = set()  # LiveKit may show them in their room for a while
 
     async def run(self) -> None:
         """Look, again and again."""
@@ -52,11 +53,13 @@ class Supervisor:
     async def look_after(self, room: str) -> bool:
         """Send an agent if there is a caller and no agent; True if one was sent."""
         answer = await self._client.room.list_participants(api.ListParticipantsRequest(room=room))
-        agents = [p for p in answer.participants if p.kind == ParticipantInfo.Kind.AGENT]
+        agent = ParticipantInfo.Kind.AGENT
+        callers = [person for person in answer.participants if person.kind != agent]
+        agents = {person.identity for person in answer.participants if person.kind == agent}
         now = asyncio.get_running_loop().time()
-        if agents:
+        if agents - self._dead:
             self._sent.pop(room, None)
-        if agents or len(answer.participants) == 0:
+        if agents - self._dead or not callers:
             return False
         if now - self._sent.get(room, -ON_ITS_WAY) < ON_ITS_WAY:
             return False
@@ -83,6 +86,7 @@ class Supervisor:
         if goodbye:
             return
         logger.warning("the agent of %s has died", room)
+        self._dead.add(identity)
         await self.send(room)
         with suppress(api.TwirpError):
             gone = api.RoomParticipantIdentity(room=room, identity=identity)

@@ -37,9 +37,11 @@ server = AgentServer(
 @server.rtc_session(agent_name=NAME)
 async def entrypoint(ctx: JobContext) -> None:
     """Serve a room; die if this is the first worker in it."""
-    began = time.time()
     room = ctx.job.room.name
     folder = FOLDER / room
+    with (folder / "jobs").open("a") as jobs:
+        jobs.write(f"{time.time()} dispatched\n")
+    await watched(ctx, str(FOLDER / "socket"))
     deadly = folder / "dies at"
     sinks = []
     if deadly.exists():
@@ -53,9 +55,6 @@ async def entrypoint(ctx: JobContext) -> None:
         sinks=sinks,
     )
     session.on("close", lambda _: ctx.shutdown())
-    with (folder / "jobs").open("a") as jobs:
-        jobs.write(f"{began} dispatched\n")
-    await watched(ctx, str(FOLDER / "socket"))
     await session.start(
         Waiter(Guest(folder, works=0.6)), room=ctx.room, room_options=RoomOptions(audio_input=False)
     )
