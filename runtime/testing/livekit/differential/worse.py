@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 import attrs
@@ -134,8 +135,13 @@ def _overlap(pair: Pair) -> Found:
 
 
 def _again(pair: Pair) -> Found:
+    runs = Counter(f"t{run.number}a" for run in pair.ours.runs)  # each may be told of
     for text, count in pair.ours.repeats.items():
-        if count > pair.stock.repeats.get(text, 0) + 1 and count > 2:
+        if (
+            count > runs[text.split()[0]]
+            and count > pair.stock.repeats.get(text, 0) + 1
+            and count > 2
+        ):
             yield 0, f"{text!r} begins {count} times, on stock {pair.stock.repeats.get(text, 0)}"
 
 
