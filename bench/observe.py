@@ -14,7 +14,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from turnfsm.livekit import Telemetry, TurnSession
-from turnfsm.runtime.observe import watch
+from turnfsm.runtime.journal import LiveJournal
 from turnfsm.testing import Call, Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 __all__ = ["share"]
@@ -51,32 +51,40 @@ def share(**setting: Any) -> tuple[float, float, int]:
         setting: Arguments of the session, such as ``telemetry``.
     """
     spent, records = 0.0, 0
-    heard = watch.Watch._heard
+    pass_on = LiveJournal._pass_on
 
-    def timed(self: watch.Watch, record: Any) -> None:
+    def timed(self: LiveJournal, raw: Any) -> None:
         nonlocal spent, records
         begun = time.process_time()  # what tells the time of day is virtual here
-        heard(self, record)
+        pass_on(self, raw)
         spent += time.process_time() - begun
         records += 1
 
-    watch.Watch._heard = timed  # type: ignore[method-assign]
+    LiveJournal._pass_on = timed  # type: ignore[method-assign]
     try:
         stage = _conversation(**setting)
         begun = time.process_time()
         stage.run(125.0)
         return spent, time.process_time() - begun, records
     finally:
-        watch.Watch._heard = heard  # type: ignore[method-assign]
+        LiveJournal._pass_on = pass_on  # type: ignore[method-assign]
 
 
 def _telemetry() -> dict[str, Any]:
     return {"telemetry": Telemetry(MeterProvider([InMemoryMetricReader()]))}
 
 
+def _audit() -> dict[str, Any]:
+    return {"audit": True}
+
+
 def main() -> None:
     """Print each setting with its share."""
-    settings: dict[str, Callable[[], dict[str, Any]]] = {"off": dict, "telemetry": _telemetry}
+    settings: dict[str, Callable[[], dict[str, Any]]] = {
+        "off": dict,
+        "telemetry": _telemetry,
+        "audit": _audit,
+    }
     share()  # warm
     for name, setting in settings.items():
         spent, total, records = min((share(**setting()) for _ in range(3)), key=lambda s: s[0])

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import attrs
+
 from turnfsm.fsm import Flow
 from turnfsm.fsm.check.parts import Arrival, Bits, Move, Rule, Test
 from turnfsm.fsm.check.properties import declared_rules
@@ -18,9 +20,59 @@ from turnfsm.fsm.check.turn_rules import turn_rules
 from turnfsm.fsm.journal import Entry, Journal
 from turnfsm.fsm.machine import Program, Taken
 
-__all__ = ["broken_properties"]
+__all__ = ["Broken", "Judge", "broken_properties"]
 
 _LATE = 1e-3  # seconds
+
+_MOST_KNOWN = 20_000
+"""Situations of a flow whose judgement is kept: a conversation has few, and comes back to them."""
+
+_MOST_FLOWS = 8
+
+
+class _Rulebook:
+    """What is judged by, made once for a flow; all its conversations share what is known."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self.program, world = Program(flow), turn_world(flow)
+        self.bits = Bits(self.program, world)
+        self.rules = [*declared_rules(flow, self.bits), *turn_rules(flow, self.bits)]
+        self.model = StateSpace(self.program, world, self.bits, self.rules)
+        self.known: dict[tuple[object, ...], tuple[int, tuple[Rule, ...]]] = {}
+
+
+_RULEBOOKS: list[_Rulebook] = []
+
+
+def _rulebook(flow: Flow) -> _Rulebook:
+    found = next((book for book in _RULEBOOKS if book.flow is flow), None)
+    if found is None:
+        found = _Rulebook(flow)
+        _RULEBOOKS[:] = [found, *_RULEBOOKS[: _MOST_FLOWS - 1]]
+    return found
+
+
+@attrs.frozen
+class Broken:
+    """A property that was broken.
+
+    Attributes:
+        at: When, in seconds.
+        where: The trigger and the state; empty if a state was held for too long.
+        property: Its name; ``no_dead_floor`` where a state was held for too long.
+        what: How, in a sentence.
+    """
+
+    at: float
+    where: str
+    property: str
+    what: str
+
+    def __str__(self) -> str:
+        if not self.where:
+            return f"at {self.at:.3f} s: {self.what}"
+        return f"at {self.at:.3f} s, {self.where}: {self.property}: {self.what}"
 
 
 def broken_properties(
@@ -32,39 +84,53 @@ def broken_properties(
         journal: A whole journal, from its first entry on.
         timers: Seconds that replaced those of the flow.
     """
-    judge = _Judge(flow, {**flow.timers, **(timers or {})})
-    found = [line for entry in journal.entries for line in judge.entry(entry)]
+    judge = Judge(flow, {**flow.timers, **(timers or {})})
+    found = [str(broken) for entry in journal.entries for broken in judge.entry(entry)]
     return list(dict.fromkeys(found))
 
 
-class _Judge:
-    """Follows one conversation."""
+class Judge:
+    """Follows one conversation, entry by entry; what it keeps does not grow.
+
+    Args:
+        timers: The seconds of all timers.
+    """
 
     def __init__(self, flow: Flow, timers: Mapping[str, float]) -> None:
-        self.program, world = Program(flow), turn_world(flow)
-        self.bits = Bits(self.program, world)
-        self.rules = [*declared_rules(flow, self.bits), *turn_rules(flow, self.bits)]
-        self.model = StateSpace(self.program, world, self.bits, self.rules)
+        rulebook = _rulebook(flow)
+        self.program, self.bits = rulebook.program, rulebook.bits
+        self.rules, self.model = rulebook.rules, rulebook.model
+        self.known = rulebook.known
         self.bounds = {state: _bound(flow, state, timers) for state in flow.states}
         self.node = self.model.initial
         self.tokens: dict[str, Any] = {}
         self.entered = 0.0
 
-    def entry(self, entry: Entry) -> Iterator[str]:
+    def entry(self, entry: Entry) -> Iterator[Broken]:
         """What is wrong with one entry, and the configuration after it."""
-        move, before = self._move(entry), self.node
-        place = f"at {entry.t:.3f} s, {entry.trigger} in {entry.verdict.source}: "
+        verdict, arrives, before = entry.verdict, self._arrives(entry), self.node
+        row = verdict.row if isinstance(verdict, Taken) else ""
+        key = (entry.trigger, verdict.source, row, arrives, entry.facts, before)
+        judged = self.known.get(key)
+        if judged is None:
+            move = self._move(entry, arrives)
+            self.node = self.model.after(move, before)
+            if len(self.known) >= _MOST_KNOWN:
+                self.known.clear()
+            judged = self.known[key] = (self.node, tuple(self._broken(move, before)))
         yield from self._overstayed(entry)
-        self.node = self.model.after(move, before)
-        self._begun(entry, move)
-        for rule in self._broken(move, before):
-            yield f"{place}{rule.property}: {rule.broken}"
+        self.node, broken = judged
+        if verdict:
+            self._begun(entry)
+        for rule in broken:
+            where = f"{entry.trigger} in {verdict.source}"
+            yield Broken(entry.t, where, rule.property, rule.broken)
 
-    def _move(self, entry: Entry) -> Move:
+    def _move(self, entry: Entry, arrives: Arrival) -> Move:
         state, trigger = entry.verdict.source, entry.trigger
         host_facts = self.bits.mask(f for f in entry.facts if f in self.model.flow.host_facts)
         asked = self.bits.mask(self.program.rows[state].asks.get(trigger, ()))
-        return Move(state, trigger, self._arrives(entry), self._taken(entry), host_facts, asked)
+        return Move(state, trigger, arrives, self._taken(entry), host_facts, asked)
 
     def _taken(self, entry: Entry) -> Taken | None:
         """The very answer of the program, which the model knows by identity."""
@@ -83,10 +149,8 @@ class _Judge:
         runs = begun is None or bool(self.node & self.bits.ghosts[begun])
         return "fresh" if runs and entry.of == self.tokens.get(scope) else "stale"
 
-    def _begun(self, entry: Entry, move: Move) -> None:
-        if move.taken is None:
-            return
-        for scope in self.program.begins.get(move.trigger, ()):
+    def _begun(self, entry: Entry) -> None:
+        for scope in self.program.begins.get(entry.trigger, ()):
             self.tokens[scope] = entry.of
         if entry.verdict.entered:
             self.entered = entry.t
@@ -108,13 +172,14 @@ class _Judge:
             if wrong:
                 yield rule
 
-    def _overstayed(self, entry: Entry) -> Iterator[str]:
+    def _overstayed(self, entry: Entry) -> Iterator[Broken]:
         state, held = entry.verdict.source, entry.t - self.entered
         if held > self.bounds[state] + _LATE:
-            yield (
-                f"at {entry.t:.3f} s: {state} was held for {held:.3f} s, though its timers "
+            what = (
+                f"{state} was held for {held:.3f} s, though its timers "
                 f"leave it within {self.bounds[state]:g} s"
             )
+            yield Broken(entry.t, "", "no_dead_floor", what)
 
 
 def _bound(flow: Flow, state: str, timers: Mapping[str, float]) -> float:

@@ -65,6 +65,12 @@ INSTRUMENTS = (
     ),
     Instrument("turnfsm.refusals", "counter", "{refusal}", "Refused triggers, by state."),
     Instrument("turnfsm.tool.calls", "counter", "{call}", "Tool calls, by how they ended."),
+    Instrument(
+        "turnfsm.audit.broken",
+        "counter",
+        "{property}",
+        "Properties that a session has broken, of `TurnSession(audit=True)`.",
+    ),
     Instrument("turnfsm.blips", "counter", "{blip}", "Audio under 0.7 s that was cut."),
 )
 """Every instrument, with the labels that its name suggests; no label is an id."""

@@ -15,6 +15,7 @@ from livekit.agents.voice.run_result import RunOutputOptions, RunResult
 from opentelemetry.trace import Span, get_current_span
 
 from turnfsm.fsm import Flow, Verdict, load_flow
+from turnfsm.fsm.audit.properties import Broken
 from turnfsm.runtime.arguments import check_ledger, check_sinks, check_timers
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
@@ -26,6 +27,7 @@ from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.observe import Consumer, Watch, log_consumers
+from turnfsm.runtime.observe.conformance import Conformance
 from turnfsm.runtime.observe.telemetry import Telemetry, TelemetryConsumer, check_telemetry
 from turnfsm.runtime.proof import Proof, require_proof
 from turnfsm.runtime.store.past import Past
@@ -55,7 +57,7 @@ from .restoring import restore
 
 __all__ = ["TurnSession"]
 
-TurnEvents = EventTypes | Literal["turn_verdict", "turn_limit_reached"]
+TurnEvents = EventTypes | Literal["turn_verdict", "turn_limit_reached", "turn_property_broken"]
 Handler = Callable[..., Any]
 
 _HOW: Mapping[str, End] = {"done": "result", "error": "error"}
@@ -81,6 +83,8 @@ class TurnSession(GovernedSession[Userdata_T]):
             those that come with turnfsm are known to be proved.
         telemetry: Give figures and span events to OpenTelemetry: True for the global provider, or
             a `Telemetry`.
+        audit: Judge the journal by the flow's properties as it is written. One that is broken is
+            the event ``turn_property_broken``, a warning and a counter; nothing else changes.
         view: Shows the session on a page in the browser while it runs: True is
             http://127.0.0.1:8765, ``"host:port"`` another address, a `LiveView` one of your own.
             Left out: what the environment variable TURNFSM_VIEW says.
@@ -110,6 +114,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         actions: object | None = None,
         proof: Proof = "require",
         telemetry: bool | Telemetry = False,
+        audit: bool = False,
         view: LiveView | bool | str | None = None,
         **options: Unpack[SessionOptions[Userdata_T]],
     ) -> None:
@@ -122,6 +127,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._unproved = require_proof(self._flow, proof)
         self._actions = actions
         self._telemetry = check_telemetry(telemetry)
+        self._audit = audit
         self._verdicts_wanted = False
         super().__init__(**options)
         hear_uninterruptible(options, self.interruption_options)
@@ -357,6 +363,15 @@ class TurnSession(GovernedSession[Userdata_T]):
         yield from log_consumers()
         if self._telemetry is not None:
             yield TelemetryConsumer(self._telemetry, self._span)
+        if self._audit:
+            yield Conformance(self._turn.flow, self.timers, self._tell_broken)
+
+    def _tell_broken(self, broken: Broken) -> None:
+        """In the next turn of the loop: the entry's actions come first."""
+        if self._telemetry is not None:
+            self._telemetry.broken(broken.property)
+        emit: Callable[..., None] = super(AgentSession, self).emit
+        asyncio.get_running_loop().call_soon(emit, "turn_property_broken", broken)
 
     def _span(self) -> Span:
         """That of the agent's turn; else the one that whoever posts is in."""

@@ -52,6 +52,10 @@ class Telemetry:
                     name, unit, is_, explicit_bucket_boundaries_advisory=_BUCKETS
                 ).record
 
+    def broken(self, property: str) -> None:
+        """Count a property that a session has broken."""
+        self._record["turnfsm.audit.broken"](1, {"property": property})
+
     def measured(self, value: Value) -> None:
         """Record what there is of a value."""
         for measurement in measurements_in(value):
@@ -78,6 +82,8 @@ class TelemetryConsumer:
     Args:
         span: Gives the span that is under way; None if none is.
     """
+
+    measures = True
 
     def __init__(self, telemetry: Telemetry, span: Callable[[], Span | None]) -> None:
         self._telemetry = telemetry

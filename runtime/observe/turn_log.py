@@ -26,6 +26,8 @@ def log_consumers() -> tuple[TurnLog, ...]:
 class TurnLog:
     """Writes the lines of one session."""
 
+    measures = True
+
     def __init__(self) -> None:
         self._turn: TurnEnd | None = None
         self._response: float | None = None

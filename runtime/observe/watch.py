@@ -13,7 +13,13 @@ __all__ = ["Consumer", "Watch"]
 
 
 class Consumer(Protocol):
-    """Takes the records of a session, each with what it has completed."""
+    """Takes the records of a session, each with what it has completed.
+
+    Attributes:
+        measures: It wants to know what was completed.
+    """
+
+    measures: bool
 
     def take(self, record: Entry | Note | None, values: Sequence[Value]) -> None:
         """Take one record; None at the end. On the stack of who posts: quick, posts nothing."""
@@ -26,17 +32,18 @@ class Watch:
         self._consumers = tuple(consumers)
         flow = journal.program.flow
         self._follower = Follower(flow.timers, initial=flow.initial)
+        self._measures = any(consumer.measures for consumer in self._consumers)
         if self._consumers:
             journal.listen(self._heard)
 
     def end(self) -> None:
         """The session has closed."""
-        values = self._follower.end() if self._consumers else ()
+        values = self._follower.end() if self._measures else ()
         for consumer in self._consumers:
             consumer.take(None, values)
         self._consumers = ()
 
     def _heard(self, record: Entry | Note) -> None:
-        values = self._follower.feed(record)
+        values = self._follower.feed(record) if self._measures else ()
         for consumer in self._consumers:
             consumer.take(record, values)

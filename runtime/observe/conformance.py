@@ -1,0 +1,48 @@
+"""A session that judges its own journal: a property that is broken is told, and changes nothing."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from turnfsm.fsm import Flow
+from turnfsm.fsm.audit.properties import Broken, Judge
+from turnfsm.fsm.journal import Entry, Note
+from turnfsm.fsm.metrics import Value
+
+__all__ = ["Conformance"]
+
+logger = logging.getLogger("turnfsm")
+
+_MOST_LINES = 10
+"""Log lines for one property of one session."""
+
+
+class Conformance:
+    """Holds each entry against the properties of its flow.
+
+    Args:
+        timers: The seconds of all timers.
+        report: Is told of each property that is broken, when the entry was carried out.
+    """
+
+    measures = False
+
+    def __init__(
+        self, flow: Flow, timers: Mapping[str, float], report: Callable[[Broken], None]
+    ) -> None:
+        self._judge = Judge(flow, timers)
+        self._report = report
+        self._seen: Counter[str] = Counter()
+
+    def take(self, record: Entry | Note | None, values: Sequence[Value]) -> None:
+        """Take one record; None at the end."""
+        if not isinstance(record, Entry):
+            return
+        for broken in self._judge.entry(record):
+            self._seen[broken.property] += 1
+            if self._seen[broken.property] <= _MOST_LINES:
+                fields = {"property": broken.property, "t": round(broken.at, 6)}
+                logger.warning("property broken %s", broken, extra=fields)
+            self._report(broken)
