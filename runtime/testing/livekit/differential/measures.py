@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 
 from turnfsm.runtime.testing.livekit.outcome import Outcome
+from turnfsm.runtime.testing.livekit.side_by_side import SessionMeasures
 from turnfsm.runtime.testing.livekit.speaker import Heard
 from turnfsm.runtime.testing.livekit.stage import Stage
 
@@ -42,8 +43,8 @@ REPORTED_AGENT = (
 
 
 @attrs.frozen
-class Measures:
-    """One conversation as it came out; times in seconds from its start.
+class Measures(SessionMeasures):
+    """One conversation as it came out, with its jobs, sentences and moves.
 
     Attributes:
         failed: Why it could not be played to its end, or empty.
@@ -61,11 +62,6 @@ class Measures:
         cuts: When each of them was cut.
         overlap: Seconds in which both spoke, but for the moment that an interruption takes.
         repeats: How often each sentence of the agent began.
-        stretches: How often audio began.
-        wrong_state: Seconds in which the published state was not what was heard.
-        states: How often it changed.
-        errors: What was logged as an error, numbers left out, but for what LiveKit logs of a tool
-            whenever it does what the plan says; `warnings` likewise.
         words_lost: Sentences of the user that are not in the history.
         words_twice: Those that are there more than once.
         waits: Seconds that each call of the application took; None if it did not return.
@@ -73,8 +69,6 @@ class Measures:
             is being said.
         raised: Moves that raised.
         handed_over: Another agent was in charge at the end.
-        closes: How many `close` events there were; `closed_in`: how long closing took.
-        orphans: Tasks and timers that outlived the session.
         runs: Every execution of a tool.
         heard: What was heard, for reports.
     """
@@ -94,20 +88,12 @@ class Measures:
     cuts: tuple[float, ...] = ()
     overlap: float = 0.0
     repeats: Mapping[str, int] = attrs.field(factory=dict)
-    stretches: int = 0
-    wrong_state: float = 0.0
-    states: int = 0
-    errors: Mapping[str, int] = attrs.field(factory=dict)
-    warnings: Mapping[str, int] = attrs.field(factory=dict)
     words_lost: frozenset[int] = frozenset()
     words_twice: frozenset[int] = frozenset()
     waits: Mapping[int, float | None] = attrs.field(factory=dict)
     silent: Mapping[int, float] = attrs.field(factory=dict)
     raised: frozenset[int] = frozenset()
     handed_over: bool = False
-    closes: int = 0
-    closed_in: float = 0.0
-    orphans: tuple[str, ...] = ()
     runs: tuple[JobRun, ...] = ()
     heard: tuple[str, ...] = ()
 
@@ -125,6 +111,7 @@ class Measures:
         sentences = stage.tts.sentences
         blips = list(_blips(plan, outcome, sentences, end))
         return cls(
+            **cls.figures(outcome, end, _scripted(plan, jobs)),
             effects={n: jobs.effects(n) for n in plan.jobs},
             wanted=_wanted(plan, jobs, outcome),
             halves=frozenset(_halves(plan, jobs, end)),
@@ -139,22 +126,12 @@ class Measures:
             cuts=tuple(h.end for h in blips),
             overlap=round(_overlap(plan, outcome), 3),
             repeats=_repeats(outcome, sentences),
-            stretches=len(outcome.heard),
-            wrong_state=round(
-                sum(b - a for a, b, _ in outcome.wrong_agent_states(0.021) if b < end), 3
-            ),
-            states=len(outcome.agent_states),
-            errors=_texts(outcome.errors, end, _scripted(plan, jobs)),
-            warnings=_texts(outcome.warnings, end, _scripted(plan, jobs)),
             words_lost=frozenset(lost),
             words_twice=frozenset(twice),
             waits=waits,
             silent=silent,
             raised=frozenset(raised),
             handed_over=jobs.agent_in_charge == "2",
-            closes=sum(event.what.startswith("close: ") for event in outcome.events),
-            closed_in=outcome.closed_in,
-            orphans=(*outcome.orphans, *outcome.timers),
             runs=tuple(jobs.runs),
             heard=outcome.heard_lines,
         )
@@ -300,13 +277,6 @@ def _overlap(plan: Plan, outcome: Outcome) -> float:
 def _repeats(outcome: Outcome, sentences: Sequence[str]) -> dict[str, int]:
     words = Counter(word for heard in outcome.heard for word in set(heard.text.split()))
     return {text: words[text.split()[0]] for text in sentences if text.split()}
-
-
-def _texts(
-    logged: Sequence[tuple[float, str]], end: float, scripted: Counter[str]
-) -> dict[str, int]:
-    texts = Counter(re.sub(r"\d+(\.\d+)?", "#", text) for at, text in logged if at < end)
-    return dict(texts - scripted)
 
 
 def _scripted(plan: Plan, jobs: Jobs) -> Counter[str]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import attrs
+
+from turnfsm.runtime.testing.livekit import side_by_side
+from turnfsm.runtime.testing.livekit.side_by_side import SLOW, Found
 
 from .declared import explained
 from .measures import Measures
@@ -15,12 +18,6 @@ __all__ = ["Worse", "worse"]
 
 LATE = 0.35
 """Seconds that an answer may come later."""
-
-SLOW = 1.0
-"""Seconds that a call of the application may take longer."""
-
-CLOSES = 6.0
-"""Seconds that closing may take in any case: tools that nobody waits for have five."""
 
 
 @attrs.frozen
@@ -52,15 +49,16 @@ def worse(pair: Pair, *, declared: bool = True) -> list[Worse]:
         return []
     if pair.ours.failed:
         return [Worse("failed", pair.ours.failed)]
+    measures: dict[str, Callable[[Pair], Found]] = {
+        **side_by_side.MEASURES,
+        **{measure.__name__.strip("_"): measure for measure in MEASURES},
+    }
     found = [
-        Worse(measure.__name__.strip("_"), text, about)
-        for measure in MEASURES
+        Worse(kind, text, about)
+        for kind, measure in measures.items()
         for about, text in measure(pair)
     ]
     return [w for w in found if not (declared and explained(w.kind, w.about, pair))]
-
-
-Found = Iterator[tuple[int, str]]
 
 
 def _twice(pair: Pair) -> Found:
@@ -145,22 +143,11 @@ def _again(pair: Pair) -> Found:
             yield 0, f"{text!r} begins {count} times, on stock {pair.stock.repeats.get(text, 0)}"
 
 
-def _chopped(pair: Pair) -> Found:
-    if pair.ours.stretches > 2 * pair.stock.stretches + 4:
-        yield 0, f"audio begins {pair.ours.stretches} times, on stock {pair.stock.stretches}"
-
-
-def _agent_state(pair: Pair) -> Found:
-    if pair.ours.wrong_state > pair.stock.wrong_state + 0.05:
-        yield 0, f"the state is wrong for {pair.ours.wrong_state} s, on stock not as long"
-    if pair.ours.states > 2 * pair.stock.states + 6:
-        yield 0, f"the state changes {pair.ours.states} times, on stock {pair.stock.states}"
-
-
 def _log(pair: Pair) -> Found:
-    for about, text in enumerate(pair.ours.errors):
-        if text not in pair.stock.errors and not _of_calls_on_ours_alone(text, pair):
-            yield about, f"an error is logged that stock does not log: {text[:160]}"
+    texts = tuple(pair.ours.errors)
+    for about, text in side_by_side.MEASURES["log"](pair):
+        if not _of_calls_on_ours_alone(texts[about], pair):
+            yield about, text
 
 
 def _of_calls_on_ours_alone(text: str, pair: Pair) -> bool:
@@ -169,12 +156,6 @@ def _of_calls_on_ours_alone(text: str, pair: Pair) -> bool:
     before = [run.number for run in pair.stock.runs]
     ours = [run.number for run in pair.ours.runs]
     return bool(runs) and all(ours.count(job) > before.count(job) for job in runs)
-
-
-def _warning(pair: Pair) -> Found:
-    for about, (text, count) in enumerate(pair.ours.warnings.items()):
-        if text not in pair.stock.warnings or count > 3 * pair.stock.warnings[text] + 3:
-            yield about, f"a warning is logged {count} times that stock does not log: {text[:160]}"
 
 
 def _words(pair: Pair) -> Found:
@@ -204,19 +185,7 @@ def _agent(pair: Pair) -> Found:
         yield 0, "the conversation is not handed over"
 
 
-def _close(pair: Pair) -> Found:
-    if pair.ours.closed_in > max(CLOSES, pair.stock.closed_in + SLOW):
-        yield 0, f"closing takes {pair.ours.closed_in:.2f} s, on stock {pair.stock.closed_in:.2f} s"
-    if pair.ours.closes != 1 == pair.stock.closes:
-        yield 0, f"there are {pair.ours.closes} close events, on stock {pair.stock.closes}"
-
-
-def _leftover(pair: Pair) -> Found:
-    if len(pair.ours.orphans) > len(pair.stock.orphans):
-        yield 0, f"left after the close: {', '.join(pair.ours.orphans)}"
-
-
 MEASURES: tuple[Callable[[Pair], Found], ...] = (
-    _twice, _undone, _half, _lost, _unseen, _lie, _late, _untold, _blip, _overlap, _again, _chopped,
-    _agent_state, _log, _warning, _words, _wait, _agent, _close, _leftover,
+    _twice, _undone, _half, _lost, _unseen, _lie, _late, _untold, _blip, _overlap, _again, _log,
+    _words, _wait, _agent,
 )  # fmt: skip

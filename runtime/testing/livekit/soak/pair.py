@@ -17,6 +17,7 @@ from turnfsm.fsm.audit.properties import broken_properties
 from turnfsm.fsm.journal import journal_of, replay
 from turnfsm.runtime.livekit.session import TurnSession
 from turnfsm.runtime.testing.livekit.outcome import Outcome, ToolRun
+from turnfsm.runtime.testing.livekit.side_by_side import MEASURES, SessionMeasures
 from turnfsm.runtime.testing.livekit.stage import Stage
 
 from .conversation import Conversation
@@ -24,11 +25,14 @@ from .model import RandomModel, call_key
 
 __all__ = ["SoakPair", "Take", "play_both"]
 
-CLOSE_LIMIT = 12.0
-"""Seconds that closing may take: tools that nobody waits for have five, a speech may end."""
+_SAME = ("log", "agent_state", "chopped", "close", "leftover")
+"""The measures that no policy of a tool and no handoff explains."""
 
-_WRONG_STATE = 0.1
-"""Seconds by which the published state may follow what is heard longer than on AgentSession."""
+
+@attrs.frozen
+class _Sides:
+    stock: SessionMeasures
+    ours: SessionMeasures
 
 
 @attrs.frozen
@@ -52,21 +56,11 @@ class Take:
         lost = [run for run in self.outcome.tools if _ended(run) and run.call_id not in shown]
         return Counter(call_key(run.name, run.arguments) for run in lost)
 
-    @property
-    def errors(self) -> Counter[str]:
-        """What was logged as an error, without its numbers."""
-        return Counter(re.sub(r"\d+", "#", text) for _, text in self.outcome.errors)
-
     def times_said(self, sentence: str) -> int:
         """How often the history has a sentence of the user."""
         users = (i for i in self.outcome.history.items if i.type == "message" and i.role == "user")
         pattern = rf"\b{re.escape(sentence)}\b"
         return sum(len(re.findall(pattern, item.text_content or "")) for item in users)
-
-    @property
-    def wrong_state(self) -> float:
-        """Seconds in which the published state was not what was heard."""
-        return sum(end - start for start, end, _ in self.outcome.wrong_agent_states(0.021))
 
 
 @attrs.frozen
@@ -111,17 +105,13 @@ class SoakPair:
             yield f"{last.text!r} is not answered"
 
     def _rest(self) -> Iterator[str]:
-        ours, stock = self.ours, self.stock
-        for text, count in ours.errors.items():
-            if count > stock.errors[text]:
-                yield f"an error is logged: {text}"
-        for name in {*ours.outcome.orphans, *ours.outcome.timers}:
-            if name not in {*stock.outcome.orphans, *stock.outcome.timers}:
-                yield f"{name} outlives the session"
-        if ours.outcome.closed_in > max(CLOSE_LIMIT, stock.outcome.closed_in):
-            yield f"closing takes {ours.outcome.closed_in:g} s"
-        if ours.wrong_state > stock.wrong_state + _WRONG_STATE:
-            yield f"for {ours.wrong_state:.2f} s the agent's state is not what is heard"
+        sides = _Sides(self._measured(self.stock), self._measured(self.ours))
+        for kind in _SAME:
+            yield from (text for _, text in MEASURES[kind](sides))
+
+    def _measured(self, take: Take) -> SessionMeasures:
+        end = self.conversation.seconds
+        return SessionMeasures(**SessionMeasures.figures(take.outcome, end))
 
     def _broken(self) -> Iterator[str]:
         journal = journal_of(self.ours.records)
