@@ -324,7 +324,7 @@ class TurnSession(GovernedSession[Userdata_T]):
             _give_ids(arg, self._conductor.own_id)
             speech = current_speech()
             if speech is not None and speech.interrupted:
-                _refuse_handoff(arg)
+                _refuse_handoff(arg, self.ledger)
         elif event == "conversation_item_added" and arg.item.type == "message":
             self._turn.note("message", role=arg.item.role, text=arg.item.text_content or "")
 
@@ -396,12 +396,12 @@ def _give_ids(event: FunctionToolsExecutedEvent, own_id: Callable[[str, str], st
         call.call_id = output.call_id = own_id(call.id, call.call_id)
 
 
-def _refuse_handoff(event: FunctionToolsExecutedEvent) -> None:
-    """An interrupted turn hands nobody over; the call's output says so."""
+def _refuse_handoff(event: FunctionToolsExecutedEvent, ledger: Ledger) -> None:
+    """An interrupted turn hands nobody over; the call's output says so, behind what it gave."""
     if not event.has_agent_handoff:
         return
     event.cancel_agent_handoff()
     for output in event.function_call_outputs:
-        if output is not None and not output.output:
-            output.output = REFUSED
-            output.is_error = True
+        if output.call_id in ledger and ledger[output.call_id].handoff:
+            output.is_error = not output.output
+            output.output = f"{output.output}; {REFUSED}" if output.output else REFUSED

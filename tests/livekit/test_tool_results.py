@@ -436,3 +436,22 @@ def test_a_reply_to_a_result_does_not_answer_the_user_as_well() -> None:
     assert ran == ["charge"], outcome.timeline()
     assert outcome.heard_saying("It is booked.") is not None
     assert outcome.heard_saying("It is charged.") is not None
+
+
+def test_a_handoff_that_was_refused_is_said_behind_what_the_tool_gave() -> None:
+    """The user interrupts before the tool ends, which hands over and has something to say."""
+
+    @function_tool
+    async def transfer() -> Any:
+        """Transfer the user."""
+        await asyncio.sleep(4.0)
+        return _Next(), "noted"
+
+    model = ScriptedLLM(
+        {"agent": Reply(calls=Call("transfer")), "joke": "Here is a joke."},
+        {"transfer": "It is noted."},
+    )
+    user = ScriptedUser().says("give me an agent", at=1.0).says("tell me a joke", at=3.5)
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[transfer]).run(20.0)
+    assert _outputs(outcome) == ["noted; the handoff did not happen: the user interrupted"]
+    assert outcome.heard_saying("I am the next one.") is None

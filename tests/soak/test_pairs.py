@@ -18,6 +18,7 @@ from turnfsm.runtime.testing.livekit.differential import (
     Job,
     JobRun,
     Measures,
+    Move,
     Pair,
     Plan,
     Sound,
@@ -226,3 +227,26 @@ def test_what_the_user_has_asked_for_again_is_not_twice(equal: Pair) -> None:
     assert equal.ours.wanted == {1: 1}
     ours = attrs.evolve(equal.ours, effects={1: 2}, wanted={1: 2})
     assert worse(attrs.evolve(equal, ours=ours)) == []
+
+
+def test_a_call_that_was_cancelled_before_it_began_is_explained(equal: Pair) -> None:
+    """By its policy, and by no other."""
+    ours = attrs.evolve(equal.ours, effects={1: 0}, told=frozenset({1}), cut=frozenset({1}))
+    cancels = attrs.evolve(PLAN, jobs={1: Job(1, 0.5, policy="cancel")})
+    assert [w.kind for w in worse(attrs.evolve(equal, ours=ours))] == ["undone"]
+    assert worse(attrs.evolve(equal, plan=cancels, ours=ours)) == []
+
+
+@pytest.mark.parametrize(("closes", "overlap"), [(2.5, 1.0), (9.0, 1.0), (2.5, 0.0), (None, 1.0)])
+def test_a_close_while_a_reply_waited_is_explained(
+    equal: Pair, closes: float | None, overlap: float
+) -> None:
+    """If on stock the call had just begun, because its reply was played over the user."""
+    moves = () if closes is None else (Move(closes, "aclose"),)
+    pair = attrs.evolve(
+        equal,
+        plan=attrs.evolve(PLAN, moves=moves),
+        stock=attrs.evolve(equal.stock, overlap=overlap),
+        ours=attrs.evolve(equal.ours, effects={1: 0}),
+    )
+    assert (worse(pair) == []) is ((closes, overlap) == (2.5, 1.0))

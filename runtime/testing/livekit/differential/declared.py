@@ -18,6 +18,10 @@ DRAIN = 4.9
 """Seconds; a handoff lets go of a call after `drain_limit`."""
 
 
+JUST = 2.0
+"""Seconds before the close in which a call has just begun."""
+
+
 @attrs.frozen
 class Declared:
     """A difference on the list.
@@ -34,9 +38,9 @@ class Declared:
 
 
 def _cancelled(job: int, pair: Pair) -> bool:
-    """Its policy is to be cancelled, and it was."""
+    """Its policy is to be cancelled, and it was, perhaps before it had begun."""
     cut = any(run.number == job and run.how == "CancelledError" for run in pair.ours.runs)
-    return cut and pair.plan.jobs[job].policy == "cancel"
+    return (cut or job in pair.ours.cut) and pair.plan.jobs[job].policy == "cancel"
 
 
 def _wait_raised(job: int, pair: Pair) -> bool:
@@ -178,6 +182,16 @@ def _cancelled_at_the_close(job: int, pair: Pair) -> bool:
     )
 
 
+def _closed_while_it_waited(job: int, pair: Pair) -> bool:
+    """The session closed while the user's words, or a reply, waited for a call that holds its turn,
+    or for a quiet user; on stock the call had just begun."""
+    end, asks = pair.plan.ends_at, [n for n, a in pair.plan.answers.items() if job in a.jobs]
+    begun = [run.start for run in pair.stock.runs if run.number == job]
+    if end is None or not begun or end - begun[0] > JUST:
+        return False
+    return _waited_for_quiet(0, pair) or any(_waits_for_a_call(n, pair) for n in asks)
+
+
 def _agent_did_not_wait(about: int, pair: Pair) -> bool:
     """An agent that hands over has a call that takes longer; ours says that it goes without it."""
     plan = pair.plan
@@ -224,6 +238,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("close", frozenset({"wait"}), _asked_of_a_close),
     Declared("drain-limit", frozenset({"undone", "half", "untold"}), _cancelled_at_the_close),
     Declared("drain-limit", frozenset({"warning"}), _agent_did_not_wait),
+    Declared("held-output", frozenset({"undone"}), _closed_while_it_waited),
     Declared("held-output", frozenset({"late"}), _waited_for_quiet),
     Declared("held-output", frozenset({"blip"}), _words_came_late),
     Declared("handoff-refused", frozenset({"agent"}), _handed_over_too_late),

@@ -34,6 +34,7 @@ COMMIT = 1.15
 STOP = re.compile(r"^(tool: interrupts|move \d+: (interrupt|force|chat|commit|update_agent))$")
 
 NOT_DONE = "nothing was done"
+CANCELLED_WITH_TURN = "cancelled: its turn was interrupted before it had ended"
 
 TWO_AGENTS = "expected to receive only one AgentTask from the tool executions"
 
@@ -50,6 +51,7 @@ class Measures(SessionMeasures):
         failed: Why it could not be played to its end, or empty.
         effects: How often each job took effect.
         wanted: How many sentences of the user that were put to the model were to call each job.
+        cut: Jobs whose call was cancelled with its turn, as its output says.
         halves: Jobs whose effect began and was not completed, though nobody closed the session.
         lost: Jobs that ended with a result which is not in the history.
         unseen: Jobs that had ended with a result when a request was made that does not show it.
@@ -76,6 +78,7 @@ class Measures(SessionMeasures):
     failed: str = ""
     effects: Mapping[int, int] = attrs.field(factory=dict)
     wanted: Mapping[int, int] = attrs.field(factory=dict)
+    cut: frozenset[int] = frozenset()
     halves: frozenset[int] = frozenset()
     lost: frozenset[int] = frozenset()
     unseen: frozenset[int] = frozenset()
@@ -114,6 +117,7 @@ class Measures(SessionMeasures):
             **cls.figures(outcome, end, _scripted(plan, jobs)),
             effects={n: jobs.effects(n) for n in plan.jobs},
             wanted=_wanted(plan, jobs, outcome),
+            cut=frozenset(_cut(outcome)),
             halves=frozenset(_halves(plan, jobs, end)),
             lost=frozenset(_lost(plan, jobs, outcome, end)),
             unseen=frozenset(_unseen(plan, jobs, outcome)),
@@ -185,6 +189,14 @@ def _unseen(plan: Plan, jobs: Jobs, outcome: Outcome) -> Iterator[int]:
             ended = run.end is not None and run.end < request.at - 0.1 and _speaks(plan, run)
             if ended and not re.search(rf"{_result(run.number, run)}\b", shown):
                 yield run.number
+
+
+def _cut(outcome: Outcome) -> Iterator[int]:
+    items = outcome.history.items
+    calls = {item.call_id: item for item in items if item.type == "function_call"}
+    for item in items:
+        if item.type == "function_call_output" and item.output == CANCELLED_WITH_TURN:
+            yield _number(calls[item.call_id].arguments)
 
 
 def _lies(jobs: Jobs, outcome: Outcome) -> Iterator[str]:
