@@ -77,7 +77,7 @@ class EventList {
     const at = this.position(i), top = at * ROW, { height } = this;
     if (height && (top < this.top + ROW || top > this.top + height - 3 * ROW)) {
       this.top = Math.max(0, Math.min(this.shown.length * ROW - height, top - height * 0.4));
-      this.scrolling ??= requestAnimationFrame(() => {
+      this.scrolling ??= setTimeout(() => { // after the frame, when it is laid out
         this.scrolling = null;
         this.box.scrollTop = this.top;
       });

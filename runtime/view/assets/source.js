@@ -60,7 +60,8 @@ class SourcePanel {
     line.classList.add("decided");
     this.marked = line;
     if (look && !this.looking) {
-      this.looking = requestAnimationFrame(() => {
+      // after the frame, when nothing has to be laid out for it
+      this.looking = setTimeout(() => {
         this.looking = 0;
         if (this.marked) this.box.scrollTop = this.marked.offsetTop - this.box.clientHeight * 0.4;
       });
