@@ -60,6 +60,7 @@ class Typist:
     def __init__(self, server: RoomServer, room: str) -> None:
         self._server, self._room = server, room
         self.room = rtc.Room()
+        self._source = rtc.AudioSource(48_000, 1)
         self.told: list[str] = []
         self.agents: set[str] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -68,10 +69,14 @@ class Typist:
         self.room.register_text_stream_handler("lk.transcription", self._transcript)
         token = self._server.token(self._room, "caller")
         await self.room.connect(self._server.url, token)
+        # silent, but there: else media are connected with the agent's first track only
+        microphone = rtc.LocalAudioTrack.create_audio_track("microphone", self._source)
+        await self.room.local_participant.publish_track(microphone)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.room.disconnect()
+        await self._source.aclose()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -117,24 +122,26 @@ async def _place(server: RoomServer, folder: Path, record: int) -> Told:
         ):
             await caller.reads(GREETING if "book" in wish else "The book is", 12.0)
             await caller.types(wish)
-            if await caller.reads(answer, 6.0):
+            if await caller.reads(answer, 8.0):
                 continue
-            await _governed(jobs, 2)
+            await _governed(jobs)
             if not _kept(folder / room, wish):  # it was typed when no worker was there
                 await caller.types(wish)
-            if not await caller.reads(answer, 12.0):
+            if not await caller.reads(answer, 30.0):
                 told.wrong.append(f"{wish!r} was never answered")
         await caller.types("thank you very much")
-        if not await caller.reads("With pleasure", 12.0):
+        if not await caller.reads("With pleasure", 30.0):
             told.wrong.append("the last words were never answered")
         told.texts, told.agents = caller.told, caller.agents
     _judge(told, folder / room, room)
     return told
 
 
-async def _governed(jobs: Path, epoch: int) -> None:
+async def _governed(jobs: Path) -> None:
+    """Until the second worker is there."""
     for _ in range(200):
-        if any(line.endswith(f"governs {epoch}") for line in _lines(jobs)):
+        lines = _lines(jobs)
+        if sum("dispatched" in line for line in lines) > 1 and "governs" in lines[-1]:
             return
         await asyncio.sleep(0.1)
 
@@ -168,11 +175,11 @@ def _judge(told: Told, folder: Path, room: str) -> None:
         told.wrong.append("greeted twice")
     lines = [line.split() for line in (folder / "jobs").read_text().splitlines()]
     began = [float(time) for time, what, *_ in lines if what == "dispatched"]
-    governs = [float(time) for time, what, *epoch in lines if epoch == ["2"]]
-    if len(began) < 2 or not governs:
+    governs = [float(time) for time, what, *_ in lines if what == "governs"]
+    if len(began) < 2 or not governs or governs[-1] < began[1]:
         told.wrong.append(f"no second worker: {lines}")
         return
-    told.took = governs[0] - began[1]
+    told.took = governs[-1] - began[1]
 
 
 @pytest.fixture(scope="module")
