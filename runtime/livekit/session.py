@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
+from livekit import rtc
 from livekit.agents import NOT_GIVEN, Agent, AgentSession, llm
 from livekit.agents.types import NotGivenOr
 from livekit.agents.voice.agent_session import Run_T, Userdata_T
@@ -28,6 +29,7 @@ from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.observe import Consumer, Watch, log_consumers
 from turnfsm.runtime.observe.conformance import Conformance
+from turnfsm.runtime.observe.room_state import RoomState
 from turnfsm.runtime.observe.telemetry import Telemetry, TelemetryConsumer, check_telemetry
 from turnfsm.runtime.proof import Proof, require_proof
 from turnfsm.runtime.store.past import Past
@@ -64,7 +66,7 @@ _HOW: Mapping[str, End] = {"done": "result", "error": "error"}
 
 
 class TurnSession(GovernedSession[Userdata_T]):
-    """Replaces `AgentSession`; takes the same arguments, and ten more.
+    """Replaces `AgentSession`; takes the same arguments, and eleven more.
 
     Args:
         flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
@@ -85,6 +87,8 @@ class TurnSession(GovernedSession[Userdata_T]):
             a `Telemetry`.
         audit: Judge the journal by the flow's properties as it is written. One that is broken is
             the event ``turn_property_broken``, a warning and a counter; nothing else changes.
+        publish_state: Tell the room the state of the flow: the attribute ``turnfsm.state`` of the
+            agent's participant, beside LiveKit's ``lk.agent.state``.
         view: Shows the session on a page in the browser while it runs: True is
             http://127.0.0.1:8765, ``"host:port"`` another address, a `LiveView` one of your own.
             Left out: what the environment variable TURNFSM_VIEW says.
@@ -115,6 +119,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         proof: Proof = "require",
         telemetry: bool | Telemetry = False,
         audit: bool = False,
+        publish_state: bool = False,
         view: LiveView | bool | str | None = None,
         **options: Unpack[SessionOptions[Userdata_T]],
     ) -> None:
@@ -128,6 +133,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._actions = actions
         self._telemetry = check_telemetry(telemetry)
         self._audit = audit
+        self._publish_state = publish_state
+        self._room: rtc.Room | None = None
         self._verdicts_wanted = False
         super().__init__(**options)
         hear_uninterruptible(options, self.interruption_options)
@@ -207,6 +214,7 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._begin()
         if self._keeping is not None:
             await self._take_up(agent, self._keeping)
+        self._room = options.get("room") or self._room
         self._watch = Watch(self._turn.journal, self._consumers())
         self._conductor.start()
         self._observed = True
@@ -365,6 +373,12 @@ class TurnSession(GovernedSession[Userdata_T]):
             yield TelemetryConsumer(self._telemetry, self._span)
         if self._audit:
             yield Conformance(self._turn.flow, self.timers, self._tell_broken)
+        if self._publish_state and self._room is not None:
+            yield RoomState(self._set_attribute)
+
+    async def _set_attribute(self, name: str, value: str) -> None:
+        if self._room is not None and self._room.isconnected():
+            await self._room.local_participant.set_attributes({name: value})
 
     def _tell_broken(self, broken: Broken) -> None:
         """In the next turn of the loop: the entry's actions come first."""

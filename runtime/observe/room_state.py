@@ -1,0 +1,53 @@
+"""The state of the flow as an attribute of the agent's participant, for those in the room."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from turnfsm.fsm.journal import Entry, Note
+from turnfsm.fsm.metrics import Value
+
+__all__ = ["ATTRIBUTE", "RoomState"]
+
+logger = logging.getLogger("turnfsm")
+
+ATTRIBUTE = "turnfsm.state"
+
+EVERY = 0.2
+"""Seconds between two updates: a state that is held for less may not be told."""
+
+
+class RoomState:
+    """Publishes the state that is held, at most every 0.2 s, and always the last one.
+
+    Args:
+        publish: Sets an attribute of the local participant; awaited, its errors are logged.
+    """
+
+    measures = False
+
+    def __init__(self, publish: Callable[[str, str], Awaitable[None]]) -> None:
+        self._publish = publish
+        self._told = self._held = ""
+        self._task: asyncio.Task[None] | None = None
+
+    def take(self, record: Entry | Note | None, values: Sequence[Value]) -> None:
+        """Take one record; None at the end."""
+        if record is None:
+            if self._task is not None:
+                self._task.cancel()
+        elif isinstance(record, Entry) and record.verdict.dest != self._held:
+            self._held = record.verdict.dest
+            if self._task is None or self._task.done():
+                self._task = asyncio.ensure_future(self._tell())
+
+    async def _tell(self) -> None:
+        while self._told != self._held:
+            self._told = self._held
+            try:
+                await self._publish(ATTRIBUTE, self._told)
+            except Exception as exc:  # a room that has gone must not end the conversation
+                logger.warning("the room is not told the state %r: %s", self._told, exc)
+            await asyncio.sleep(EVERY)
