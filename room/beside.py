@@ -86,11 +86,11 @@ async def speak(caller: Caller, pcm: PCM) -> tuple[float, float]:
 
 
 async def _latency(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
-    _, asked = await speak(caller, clip("Hello there, how are you?"))
+    await speak(caller, clip("Hello there, how are you?"))  # the first turn warms the models up
     await caller.told("Good morning to you.")
     await caller.silence(1.0)
-    await speak(caller, clip("Please tell me a story."))
-    await caller.until(lambda: caller.ear.began > asked + 4.0 and caller.ear.sounding, 20.0)
+    _, asked = await speak(caller, clip("Please tell me a story."))
+    await caller.until(lambda: caller.ear.began > asked, 20.0)
     await caller.rest(2.5)
     stop, _ = await speak(caller, clip("No, stop it please."))
     await caller.told("As you like.")
@@ -101,7 +101,7 @@ async def _latency(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, floa
 def _judge_latency(seen: Seen, at: dict[str, float]) -> tuple[list[str], dict[str, float]]:
     cut = [s.end for s in seen.caller.ear.sounds() if s.start < at["stop"] + 0.2]
     waits = {"stop": max(cut, default=at["stop"]) - at["stop"]}
-    first = seen.answer_after(at["asked"], "Good morning")
+    first = seen.answer_after(at["asked"], "Once there was")
     if first is not None:
         waits["response"] = first
     return ([] if first is not None else ["no answer is heard"]), waits

@@ -136,9 +136,9 @@ async def entrypoint(ctx: JobContext) -> None:
     """A session of the kind that the room asks for."""
     path = Path(os.environ["ROOM_EVENTS"], f"{ctx.room.name}.jsonl")
 
-    def note(what: str, **data: Any) -> None:
+    def note(event: str, /, **data: Any) -> None:
         with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"t": time.time(), "event": what, **data}) + "\n")
+            file.write(json.dumps({"t": time.time(), "event": event, **data}) + "\n")
 
     models = ctx.proc.userdata
     session = SESSIONS[ctx.room.name.partition("-")[0]](
