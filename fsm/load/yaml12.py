@@ -17,6 +17,7 @@ from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import quoted
 from turnfsm.fsm.source import Location, Node, Page, Path, Source, Unreadable
 
+from .scalars import plain_value
 from .syntax import explain_syntax
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "read_nodes", "too_large", "unfold"]
@@ -28,14 +29,6 @@ MAX_DEPTH = 24
 # libyaml's parser is fifteen times as fast; its marks are the same.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-_NULL = re.compile(r"null|Null|NULL|~|")
-_BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
-_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(
-    r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)"
-    r"|\.(?:nan|NaN|NAN)"
-)
-_NUMBER = re.compile(r"[-+.0-9a-fA-FxoEe]+")
 _ILLEGAL = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
@@ -172,7 +165,7 @@ class _Composer:
         if event.value == "":
             node.mark = node.key  # nothing is written there: the key is what can be seen
         try:
-            return _plain(event.value)
+            return plain_value(event.value)
         except ValueError:
             message = f"the number {quoted(event.value)[1:-1]} has too many digits"
             self._add(node.mark, "number", message, "write fewer, or quote it if it is text")
@@ -201,21 +194,6 @@ class _Composer:
 
     def _refuse(self, mark: Location, code: str, message: str, remedy: str) -> None:
         raise Unreadable(mark.finding(message, remedy, code=code))
-
-
-def _plain(text: str) -> Any:
-    if _NULL.fullmatch(text):
-        return None
-    if _BOOL.fullmatch(text):
-        return text[0] in "tT"
-    if len(text) > 40 and _FLOAT.match(text) and _NUMBER.fullmatch(text):
-        raise ValueError(text)
-    if _INT.fullmatch(text):
-        return int(text, 0 if text[:2] in ("0o", "0x") else 10)
-    if _FLOAT.fullmatch(text):
-        special = text.lstrip("+-")[1:2].lower() in ("i", "n")
-        return float(text.replace(".", "", 1) if special else text)
-    return text
 
 
 def _check_size(mark: Location, count: int, depth: int) -> None:
