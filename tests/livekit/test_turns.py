@@ -137,3 +137,23 @@ def test_a_turn_whose_agent_goes_while_its_hook_runs_is_answered_by_the_next(sto
     assert (outcome.heard_saying("Good morning.") is None) is stops, outcome.timeline()
     ends = [(1, "dropped")] if stops else [(1, "superseded"), (2, "replied")]
     assert _ends(stage) == ends
+
+
+@pytest.mark.parametrize("goes_on", [4.5, 5.2], ids=["in the same turn", "in another"])
+def test_words_that_the_agent_has_cut_into_are_answered_once(goes_on: float) -> None:
+    """`user_turn_limit`: the cut-in answers them; what the user says over it is kept."""
+    first, second = "one two three four five", "six seven eight nine ten"
+    user = ScriptedUser()
+    user.says(first, at=1.0, duration=1.5, stt_delay=0.1)
+    user.says(second, at=2.8, duration=1.5, stt_delay=0.1)
+    user.says("eleven twelve", at=goes_on, duration=0.6, stt_delay=0.1)
+    model = ScriptedLLM({"one two": "May I say something about all of that.", "eleven": "Twelve."})
+    turns = {
+        "user_turn_limit": {"max_words": 8},
+        "endpointing": {"min_delay": 0.9, "max_delay": 3.0},
+        "preemptive_generation": {"enabled": False},
+    }
+    outcome = Stage(TurnSession, user=user, llm=model, turn_handling=turns).run(25.0)
+    said = [line for line in outcome.context if line.startswith("user: ")]
+    assert said == [f"user: {first} {second}", "user: eleven twelve"], outcome.timeline()
+    assert outcome.heard_saying("Twelve.") is not None

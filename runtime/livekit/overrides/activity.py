@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
+from contextvars import ContextVar
 from typing import Any, cast
 
 from livekit.agents import AgentTask, llm
@@ -30,6 +31,10 @@ __all__ = ["GovernedActivity", "activity_of", "adopt"]
 TOOL_ITEMS = ("function_call", "function_call_output")
 
 
+_CUT_INTO: ContextVar[str] = ContextVar("cut_into", default="")
+"""What the user had said when the agent cut in, in the task that does."""
+
+
 class _GatesPassed(Exception):
     """LiveKit's gates before a barge-in let it through; the machine decides from here."""
 
@@ -45,6 +50,7 @@ class GovernedActivity(HearingActivity):
     _probing = False
     _deciding: Any = None
     _replies: list[tuple[GovernedHandle, str]]
+    _cut_in: tuple[SpeechHandle, str] | None = None
 
     # -- the floor
 
@@ -69,6 +75,9 @@ class GovernedActivity(HearingActivity):
         # LiveKit has copied the conversation: now, or before the agent's hook.
         turn = self._conductor.turns.answered_by(asyncio.current_task())
         known = turn.items if turn is not None else self._item_ids
+        said, asked = _CUT_INTO.get(), request.get("new_message")
+        if said and asked is not None and asked.text_content == said:
+            self._cut_in = request["speech_handle"], said
         return self._complete_and_request(known, super()._pipeline_reply_task, request)
 
     async def _complete_and_request(
@@ -232,8 +241,30 @@ class GovernedActivity(HearingActivity):
     def _cancel_false_interruption_timer(self) -> None:
         super()._cancel_false_interruption_timer()
         info, self._deciding = self._deciding, None
-        if info is not None and not self._conductor.may_commit(self.label, info):
+        if info is None:
+            return
+        if not self._take_out_what_the_agent_cut_into(info):
             raise _CommitRefused
+        if not self._conductor.may_commit(self.label, info):
+            raise _CommitRefused
+
+    # The agent cuts in (`user_turn_limit`) with a reply to what the user has said so far; the turn
+    # that is committed afterwards begins with these words.
+
+    def on_user_turn_exceeded(self, ev: Any) -> None:
+        token = _CUT_INTO.set(ev.transcript)
+        try:
+            super().on_user_turn_exceeded(ev)
+        finally:
+            _CUT_INTO.reset(token)
+
+    def _take_out_what_the_agent_cut_into(self, info: Any) -> bool:
+        """Whether anything is left that is not answered yet."""
+        (handle, said), self._cut_in = self._cut_in or (None, ""), None
+        if handle is None or handle.done() or not info.new_transcript.startswith(said):
+            return True
+        info.new_transcript = info.new_transcript.removeprefix(said).strip()
+        return bool(info.new_transcript)
 
     @property
     def accepts_turns(self) -> bool:
