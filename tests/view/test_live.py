@@ -102,7 +102,7 @@ def test_who_comes_late_sees_the_past_and_the_other_sessions(tab: Any, view: Liv
     until(tab, f"page.recording && page.recording.records.length === {counts[1]}")
     assert tab.locator("#sessions option").count() == 2
     tab.select_option("#sessions", "1")
-    until(tab, f"page.live.key === '1' && page.recording.records.length === {counts[0]}")
+    until(tab, f"page.data.key === '1' && page.recording.records.length === {counts[0]}")
     tab.keyboard.press("Home")
     assert tab.text_content("#clock") == "0.00 s"
     assert tab.text_content("#state") == "listening"
