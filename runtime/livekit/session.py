@@ -66,7 +66,7 @@ _HOW: Mapping[str, End] = {"done": "result", "error": "error"}
 
 
 class TurnSession(GovernedSession[Userdata_T]):
-    """Replaces `AgentSession`; takes the same arguments, and eleven more.
+    """Replaces `AgentSession`; takes the same arguments, and twelve more.
 
     Args:
         flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
