@@ -191,6 +191,16 @@ def test_what_a_tool_is_to_give_is_no_finding(ends: Any) -> None:
     assert not any("ToolError" in text for text in pair.ours.warnings)
 
 
+@pytest.mark.parametrize(("stock_ran", "found"), [(False, []), (True, ["log"])])
+def test_a_call_that_stock_did_not_make_may_fail(stock_ran: bool, found: list[str]) -> None:
+    """Stock had dropped the sentence that asked for it; LiveKit refuses its wish on both."""
+    run = JobRun(1, "do_detach", 1.0, end=2.0, how="RuntimeError")
+    before = (JobRun(1, "do_detach", 1.0, end=2.0, how="result"),) if stock_ran else ()
+    failed = {"exception occurred while executing tool [RuntimeError('draining')]": 1}
+    pair = Pair(PLAN, Measures(runs=before), Measures(runs=(run,), errors=failed))
+    assert [w.kind for w in worse(pair)] == found
+
+
 def test_a_call_takes_its_turn_behind_what_is_being_said() -> None:
     """It is compared how long it waits in silence."""
     plan = next(p for p in sweep_plans(every=1.0) if p.moves)

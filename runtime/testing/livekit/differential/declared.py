@@ -192,6 +192,16 @@ def _closed_while_it_waited(job: int, pair: Pair) -> bool:
     return _waited_for_quiet(0, pair) or any(_waits_for_a_call(n, pair) for n in asks)
 
 
+def _close_waits_for_a_call(number: int, pair: Pair) -> bool:
+    """The close took as long as a call that must not be interrupted."""
+    move, waits = pair.plan.moves[number], pair.ours.waits.get(number)
+    ends = [run.end for run in pair.ours.runs if pair.plan.jobs[run.number].policy == "hold"]
+    closed = None if waits is None else move.at + waits
+    return move.what == "aclose" and any(
+        closed is not None and end is not None and abs(end - closed) < 0.06 for end in ends
+    )
+
+
 def _agent_did_not_wait(about: int, pair: Pair) -> bool:
     """An agent that hands over has a call that takes longer; ours says that it goes without it."""
     plan = pair.plan
@@ -202,7 +212,7 @@ def _agent_did_not_wait(about: int, pair: Pair) -> bool:
         if run.end is not None and plan.jobs[run.number].ends == "hands_off"
     ]
     long = any(
-        run.start < at and (run.end is None or run.end > at + DRAIN)
+        run.end is None or run.end > max(run.start, at) + DRAIN
         for run in pair.ours.runs
         for at in handoffs
     )
@@ -239,6 +249,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("drain-limit", frozenset({"undone", "half", "untold"}), _cancelled_at_the_close),
     Declared("drain-limit", frozenset({"warning"}), _agent_did_not_wait),
     Declared("held-output", frozenset({"undone"}), _closed_while_it_waited),
+    Declared("drain-limit", frozenset({"wait"}), _close_waits_for_a_call),
     Declared("held-output", frozenset({"late"}), _waited_for_quiet),
     Declared("held-output", frozenset({"blip"}), _words_came_late),
     Declared("handoff-refused", frozenset({"agent"}), _handed_over_too_late),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import attrs
 
 from turnfsm.runtime.testing.livekit import side_by_side
-from turnfsm.runtime.testing.livekit.side_by_side import SLOW, Found
+from turnfsm.runtime.testing.livekit.side_by_side import CLOSES, SLOW, Found
 
 from .declared import explained
 from .measures import Measures
@@ -146,7 +146,8 @@ def _again(pair: Pair) -> Found:
 def _log(pair: Pair) -> Found:
     texts = tuple(pair.ours.errors)
     for about, text in side_by_side.MEASURES["log"](pair):
-        if not _of_calls_on_ours_alone(texts[about], pair):
+        logged = texts[about]
+        if not (_of_calls_on_ours_alone(logged, pair) or _over_uninterruptible(logged, pair)):
             yield about, text
 
 
@@ -156,6 +157,15 @@ def _of_calls_on_ours_alone(text: str, pair: Pair) -> bool:
     before = [run.number for run in pair.stock.runs]
     ours = [run.number for run in pair.ours.runs]
     return bool(runs) and all(ours.count(job) > before.count(job) for job in runs)
+
+
+def _over_uninterruptible(text: str, pair: Pair) -> bool:
+    """A tool interrupted while the application had something said that cannot be interrupted,
+    which LiveKit refuses at any time."""
+    said = [move.at for move in pair.plan.moves if move.what == "say_on"]
+    ends = [run.end for run in pair.ours.runs if run.how == "RuntimeError" and run.end is not None]
+    refused = bool(ends) and all(any(at <= end <= at + 3.0 for at in said) for end in ends)
+    return refused and text.endswith("does not allow interruptions')]")
 
 
 def _words(pair: Pair) -> Found:
@@ -172,11 +182,14 @@ def _wait(pair: Pair) -> Found:
             continue
         ours = pair.ours.waits.get(number)
         if stock is not None and (ours is None or ours > stock + SLOW):
+            move = pair.plan.moves[number]
+            if move.what == "aclose" and ours is not None and ours <= CLOSES:
+                continue
             silent = pair.ours.silent.get(number, ours), pair.stock.silent.get(number, stock)
             if silent[0] is not None and silent[0] <= silent[1] + SLOW:
                 continue
             took = "does not return" if ours is None else f"takes {ours:.2f} s"
-            what = f"move {number} ({pair.plan.moves[number].what})"
+            what = f"move {number} ({move.what})"
             yield number, f"{what} {took}, on stock {stock:.2f} s"
 
 
