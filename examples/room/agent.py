@@ -82,6 +82,7 @@ async def entrypoint(ctx: JobContext) -> None:
         store=STORE,
         session_id=ctx.job.room.name,
         aec_warmup_duration=None,  # the first words of the agent can be interrupted, too
+        publish_state=True,  # the page shows it
         sinks=[JsonlSink(Path(JOURNALS, f"{ctx.job.id}.jsonl"), redact=None)] if JOURNALS else [],
     )
     session.on("close", lambda _: ctx.shutdown())  # the caller has hung up
