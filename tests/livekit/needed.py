@@ -276,6 +276,18 @@ def a_tool_ends_its_own_turn() -> list[str]:
     return [] if told is None else [f"it is told at {told.start:.2f} s"]
 
 
+def words_that_the_agent_cut_into_stand_once() -> list[str]:
+    """`user_turn_limit`: what the cut-in answers is no turn once more when the user goes on."""
+    said = "one two three four five six seven eight nine ten"
+    user = ScriptedUser().says(said, at=1.0, duration=3.0, stt_delay=0.1)
+    user.says("eleven twelve", at=4.5, duration=0.6, stt_delay=0.1)
+    turns = {"user_turn_limit": {"max_words": 8}, "endpointing": {"min_delay": 0.9}}
+    model = ScriptedLLM({"ten": "May I say something about all of that."})
+    context = Stage(TurnSession, user=user, llm=model, turn_handling=turns).run(15.0).context
+    times = sum(said in line for line in context)
+    return [] if times == 1 else [f"the words stand {times} times in {context}"]
+
+
 NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
     "HearingActivity.on_final_transcript": a_wait_ends_with_the_words,
@@ -293,6 +305,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     **ARRIVING,
     **LEAVING,
     **REALTIME,
+    "GovernedActivity.on_user_turn_exceeded": words_that_the_agent_cut_into_stand_once,
     "GovernedExecutor.execute": a_repeated_call_is_executed_once,
     "GovernedExecutor.drain": a_handoff_does_not_wait_for_ever,
 }
