@@ -15,8 +15,8 @@ from .theme import Theme, style
 
 __all__ = ["OVERVIEW", "chart_style", "chart_svg"]
 
-OVERVIEW = 800.0
-"""How wide an overview is, whatever is in it: its text is then large enough for a phone."""
+OVERVIEW = (800.0, 900.0)
+"""How wide an overview is, and how high at most: it fits a README and a phone."""
 
 _RULES = """
 .tf text{font:12px Inter,"Helvetica Neue",Helvetica,Arial,"DejaVu Sans",sans-serif;white-space:pre}
@@ -74,15 +74,20 @@ class _Writer:
 
     def write(self) -> str:
         p, flow = self.picture, self.chart.flow
-        scale = OVERVIEW / p.width if self.chart.brief else 1.0
-        size = f'{number(p.width * scale)}" height="{number(p.height * scale)}'
-        view = f"0 0 {number(p.width)} {number(p.height)}"
+        width, height = p.width, p.height
+        scale = 1.0
+        if self.chart.brief:  # a high one gets a margin on both sides
+            width = max(width, height * OVERVIEW[0] / OVERVIEW[1])
+            scale = OVERVIEW[0] / width
+        left = number((p.width - width) / 2)
+        size = f'{number(width * scale)}" height="{number(height * scale)}'
+        view = f"{left} 0 {number(width)} {number(height)}"
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="tf" id="flow-{attr(flow.name)}" '
             f'width="{size}" viewBox="{view}" role="img">',
             f"<title>{escape(flow.name)}</title><desc>{escape(flow.is_)}</desc>",
             f"<style>{chart_style(self.theme, len(flow.states))}</style>",
-            '<rect class="paper" width="100%" height="100%"/>',
+            f'<rect class="paper" x="{left}" width="100%" height="100%"/>',
             *self._header(),
             *self._panel(p.common),
             *self._edges(),

@@ -78,10 +78,10 @@ def test_an_unknown_command_is_answered_with_the_near_one(
 def test_an_error_of_ours_is_printed_whole_and_alone(
     kind: type[TurnfsmError], register: Register, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a user can mend goes to stderr as it is, without a traceback, and exits with 2."""
+    """What a user can mend goes to stderr behind "error:", without a traceback; exit code 2."""
     register(raising(kind("a.yaml:3:1: no such state")))
     assert run("probe") == 2
-    assert capsys.readouterr() == ("", "a.yaml:3:1: no such state\n")
+    assert capsys.readouterr() == ("", "error: a.yaml:3:1: no such state\n")
 
 
 @pytest.mark.parametrize(

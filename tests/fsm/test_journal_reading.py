@@ -197,7 +197,7 @@ def test_what_is_no_journal_is_one_clear_error(
         read_journal("talk.jsonl")
     assert str(caught.value).startswith(NO_JOURNAL[text])
     assert reader(Path("talk.jsonl")) == 2
-    assert capsys.readouterr().err == f"{caught.value}\n"
+    assert capsys.readouterr().err == f"error: {caught.value}\n"
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -206,8 +206,11 @@ def test_a_session_that_starts_again_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("id", [None, "", 7])
 def test_a_store_needs_a_name_for_the_session(id: Any, tmp_path: Path) -> None:
-    with pytest.raises(TurnfsmError, match=r"session_id is .*session_id=ctx\.job\.room\.name"):
+    async def unnamed() -> None:
         TurnSession(store=tmp_path / "calls.db", session_id=id)
+
+    with pytest.raises(TurnfsmError, match=r"session_id is .*session_id=ctx\.job\.room\.name"):
+        run(unnamed())
 
 
 def test_a_journal_of_another_flow_is_refused(tmp_path: Path) -> None:
