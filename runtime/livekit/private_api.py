@@ -86,6 +86,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _on_generation_created(self ev) | a realtime model has begun its reply
         on_final_transcript(self ev speaking) | the STT has recognised words
         on_preemptive_generation(self info) | a speculation is asked for
+        on_user_turn_exceeded(self ev) | words that the agent cuts into are in one turn
         on_end_of_turn(self info) | a turn is committed
         """,
     ),
