@@ -5,9 +5,35 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from livekit.agents import Agent, AgentTask, RunContext, function_tool
 
-from turnfsm.livekit import TurnSession
-from turnfsm.runtime.testing.livekit import ScriptedLLM, Stage
+from turnfsm.livekit import TurnSession, on_interruption
+from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
+
+
+class Errand(AgentTask[str]):
+    """A task with a tool that hangs and must not be interrupted."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Do this.")
+
+    @function_tool
+    @on_interruption("hold")
+    async def book(self, context: RunContext) -> None:
+        """Book the seat."""
+        await asyncio.get_running_loop().create_future()
+
+
+class Caller(Agent):
+    """An agent that has a task done by a tool."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Help.")
+
+    @function_tool
+    async def collect(self, context: RunContext) -> str:
+        """Have it done."""
+        return await Errand()
 
 
 def test_a_run_that_is_asked_of_a_session_that_closes_is_refused_in_plain_words() -> None:
@@ -23,3 +49,19 @@ def test_a_run_that_is_asked_of_a_session_that_closes_is_refused_in_plain_words(
 
     outcome = Stage(TurnSession, llm=ScriptedLLM({"hello": "Hello."})).at(1.0, ask).run(8.0)
     assert "closed" in outcome.marks
+
+
+def test_a_replaced_task_whose_tool_hangs_is_closed_with_the_session() -> None:
+    """The tool is cancelled, and the rest of its agent is closed."""
+
+    async def hand_over(stage: Stage) -> None:
+        stage.session.update_agent(Agent(instructions="Go on."))
+
+    model = ScriptedLLM(
+        {"hello": Reply(calls=[Call("collect")]), "book": Reply(calls=[Call("book")])}
+    )
+    user = ScriptedUser().says("hello", at=0.5).says("book", at=3.0)
+    stage = Stage(TurnSession, user=user, llm=model, agent=Caller).at(6.0, hand_over)
+    outcome = stage.run(8.0)
+    assert outcome.orphans == ()
+    assert outcome.closed_in <= 5.0

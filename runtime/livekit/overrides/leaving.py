@@ -82,6 +82,11 @@ class LeavingActivity(RealtimeActivity):
         if self._no_pending_speech:
             self._give_up_hooks(entering=True)
 
+    def cancel_calls(self) -> None:
+        """Cancel every tool call of this agent, whatever its policy."""
+        for task in self._tool_executor._running_tasks.values():
+            task.exe_task.cancel()
+
     @contextlib.asynccontextmanager
     async def _bounded(self, limit: asyncio.Timeout | None = None) -> AsyncIterator[None]:
         """Give up what holds the agent up. `limit` is that of its toolsets, once no call runs."""

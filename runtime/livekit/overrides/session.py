@@ -27,7 +27,8 @@ __all__ = ["GovernedSession"]
 logger = logging.getLogger("turnfsm")
 
 CLOSE_LIMIT = 5.0
-"""Seconds that a close waits for an agent which LiveKit has not closed."""
+"""Seconds that a close waits for the calls of an agent which LiveKit has not closed, and then for
+the agent."""
 
 
 class GovernedSession(AgentSession[Userdata_T]):
@@ -112,9 +113,15 @@ class GovernedSession(AgentSession[Userdata_T]):
     async def _close_the_rest(self) -> None:
         # A close in mid-handoff can leave an agent behind that listens on.
         for activity in tuple(self.__dict__.pop("_adopted", ())):
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(CLOSE_LIMIT):
-                    await activity.aclose()
+            # Its calls are cancelled first, not the close: LiveKit takes an agent whose close has
+            # begun for closed, and what was not reached would run on.
+            late = asyncio.get_running_loop().call_later(CLOSE_LIMIT, activity.cancel_calls)
+            try:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(2 * CLOSE_LIMIT):
+                        await activity.aclose()
+            finally:
+                late.cancel()
 
     @property
     def interruption_options(self) -> MutableMapping[str, Any]:
