@@ -68,7 +68,7 @@ class _Agent(Agent):
     async def on_user_turn_completed(
         self, turn_ctx: llm.ChatContext, new_message: llm.ChatMessage
     ) -> None:
-        if self._actor.plan.happens("turn_overdue"):
+        if self._actor.plan.stays_open:
             await self._actor.released.wait()
 
     async def llm_node(

@@ -35,6 +35,9 @@ def _some(count: int) -> str:
 
 
 async def _quiet(walk: Walk, step: PathStep, at: int) -> None:
+    """The sound ends. No words are due if only the application commits turns from now on."""
+    if walk.plan.none_due(at):
+        walk.session.update_options(turn_detection="manual")
     sound = walk.user.utterances[-1]
     walk.user.utterances[-1] = attrs.evolve(sound, duration=max(FRAME, walk.now - sound.at))
 

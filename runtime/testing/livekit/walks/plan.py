@@ -68,6 +68,13 @@ class Plan:
         return "hold" if True in self.answers("tools_held") else "detach"
 
     @property
+    def stays_open(self) -> bool:
+        """The agent's hook does not end: a turn has no reply when its time is over, or another
+        turn is committed."""
+        rows = {step.row for step in self.path.steps}
+        return self.happens("turn_overdue") or "listening.turn_committed.0" in rows
+
+    @property
     def replies_to_tool(self) -> bool:
         """The result of the tool is answered by another step."""
         taken = {step.row for step in self.path.steps}
@@ -81,11 +88,25 @@ class Plan:
             timers |= {"thinking_limit": LIMIT, "speaking_limit": LIMIT}
         return timers | dict(self.path.timers or {})
 
+    def none_due(self, at: int) -> bool:
+        """Nobody waits for words of the voice that ends here."""
+        for step in self.path.steps[at + 1 :]:
+            if step.trigger in ("user_started_speaking", "final_transcript", "endpointing_ended"):
+                return False
+            if "endpointing" in step.host_facts:
+                return not step.host_facts["endpointing"]
+        return False
+
+    @property
+    def _settles(self) -> bool:
+        """The decision on words that have come ends without a turn."""
+        return self.happens("endpointing_ended") and self.happens("final_transcript")
+
     @property
     def turn_handling(self) -> dict[str, Any]:
         """How LiveKit decides on interruptions and on the end of the user's turn."""
-        delay = DECISION if self.happens("endpointing_ended") else FAR
-        words = SETTLED if self.happens("endpointing_ended") else 0
+        delay = DECISION if self._settles else FAR
+        words = SETTLED if self._settles else 0
         return {
             "endpointing": {"min_delay": delay, "max_delay": delay},
             "interruption": {"discard_audio_if_uninterruptible": False, "min_words": words},
@@ -100,7 +121,7 @@ class Plan:
     @property
     def words_that_interrupt(self) -> int:
         """How many words must be recognised before a sound is an interruption; 0: not counted."""
-        return max(self.words, SETTLED if self.happens("endpointing_ended") else 0)
+        return max(self.words, SETTLED if self._settles else 0)
 
     def kind(self, at: int) -> Kind:
         """What the step that starts here must be, for what comes before the next one."""

@@ -31,8 +31,7 @@ LONGEST = 9
 def session_paths(flow: Flow | str = "turn") -> Cover:
     """The shortest paths through a flow of kind ``turn`` that real components can take."""
     loaded = load_flow(flow) if isinstance(flow, str) else flow
-    counted = any(state.tuning.min_words for state in loaded.states.values())
-    return cover(loaded, LiveKitWorld(counted), LONGEST)
+    return cover(loaded, LiveKitWorld(), LONGEST)
 
 
 def walk_path(path: CoveringPath, flow: Flow | str = "turn") -> Walk:

@@ -24,6 +24,8 @@ class Memory:
     Attributes:
         must: Triggers that come before any other, in this order.
         words: The user has said something that no turn holds yet.
+        due: A voice has ended, and words of it may come. The host waits for them, save where only
+            the application commits turns.
         watched: The flow has asked whether the end of the turn is being decided, and it was.
         output: ``audio`` or ``text``, once it matters.
         asked: The step has asked whether its audio may be played.
@@ -37,6 +39,7 @@ class Memory:
 
     must: tuple[str, ...] = ()
     words: bool = False
+    due: bool = False
     watched: bool = False
     output: str = ""
     asked: bool = False
@@ -53,10 +56,6 @@ class LiveKitWorld:
 
     start = Memory()
 
-    def __init__(self, words_counted: bool = False) -> None:
-        """Words counted: an interruption needs words, so it leaves some that are not yet final."""
-        self._words_counted = words_counted
-
     def after(self, memory: Hashable, move: PathMove) -> Memory | None:
         """What is remembered after a move; None if LiveKit does not make it."""
         assert isinstance(memory, Memory)
@@ -64,8 +63,6 @@ class LiveKitWorld:
             can = move.trigger == memory.must[0]
         else:
             can = _CAN.get(move.trigger, _never)(memory, move)
-        if self._words_counted and (move.source, move.trigger) == ("paused", "turn_committed"):
-            can = False  # the words of the interruption become final first, and end the pause
         if not can or not _truthful(memory, move) or _too_late(memory, move):
             return None
         return _follow(_changed(_answered(memory, move), move), move)
@@ -74,11 +71,11 @@ class LiveKitWorld:
 def _truthful(m: Memory, move: PathMove) -> bool:
     """Whether the host would give these answers."""
     host_facts = move.host_facts
-    deciding = m.words and "user_speaking" not in move.before
+    deciding = (m.words or (m.due and m.watched)) and "user_speaking" not in move.before
     expected = {
         "pausable": False if m.output == "text" else m.pausable,
         "interruptible": m.interruptible if "step_running" in move.before else False,
-        "endpointing": deciding,
+        "endpointing": None if m.due and not m.watched and not m.words else deciding,
         "results_at_hand": True,  # an output is there before anything can ask
         "manual_turns": False,
         "model_replies": False,
@@ -99,8 +96,11 @@ def _too_late(m: Memory, move: PathMove) -> bool:
 
 
 def _answered(m: Memory, move: PathMove) -> Memory:
-    watched = m.watched or bool(move.host_facts.get("endpointing"))
-    m = attrs.evolve(m, watched=watched, pausable=move.host_facts.get("pausable", m.pausable))
+    deciding = move.host_facts.get("endpointing")
+    due, watched = m.due and deciding is not False, m.watched or bool(deciding)
+    m = attrs.evolve(
+        m, due=due, watched=watched, pausable=move.host_facts.get("pausable", m.pausable)
+    )
     if "step_running" not in move.before:
         return m
     return attrs.evolve(m, interruptible=move.host_facts.get("interruptible", m.interruptible))
@@ -182,9 +182,6 @@ def _may_interrupt_other(m: Memory, move: PathMove) -> bool:
 
 
 def _may_commit(m: Memory, move: PathMove) -> bool:
-    """The scripted agent answers a turn before there can be another."""
-    if move.source == "listening" and _has(move, "turn_open"):
-        return False
     return m.words and (move.source != "interrupted" or _has(move, "playout_started"))
 
 
@@ -217,7 +214,9 @@ _CAN: dict[str, Callable[[Memory, PathMove], bool]] = {
     "barge_in": _may_barge_in,
     "final_transcript": _may_hear_words,
     "turn_committed": _may_commit,
-    "endpointing_ended": lambda m, v: m.watched and m.words and not _has(v, "user_speaking"),
+    "endpointing_ended": lambda m, v: (
+        m.watched and (m.words or m.due) and not _has(v, "user_speaking")
+    ),
     "preemptive_generation": lambda m, v: v.source == "listening" and m.words and not m.tool,
     "reply": _may_ask,
     "step_started": lambda m, v: not _has(v, "step_running"),
@@ -269,9 +268,11 @@ def _step_ends(m: Memory, move: PathMove) -> dict[str, Any]:
 
 
 _CHANGE: dict[str, Callable[[Memory, PathMove], dict[str, Any]]] = {
-    "final_transcript": lambda m, v: {"words": True},
+    "user_started_speaking": lambda m, v: {"due": False},
+    "user_stopped_speaking": lambda m, v: {"due": True, "watched": False},
+    "final_transcript": lambda m, v: {"words": True, "due": False},
     "turn_committed": _turn_asked,
-    "endpointing_ended": lambda m, v: {"words": False, "watched": False},
+    "endpointing_ended": lambda m, v: {"words": False, "due": False, "watched": False},
     "step_started": _step_begins,
     "step_finished": _step_ends,
     "start_playout": lambda m, v: {"output": "audio", "asked": True},
