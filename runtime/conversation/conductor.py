@@ -339,7 +339,7 @@ class Conductor:
 
     async def wait_for_calls(self, calls: Collection[str]) -> None:
         """As long as a handoff waits for these calls, which may end meanwhile."""
-        limit = self.turn.flow.timers.get("tool_limit")
+        limit = self._session.timers.get("tool_limit")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limit):
                 await self.until(lambda: not self.tools.hold_up(calls))

@@ -158,6 +158,20 @@ def test_a_call_that_must_not_be_interrupted_is_waited_for(how: str) -> None:
     assert [run.status for run in outcome.tools] == ["done"]
 
 
+@pytest.mark.parametrize("how", ["shutdown", "aclose", "update_agent"])
+def test_a_call_that_must_not_be_interrupted_is_waited_for_up_to_the_tool_limit(how: str) -> None:
+    """The one of the session, not the flow's 300 s; then 5 s, as for any call, and what is said."""
+    took: list[float] = []
+
+    async def end(stage: Stage) -> None:
+        took.append(await _ends(stage, how))
+
+    stage = _booking(TurnSession, _slow(1000.0, "hold"), timers={"tool_limit": 3.0})
+    outcome = stage.at(5.0, end).run(25.0)
+    assert took[0] <= 9.0 + 2 * TAIL, outcome.timeline()
+    assert outcome.orphans == ()
+
+
 class _Hanging(Agent):
     """One of its hooks never returns."""
 

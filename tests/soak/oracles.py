@@ -13,7 +13,8 @@ from turnfsm.fsm.journal import journal_of, replay
 from turnfsm.runtime.testing.livekit import Request, request_problems
 
 CLOSE_LIMIT = 12.0
-"""Seconds that closing may take: tools that nobody waits for have five, a speech may end."""
+"""Seconds that closing may take: tools that nobody waits for have five, a speech may end. A tool
+that must not be interrupted has its limit before that."""
 
 LIMITS = 10.5
 """Seconds after which every timer has fired that gives the floor back."""
@@ -76,7 +77,8 @@ def leftovers(played: Played) -> Iterator[str]:
     outcome = played.outcome
     yield from (f"the task {name} is left" for name in outcome.orphans)
     yield from (f"a timer is left: {name}" for name in outcome.timers)
-    if outcome.closed_in > CLOSE_LIMIT:
+    limit = played.talk.timers["tool_limit"] if _held(played) else 0.0
+    if outcome.closed_in > CLOSE_LIMIT + limit:
         yield f"closing takes {outcome.closed_in:g} s"
 
 
