@@ -53,7 +53,11 @@ def test_a_journal_is_followed(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_text(HEADER + entry(1, "user_started_speaking"))
     with subprocess.Popen(
-        [*COMMAND, str(file), "-f"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, str(file), "-f"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A shell starts what runs in the background with SIGINT ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stdout is not None
         assert b"user_started_speaking" in process.stdout.readline()
