@@ -28,7 +28,7 @@ class Result:
 
 def check(expectation: Expectation, records: Iterable[Record]) -> Result:
     """Look for what must and what must not be in the part that the expectation is about."""
-    part = _part(expectation, sorted((r for r in records if "t" in r), key=moment))
+    part = _part(expectation, sorted((r for r in records if "t" in r), key=_place))
     if part is None:
         return Result(expectation.name, False, f"the line {expectation.line} was not said")
     forbidden = [r for r in part if any(_fits(mark, r) for mark in expectation.never)]
@@ -46,11 +46,22 @@ def check(expectation: Expectation, records: Iterable[Record]) -> Result:
     return Result(expectation.name, True, told)
 
 
-def moment(record: Record) -> tuple[float, int]:
-    """When a record happened: what was heard at its start, a tool at its end."""
-    data = record.get("data") or {}
-    at = data.get("start") if record.get("note") in ("user_audio", "agent_audio") else None
-    return round(record["t"] if at is None else at, 3), record["seq"]
+def moment(record: Record) -> float:
+    """When a record happened, to a millisecond: what was heard at its start, a tool at its end."""
+    return round(record["data"]["start"] if _is_sound(record) else record["t"], 3)
+
+
+def _is_sound(record: Record) -> bool:
+    return record.get("note") in ("user_audio", "agent_audio") and "start" in record["data"]
+
+
+def _place(record: Record) -> tuple[int, int]:
+    """The milliseconds of a record, and its number among those of the same one.
+
+    A sound comes after what let it begin, although both times are rounded: it has a millisecond
+    more.
+    """
+    return round(moment(record) * 1000) + _is_sound(record), record["seq"]
 
 
 def _part(expectation: Expectation, records: Sequence[Record]) -> list[Record] | None:
@@ -97,7 +108,7 @@ def _says(text: str, wanted: str) -> bool:
 
 
 def _tell(record: Record) -> str:
-    at = f"{moment(record)[0]:.2f} s"
+    at = f"{moment(record):.2f} s"
     data = record.get("data") or {}
     if "trigger" not in record:
         said = data.get("text") or " ".join(

@@ -29,7 +29,7 @@ def told(record: Mapping[str, Any]) -> str:
 
 
 def _began(record: Mapping[str, Any]) -> float:
-    return float(record["data"]["start"]) if "start" in record["data"] else moment(record)[0]
+    return float(record["data"]["start"]) if "start" in record["data"] else moment(record)
 
 
 def _arguments(data: Mapping[str, Any]) -> Iterator[str]:

@@ -149,7 +149,11 @@ def test_interrupt_keeps_what_was_recorded(tmp_path: Path, monkeypatch: pytest.M
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Lines, "show", interrupt)
-    status, printed = typed(tmp_path / "out")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
+    try:
+        status, printed = typed(tmp_path / "out")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert status == 130
     assert "interrupted" in printed
     assert verdicts(printed) == {}

@@ -65,6 +65,17 @@ def test_good_run_passes(good: Take) -> None:
     assert failed(good) == set()
 
 
+def test_sound_comes_after_what_let_it_begin() -> None:
+    """A journal's time is rounded up, the start of the sound that it let begin is rounded down."""
+    resumed = Mark("agent_false_interruption")
+    expectation = Expectation(name="x", shows="x", order=(resumed, Mark("agent_audio")))
+    records = [
+        {"seq": 1, "t": 35.099501, "note": "agent_false_interruption", "data": {}},
+        {"seq": 2, "t": 37.48, "note": "agent_audio", "data": {"start": 35.099, "text": "Yes."}},
+    ]
+    assert check(expectation, records).ok
+
+
 @pytest.mark.parametrize("expectation", [e for e in EXPECTED if e.order], ids=lambda e: e.name)
 def test_every_required_record_is_required(expectation: Expectation, good: Take) -> None:
     """Without the records that fit, each mark in turn is missed."""
