@@ -48,11 +48,12 @@ def check(expectation: Expectation, records: Iterable[Record]) -> Result:
 
 def moment(record: Record) -> float:
     """When a record happened, to a millisecond: what was heard at its start, a tool at its end."""
-    return round(record["data"]["start"] if _is_sound(record) else record["t"], 3)
+    return round(float(record["data"]["start"] if _is_sound(record) else record["t"]), 3)
 
 
 def _is_sound(record: Record) -> bool:
-    return record.get("note") in ("user_audio", "agent_audio") and "start" in record["data"]
+    sound = record.get("note") in ("user_audio", "agent_audio")
+    return sound and "start" in record["data"]
 
 
 def _place(record: Record) -> tuple[int, int]:
