@@ -55,7 +55,7 @@ def test_the_conversation_runs_without_a_framework() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-@pytest.mark.parametrize("package", ["conversation", "livekit", "view"])
+@pytest.mark.parametrize("package", ["conversation", "livekit", "store", "view"])
 def test_nothing_is_imported_in_circles(package: str) -> None:
     """Of the modules of a package each can be read after those that it imports."""
     paths = {_module(p): p for p in (RUNTIME / package).rglob("*.py") if p.name != "__init__.py"}

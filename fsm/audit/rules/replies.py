@@ -1,0 +1,122 @@
+"""What goes wrong with replies and their audio: failures B, E, G and H."""
+
+from __future__ import annotations
+
+from turnfsm.fsm.audit.facts import Facts, Speech
+
+from .rule import AT_ONCE, LONG, Found, Rule
+
+__all__ = ["RULES"]
+
+_STUCK = 30.0
+"""Seconds after which something has gone wrong."""
+
+
+def _silent_resume(facts: Facts) -> Found:
+    """A false interruption of what was not being heard."""
+    for event in facts.recording.named("agent_false_interruption"):
+        if facts.heard_at(event.t) is None:
+            yield event.t, "a false interruption is reported, and nothing was being said"
+
+
+def _stuck_playout(facts: Facts) -> Found:
+    """Audio that never ends, with something else to be said behind it."""
+    for span in facts.heard:
+        waits = [
+            speech
+            for speech in facts.speeches
+            if speech.created <= span.start + LONG and speech.interrupted
+        ]
+        if span.open and span.end - span.start > _STUCK and len(waits) > 1:
+            yield (
+                span.start,
+                f"the end of what is said is not reported for {span.end - span.start:.0f} s, and "
+                "the next reply waits",
+            )
+
+
+def _dropped_reply(facts: Facts) -> Found:
+    """A reply that was asked for and dropped in the same moment, by a handoff."""
+    for speech in facts.speeches:
+        done = speech.done
+        if done is None or done - speech.created > AT_ONCE or not speech.interrupted:
+            continue
+        if not speech.asked and any(t - done <= AT_ONCE for t in _handoffs_after(facts, speech)):
+            yield speech.created, "a reply is asked for and dropped at once: a handoff is under way"
+
+
+def _never_closed(facts: Facts) -> Found:
+    """A close that takes for ever."""
+    for event in facts.recording.named("close_late"):
+        yield event.t, "the session does not close within 30 s"
+
+
+def _wrong_agent(facts: Facts) -> Found:
+    """A model called tools that its agent does not have, and a handoff followed."""
+    known = {call.id for call in facts.calls}
+    for event in facts.recording.named("function_tools_executed"):
+        calls = {str(call) for call in event.fields.get("calls") or ()}
+        begun = [s for s in facts.speeches if s.created <= event.t and s.done is not None]
+        if not calls or known & calls or not begun:
+            continue
+        done = begun[-1].done or 0.0
+        if any(0 <= handoff - done <= AT_ONCE for handoff in _handoffs(facts)):
+            yield (
+                event.t,
+                "an agent that is about to hand over has answered in place of the next one",
+            )
+
+
+def _handoffs_after(facts: Facts, speech: Speech) -> list[float]:
+    """The handoffs that are told after a speech was created; the first is the session's start."""
+    found: list[float] = []
+    created = False
+    for event in facts.recording.events:
+        created = created or (event.name, event.text("speech")) == ("speech_created", speech.id)
+        if created and event.text("type") == "agent_handoff":
+            found.append(event.t)
+    return found
+
+
+def _handoffs(facts: Facts) -> list[float]:
+    items = facts.recording.named("conversation_item_added")
+    return [event.t for event in items if event.text("type") == "agent_handoff"]
+
+
+def _record_out_of_order(facts: Facts) -> Found:
+    """The next request stands in the conversation before what was heard until then."""
+    cut: float | None = None
+    asked: float | None = None
+    for event in facts.recording.events:
+        if event.name == "playback_finished" and event.fields.get("interrupted"):
+            cut, asked = event.t, None
+        elif event.name == "conversation_item_added" and cut is not None:
+            if event.text("role") == "user":
+                asked = event.t
+            elif event.text("role") == "assistant":
+                if asked is not None and event.fields.get("interrupted"):
+                    yield cut, "the model is asked without what the user heard until then"
+                cut = asked = None
+
+
+def _wrong_state(facts: Facts) -> Found:
+    """The published state is not what is heard."""
+    for span in facts.heard:
+        for at, state in facts.agent_states:
+            if not (span.start < at < span.end) or state != "thinking":
+                continue
+            following = [t for t, _ in facts.agent_states if t > at]
+            until = min([span.end, *following])
+            if until - at > 2 * AT_ONCE:
+                yield at, f"the agent is heard for {until - at:.1f} s while its state is {state!r}"
+
+
+RULES = (
+    Rule("B", "no_resume_of_a_silent_step", _silent_resume),
+    Rule("E", "no_dead_floor", _stuck_playout),
+    Rule("E", "", _dropped_reply),
+    Rule("E", "", _never_closed),
+    Rule("E", "", _wrong_agent),
+    Rule("G", "", _record_out_of_order),
+    Rule("H", "the_agent_state_is_true", _wrong_state),
+)

@@ -1,0 +1,55 @@
+"""One rule, and what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import attrs
+
+from turnfsm.fsm.audit.facts import Facts
+
+__all__ = ["AT_ONCE", "LONG", "Finding", "Found", "Rule"]
+
+AT_ONCE = 0.05
+"""Seconds within which two events are taken for one moment."""
+
+LONG = 1.0
+"""Seconds after which something that should follow at once has been waited for."""
+
+Found = Iterator[tuple[float, str]]
+"""When something shows, in seconds, and what happened, in a sentence."""
+
+
+@attrs.frozen
+class Finding:
+    """One failure.
+
+    Attributes:
+        at: When it shows, in seconds.
+        failure: The letter of its class in docs/failures.md.
+        property: The one of the ten properties that forbids it; empty if none does.
+        what: What happened, in a sentence.
+    """
+
+    at: float
+    failure: str
+    property: str
+    what: str
+
+    def __str__(self) -> str:
+        held = f" ({self.property})" if self.property else ""
+        return f"{self.at:8.2f} s  {self.failure}  {self.what}{held}"
+
+
+@attrs.frozen
+class Rule:
+    """Looks for one failure; `failure` and `property` are those of its findings."""
+
+    failure: str
+    property: str
+    look: Callable[[Facts], Found]
+
+    def findings(self, facts: Facts) -> Iterator[Finding]:
+        """What it finds, in the order of the recording."""
+        for at, what in self.look(facts):
+            yield Finding(at, self.failure, self.property, what)

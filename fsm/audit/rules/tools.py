@@ -1,0 +1,177 @@
+"""What goes wrong while tools run, and with what they give: failures A, C and D."""
+
+from __future__ import annotations
+
+from turnfsm.fsm.audit.facts import Call, Facts, Speech
+
+from .rule import AT_ONCE, LONG, Found, Rule
+
+__all__ = ["RULES"]
+
+_DEAF = 4.0
+"""Seconds for which nobody waits for an answer without asking whether anybody is there."""
+
+
+def _wasted_speculation(facts: Facts) -> Found:
+    """A model was asked while a tool ran, nobody heard what it said, and it was asked again."""
+    for speech in facts.speeches:
+        running = [call for call in facts.calls if _before(call, speech.created)]
+        if not (running and speech.asked and speech.interrupted and speech.done is not None):
+            continue
+        until = speech.done
+        heard = any(speech.created <= span.start and span.end <= until for span in facts.heard)
+        again = [s for s in facts.speeches if abs(s.created - until) < AT_ONCE and s.asked]
+        if again and not heard:
+            yield (
+                speech.created,
+                f"the model is asked while {_named(running)} runs, its reply is thrown away, "
+                "and it is asked again",
+            )
+
+
+def _request_without_result(facts: Facts) -> Found:
+    """A model was asked between the end of a tool and its result."""
+    for speech in facts.speeches:
+        for asked in speech.asked[:1]:
+            missing = [
+                call
+                for call in facts.calls
+                if call.status == "done"
+                and call.ended is not None
+                and call.ended + AT_ONCE < asked
+                and (call.committed is None or asked + AT_ONCE < call.committed)
+            ]
+            if missing:
+                yield (
+                    asked,
+                    f"the model is asked without the result of {_named(missing)}, which had ended",
+                )
+
+
+def _request_at_the_end(facts: Facts) -> Found:
+    """A model is asked in the moment in which a tool ends, and before its result is there."""
+    ends: dict[float, str] = {}
+    for event in reversed(facts.recording.events):
+        if event.text("update") == "ended" and event.text("status") == "done":
+            ends[event.t] = event.text("call")
+        elif event.name == "speech_created" and event.t in ends:
+            call = next((c for c in facts.calls if c.id == ends[event.t]), None)
+            speech = next((s for s in facts.speeches if s.id == event.text("speech")), None)
+            if call is None or speech is None or event.t - call.started < LONG:
+                continue
+            spoke = any(event.t - 2 * LONG < user.end <= event.t for user in facts.user)
+            if spoke and any(abs(asked - event.t) < AT_ONCE for asked in speech.asked):
+                yield (
+                    event.t,
+                    f"the model is asked without the result of {_named([call])}, which ends then",
+                )
+
+
+def _late_end(facts: Facts) -> Found:
+    """An interrupted reply does not end, because a tool of it runs, and holds the next one up."""
+    for speech in facts.speeches:
+        at, done = speech.interrupted_at, speech.done
+        if at is None or done is None or done - at <= LONG:
+            continue
+        running = [
+            call for call in facts.calls if speech.created <= call.started and _before(call, at)
+        ]
+        answered = any(
+            _is_of_later(facts, span.start, at) for span in facts.heard if span.start < done
+        )
+        goes_on = any(span.start >= done - AT_ONCE for span in facts.heard)
+        if running and goes_on and not answered:
+            yield (
+                at,
+                f"the interrupted reply ends {done - at:.1f} s later, because {_named(running)} "
+                "runs, and nothing is answered meanwhile",
+            )
+
+
+def _is_of_later(facts: Facts, start: float, at: float) -> bool:
+    """Whether what begins to be heard is of a reply that was begun around an interruption."""
+    created = [speech.created for speech in facts.speeches if speech.created <= start]
+    return start > at and bool(created) and created[-1] > at - LONG
+
+
+def _deaf_agent(facts: Facts) -> Found:
+    """The user speaks while a tool runs, and is answered when it has ended, or after a time-out."""
+    for user in facts.user:
+        running = [
+            call for call in facts.calls if _before(call, user.start) and _before(call, user.end)
+        ]
+        answer = min((span.start for span in facts.heard if span.start > user.end), default=None)
+        if answer is None or not running or any(facts.heard_at(t) for t in (user.start, user.end)):
+            continue
+        again = any(user.end < other.start < answer for other in facts.user)
+        if answer - user.end > _DEAF and not again:
+            yield (
+                user.end,
+                f"the user speaks while {_named(running)} runs, and is answered after "
+                f"{answer - user.end:.1f} s",
+            )
+
+
+def _late_handoff(facts: Facts) -> Found:
+    """A tool of an interrupted reply hands the user over all the same."""
+    for event in facts.recording.named("function_tools_executed"):
+        calls = {str(call) for call in event.fields.get("calls") or ()}
+        for call in facts.calls:
+            owner = _owner(facts, call)
+            if call.id not in calls or owner is None or owner.interrupted_at is None:
+                continue
+            if event.fields.get("handoff") and owner.interrupted_at < event.t - LONG:
+                yield (
+                    event.t,
+                    f"{_named([call])} hands the user over, {event.t - owner.interrupted_at:.1f} s "
+                    "after its reply was interrupted",
+                )
+
+
+def _effect_after_interruption(facts: Facts) -> Found:
+    """A tool that waits for what is being said goes on when the user interrupts that."""
+    for span in facts.heard:
+        if not span.cut or not any(u.start < span.end <= u.end + LONG for u in facts.user):
+            continue
+        for call in facts.calls:
+            ends_then = call.ended is not None and 0 <= call.ended - span.end <= AT_ONCE
+            owner = _owner(facts, call)
+            if owner is None or not ends_then or call.status != "done":
+                continue
+            said_meanwhile = any(call.started <= s.created < span.end for s in facts.speeches)
+            if call.started <= span.start and not said_meanwhile:
+                yield (
+                    span.end,
+                    f"the user interrupts, and {_named([call])} ends at that moment as if its "
+                    "preamble had been heard",
+                )
+
+
+def _owner(facts: Facts, call: Call) -> Speech | None:
+    """The reply that a call was probably made for: the last one that was begun and not done."""
+    found = [
+        speech
+        for speech in facts.speeches
+        if speech.created <= call.started and (speech.done is None or speech.done >= call.started)
+    ]
+    return found[-1] if found else None
+
+
+def _before(call: Call, t: float) -> bool:
+    """Whether it had been running for a moment."""
+    return call.started + AT_ONCE < t and call.runs_at(t)
+
+
+def _named(calls: list[Call]) -> str:
+    return "a tool" if len(calls) == 1 else f"{len(calls)} tools"
+
+
+RULES = (
+    Rule("A", "no_speculation_while_a_tool_runs", _wasted_speculation),
+    Rule("C", "no_request_before_the_results", _request_without_result),
+    Rule("C", "no_request_before_the_results", _request_at_the_end),
+    Rule("D", "an_interruption_settles", _late_end),
+    Rule("D", "an_interruption_settles", _deaf_agent),
+    Rule("D", "", _late_handoff),
+    Rule("D", "", _effect_after_interruption),
+)
