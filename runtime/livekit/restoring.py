@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, Protocol
 
-import attrs
 from livekit.agents import Agent, llm
 
-from turnfsm.fsm.flow import Tools
-from turnfsm.fsm.journal import Journal, Note
 from turnfsm.runtime.conversation.conductor import Conductor
-from turnfsm.runtime.conversation.policies import CutOffCall, NotMade, is_repeatable, recover_of
-from turnfsm.runtime.conversation.resumption import CUT_OFF, NOT_KEPT, UNKNOWN_END, Resumption
-from turnfsm.runtime.ledger import Ledger, LedgerCall
+from turnfsm.runtime.conversation.cut_off import ledger_of, output_of, untold_of
+from turnfsm.runtime.conversation.resumption import Resumption
+from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.turn import TurnRuntime
 
-from .keeping import Keeping
 from .overrides import turn_of
 
 __all__ = ["restore"]
 
 logger = logging.getLogger("turnfsm")
-
-KeyOf = Callable[[str, str], str]
-
-RECOVER_LIMIT = 5.0
-"""Seconds in which a tool must have found out what became of a call."""
 
 
 class RestoredSession(Protocol):
@@ -64,7 +53,7 @@ async def restore(past: Past, session: RestoredSession, agent: Agent, keeping: K
         )  # fmt: skip
     turn, conductor = session.turn, session._conductor
     tools = llm.ToolContext([*session.tools, *agent.tools]).function_tools
-    session.ledger.take_over(await ledger_of(past, tools, turn.flow.tools, keeping.key_of))
+    session.ledger.take_over(await ledger_of(past.journal, tools, turn.flow.tools, keeping.key_of))
     for call in session.ledger:
         turn.note("tool_restored", **call.as_note())
     turn.note("resumed", epoch=past.epoch, state=past.state, agent=past.agent)
@@ -73,7 +62,7 @@ async def restore(past: Past, session: RestoredSession, agent: Agent, keeping: K
 
     items = items_of_past(past)
     calls = items_of_calls(session.ledger, items)
-    untold = untold_of(session.ledger, past)
+    untold = untold_of(session.ledger, reply_under_way=past.reply_under_way)
     for call in session.ledger:
         if call.state in ("ended", "given"):
             session.ledger.post(call, "committed")
@@ -97,25 +86,6 @@ async def restore(past: Past, session: RestoredSession, agent: Agent, keeping: K
     conductor.host.resumption = resumption
 
 
-async def ledger_of(past: Past, tools: Mapping[str, Any], policies: Tools, key_of: KeyOf) -> Ledger:
-    """The calls of the time before. Each has ended: those that ran were asked for, or nobody knows.
-
-    Args:
-        tools: Those that the agent has now, by name.
-        policies: What the flow says about tools.
-        key_of: Names a call and no other, in all sessions.
-    """
-    journal = _readable(_with_intended(past.journal))
-    ended = []
-    for call in Ledger.from_journal(journal):
-        if call.gave is None:
-            found = await _end_of(call, tools.get(call.name), policies, key_of)
-            ended.append({"call": call.id, "name": call.name} | found)
-    # of a call that was answered or has reported the result comes late: before its end
-    notes = [Note(0, 0.0, k, data) for data in ended for k in ("tool_late_result", "tool_ended")]
-    return Ledger.from_journal(attrs.evolve(journal, records=(*journal.records, *notes)))
-
-
 def enter_again(agent: Agent, past: Past) -> None:
     """Let an agent take charge that was in charge before: its `on_enter` is not called, for it has
     greeted; its `on_resume` is, if it has one."""
@@ -127,15 +97,6 @@ def enter_again(agent: Agent, past: Past) -> None:
             await resume(past)
 
     agent.on_enter = on_enter  # type: ignore[method-assign]
-
-
-def untold_of(ledger: Ledger, past: Past) -> list[LedgerCall]:
-    """The calls of which the user has to hear what became: they have not, and nobody had begun to
-    say it."""
-    states = {"ended", "given", "owed"} | ({"untold"} if past.reply_under_way else set())
-    news = [call for call in ledger if not call.told and call.output]
-    results = [call for call in news if call.gave == "result" and call.state in states]
-    return [call for call in news if call in results or call.gave == "unknown"]
 
 
 def items_of_past(past: Past) -> list[llm.ChatItem]:
@@ -156,7 +117,7 @@ def items_of_calls(ledger: Ledger, known: Iterable[llm.ChatItem]) -> list[llm.Ch
     made = {item.call_id for item in items if item.type == "function_call"}
     news: list[llm.ChatItem] = []
     for call in ledger:
-        output = _output_of(call, call.id in made)
+        output = output_of(call, made=call.id in made)
         if output is None or call.id in answered:
             continue
         if call.id not in made:
@@ -177,80 +138,3 @@ def items_of_calls(ledger: Ledger, known: Iterable[llm.ChatItem]) -> list[llm.Ch
 def _insert(context: llm.ChatContext, items: Iterable[llm.ChatItem]) -> None:
     there = {item.id for item in context.items}
     context.insert([item for item in items if item.id not in there])
-
-
-def _output_of(call: LedgerCall, made: bool) -> str | None:
-    """What the model reads of a call; None if it may be made as if it had never been."""
-    if call.gave == "result":
-        return call.output or ("" if call.value is None else str(call.value))
-    if call.gave == "unknown":
-        return UNKNOWN_END
-    if call.gave == "error":
-        return call.output or ""
-    return CUT_OFF if made else None
-
-
-async def _end_of(call: LedgerCall, tool: Any, policies: Tools, key_of: KeyOf) -> dict[str, Any]:
-    if is_repeatable(call.name, tool, policies):
-        return {"how": "cancelled", "output": None}
-    recover = recover_of(tool)
-    if recover is None:
-        return {"how": "unknown", "output": UNKNOWN_END}
-    try:
-        async with asyncio.timeout(RECOVER_LIMIT):
-            found = recover(CutOffCall(key_of(call.id, call.turn), call.name, _arguments(call)))
-            if inspect.isawaitable(found):
-                found = await found
-    except NotMade:
-        return {"how": "cancelled", "output": None}
-    except Exception as exc:
-        logger.warning(
-            "nobody knows what became of %s (%s): its recovery raised %s",
-            call.name, call.id, type(exc).__name__,
-        )  # fmt: skip
-        return {"how": "unknown", "output": UNKNOWN_END}
-    return {"how": "result", "output": None if found is None else str(found)}
-
-
-def _arguments(call: LedgerCall) -> dict[str, Any]:
-    try:
-        arguments = json.loads(call.arguments or "{}")
-    except ValueError:
-        arguments = None
-    return arguments if isinstance(arguments, dict) else {}
-
-
-def _with_intended(journal: Journal) -> Journal:
-    """A call that was about to begin may have begun: its start was not written any more."""
-    notes: Sequence[Note] = journal.notes
-    begun = {n.data.get("call") for n in notes if n.kind in ("tool_started", "call_given_up")}
-    records = [
-        attrs.evolve(record, kind="tool_started")
-        if isinstance(record, Note)
-        and record.kind == "call_intended"
-        and record.data.get("call") not in begun
-        else record
-        for record in journal.records
-    ]
-    return attrs.evolve(journal, records=tuple(records))
-
-
-def _readable(journal: Journal) -> Journal:
-    """Where arguments and results were left out, there are at least the names of the calls."""
-    if journal.header.redacted is None:
-        return journal
-    records = [
-        attrs.evolve(record, data={**record.data, **_LEFT_OUT[record.kind]})
-        if isinstance(record, Note) and record.kind in _LEFT_OUT
-        else record
-        for record in journal.records
-    ]
-    header = attrs.evolve(journal.header, redacted=None)
-    return attrs.evolve(journal, header=header, records=tuple(records))
-
-
-_LEFT_OUT: Mapping[str, Mapping[str, str]] = {
-    "tool_started": {"arguments": "{}"},
-    "tool_ended": {"output": NOT_KEPT},
-    "tool_restored": {"arguments": "{}", "output": NOT_KEPT},
-}

@@ -11,35 +11,31 @@ from livekit import rtc
 from livekit.agents import NOT_GIVEN, Agent, AgentSession, llm
 from livekit.agents.types import NotGivenOr
 from livekit.agents.voice.agent_session import Run_T, Userdata_T
-from livekit.agents.voice.events import EventTypes, FunctionToolsExecutedEvent
+from livekit.agents.voice.events import EventTypes
 from livekit.agents.voice.run_result import RunOutputOptions, RunResult
-from opentelemetry.trace import Span, get_current_span
 
-from turnfsm.fsm import Flow, Verdict, load_flow
-from turnfsm.fsm.audit.properties import Broken
+from turnfsm.fsm import Flow, load_flow
 from turnfsm.runtime.arguments import check_ledger, check_sinks, check_timers
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.deferred import Deferred, DeferredQueue
 from turnfsm.runtime.conversation.policies import check_tool_names
-from turnfsm.runtime.conversation.tool_call import End
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
-from turnfsm.runtime.observe import Consumer, Watch, log_consumers
-from turnfsm.runtime.observe.conformance import Conformance
-from turnfsm.runtime.observe.room_state import RoomState
-from turnfsm.runtime.observe.telemetry import Telemetry, TelemetryConsumer, check_telemetry
+from turnfsm.runtime.observe.telemetry import Telemetry, check_telemetry
 from turnfsm.runtime.proof import Proof, require_proof
+from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import SessionTaken, Store
 from turnfsm.runtime.turn import TurnRuntime
 from turnfsm.runtime.view.live import LiveView, view_of
 
 from .errors import UnsupportedLiveKit
-from .keeping import Keeping
+from .kept_conversation import KeptConversation
 from .lifecycle import SessionLifecycle
+from .observers import Observers
 from .options import (
     SessionOptions,
     StartOptions,
@@ -47,22 +43,14 @@ from .options import (
     resumption,
     timers_of_resumption,
 )
-from .overrides import (
-    REFUSED,
-    GovernedSession,
-    activity_of,
-    current_speech,
-    govern,
-    running_call,
-)
+from .overrides import GovernedSession
+from .reports import Reports
 from .restoring import restore
 
 __all__ = ["TurnSession"]
 
 TurnEvents = EventTypes | Literal["turn_verdict", "turn_limit_reached", "turn_property_broken"]
 Handler = Callable[..., Any]
-
-_HOW: Mapping[str, End] = {"done": "result", "error": "error"}
 
 
 class TurnSession(GovernedSession[Userdata_T]):
@@ -131,11 +119,10 @@ class TurnSession(GovernedSession[Userdata_T]):
         check_vocabulary(self._flow)
         self._unproved = require_proof(self._flow, proof)
         self._actions = actions
-        self._telemetry = check_telemetry(telemetry)
-        self._audit = audit
-        self._publish_state = publish_state
+        self._observers = Observers(
+            check_telemetry(telemetry), audit, publish_state, super(AgentSession, self).emit
+        )
         self._room: rtc.Room | None = None
-        self._verdicts_wanted = False
         super().__init__(**options)
         hear_uninterruptible(options, self.interruption_options)
         self._resumes_after = self.options.interruption["false_interruption_timeout"]
@@ -143,11 +130,10 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._flow, timers
         )
         self._sinks = check_sinks(sinks)
-        self._watch: Watch | None = None
         if shown := view_of(view):
             self._sinks += (shown.feed(self._flow, self._sinks),)
         self.ledger = check_ledger(ledger)
-        self._keeping = Keeping(self, store, session_id) if store is not None else None
+        self._keeping = Keeping(store, session_id, self.taken) if store is not None else None
         self._past: Past | None = None
         self._begin()
         for call in self.ledger:  # so that a second restart has them, too
@@ -215,11 +201,9 @@ class TurnSession(GovernedSession[Userdata_T]):
         if self._keeping is not None:
             await self._take_up(agent, self._keeping)
         self._room = options.get("room") or self._room
-        self._watch = Watch(self._turn.journal, self._consumers())
+        self._observers.watch(self._turn, self.timers, self._conductor.floor, self._room)
         self._conductor.start()
-        self._observed = True
-        if self._verdicts_wanted:
-            self._turn.observe(self._report)
+        self._observers.report_verdicts(self._turn)
         self._life.runtime.start()
         start: Callable[..., Awaitable[RunResult[Any] | None]] = super().start
         try:
@@ -263,8 +247,7 @@ class TurnSession(GovernedSession[Userdata_T]):
     async def session_closed(self) -> None:
         """LiveKit has closed the session; what is left of it is written."""
         await super().session_closed()
-        if self._watch is not None:
-            self._watch.end()
+        self._observers.end()
         if self._keeping is not None:
             await self._keeping.aclose()
 
@@ -280,7 +263,14 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._conductor.keeping = keeping
         if past is not None:
             await restore(past, self, agent, keeping)
-        keeping.begin(self._turn.journal, agent, given)
+        kept = KeptConversation(
+            self,
+            agent,
+            given,
+            begun=past is not None and past.begun,
+            words=keeping.keeps_words,
+        )
+        keeping.begin(self._turn.journal, kept.gather)
 
     def run(
         self,
@@ -302,12 +292,10 @@ class TurnSession(GovernedSession[Userdata_T]):
         return self._life.request(result, user_input=user_input, input_modality=input_modality)
 
     def on(self, event: TurnEvents, callback: Handler | None = None) -> Handler:
-        """As `AgentSession.on`, with two events more: ``turn_verdict`` and
-        ``turn_limit_reached``."""
-        if event == "turn_verdict" and not self._verdicts_wanted:
-            self._verdicts_wanted = True
-            if self._observed:
-                self._turn.observe(self._report)
+        """As `AgentSession.on`, with three events more: ``turn_verdict``,
+        ``turn_limit_reached`` and ``turn_property_broken``."""
+        if event == "turn_verdict":
+            self._observers.want_verdicts()
         handler: Handler = super().on(event, callback)  # type: ignore[arg-type]
         return handler
 
@@ -319,43 +307,10 @@ class TurnSession(GovernedSession[Userdata_T]):
     def emit(self, event: Any, arg: Any) -> None:
         """As `AgentSession.emit`; the machine hears of it first."""
         if not self._turn.closed:
-            self._hear(event, arg)
+            self._reports.hear(event, arg)
         super().emit(event, arg)
 
-    def _hear(self, event: str, arg: Any) -> None:
-        if event == "tool_execution_updated":
-            self._hear_of_call(arg.update)
-        elif event == "speech_created" and arg.source == "generate_reply":
-            self._conductor.reply_requested()
-        elif event == "function_tools_executed":
-            self._conductor.host.results_need_reply = arg.has_tool_reply
-            _give_ids(arg, self._conductor.own_id)
-            speech = current_speech()
-            if speech is not None and speech.interrupted:
-                _refuse_handoff(arg, self.ledger)
-        elif event == "conversation_item_added" and arg.item.type == "message":
-            self._turn.note("message", role=arg.item.role, text=arg.item.text_content or "")
-
-    def _hear_of_call(self, update: Any) -> None:
-        tools = self._conductor.tools
-        if update.type == "tool_call_started":
-            call = update.function_call
-            context = running_call(self, call.call_id)
-            if context is not None:
-                speech = govern(context.speech_handle, self._conductor)
-                agent = activity_of(context)
-                tools.started(call.call_id, call.name, call.arguments, speech, agent)
-        elif update.type == "tool_call_updated":
-            if update.id != update.call_id or not tools.was_answered(update.call_id):
-                tools.reported(update.call_id)  # else it is our answer
-        elif update.type == "tool_call_ended":
-            how = _HOW.get(update.status, "cancelled")
-            tools.ended(update.call_id, how, update.message, result_id=update.id)
-            if self._keeping is not None:
-                self._keeping.call_ended()
-
     def _begin(self) -> None:
-        self._observed = False
         self._deferred = DeferredQueue()
         self._life = SessionLifecycle(self, self._deferred)
         self._conductor = Conductor(self, self._life, self.ledger, self._deferred)
@@ -366,56 +321,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         if self._unproved:
             self._turn.note("unproved", reasons=list(self._unproved))
         self._conductor.govern(self._turn)
-
-    def _consumers(self) -> Iterable[Consumer]:
-        yield from log_consumers()
-        if self._telemetry is not None:
-            yield TelemetryConsumer(self._telemetry, self._span)
-        if self._audit:
-            yield Conformance(self._turn.flow, self.timers, self._tell_broken)
-        if self._publish_state and self._room is not None:
-            yield RoomState(self._set_attribute)
-
-    async def _set_attribute(self, name: str, value: str) -> None:
-        if self._room is not None and self._room.isconnected():
-            await self._room.local_participant.set_attributes({name: value})
-
-    def _tell_broken(self, broken: Broken) -> None:
-        """In the next turn of the loop: the entry's actions come first."""
-        if self._telemetry is not None:
-            self._telemetry.broken(broken.property)
-        emit: Callable[..., None] = super(AgentSession, self).emit
-        asyncio.get_running_loop().call_soon(emit, "turn_property_broken", broken)
-
-    def _span(self) -> Span:
-        """That of the agent's turn; else the one that whoever posts is in."""
-        step = self._conductor.floor.step
-        context = None if step is None else step.speech.turn_context
-        span = get_current_span(context)
-        return span if span.is_recording() else get_current_span()
-
-    def _report(self, seq: int, verdict: Verdict) -> None:
-        """Every verdict is an event of the session, once somebody listens to it."""
-        emit: Callable[..., None] = super(AgentSession, self).emit
-        emit("turn_verdict", verdict)
+        self._reports = Reports(self, self._conductor, self.ledger, self._keeping)
 
 
 def _tool_names(tools: Iterable[Any]) -> Iterable[str]:
     return llm.ToolContext(list(tools)).function_tools
-
-
-def _give_ids(event: FunctionToolsExecutedEvent, own_id: Callable[[str, str], str]) -> None:
-    """A call that LiveKit has refused never began: it has its id from here."""
-    for call, output in event.zipped():
-        call.call_id = output.call_id = own_id(call.id, call.call_id)
-
-
-def _refuse_handoff(event: FunctionToolsExecutedEvent, ledger: Ledger) -> None:
-    """An interrupted turn hands nobody over; the call's output says so, behind what it gave."""
-    if not event.has_agent_handoff:
-        return
-    event.cancel_agent_handoff()
-    for output in event.function_call_outputs:
-        if output.call_id in ledger and ledger[output.call_id].handoff:
-            output.is_error = not output.output
-            output.output = f"{output.output}; {REFUSED}" if output.output else REFUSED

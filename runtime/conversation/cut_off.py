@@ -1,0 +1,140 @@
+"""The tool calls of a worker that has died: what became of them, and what is still to be told."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from turnfsm.fsm.flow import Tools
+from turnfsm.fsm.journal import Journal, Note
+from turnfsm.runtime.ledger import Ledger, LedgerCall
+
+from .policies import CutOffCall, NotMade, is_repeatable, recover_of
+from .resumption import CUT_OFF, NOT_KEPT, UNKNOWN_END
+
+__all__ = ["ledger_of", "output_of", "untold_of"]
+
+logger = logging.getLogger("turnfsm")
+
+KeyOf = Callable[[str, str], str]
+
+RECOVER_LIMIT = 5.0
+"""Seconds in which a tool must have found out what became of a call."""
+
+
+async def ledger_of(
+    journal: Journal, tools: Mapping[str, Any], policies: Tools, key_of: KeyOf
+) -> Ledger:
+    """The calls of the time before. Each has ended: those that ran were asked for, or nobody knows.
+
+    Args:
+        journal: That of the worker before.
+        tools: Those that the agent has now, by name.
+        policies: What the flow says about tools.
+        key_of: Names a call and no other, in all sessions.
+    """
+    journal = _readable(_with_intended(journal))
+    ended = []
+    for call in Ledger.from_journal(journal):
+        if call.gave is None:
+            found = await _end_of(call, tools.get(call.name), policies, key_of)
+            ended.append({"call": call.id, "name": call.name} | found)
+    # of a call that was answered or has reported the result comes late: before its end
+    notes = [Note(0, 0.0, k, data) for data in ended for k in ("tool_late_result", "tool_ended")]
+    return Ledger.from_journal(attrs.evolve(journal, records=(*journal.records, *notes)))
+
+
+def untold_of(ledger: Ledger, *, reply_under_way: bool) -> list[LedgerCall]:
+    """The calls of which the user has to hear what became: they have not, and nobody had begun to
+    say it."""
+    states = {"ended", "given", "owed"} | ({"untold"} if reply_under_way else set())
+    news = [call for call in ledger if not call.told and call.output]
+    results = [call for call in news if call.gave == "result" and call.state in states]
+    return [call for call in news if call in results or call.gave == "unknown"]
+
+
+def output_of(call: LedgerCall, *, made: bool) -> str | None:
+    """What the model reads of a call; None if it may be made as if it had never been.
+
+    Args:
+        made: The model knows that it has made the call.
+    """
+    if call.gave == "result":
+        return call.output or ("" if call.value is None else str(call.value))
+    if call.gave == "unknown":
+        return UNKNOWN_END
+    if call.gave == "error":
+        return call.output or ""
+    return CUT_OFF if made else None
+
+
+async def _end_of(call: LedgerCall, tool: Any, policies: Tools, key_of: KeyOf) -> dict[str, Any]:
+    if is_repeatable(call.name, tool, policies):
+        return {"how": "cancelled", "output": None}
+    recover = recover_of(tool)
+    if recover is None:
+        return {"how": "unknown", "output": UNKNOWN_END}
+    try:
+        async with asyncio.timeout(RECOVER_LIMIT):
+            found = recover(CutOffCall(key_of(call.id, call.turn), call.name, _arguments(call)))
+            if inspect.isawaitable(found):
+                found = await found
+    except NotMade:
+        return {"how": "cancelled", "output": None}
+    except Exception as exc:
+        logger.warning(
+            "nobody knows what became of %s (%s): its recovery raised %s",
+            call.name, call.id, type(exc).__name__,
+        )  # fmt: skip
+        return {"how": "unknown", "output": UNKNOWN_END}
+    return {"how": "result", "output": None if found is None else str(found)}
+
+
+def _arguments(call: LedgerCall) -> dict[str, Any]:
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except ValueError:
+        arguments = None
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def _with_intended(journal: Journal) -> Journal:
+    """A call that was about to begin may have begun: its start was not written any more."""
+    notes: Sequence[Note] = journal.notes
+    begun = {n.data.get("call") for n in notes if n.kind in ("tool_started", "call_given_up")}
+    records = [
+        attrs.evolve(record, kind="tool_started")
+        if isinstance(record, Note)
+        and record.kind == "call_intended"
+        and record.data.get("call") not in begun
+        else record
+        for record in journal.records
+    ]
+    return attrs.evolve(journal, records=tuple(records))
+
+
+def _readable(journal: Journal) -> Journal:
+    """Where arguments and results were left out, there are at least the names of the calls."""
+    if journal.header.redacted is None:
+        return journal
+    records = [
+        attrs.evolve(record, data={**record.data, **_LEFT_OUT[record.kind]})
+        if isinstance(record, Note) and record.kind in _LEFT_OUT
+        else record
+        for record in journal.records
+    ]
+    header = attrs.evolve(journal.header, redacted=None)
+    return attrs.evolve(journal, header=header, records=tuple(records))
+
+
+_LEFT_OUT: Mapping[str, Mapping[str, str]] = {
+    "tool_started": {"arguments": "{}"},
+    "tool_ended": {"output": NOT_KEPT},
+    "tool_restored": {"arguments": "{}", "output": NOT_KEPT},
+}

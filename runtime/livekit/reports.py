@@ -1,0 +1,87 @@
+"""What LiveKit's own events say of a session, reported to the conductor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from livekit.agents import AgentSession
+from livekit.agents.voice.events import FunctionToolsExecutedEvent
+
+from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.tool_call import End
+from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.store.keeping import Keeping
+
+from .overrides import REFUSED, activity_of, current_speech, govern, running_call
+
+__all__ = ["Reports"]
+
+_HOW: Mapping[str, End] = {"done": "result", "error": "error"}
+
+
+class Reports:
+    """Reports each event before the application hears of it."""
+
+    def __init__(
+        self,
+        session: AgentSession[Any],
+        conductor: Conductor,
+        ledger: Ledger,
+        keeping: Keeping | None,
+    ) -> None:
+        self._session = session
+        self._conductor = conductor
+        self._ledger = ledger
+        self._keeping = keeping
+
+    def hear(self, event: str, arg: Any) -> None:
+        """LiveKit emits this event."""
+        if event == "tool_execution_updated":
+            self._hear_of_call(arg.update)
+        elif event == "speech_created" and arg.source == "generate_reply":
+            self._conductor.reply_requested()
+        elif event == "function_tools_executed":
+            self._conductor.host.results_need_reply = arg.has_tool_reply
+            _give_ids(arg, self._conductor.own_id)
+            speech = current_speech()
+            if speech is not None and speech.interrupted:
+                _refuse_handoff(arg, self._ledger)
+        elif event == "conversation_item_added" and arg.item.type == "message":
+            text = arg.item.text_content or ""
+            self._conductor.turn.note("message", role=arg.item.role, text=text)
+
+    def _hear_of_call(self, update: Any) -> None:
+        tools = self._conductor.tools
+        if update.type == "tool_call_started":
+            call = update.function_call
+            context = running_call(self._session, call.call_id)
+            if context is not None:
+                speech = govern(context.speech_handle, self._conductor)
+                agent = activity_of(context)
+                tools.started(call.call_id, call.name, call.arguments, speech, agent)
+        elif update.type == "tool_call_updated":
+            if update.id != update.call_id or not tools.was_answered(update.call_id):
+                tools.reported(update.call_id)  # else it is our answer
+        elif update.type == "tool_call_ended":
+            how = _HOW.get(update.status, "cancelled")
+            tools.ended(update.call_id, how, update.message, result_id=update.id)
+            if self._keeping is not None:
+                self._keeping.call_ended()
+
+
+def _give_ids(event: FunctionToolsExecutedEvent, own_id: Callable[[str, str], str]) -> None:
+    """A call that LiveKit has refused never began: it has its id from here."""
+    for call, output in event.zipped():
+        call.call_id = output.call_id = own_id(call.id, call.call_id)
+
+
+def _refuse_handoff(event: FunctionToolsExecutedEvent, ledger: Ledger) -> None:
+    """An interrupted turn hands nobody over; the call's output says so, behind what it gave."""
+    if not event.has_agent_handoff:
+        return
+    event.cancel_agent_handoff()
+    for output in event.function_call_outputs:
+        if output.call_id in ledger and ledger[output.call_id].handoff:
+            output.is_error = not output.output
+            output.output = f"{output.output}; {REFUSED}" if output.output else REFUSED
