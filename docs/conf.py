@@ -3,6 +3,9 @@
 Sphinx reads from the top of the repository, so that a link which works there works in the site.
 """
 
+import sys
+from pathlib import Path
+
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
@@ -30,5 +33,17 @@ autodoc_typehints = "description"
 napoleon_use_ivar = True  # attrs classes list their fields under Attributes
 
 
+sys.path.insert(0, str(Path(__file__).parent / "playground"))
+
+
+def add_playground(app: Sphinx, failed: Exception | None) -> None:
+    from playground import write
+
+    if failed is None and app.builder.format == "html":
+        why = write(Path(app.outdir) / "playground")
+        print(f"the playground was left out: {why}" if why else "the playground is in playground/")
+
+
 def setup(app: Sphinx) -> None:
     app.add_lexer("mermaid", TextLexer)
+    app.connect("build-finished", add_playground)

@@ -16,7 +16,7 @@ __all__ = ["build_page", "embedded"]
 
 SCRIPTS = (
     *("recording", "lanes", "picture", "timeline", "log", "panels", "source", "player"),
-    *("live", "studio", "app"),
+    *("live", "editor", "backends", "studio", "app"),
 )
 """The parts of the script, in the order in which they build on each other."""
 
@@ -24,8 +24,8 @@ SCRIPTS = (
 def build_page(data: Mapping[str, Any], sound: bytes = b"", sound_type: str = "") -> str:
     """One HTML page.
 
-    Its policy lets it run its own script and nothing else, and reach nobody but the server that
-    it came from.
+    Its policy lets it run its own script, the worker that the data names, and nothing else. It
+    reaches nobody but the server that it came from.
 
     Args:
         data: What it shows, as JSON can say it.
@@ -34,11 +34,12 @@ def build_page(data: Mapping[str, Any], sound: bytes = b"", sound_type: str = ""
     """
     script = _script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    workers = "worker-src 'self'; " if "worker" in data else ""
     parts = {
         "POLICY": (
-            f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
-            "img-src data:; media-src blob:; connect-src 'self'; base-uri 'none'; "
-            "form-action 'none'"
+            f"default-src 'none'; script-src 'sha256-{digest}'; {workers}"
+            "style-src 'unsafe-inline'; img-src data:; media-src blob:; connect-src 'self'; "
+            "base-uri 'none'; form-action 'none'"
         ),
         "TITLE": escape(str(data.get("title") or "turnfsm")),
         "STYLE": _asset("page.css"),

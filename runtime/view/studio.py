@@ -8,11 +8,8 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turnfsm.fsm.flow import Flow
-
-from .flow_page import flow_view
+from .flow_file import FlowFile
 from .page import build_page
-from .simulator import simulate
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -46,9 +43,7 @@ class FlowStudio:
     ) -> None:
         from .server import Server  # aiohttp
 
-        self._name = name
-        self._flow: Flow | None
-        self._flow, self._data = flow_view(name)
+        self._file = FlowFile(name)
         self._seen = self._stamps()
         self._changed = asyncio.Event()
         routes = {"/": self._page, "/events": self._events, "POST /simulate": self._simulate}
@@ -68,17 +63,16 @@ class FlowStudio:
                 continue
             self._seen = stamps
             try:
-                flow, data = await asyncio.to_thread(flow_view, self._name, self._flow)
+                await asyncio.to_thread(self._file.read)
             except Exception:  # the next save is looked at again
-                logger.exception("%s cannot be shown", self._name)
+                logger.exception("%s cannot be shown", self._file.name)
                 continue
-            self._flow, self._data = flow or self._flow, data
             self._changed.set()
             self._changed = asyncio.Event()
 
     def _stamps(self) -> dict[Path, tuple[int, int]]:
         """The flow's file, and those beside it, which it may extend."""
-        path = Path(self._name)
+        path = Path(self._file.name)
         found = {}
         for file in path.parent.glob("*.y*ml") if path.suffix else ():
             try:
@@ -91,7 +85,7 @@ class FlowStudio:
     async def _page(self, _request: web.Request) -> web.Response:
         from aiohttp import web
 
-        page = build_page({**self._data, "served": True})
+        page = build_page({**self._file.data, "served": True})
         return web.Response(text=page, content_type="text/html")
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
@@ -103,8 +97,8 @@ class FlowStudio:
         told = None
         while True:
             changed = self._changed
-            if told is not self._data:
-                told = self._data
+            if told is not self._file.data:
+                told = self._file.data
                 yield {"flow": told}
             try:
                 async with asyncio.timeout(_BEAT):
@@ -120,6 +114,7 @@ class FlowStudio:
             presses = [dict(press) for press in asked["presses"]]
         except (ValueError, TypeError, KeyError):
             raise web.HTTPBadRequest(text="give {presses: [{trigger, host, stale}]}\n") from None
-        if self._flow is None:
+        simulation = self._file.simulate(presses)
+        if simulation is None:
             raise web.HTTPConflict(text="the file is no flow\n")
-        return web.json_response(simulate(self._flow, presses))
+        return web.json_response(simulation)

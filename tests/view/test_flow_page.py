@@ -83,7 +83,7 @@ def test_the_matrix_is_that_of_the_flow(tab: Any, tmp_path: Path) -> None:
 def test_a_trigger_is_pressed_on_a_real_machine(tab: Any, studio: FlowStudio) -> None:
     """The verdict, its reason, the facts and the state are those of `Machine`."""
     tab.goto(studio.url)
-    until(tab, "page.studio.source.readyState === 1")
+    until(tab, "page.studio.back.events.readyState === 1")
     tab.click("#simulator button:text-is('barge_in')")
     until(tab, "page.recording.records.length === 1")
     assert "no transition" in tab.text_content("#why") or "refuses" in tab.text_content("#why")

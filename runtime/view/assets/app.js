@@ -159,7 +159,7 @@ class Page {
   filter() {
     this.list.filter(this.recording, { words: byId("search").value, kind: byId("by-kind").value, trigger: byId("by-trigger").value, state: byId("by-state").value });
     const all = this.recording.records.length, shown = this.list.shown.length;
-    byId("count").textContent = all === shown ? `${all} events` : `${shown} of ${all} events`;
+    byId("count").textContent = all === shown ? (all === 1 ? "1 event" : `${all} events`) : `${shown} of ${all} events`;
     if (this.index !== null) this.list.point(this.index);
   }
 

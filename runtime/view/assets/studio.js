@@ -5,22 +5,37 @@ class Studio {
     this.page = page;
     this.presses = [];
     this.host = new Set();
+    this.ready = false;
     document.body.classList.add("flow");
-    document.body.classList.toggle("served", page.data.served === true);
     const names = [["picture", "Picture"], ["matrix", "Matrix"], ["proof", "Proof"]];
     byId("flow-tabs").append(...names.map(([id, name]) => element("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": id, "aria-selected": String(id === "picture") }, name)));
     page.tabs(...names.map(([id]) => `tab-${id}`));
-    if (page.data.served) this.listen();
+    this.back = this.backend(page.data);
+    document.body.classList.toggle("served", this.back !== null);
+    byId("simulator").hidden = this.back === null;
   }
 
-  listen() {
-    byId("simulator").hidden = false;
-    this.source = new EventSource(`events${location.search}`);
-    this.source.onmessage = (event) => {
-      const { flow } = JSON.parse(event.data);
-      if (flow) this.open(flow);
-    };
-    this.source.onerror = () => this.badge("no connection", "bad");
+  backend({ served, worker, editor }) {
+    const trouble = (words, more) => this.status(words, "bad", more);
+    if (served) return new ServerBackend({ flow: (data) => { this.status(""); this.open(data); }, trouble });
+    if (!worker) return null;
+    const { source } = this.page;
+    document.body.classList.add("editing");
+    this.status("loading Python", "plain", "13 MB, from this site");
+    let shown = editor.text;
+    const back = new WorkerBackend(worker, editor.name, {
+      flow: (data, text) => {
+        if (text !== shown) this.open(data);
+        shown = text;
+      },
+      trouble,
+      busy: (on) => this.ready && this.status(on && "proving", "plain"),
+      ready: () => (this.ready = true),
+    });
+    source.editor = new Editor(source, editor, (text) => back.edit(text));
+    back.edit(editor.text);
+    if (source.editor.text !== editor.text) back.edit(source.editor.text);
+    return back;
   }
 
   // The flow was loaded, or saved: what was pressed is pressed again.
@@ -34,7 +49,7 @@ class Studio {
     this.summary(data.report);
     this.panel(data.simulation);
     if (this.presses.length) this.run();
-    else if (!data.served && !this.source) this.first(data.report);
+    else if (this.back === null) this.first(data.report);
   }
 
   first(report) {
@@ -43,7 +58,18 @@ class Studio {
   }
 
   badge(words, kind, more) {
-    byId("badges").replaceChildren(element("span", { class: `badge ${kind}`, title: more ?? "" }, words));
+    this.result = element("span", { class: `badge ${kind}`, title: more ?? "" }, words);
+    this.badges();
+  }
+
+  // What the other side is at, beside the result.
+  status(words, kind, more) {
+    this.doing = words ? element("span", { class: `badge ${kind}`, title: more ?? "" }, more && kind === "bad" ? `${words}: ${more}` : words) : "";
+    this.badges();
+  }
+
+  badges() {
+    byId("badges").replaceChildren(this.result ?? "", this.doing ?? "");
   }
 
   summary(report) {
@@ -91,9 +117,12 @@ class Studio {
   }
 
   async run() {
-    const answer = await fetch(`simulate${location.search}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ presses: this.presses }) });
-    if (!answer.ok) return this.badge(await answer.text(), "bad");
-    const simulation = await answer.json();
+    let simulation;
+    try {
+      simulation = await this.back.simulate(this.presses);
+    } catch (error) {
+      return this.status(error.message, "bad");
+    }
     this.page.swap(simulation.records);
     if (simulation.records.length) this.page.pick(simulation.records.length - 1);
     else this.page.seek(0);
