@@ -181,6 +181,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         "method",
         """
         _run_eou_detection(self chat_ctx trigger ...) | a manual commit is told from a detected one
+        _clear_user_turn(self) | a commit is given up with the words that it is of
         _on_start_of_agent_speech(self started_at) | turn detection is notified that audio goes on
         """,
     ),

@@ -288,6 +288,17 @@ def words_that_the_agent_cut_into_stand_once() -> list[str]:
     return [] if times == 1 else [f"the words stand {times} times in {context}"]
 
 
+def what_is_cleared_is_not_committed() -> list[str]:
+    """The application clears a turn whose end, after its commit, is being decided."""
+    handling: Any = {"turn_detection": "manual", "endpointing": {"min_delay": 1.0}}
+    user = ScriptedUser().says("hello", at=1.0, duration=0.5)
+    stage = Stage(TurnSession, user=user, turn_handling=handling)
+    stage.at(1.9, lambda s: s.session.commit_user_turn() and None)
+    stage.at(2.3, lambda s: s.session.clear_user_turn())
+    asked = stage.run(8.0).requests
+    return [f"the model is asked at {asked[0].at} s"] if asked else []
+
+
 NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
     "HearingActivity.on_final_transcript": a_wait_ends_with_the_words,
@@ -300,6 +311,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "HearingActivity.on_vad_inference_done": an_utterance_has_silences,
     "GovernedActivity._scheduling_paused": a_turn_outlives_its_agent,
     "GovernedActivity._new_turns_blocked": lambda: a_turn_outlives_its_agent(_Front),
+    "GovernedRecognition._clear_user_turn": what_is_cleared_is_not_committed,
     "HearingActivity._close_session": words_go_over_to_the_next_agent,
     "GovernedActivity._inline_task_slot": a_run_begins_after_an_inline_task,
     **ARRIVING,

@@ -278,3 +278,38 @@ def test_a_committed_turn_is_not_answered_into_the_next_words(session_class: Ses
     user.says("by the way", at=2.4, duration=1.2, stt_delay=0.3)
     outcome = _manual(session_class, user, commits=(1.9,))
     assert [h.text for h in outcome.heard if h.start < 3.6] == []
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("commits", "second"),
+    [((1.4, 1.9), None), ((1.85, 1.9, 1.95), None), ((2.5,), 2.5)],
+    ids=["before and after the words", "one right after another", "more words come"],
+)
+def test_commits_of_the_same_words_are_one_turn(
+    session_class: Session, commits: tuple[float, ...], second: float | None
+) -> None:
+    """The application commits again while the end of the turn is being decided, or the words come
+    of a voice that it has committed: nothing is left for a second turn."""
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.5)
+    if second is not None:
+        user.says("tomorrow", at=second, duration=0.7, stt_delay=0.35)
+    outcome = _manual(session_class, user, commits)
+    assert [h.text for h in outcome.heard] == [FIRST], outcome.timeline()
+    said = "weather please tomorrow" if second else "weather please"
+    assert [line for line in outcome.context if line.startswith("user")] == [f"user: {said}"]
+
+
+@BOTH
+@pytest.mark.parametrize("noise", [None, 1.9], ids=["quiet", "noise"])
+def test_what_is_cleared_is_not_committed(session_class: Session, noise: float | None) -> None:
+    """The application commits, and clears the turn while its end is being decided."""
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.5)
+    if noise is not None:
+        user.makes_noise(at=noise, duration=0.3)
+    model = ScriptedLLM({"weather": FIRST})
+    handling: Any = {"turn_detection": "manual", "endpointing": {"min_delay": 1.0}}
+    stage = Stage(session_class, user=user, llm=model, turn_handling=handling)
+    stage.at(1.9, lambda s: s.session.commit_user_turn(transcript_timeout=1.0) and None)
+    stage.at(2.3, lambda s: s.session.clear_user_turn())
+    assert [h.text for h in stage.run(8.0).heard] == []

@@ -20,6 +20,7 @@ class GovernedRecognition(AudioRecognition):
     (livekit/agents#7010)."""
 
     _committing = False
+    _commit: asyncio.Task[None] | None = None
 
     def _run_eou_detection(self, *args: Any, **kwargs: Any) -> None:
         self._committing = kwargs.get("trigger") == "manual"
@@ -27,6 +28,30 @@ class GovernedRecognition(AudioRecognition):
             super()._run_eou_detection(*args, **kwargs)
         finally:
             self._committing = False
+
+    def _clear_user_turn(self) -> None:
+        self._cancel_commit()
+        super()._clear_user_turn()
+
+    @property
+    def _end_of_turn_task(self) -> Any:
+        task = self.__dict__.get("_end_of_turn_task")
+        if self._commit is not None and not self._commit.done() and task.done():
+            # Voice has cancelled the shield, not the commit behind it.
+            task = self.__dict__["_end_of_turn_task"] = asyncio.shield(self._commit)
+        return task
+
+    @_end_of_turn_task.setter
+    def _end_of_turn_task(self, task: Any) -> None:
+        # A decision that takes the place of a commit is the commit, with the words that have come
+        # since: both would end the same turn, the second one without words.
+        replaces = self._cancel_commit()
+        self._commit = task if replaces or self._committing else None
+        self.__dict__["_end_of_turn_task"] = task if self._commit is None else asyncio.shield(task)
+
+    def _cancel_commit(self) -> bool:
+        commit, self._commit = self._commit, None
+        return commit is not None and commit.cancel()
 
     def take_uncommitted_transcript(self) -> _EndOfTurnInfo | None:
         """The words that were recognised and are in no committed turn, as a turn."""
@@ -49,15 +74,6 @@ class GovernedRecognition(AudioRecognition):
     def commits_by_itself(self) -> bool:
         """Turns are not left to the application to commit."""
         return bool(self._turn_detection_mode != "manual")
-
-    @property
-    def _end_of_turn_task(self) -> Any:
-        return self.__dict__.get("_end_of_turn_task")
-
-    @_end_of_turn_task.setter
-    def _end_of_turn_task(self, task: Any) -> None:
-        # What LiveKit cancels is then the shield, not the commit behind it.
-        self.__dict__["_end_of_turn_task"] = asyncio.shield(task) if self._committing else task
 
 
 def turn_of(words: str, confidence: float) -> _EndOfTurnInfo:
