@@ -35,7 +35,7 @@ class GovernedRecognition(AudioRecognition):
 
     @property
     def _end_of_turn_task(self) -> Any:
-        task = self.__dict__.get("_end_of_turn_task")
+        task: Any = self.__dict__.get("_end_of_turn_task")
         if self._commit is not None and not self._commit.done() and task.done():
             # Voice has cancelled the shield, not the commit behind it.
             task = self.__dict__["_end_of_turn_task"] = asyncio.shield(self._commit)
