@@ -408,6 +408,13 @@ class Conductor:
         if turn is not None and self.turns.is_latest(turn):
             self._post("turn_replied", turn=turn.number, speech=speech.id)
 
+    def answer_asked(
+        self, task: asyncio.Task[Any] | None, speech: Speech, info: Any, items: Iterable[str]
+    ) -> None:
+        """LiveKit's `_generate_reply` with words of the user, which may be typed. Posts nothing."""
+        if self.turns.answered_by(task) is None:
+            self.turns.typed(info, speech, items)
+
     def _turn_ended(self, turn: Turn, outcome: Outcome, current: bool) -> None:
         if not self._governs:
             return

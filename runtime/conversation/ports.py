@@ -50,6 +50,11 @@ class Speech(Protocol):
         """It may be interrupted now."""
 
     @property
+    def answers(self) -> str:
+        """The id that the user's words have, to which it is the reply, once they stand in the
+        conversation; empty if it is no such reply, or if the model gives the id."""
+
+    @property
     def steps_over(self) -> bool:
         """It has held the floor and has given it back."""
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import attrs
 
 from .deferred import Deferred, DeferredQueue
+from .ports import Speech
 
 __all__ = ["OUTCOMES", "Outcome", "Turn", "UserTurns"]
 
@@ -31,7 +32,7 @@ class Turn:
         too_late: LiveKit drops it, for it has found that the agent is about to go, or that a speech
             which cannot be interrupted has taken the floor.
         items: The ids of what the conversation held when the turn began.
-        said: Its words stand in the conversation, or it ended without a reply.
+        over: It ended without a reply.
     """
 
     number: int
@@ -39,16 +40,30 @@ class Turn:
     owner: str = ""
     kept: bool = False
     scheduled: bool = False
-    speech: object = None
+    speech: Speech | None = None
     replied: bool = False
     too_late: bool = False
     items: frozenset[str] = frozenset()
-    said: bool = False
+    over: bool = False
 
     @property
     def unanswered(self) -> bool:
         """It came too late to be answered at once; it is kept."""
         return self.too_late and not self.scheduled
+
+    def stands_in(self, said: Collection[str]) -> bool:
+        """Whether its words stand in the conversation, or never will.
+
+        Args:
+            said: The ids of what the user has said, as far as the conversation has it.
+        """
+        if self.over or self.speech is None:
+            return self.over
+        if self.speech.finished:
+            return True
+        if self.speech.answers:
+            return self.speech.answers in said
+        return any(id not in self.items for id in said)  # a realtime model names it
 
 
 class UserTurns:
@@ -68,6 +83,7 @@ class UserTurns:
         self._count = 0
         self._latest: Turn | None = None
         self._tasks: dict[asyncio.Task[Any], Turn] = {}
+        self._unsaid: list[Turn] = []  # whose words may not stand in the conversation yet
 
     def restore(self, outcomes: Mapping[str, int]) -> None:
         """Go on counting: so many turns of the session have ended before."""
@@ -81,7 +97,16 @@ class UserTurns:
         for deferred in kept:
             self._deferred.begun(deferred)
         self._latest = Turn(self._count, info, owner, kept=bool(kept))
+        self._follow_words(self._latest)
         return self._latest
+
+    def typed(self, info: Any, speech: Speech, items: Iterable[str]) -> None:
+        """A reply to words is scheduled that are no turn of the voice.
+
+        Args:
+            items: The ids of what the conversation holds.
+        """
+        self._follow_words(Turn(0, info, scheduled=True, speech=speech, items=frozenset(items)))
 
     @property
     def kept(self) -> list[Deferred[Any]]:
@@ -90,8 +115,8 @@ class UserTurns:
 
     @property
     def unsaid(self) -> bool:
-        """The words of the latest turn may not stand in the conversation yet."""
-        return self._latest is not None and not self._latest.said
+        """There are words that may not stand in the conversation yet."""
+        return bool(self._unsaid)
 
     def waiting(self, said: Collection[str]) -> list[Any]:
         """The turns whose words stand nowhere else, in their order.
@@ -99,11 +124,8 @@ class UserTurns:
         Args:
             said: The ids of what the user has said, as far as the conversation has it.
         """
-        turn = self._latest
-        if turn is not None and not turn.said:
-            turn.said = any(id not in turn.items for id in said)
-        latest = [turn.info] if turn is not None and not turn.said else []
-        return [*latest, *(deferred.work for deferred in self.kept)]
+        self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(said)]
+        return [*(turn.info for turn in self._unsaid), *(deferred.work for deferred in self.kept)]
 
     def keep(self, info: Any, owner: str, reason: str) -> None:
         """A turn has to wait."""
@@ -127,7 +149,7 @@ class UserTurns:
         """The turn that this task answers, if it is one's task."""
         return self._tasks.get(task) if task is not None else None
 
-    def reply(self, task: asyncio.Task[Any] | None, speech: object) -> Turn | None:
+    def reply(self, task: asyncio.Task[Any] | None, speech: Speech) -> Turn | None:
         """A speech was scheduled by this task; the turn that it answers, if it is one's task."""
         turn = self.answered_by(task)
         if turn is not None:
@@ -162,6 +184,10 @@ class UserTurns:
             self.outcomes["dropped"] += 1
             self._ended(turn, "dropped", False)
 
+    def _follow_words(self, turn: Turn) -> None:
+        self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(())]
+        self._unsaid.append(turn)
+
     def _task_ended(self, task: asyncio.Task[Any]) -> None:
         turn = self._tasks.pop(task)
         current = turn is self._latest
@@ -171,6 +197,6 @@ class UserTurns:
             self.keep(
                 turn.info, turn.owner, "it found a handoff or a speech that cannot be interrupted"
             )
-        turn.said = turn.said or outcome != "replied"
+        turn.over = not turn.scheduled
         self.outcomes[outcome] += 1
         self._ended(turn, outcome, current)

@@ -60,6 +60,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         """
         _create_speech_task(self coro speech_handle name) | what LiveKit is to end with the agent
         _schedule_speech(self speech priority force) | which turn a reply answers
+        _generate_reply(self user_message ...) | which words of the user a reply answers
         _pipeline_reply_task(self speech_handle chat_ctx ...) | the LLM is asked if the flow agrees
         _realtime_reply_task(self speech_handle user_input ...) | a realtime model is asked likewise
         _realtime_generation_task(self speech_handle generation_ev ...) | what a response has made

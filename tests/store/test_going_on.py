@@ -6,14 +6,20 @@ worker dies right after a certain record was written; `make crash` kills it at e
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
+from livekit.agents import Agent
 
 from turnfsm.livekit import CutOffCall, NotMade, recover_with, repeatable
+from turnfsm.runtime.testing.livekit import ScriptedUser, Stage
 
-from .play import GREETING, SORRY, Guest, Record, silent, talk
+from .play import GREETING, SORRY, Guest, Record, Waiter, silent, talk
 
 
 def noted(kind: str, **data: Any) -> Any:
@@ -137,6 +143,60 @@ def test_a_call_that_ran_is_repeated_only_if_it_may_be(kind: str, tmp_path: Path
         said.removeprefix(f"{SORRY} ") for said in says
     ], outcome.timeline()
     assert guest.effects("book") == tables
+
+
+@attrs.frozen
+class Hasty(Guest):
+    """A guest whose worker dies at a moment.
+
+    Attributes:
+        dies: When, in seconds.
+        types: What is typed 0.1 s before.
+        thinks: Seconds that the agent's `on_user_turn_completed` takes.
+    """
+
+    dies: float = 3.1
+    types: tuple[str, ...] = ()
+    thinks: float = 0.0
+
+    def stage(self, user: ScriptedUser, **options: Any) -> Stage:
+        def types(stage: Stage) -> None:
+            for line in self.types:
+                stage.session.generate_reply(user_input=line)
+
+        def dies(_: Stage) -> None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        stage = Guest.stage(self, user, **options)
+        return stage.at(self.dies - 0.1, types).at(self.dies, dies)
+
+    def agent(self) -> Agent:
+        thinks = self.thinks
+
+        class Slow(Waiter):
+            async def on_user_turn_completed(self, *_: Any, **__: Any) -> None:
+                await asyncio.sleep(thinks)
+
+        return Slow(self)
+
+
+TWO_LINES: dict[str, dict[str, Any]] = {
+    "typed": {"types": ("hello", "thank you very much")},
+    "said": {"dies": 7.0, "thinks": 6.0},
+}
+"""The first one is being answered, the second one waits for that: it is in no history yet."""
+
+
+@pytest.mark.parametrize("how", TWO_LINES)
+def test_two_lines_of_which_none_is_answered_are_not_lost(how: str, tmp_path: Path) -> None:
+    user = ScriptedUser()
+    if how == "said":
+        user = user.says("hello", at=2.0).says("thank you very much", at=4.0)
+    assert Hasty(tmp_path, **TWO_LINES[how]).killed(user, 10_000)
+    outcome = Guest(tmp_path).gone_on(silent(), 12.0)
+    said = [i.text_content for i in outcome.history.messages() if i.role == "user"]
+    assert said == ["hello", "thank you very much"]
+    assert outcome.heard[-1].text == "With pleasure.", outcome.timeline()
 
 
 @pytest.mark.parametrize("again", ["at once", "as it apologises", "as it is heard to its end"])

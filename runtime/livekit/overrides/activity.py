@@ -144,10 +144,6 @@ class GovernedActivity(HearingActivity):
             await asyncio.sleep(0.001)  # what is asked now is later than those calls
         return bool(before)
 
-    @property
-    def _item_ids(self) -> frozenset[str]:
-        return frozenset(item.id for item in self._agent._chat_ctx.items)
-
     # -- speculation
 
     def on_preemptive_generation(self, info: Any) -> None:

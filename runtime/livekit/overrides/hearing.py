@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from livekit.agents import llm
 from livekit.agents.voice.audio_recognition import AudioRecognition
+from livekit.agents.voice.speech_handle import SpeechHandle
 
 from .arriving import ArrivingActivity
-from .recognition import GovernedRecognition
+from .recognition import GovernedRecognition, turn_of
+from .speech import govern
 
 __all__ = ["HearingActivity"]
 
@@ -115,3 +118,21 @@ class HearingActivity(ArrivingActivity):
     def manual_turns(self) -> bool:
         """Turn detection is manual."""
         return bool(self._turn_detection == "manual")
+
+    # -- words with which a reply was asked for: they may be typed
+
+    def _generate_reply(self, **request: Any) -> SpeechHandle:
+        handle = govern(super()._generate_reply(**request), self._conductor)
+        asked: llm.ChatMessage | None = request.get("user_message") or None
+        if asked is None:
+            return handle
+        if not isinstance(self.llm, llm.RealtimeModel):  # it makes a message of its own
+            handle.answers = asked.id
+        if handle.scheduled:
+            info = turn_of(asked.text_content or "", asked.transcript_confidence or 0.0)
+            self._conductor.answer_asked(asyncio.current_task(), handle, info, self._item_ids)
+        return handle
+
+    @property
+    def _item_ids(self) -> frozenset[str]:
+        return frozenset(item.id for item in self._agent._chat_ctx.items)

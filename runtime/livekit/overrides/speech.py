@@ -23,6 +23,8 @@ class GovernedHandle(SpeechHandle):
     """A speech whose interruption is reported at once, and whose waits end with it."""
 
     _conductor: Conductor
+    answers: str = ""
+    """The id of the user's message that it answers."""
 
     @property
     def allow_interruptions(self) -> bool:
