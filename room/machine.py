@@ -1,0 +1,92 @@
+"""How much of the machine other processes use: in real time it decides what can be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import psutil
+from attrs import define
+
+__all__ = ["BUSY", "Busy", "Others", "judged"]
+
+T = TypeVar("T")
+
+BUSY = 0.3
+"""The share of the machine that others may use while a conversation in real time is judged. The
+speech models need most of one core for a moment at every turn; what they lack comes as silence
+inside of words, answers that are late and turns that are cut in two. Of two cores this is 0.6."""
+
+_ATTEMPTS = 3
+
+
+class Busy(Exception):
+    """Other processes have used the processor at every attempt; the message says how much."""
+
+
+@define
+class Others:
+    """Measures from when it is made.
+
+    Example::
+
+        others = Others()
+        ...
+        others.share()  # 0.02: of all processors, since then
+    """
+
+    _began: float = 0.0
+    _used: float = 0.0
+    _own: float = 0.0
+
+    def __attrs_post_init__(self) -> None:
+        self._began, self._used, self._own = _times()
+
+    def share(self) -> float:
+        """The share of all processors that processes used which are not ours, from 0 to 1."""
+        ended, used, own = _times()
+        if ended == self._began:
+            return 0.0
+        others = (used - self._used) - (own - self._own)
+        return min(1.0, max(0.0, others / (ended - self._began)))
+
+
+def judged(play: Callable[[], T]) -> T:
+    """What is played in real time, again if it fails while others use the processor.
+
+    Raises:
+        Busy: It has failed three times, and others have used the processor each time.
+    """
+    shares: list[str] = []
+    while True:
+        others = Others()
+        try:
+            return play()
+        except (AssertionError, TimeoutError) as error:
+            if (share := others.share()) < BUSY:
+                raise
+            shares.append(f"{share:.0%}")
+            if len(shares) == _ATTEMPTS:
+                used = f"other programs used {', '.join(shares)} of the processor"
+                raise Busy(f"{used}; the last time: {error}") from error
+
+
+def _times() -> tuple[float, float, float]:
+    """Seconds of all processors so far: those that passed, were used, and were used by us."""
+    times = psutil.cpu_times()
+    idle = times.idle + getattr(times, "iowait", 0.0)
+    passed = sum(times[:8])  # what guests use stands in the user's time, too
+    return passed, passed - idle, _own()
+
+
+def _own() -> float:
+    """Of this process and all that it has started."""
+    me = psutil.Process()
+    total = 0.0
+    for process in (me, *me.children(recursive=True)):
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += sum(times[:4])  # with those of children that have ended
+    return total

@@ -1,0 +1,50 @@
+"""What is judged in real time on a machine that others use, too."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from room.machine import BUSY, Busy, Others, judged
+
+BURN = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+
+
+def test_what_a_child_uses_is_ours() -> None:
+    before = Others()
+    subprocess.run([sys.executable, "-c", BURN], check=True)
+    assert Others()._own - before._own > 0.25
+    assert 0.0 <= before.share() <= 1.0
+
+
+def failing(times: int) -> tuple[Callable[[], str], list[str]]:
+    """Fails so often; and what was played."""
+    played: list[str] = []
+
+    def play() -> str:
+        played.append("once")
+        assert len(played) > times, "the agent said nothing"
+        return "right"
+
+    return play, played
+
+
+def test_a_failure_on_an_idle_machine_is_judged_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Others, "share", lambda _: BUSY / 2)
+    play, played = failing(1)
+    with pytest.raises(AssertionError, match="the agent said nothing"):
+        judged(play)
+    assert len(played) == 1
+
+
+def test_a_failure_on_a_busy_machine_is_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three times at most; then nobody can tell, and the error says why."""
+    monkeypatch.setattr(Others, "share", lambda _: 0.6)
+    play, played = failing(2)
+    assert judged(play) == "right"
+    assert len(played) == 3
+    with pytest.raises(Busy, match=r"other programs used 60%, 60%, 60% .*: the agent said"):
+        judged(failing(3)[0])
