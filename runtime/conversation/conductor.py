@@ -414,6 +414,8 @@ class Conductor:
         """LiveKit's `_generate_reply` with words of the user, which may be typed. Posts nothing."""
         if self.turns.answered_by(task) is None:
             self.turns.typed(info, speech, items)
+            if self.keeping is not None:
+                self.keeping.words_came()
 
     def _turn_ended(self, turn: Turn, outcome: Outcome, current: bool) -> None:
         if not self._governs:

@@ -303,6 +303,9 @@ class Lifecycle(Protocol):
 class Keeping(Protocol):
     """Where the session is kept, so that another worker can go on with it."""
 
+    def words_came(self) -> None:
+        """The user has given words that nothing in the journal tells of; they wait."""
+
     async def before_effect(self) -> str | None:
         """Keep all that has happened, before a tool has its effect.
 

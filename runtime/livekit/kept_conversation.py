@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from livekit.agents import Agent, llm
 
 from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.deferred import Deferred
 from turnfsm.runtime.store.past import KEPT
 
 __all__ = ["KeptConversation"]
@@ -25,6 +26,8 @@ class KeptSession(Protocol):
     def history(self) -> llm.ChatContext: ...
     @property
     def activity(self) -> Any: ...
+    @property
+    def deferred(self) -> tuple[Deferred[Any], ...]: ...
 
 
 class KeptConversation:
@@ -105,6 +108,8 @@ class KeptConversation:
         in_history = (i for i in reversed(self._session.history.items) if i.type == "message")
         said = {item.id for item in in_history if item.role == "user"} if turns.unsaid else ()
         waiting = [_turn(info) for info in turns.waiting(said) if info.new_transcript]
+        runs = [asked.work for asked in self._session.deferred if asked.what == "run"]
+        waiting += [{"text": run["user_input"], "confidence": 1.0} for run in runs]
         words = activity.uncommitted_words if activity is not None else ""
         return {
             "begun": self._begun,

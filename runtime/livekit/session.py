@@ -289,7 +289,10 @@ class TurnSession(GovernedSession[Userdata_T]):
             output_options=output_options,
             session=self,
         )
-        return self._life.request(result, user_input=user_input, input_modality=input_modality)
+        self._life.request(result, user_input=user_input, input_modality=input_modality)
+        if self._keeping is not None:
+            self._keeping.words_came()
+        return result
 
     def on(self, event: TurnEvents, callback: Handler | None = None) -> Handler:
         """As `AgentSession.on`, with three events more: ``turn_verdict``,

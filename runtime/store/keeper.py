@@ -165,6 +165,11 @@ class Keeper:
         if self.error is not None:
             raise self.error
 
+    def look(self) -> None:
+        """Write what `gather` has, although nothing was journaled."""
+        self._look = True
+        self._write_now()
+
     async def aclose(self, limit: float) -> None:
         """Write what is left, for so many seconds at most, and end."""
         try:
@@ -202,8 +207,7 @@ class Keeper:
 
     def _beat(self) -> None:
         self._beating = asyncio.get_running_loop().call_later(BEAT, self._beat)
-        self._look = True
-        self._write_now()
+        self.look()
 
     def _write_now(self) -> None:
         if self._timer is not None:

@@ -134,6 +134,11 @@ class Keeping:
             await self._keeper.aclose(CLOSE_LIMIT)
             await self._let_go()
 
+    def words_came(self) -> None:
+        """The user has given words that nothing in the journal tells of; they wait."""
+        if self._keeper is not None:
+            self._keeper.look()
+
     # -- what waits for the store
 
     def call_ended(self) -> None:

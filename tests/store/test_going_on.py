@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -151,24 +152,25 @@ class Hasty(Guest):
 
     Attributes:
         dies: When, in seconds.
-        types: What is typed 0.1 s before.
+        types: The lines that are typed, the last one 0.1 s before.
+        ask: The method of the session that gets them.
         thinks: Seconds that the agent's `on_user_turn_completed` takes.
     """
 
     dies: float = 3.1
     types: tuple[str, ...] = ()
+    ask: str = "generate_reply"
     thinks: float = 0.0
 
     def stage(self, user: ScriptedUser, **options: Any) -> Stage:
-        def types(stage: Stage) -> None:
-            for line in self.types:
-                stage.session.generate_reply(user_input=line)
-
         def dies(_: Stage) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
-        stage = Guest.stage(self, user, **options)
-        return stage.at(self.dies - 0.1, types).at(self.dies, dies)
+        stage = Guest.stage(self, user, **options).at(self.dies, dies)
+        for number, line in enumerate(reversed(self.types), 1):
+            ask = partial(_type, line, self.ask)
+            stage.at(self.dies - number / 10, ask)
+        return stage
 
     def agent(self) -> Agent:
         thinks = self.thinks
@@ -180,22 +182,32 @@ class Hasty(Guest):
         return Slow(self)
 
 
-TWO_LINES: dict[str, dict[str, Any]] = {
-    "typed": {"types": ("hello", "thank you very much")},
-    "said": {"dies": 7.0, "thinks": 6.0},
+def _type(line: str, ask: str, stage: Stage) -> None:
+    getattr(stage.session, ask)(user_input=line)
+
+
+WAITING: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "typed": ({"types": ("hello", "thank you very much")}, ["hello", "thank you very much"]),
+    "said": ({"dies": 7.0, "thinks": 6.0}, ["hello", "thank you very much"]),
+    "asked for by a run": (
+        {"dies": 0.4, "types": ("thank you very much",), "ask": "run"},
+        ["thank you very much"],
+    ),
 }
-"""The first one is being answered, the second one waits for that: it is in no history yet."""
+"""The last line waits for the reply to the one before, or for the greeting: it is in no history."""
 
 
-@pytest.mark.parametrize("how", TWO_LINES)
-def test_two_lines_of_which_none_is_answered_are_not_lost(how: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", WAITING)
+def test_lines_of_which_none_is_answered_are_not_lost(how: str, tmp_path: Path) -> None:
+    """They are answered in their order."""
+    given, lines = WAITING[how]
     user = ScriptedUser()
     if how == "said":
         user = user.says("hello", at=2.0).says("thank you very much", at=4.0)
-    assert Hasty(tmp_path, **TWO_LINES[how]).killed(user, 10_000)
+    assert Hasty(tmp_path, **given).killed(user, 10_000)
     outcome = Guest(tmp_path).gone_on(silent(), 12.0)
     said = [i.text_content for i in outcome.history.messages() if i.role == "user"]
-    assert said == ["hello", "thank you very much"]
+    assert said == lines
     assert outcome.heard[-1].text == "With pleasure.", outcome.timeline()
 
 
