@@ -90,7 +90,7 @@ async def _latency(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, floa
     await caller.told("Good morning to you.")
     await caller.silence(1.0)
     _, asked = await speak(caller, clip("Please tell me a story."))
-    await caller.until(lambda: caller.ear.began > asked, 20.0)
+    await caller.until(lambda: caller.ear.began > asked)
     await caller.rest(2.5)
     stop, _ = await speak(caller, clip("No, stop it please."))
     await caller.told("As you like.")
@@ -128,7 +128,7 @@ def _judge_s1(seen: Seen, at: dict[str, float]) -> tuple[list[str], dict[str, fl
 
 async def _s3(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
     _, said = await speak(caller, clip("How is the weather?"))
-    await caller.until(lambda: caller.state == "thinking", 10.0)
+    await caller.until(lambda: caller.state == "thinking")
     await caller.rest(1.5)
     noise, _ = await speak(caller, clip("Haha."))
     await caller.told("It is sunny.")
@@ -148,7 +148,7 @@ def _judge_s3(seen: Seen, at: dict[str, float]) -> tuple[list[str], dict[str, fl
 
 async def _s5(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
     _, said = await speak(caller, clip("Cancel my contract."))
-    await caller.until(lambda: caller.ear.began > said, 15.0)
+    await caller.until(lambda: caller.ear.began > said)
     await caller.rest(1.2)
     begun, objected = await speak(caller, clip("No, tell me a joke."))
     await caller.told("Here is a joke.")
@@ -166,7 +166,7 @@ def _judge_s5(seen: Seen, at: dict[str, float]) -> tuple[list[str], dict[str, fl
 
 async def _s2(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
     _, said = await speak(caller, clip("Please book the table."))
-    await caller.until(lambda: caller.ear.began > said, 15.0)
+    await caller.until(lambda: caller.ear.began > said)
     await caller.rest(1.0)
     _, asked = await speak(caller, clip("Is the table booked?"))
     await caller.rest(9.0)

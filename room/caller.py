@@ -24,6 +24,7 @@ AGENT_STATE = "lk.agent.state"
 _TRANSCRIPTS = "lk.transcription"
 _FINAL, _SEGMENT = "lk.transcription_final", "lk.segment_id"
 _LOOK = 0.02  # seconds between two looks
+_COMES = 60.0  # seconds in which everything comes; so many pass only where it does not
 
 
 @frozen
@@ -165,25 +166,27 @@ class Caller:
         me = self.agent.identity if self.agent else None
         return [text for text in self.texts if text.of == me]
 
-    async def until(self, what: Any, seconds: float = 20.0, why: str = "") -> float:
+    async def until(self, what: Any, seconds: float = _COMES, why: str = "") -> float:
         """Wait until a condition holds; the conversation time, or TimeoutError that says why."""
         end = self.pace.now() + seconds
         while not what():
             if self.pace.now() > end:
-                raise TimeoutError(f"{why or 'it did not come'} in {seconds:g} s")
+                told = "; ".join(text.text for text in self.agent_texts) or "nothing"
+                agent = f"the agent is {self.state or 'not there'} and has said: {told}"
+                raise TimeoutError(f"{why or 'it did not come'} in {seconds:g} s; {agent}")
             await asyncio.sleep(_LOOK)
         return self.pace.now()
 
-    async def agent_comes(self, seconds: float = 30.0) -> None:
+    async def agent_comes(self, seconds: float = _COMES) -> None:
         """Wait for an agent that listens."""
         await self.until(lambda: self.state == "listening", seconds, "no agent listened")
 
-    async def told(self, words: str, within: float = 30.0) -> float:
+    async def told(self, words: str, within: float = _COMES) -> float:
         """Wait until the agent has said these words; the conversation time."""
         said = lambda: any(words in text.text for text in self.agent_texts)  # noqa: E731
         return await self.until(said, within, f"the agent has not said {words!r}")
 
-    async def silence(self, seconds: float = 1.0, within: float = 30.0) -> None:
+    async def silence(self, seconds: float = 1.0, within: float = _COMES) -> None:
         """Wait until the agent listens and nothing was heard for so long."""
         await self.until(
             lambda: self.state == "listening" and self.ear.quiet_for > seconds,

@@ -17,7 +17,7 @@ from .caller import AGENT_STATE, Caller
 
 __all__ = ["Held", "Said", "caller_records", "hold", "lines"]
 
-_MAX_WAIT = 30.0  # seconds in which the situation for a line comes
+_MAX_WAIT = 60.0  # seconds in which the situation for a line comes
 _LOOK = 0.02
 _AWAITED = {"question": "very light"}
 """Words that the caller waits for before a line: that a tool runs on is not seen from outside."""
@@ -112,6 +112,10 @@ def caller_records(caller: Caller, held: Held) -> Iterator[Mapping[str, Any]]:
             states = {"old": old, "new": change.value}
             yield {"t": change.at, "note": "agent_state", "data": states}
             old = change.value
+    for text in caller.texts:
+        at = text.pieces[0][0] if text.pieces else held.said[-1].end if held.said else 0.0
+        data = {"of": text.of, "segment": text.segment, "final": text.final, "text": text.text}
+        yield {"t": at, "note": "transcript", "data": data}
     yield from _voice(caller)
 
 

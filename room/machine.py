@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -66,6 +67,7 @@ def judged(play: Callable[[], T]) -> T:
             if (share := others.share()) < BUSY:
                 raise
             shares.append(f"{share:.0%}")
+            print(f"other programs used {share:.0%} of the processor: {error}", file=sys.stderr)
             if len(shares) == _ATTEMPTS:
                 used = f"other programs used {', '.join(shares)} of the processor"
                 raise Busy(f"{used}; the last time: {error}") from error

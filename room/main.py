@@ -21,17 +21,18 @@ from .build import ServerMissing
 from .caller import Caller
 from .hold import Held, caller_records, hold, lines
 from .judge import judge
+from .machine import Busy, judged
 from .server import RoomServer, here_or_elsewhere
 from .talk import talk
 from .worker import Worker, working
 
 __all__ = ["converse", "main"]
 
-_CLOSED = 30.0  # seconds in which a session that lost its caller has closed
+_CLOSED = 60.0  # seconds in which a session that lost its caller has closed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 if all went as declared, 1 if not, 2 if it cannot be run."""
+    """0 if all went as declared, 1 if not, 2 if it cannot be run, or not be judged."""
     parser = argparse.ArgumentParser(prog="python -m room", description=__doc__)
     parser.add_argument("what", nargs="?", default="demo", choices=["demo", "talk"])
     parser.add_argument("--port", type=int, default=8080, help="of the page, for talk")
@@ -43,18 +44,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with here_or_elsewhere() as server:
                 return talk(server, options.port)
         options.out.mkdir(parents=True, exist_ok=True)
-        journals = {"TURNFSM_JOURNALS": str(options.out.resolve())}
-        with here_or_elsewhere() as server, working(server, environment=journals) as worker:
-            results = converse(server, worker, options.out)
-    except (ServerMissing, TurnfsmError, TimeoutError, OSError) as error:
+        print(judged(lambda: _as_declared(options.out)))
+    except AssertionError as error:
+        print(error)
+        return 1
+    except (ServerMissing, Busy, TurnfsmError, TimeoutError, OSError) as error:
         print(str(error) if str(error).startswith("error") else f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
-    for result in results:
-        print(result)
-    print(f"\n{options.out}: conversation.wav, journal.jsonl, caller.jsonl, worker.jsonl")
-    return int(any(result.ok is False for result in results))
+    return 0
+
+
+def _as_declared(out: Path) -> str:
+    """Hold the conversation; its points, which are an AssertionError if one of them is wrong."""
+    journals = {"TURNFSM_JOURNALS": str(out.resolve())}
+    with here_or_elsewhere() as server, working(server, environment=journals) as worker:
+        results = converse(server, worker, out)
+    told = "\n".join(map(str, results))
+    told += f"\n\n{out}: conversation.wav, journal.jsonl, caller.jsonl, worker.jsonl"
+    if any(result.ok is False for result in results):
+        raise AssertionError(told)
+    return told
 
 
 def converse(server: RoomServer, worker: Worker, out: Path) -> list[Result]:

@@ -233,7 +233,9 @@ class TurnHost:
 
     def wording(self, calls: list[ToolCall]) -> str | None:
         """What the model reads that is to tell results with its answer to something else."""
-        return BESIDES.format(calls=_names(calls)) if calls else None
+        said = [BESIDES.format(calls=_names(calls))] if calls else []
+        said += self.resumption.besides() if self.resumption is not None else []
+        return " ".join(said) or None
 
     # -- inside
 

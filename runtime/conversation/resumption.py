@@ -95,6 +95,7 @@ class Resumption:
         self._untold = tuple(untold)
         self._machine = Machine(load_flow("resume"))
         self._words = ""
+        self._tells_besides = False
         self.apologises = False
         self.greets = True
 
@@ -121,18 +122,25 @@ class Resumption:
             return
         for action in self._machine.step(trigger).actions:
             self.greets = action == "let_greet"
+            self._tells_besides = action == "tell_calls_with_it"
             self._words = _WORDS.get(action, "")
             self.apologises = action.endswith("_apology") or action == "ask_again"
 
     def deliver(self) -> str:
         """The instructions of the reply that says what is owed."""
         self.post("delivered")
-        unknown = [call for call in self._untold if call.gave == "unknown"]
-        known = [call for call in self._untold if call.gave != "unknown"]
-        said = [self._words]
-        said += [_GAVE.format(calls=_names(known))] if known else []
-        said += [_UNKNOWN.format(calls=_names(unknown))] if unknown else []
-        return " ".join(said)
+        return " ".join([self._words, *self._of_calls()])
+
+    def besides(self) -> list[str]:
+        """What is added to the instructions of a reply to the user that takes its place."""
+        return self._of_calls() if self._tells_besides else []
+
+    def _of_calls(self) -> list[str]:
+        calls = [call for call in self._untold if not call.told]
+        unknown = [call for call in calls if call.gave == "unknown"]
+        known = [call for call in calls if call.gave != "unknown"]
+        said = [_GAVE.format(calls=_names(known))] if known else []
+        return said + ([_UNKNOWN.format(calls=_names(unknown))] if unknown else [])
 
     def _fact(self, name: str) -> bool:
         if name == "calls_untold":

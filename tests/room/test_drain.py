@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Mapping
 
 import pytest
@@ -20,15 +21,16 @@ pytestmark = pytest.mark.room
 async def test_a_drained_worker_finishes_its_call_and_the_other_takes_the_next(
     server: RoomServer, clips: Mapping[str, PCM]
 ) -> None:
+    first, second = (f"{name}-{uuid.uuid4().hex[:8]}" for name in ("drained", "next"))
     with working(server) as one, working(server) as two:
-        async with Caller(server, "drained") as caller:
+        async with Caller(server, first) as caller:
             await caller.agent_comes()
-            drained, other = (one, two) if one.serves("drained") else (two, one)
+            drained, other = (one, two) if one.serves(first) else (two, one)
             await caller.say(clips["question"])
-            await caller.until(lambda: caller.ear.sounding, 15.0, "no answer was heard")
+            await caller.until(lambda: caller.ear.sounding, why="no answer was heard")
             drained.terminate()
             await asyncio.to_thread(drained.wait_for, "draining worker")
-            async with Caller(server, "next") as late:
+            async with Caller(server, second) as late:
                 await late.agent_comes()
                 await caller.told("charge my battery")
                 await caller.silence(0.6)
@@ -37,8 +39,8 @@ async def test_a_drained_worker_finishes_its_call_and_the_other_takes_the_next(
                 await late.told("I have reached the place.")
                 await caller.told("I have reached the place.")
                 await caller.silence(0.6)
-                assert other.serves("next")
-                assert not drained.serves("next")
+                assert other.serves(second)
+                assert not drained.serves(second)
                 assert drained.process.poll() is None
         assert await asyncio.to_thread(drained.process.wait, 30) == 0
         heard = await transcribed(caller.ear.track(), caller.ear.sounds())

@@ -23,10 +23,9 @@ async def heard(caller: Caller) -> str:
     return " ".join(words(" ".join(parts)))
 
 
-async def answered(caller: Caller, text: str, seconds: float = 30.0) -> None:
+async def answered(caller: Caller, text: str) -> None:
     """Wait until the agent has said this."""
-    told = f"the agent has not said {text!r}, but {[t.text for t in caller.agent_texts]}"
-    await caller.until(lambda: any(text in t.text for t in caller.agent_texts), seconds, told)
+    await caller.told(text)
     await caller.silence(0.6)
 
 
@@ -38,7 +37,7 @@ async def test_what_is_said_before_the_caller_subscribes_is_heard_after(
     async with it.caller(subscribe=False) as caller:
         await caller.agent_comes()
         await caller.say(clips["command"])
-        await caller.until(lambda: caller.state == "thinking", 10.0)
+        await caller.until(lambda: caller.state == "thinking")
         await caller.rest(3.0)
         assert "speaking" not in caller.states
         caller.subscribe()
@@ -132,14 +131,14 @@ async def test_a_typed_line_interrupts_the_agent_and_is_answered_aloud(
     async with it.caller() as caller:
         await caller.agent_comes()
         await caller.chat("Go somewhere and do something.")
-        await caller.until(lambda: caller.ear.sounding, 15.0, "no answer was heard")
+        await caller.until(lambda: caller.ear.sounding, why="no answer was heard")
         await caller.rest(1.5)
         typed = caller.pace.now()
         await caller.chat("Stop, please stop now.")
         await answered(caller, "Okay, I will stop talking.")
         understood = await heard(caller)
     first = next(s for s in caller.ear.sounds() if s.start < typed)
-    assert first.end - typed < 1.0
+    assert first.end - typed < 4.0  # of 12 s; how soon it stops is what `room.beside` measures
     assert "battery" not in understood
     assert "stop talking" in understood
     records = await it.over()

@@ -94,25 +94,30 @@ class Guest:
     def stage(self, user: ScriptedUser, **options: Any) -> Stage:
         """The session of one worker."""
         options = {"store": self.path, "session_id": ROOM} | options
+        faults = options.pop("faults", ())
         session: Any = partial(TurnSession, **options)
-        return Stage(session, user=user, llm=ScriptedLLM(otherwise=answer), agent=self.agent)
+        model = ScriptedLLM(otherwise=answer)
+        return Stage(session, user=user, llm=model, agent=self.agent, faults=faults)
 
     def agent(self) -> Agent:
         """The waiter."""
         return Waiter(self)
 
-    def killed(self, user: ScriptedUser, deadly: int | Callable[[Record], bool]) -> bool:
+    def killed(
+        self, user: ScriptedUser, deadly: int | Callable[[Record], bool], **options: Any
+    ) -> bool:
         """Play in a process that kills itself; False if it was never killed.
 
         Args:
             deadly: The number of the record at which it dies, or the record that is written last.
+            options: Of the session, and `faults` of its output.
         """
         if (child := os.fork()) == 0:
             try:
                 if isinstance(deadly, int):
-                    self.stage(user, sinks=[DeadlySink(deadly)]).run(40.0)
+                    self.stage(user, sinks=[DeadlySink(deadly)], **options).run(40.0)
                 else:
-                    self.stage(user, store=DeadlyStore(self.path, deadly)).run(40.0)
+                    self.stage(user, store=DeadlyStore(self.path, deadly), **options).run(40.0)
             finally:
                 os._exit(0)
         _, status = os.waitpid(child, 0)
@@ -175,6 +180,10 @@ def answer(request: Request) -> Reply:
     asked = max((n for n, entry in enumerate(shown) if entry.kind == "user"), default=-1)
     wish = shown[asked].text if asked >= 0 else ""
     results = {entry.id: entry.text for entry in shown if entry.kind == "result"}
+    told = " ".join(e.text for e in shown if e.kind == "system" and "tell the" in e.text)
+    for name in ("book", "taxi"):
+        if f"{name} (" in told and name not in wish:
+            sorry += f"The {name} is {'perhaps ' if 'not known' in told else ''}arranged. "
     for name in ("book", "taxi"):
         if name not in wish:
             continue
