@@ -32,11 +32,11 @@ NOT_SEEN = {
 """Failures that the public events do not show."""
 
 
-def recorded(played: Scenario) -> str:
-    """What `EventRecorder` writes of a scenario on a stock session."""
+def recorded(played: Scenario, session: type[AgentSession[Any]] = AgentSession) -> str:
+    """What `EventRecorder` writes of a scenario, on a stock session or on ours."""
     events = io.StringIO()
 
-    class Recorded(AgentSession[Any]):
+    class Recorded(session):  # type: ignore[misc, valid-type]
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
             EventRecorder(self, events)
@@ -45,8 +45,9 @@ def recorded(played: Scenario) -> str:
     return events.getvalue()
 
 
-def audited(played: Scenario) -> Audit:
-    return audit_recording(parse_recording(recorded(played).encode(), "events.jsonl"))
+def audited(played: Scenario, session: type[AgentSession[Any]] = AgentSession) -> Audit:
+    text = recorded(played, session).encode()
+    return audit_recording(parse_recording(text, "events.jsonl"))
 
 
 @pytest.mark.parametrize("failing", SCENARIOS, ids=lambda s: s.id)
@@ -66,6 +67,12 @@ def test_nine_of_ten_failures_are_named() -> None:
 def test_a_conversation_that_goes_right_raises_no_alarm(right: Scenario) -> None:
     """On a stock session, where nothing goes wrong."""
     assert audited(right).findings == ()
+
+
+@pytest.mark.parametrize("right", (*CONTROLS, *SCENARIOS), ids=lambda s: s.id)
+def test_what_goes_right_on_our_sessions_raises_no_alarm(right: Scenario) -> None:
+    """Every conversation that `turnfsm compare` plays."""
+    assert audited(right, TurnSession).findings == ()
 
 
 def test_the_first_divergence_and_the_properties_are_told() -> None:

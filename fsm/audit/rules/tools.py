@@ -49,7 +49,7 @@ def _request_without_result(facts: Facts) -> Found:
 
 
 def _request_at_the_end(facts: Facts) -> Found:
-    """A model is asked in the moment in which a tool ends, and before its result is there."""
+    """The user speaks while a tool runs, and the model is asked in the moment in which it ends."""
     ends: dict[float, str] = {}
     for event in reversed(facts.recording.events):
         if event.text("update") == "ended" and event.text("status") == "done":
@@ -59,7 +59,8 @@ def _request_at_the_end(facts: Facts) -> Found:
             speech = next((s for s in facts.speeches if s.id == event.text("speech")), None)
             if call is None or speech is None or event.t - call.started < LONG:
                 continue
-            spoke = any(event.t - 2 * LONG < user.end <= event.t for user in facts.user)
+            since = max(event.t - 2 * LONG, call.started)
+            spoke = any(since < user.end <= event.t for user in facts.user)
             if spoke and any(abs(asked - event.t) < AT_ONCE for asked in speech.asked):
                 yield (
                     event.t,
