@@ -35,12 +35,14 @@ class Speech:
     """A reply, or what the application had said.
 
     Attributes:
-        asked: When its first request to the model began; None if there is none, or if it is not
+        interruptible: It may be interrupted; False also where the recording does not say it.
+        asked: When its requests to the model began; empty if there is none, or if none is
             reported.
     """
 
     id: str
     created: float
+    interruptible: bool = False
     interrupted_at: float | None = None
     done: float | None = None
     interrupted: bool = False
@@ -131,7 +133,7 @@ def _speeches(recording: Recording) -> Iterable[Speech]:
     for event in recording.events:
         id = event.text("speech")
         if event.name == "speech_created":
-            found[id] = Speech(id, event.t)
+            found[id] = Speech(id, event.t, event.fields.get("interruptible") is True)
         elif id not in found:
             continue
         elif event.name == "speech_interrupted":

@@ -168,7 +168,9 @@ class EventRecorder:
         return {"resumed": event.resumed}
 
     def _speech(self, event: Any) -> dict[str, Any]:
-        return {"speech": event.speech_handle.id, "source": event.source}
+        speech = event.speech_handle
+        fields = {"speech": speech.id, "source": event.source}
+        return fields | {"interruptible": speech.allow_interruptions}
 
     def _tool(self, event: Any) -> dict[str, Any] | None:
         update = event.update

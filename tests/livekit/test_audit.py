@@ -69,10 +69,69 @@ def test_a_conversation_that_goes_right_raises_no_alarm(right: Scenario) -> None
     assert audited(right).findings == ()
 
 
-@pytest.mark.parametrize("right", (*CONTROLS, *SCENARIOS), ids=lambda s: s.id)
+@pytest.mark.parametrize("right", [*CONTROLS, *SCENARIOS], ids=lambda s: s.id)
 def test_what_goes_right_on_our_sessions_raises_no_alarm(right: Scenario) -> None:
     """Every conversation that `turnfsm compare` plays."""
     assert audited(right, TurnSession).findings == ()
+
+
+def event(t: float, name: str, **fields: object) -> str:
+    return json.dumps({"t": t, "event": name, **fields})
+
+
+def heard(start: float, end: float) -> list[str]:
+    played = {"position": end - start, "interrupted": False}
+    return [event(start, "playback_started"), event(end, "playback_finished", **played)]
+
+
+def asked(t: float) -> str:
+    message = {"type": "message", "id": str(t), "role": "user", "words": ["book", "a", "table"]}
+    return event(t, "conversation_item_added", **message, interrupted=False)
+
+
+def tool(t: float, update: str) -> str:
+    return event(t, "tool_execution_updated", call="call_1", update=update, status="done")
+
+
+def over(interruptible: bool) -> list[str]:
+    say = event(0.9, "speech_created", speech="s", source="say", interruptible=interruptible)
+    start = event(0.2, "user_state_changed", old="listening", new="speaking")
+    end = event(4.0, "user_state_changed", old="speaking", new="listening")
+    begun, ended = heard(1.5, 6.0)
+    done = event(6.0, "speech_done", speech="s", interrupted=False)
+    words = event(4.1, "user_input_transcribed", words=["a"])
+    message = event(4.2, "conversation_item_added", role="user", words=["a"])
+    return [start, say, begun, end, words, message, ended, done]
+
+
+SAID = event(1.0, "user_input_transcribed", words=["book", "a", "table"])
+
+
+@pytest.mark.parametrize(
+    ("events", "broken"),
+    [
+        ([tool(1.0, "started"), event(9.0, "close")], ("every_call_ends_once",)),
+        ([tool(1.0, "started"), event(9.0, "playback_started")], ()),  # the recording was cut
+        ([tool(1.0, "started"), tool(2.0, "ended"), event(9.0, "close")], ()),
+        (
+            [tool(1.0, "started"), tool(2.0, "ended"), tool(3.0, "ended"), event(9.0, "close")],
+            ("every_call_ends_once",),
+        ),
+        (
+            [SAID, asked(1.1), *heard(2.0, 3.0), asked(3.5), *heard(4.0, 5.0)],
+            ("one_reply_to_a_turn",),
+        ),
+        ([SAID, asked(1.1), asked(1.2), *heard(2.0, 3.0)], ()),  # one answer
+        (over(True), ("no_playout_over_the_user",)),
+        (over(False), ()),  # what may not be interrupted may begin at any moment
+    ],
+)
+def test_what_no_scenario_shows_is_found_in_events(
+    events: list[str], broken: tuple[str, ...]
+) -> None:
+    """Calls that do not end once, turns that are answered twice, and playout over the user."""
+    text = "\n".join(['{"events": 1}', *events])
+    assert audit_recording(parse_recording(text.encode(), "events.jsonl")).properties == broken
 
 
 def test_the_first_divergence_and_the_properties_are_told() -> None:

@@ -26,7 +26,7 @@ class Finding:
 
     Attributes:
         at: When it shows, in seconds.
-        failure: The letter of its class in docs/failures.md.
+        failure: The letter of its class in docs/failures.md; empty if it is of none.
         property: The one of the ten properties that forbids it; empty if none does.
         what: What happened, in a sentence.
     """
@@ -38,7 +38,7 @@ class Finding:
 
     def __str__(self) -> str:
         held = f" ({self.property})" if self.property else ""
-        return f"{self.at:8.2f} s  {self.failure}  {self.what}{held}"
+        return f"{self.at:8.2f} s  {self.failure or '-'}  {self.what}{held}"
 
 
 @attrs.frozen

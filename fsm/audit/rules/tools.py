@@ -68,6 +68,23 @@ def _request_at_the_end(facts: Facts) -> Found:
                 )
 
 
+def _endless_call(facts: Facts) -> Found:
+    """A call that has not ended when the session is closed, or that ends twice."""
+    closed = facts.recording.named("close")
+    for call in facts.calls:
+        if call.ended is None and closed:
+            yield call.started, "a tool call has not ended when the session is closed"
+    begun: dict[str, int] = {}
+    for event in facts.recording.named("tool_execution_updated"):
+        id, update = event.text("call"), event.text("update")
+        if update == "started":
+            begun[id] = begun.get(id, 0) + 1
+        elif update == "ended" and id in begun:
+            begun[id] -= 1
+            if begun[id] < 0:
+                yield event.t, "a tool call ends twice"
+
+
 def _late_end(facts: Facts) -> Found:
     """An interrupted reply does not end, because a tool of it runs, and holds the next one up."""
     for speech in facts.speeches:
@@ -171,6 +188,7 @@ RULES = (
     Rule("A", "no_speculation_while_a_tool_runs", _wasted_speculation),
     Rule("C", "no_request_before_the_results", _request_without_result),
     Rule("C", "no_request_before_the_results", _request_at_the_end),
+    Rule("C", "every_call_ends_once", _endless_call),
     Rule("D", "an_interruption_settles", _late_end),
     Rule("D", "an_interruption_settles", _deaf_agent),
     Rule("D", "", _late_handoff),

@@ -1,4 +1,4 @@
-"""What the user says, and nobody takes in: failure F."""
+"""What the user says, and nobody takes in, or takes in twice, or talks over."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ __all__ = ["RULES"]
 
 _UTTERANCE = 1.3
 """Seconds of voice that are hardly a noise."""
+
+_SENTENCE = 3
+"""Words that are hardly said twice by chance, as a yes is."""
 
 
 def _lost_words(facts: Facts) -> Found:
@@ -61,8 +64,45 @@ def _unheard_user(facts: Facts) -> Found:
             )
 
 
+def _answered_twice(facts: Facts) -> Found:
+    """What was said once stands in two messages, and something is heard after each."""
+    said = [tuple(event.words()) for event in facts.recording.named("user_input_transcribed")]
+    stood: dict[tuple[str, ...], float] = {}
+    for event in facts.recording.named("conversation_item_added"):
+        words = tuple(event.words())
+        if event.text("role") != "user" or len(words) < _SENTENCE or said.count(words) != 1:
+            continue
+        between = [stood.get(words, event.t) < span.start <= event.t for span in facts.heard]
+        if words in stood and any(between) and any(span.start > event.t for span in facts.heard):
+            yield (
+                event.t,
+                "what the user said once stands twice in the history, and is answered twice",
+            )
+        stood.setdefault(words, event.t)
+
+
+def _playout_over_the_user(facts: Facts) -> Found:
+    """What may be interrupted begins while the user speaks, and the user goes on."""
+    transcripts = facts.recording.named("user_input_transcribed")
+    for user in facts.user:
+        for span in facts.heard:
+            if not user.start + LONG / 2 <= span.start <= user.end - LONG:
+                continue
+            speeches = [s for s in facts.speeches if s.created <= span.start]
+            under_way = [s for s in speeches if s.done is None or s.done > span.start]
+            words = any(user.start <= event.t <= user.end + LONG for event in transcripts)
+            if words and under_way and all(speech.interruptible for speech in under_way):
+                yield (
+                    span.start,
+                    f"the agent begins to speak while the user does, who goes on for "
+                    f"{user.end - span.start:.1f} s",
+                )
+
+
 RULES = (
     Rule("F", "every_turn_is_accounted_for", _lost_words),
     Rule("F", "every_turn_is_accounted_for", _unheard_turn),
     Rule("F", "every_turn_is_accounted_for", _unheard_user),
+    Rule("A", "one_reply_to_a_turn", _answered_twice),
+    Rule("", "no_playout_over_the_user", _playout_over_the_user),
 )
