@@ -189,6 +189,11 @@ class ToolCalls:
         call = self._calls.get(call_id)
         return call is not None and call.state == "answered"
 
+    def hands_over_in_any_case(self, call_id: str) -> bool:
+        """The call has given an agent, and its turn could not be interrupted meanwhile."""
+        call = self._ledger.find(call_id)
+        return call is not None and call.handoff and call.policy in ("finish", "hold")
+
     def uncommitted(self) -> list[ToolCall]:
         """The calls that have ended and whose results the conversation does not hold yet."""
         return self._in(_UNCOMMITTED)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import Any
 
 import pytest
-from livekit.agents import llm
+from livekit.agents import Agent, AgentSession, RunContext, function_tool, llm
 from needed_arriving import Desk, Porter, a_kept_turn, desk_stage
 
+from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.livekit.overrides.arriving import results_when_copied
-from turnfsm.runtime.testing.livekit import Outcome, ScriptedUser
+from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 
 @pytest.mark.parametrize("by_tool", [False, True])
@@ -65,7 +68,91 @@ def test_results_that_are_older_than_what_was_copied_were_left_out_on_purpose() 
         history.insert(llm.FunctionCall(arguments="{}", **made))
         history.insert(llm.FunctionCallOutput(output="booked", is_error=False, **made))
     said = history.add_message(role="assistant", content="It is booked.", created_at=3.0)
-    assert results_when_copied(history, llm.ChatContext([asked, said])) == {"call_1"}
+    copy = llm.ChatContext([asked, said])
+    assert results_when_copied(history, copy, {}) == {"call_1"}
+    assert results_when_copied(history, copy, {"call_1": 3.5}) == frozenset()  # committed late
+
+
+def test_a_result_that_was_committed_after_the_copy_is_shown_with_a_kept_turn() -> None:
+    """It had ended before: LiveKit commits it with the slower call that hands over."""
+    noted: list[int] = []
+
+    @function_tool
+    async def note() -> str:
+        """Note."""
+        noted.append(1)
+        return "noted"
+
+    @function_tool
+    async def transfer(context: RunContext[Any]) -> tuple[Agent, str]:
+        """Hand over."""
+        await asyncio.sleep(1.0)
+        await context.session.say("I put you through.")
+        return Clerk([note], context.session.current_agent.chat_ctx.copy()), "transferred"
+
+    user = ScriptedUser().says("note it", at=1.0).says("how long", at=5.4, stt_delay=0.1)
+    calls = [Call("note"), Call("transfer")]
+    model = ScriptedLLM(
+        {"note it": Reply("", calls=calls), "how long": "An hour."},
+        {"transfer": "It is noted, and you are being put through now."},
+        retries=True,
+    )
+    agent = lambda: Clerk([note, transfer])  # noqa: E731
+    outcome = Stage(TurnSession, user=user, llm=model, agent=agent).run(16.0)
+    assert _results(outcome, "how long") == ["noted"], outcome.timeline()
+    assert noted == [1]
+
+
+class Clerk(Agent):
+    """Hands over to another of its kind, whose conversation it copies in the tool."""
+
+    def __init__(self, tools: list[Any], chat_ctx: llm.ChatContext | None = None) -> None:
+        given: dict[str, Any] = {} if chat_ctx is None else {"chat_ctx": chat_ctx}
+        super().__init__(instructions="Help.", tools=tools, **given)
+
+
+def _handed_over(policy: Any, session_class: Any = TurnSession, **copied: bool) -> Outcome:
+    """The application interrupts while a call runs that hands over, and later the user asks."""
+
+    @on_interruption(policy)
+    @function_tool
+    async def transfer(context: RunContext[Any]) -> tuple[Agent, str]:
+        """Hand over."""
+        await asyncio.sleep(2.0)
+        conversation = context.session.current_agent.chat_ctx.copy(**copied)
+        return Clerk([transfer], conversation), "transferred"
+
+    async def interrupt(stage: Stage) -> None:
+        with contextlib.suppress(RuntimeError):
+            await stage.session.interrupt()
+
+    user = ScriptedUser().says("transfer me", at=1.0).says("how long", at=8.0)
+    model = ScriptedLLM(
+        {"transfer": Reply("", calls=Call("transfer")), "how long": "An hour."},
+        {"transfer": "Here you are."},
+        retries=True,
+    )
+    stage = Stage(session_class, user=user, llm=model, agent=lambda: Clerk([transfer]))
+    if not copied:
+        stage.at(3.0, interrupt)
+    return stage.run(16.0)
+
+
+@pytest.mark.parametrize("policy", ["hold", "finish"])
+def test_a_call_that_hands_over_although_somebody_interrupts_is_made_once(policy: str) -> None:
+    """The copy lacks that very call. LiveKit refuses the handoff of an interrupted turn."""
+    outcome = _handed_over(policy)
+    assert len(outcome.tools) == 1
+    assert _results(outcome, "how long") == ["transferred"]
+
+
+def test_an_ordinary_handoff_shows_the_next_agent_what_its_conversation_holds() -> None:
+    """A copy without calls stays one, as on stock."""
+    shown = [
+        _results(_handed_over("detach", session_class, exclude_function_call=True), "how long")
+        for session_class in (AgentSession, TurnSession)
+    ]
+    assert shown[0] == shown[1]
 
 
 def _results(outcome: Outcome, prompt: str) -> list[str]:

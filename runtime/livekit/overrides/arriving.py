@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from livekit.agents import llm
@@ -19,7 +19,9 @@ class ArrivingActivity(LeavingActivity):
 
     The application copies the conversation before the handoff, or in the tool that hands over: the
     copy lacks the calls that end afterwards. LiveKit asks the new agent only what the user says to
-    it; a user's turn that was kept, or a result that is owed, is asked of it with those calls.
+    it; a user's turn that was kept, or a result that is owed, is asked of it with those calls. So
+    is everything after a call that has handed over although somebody interrupted, as its policy
+    may have it: LiveKit would have refused that handoff.
     """
 
     results_when_copied: frozenset[str]
@@ -29,7 +31,7 @@ class ArrivingActivity(LeavingActivity):
     async def start(self, **how: Any) -> None:
         """Begin. A realtime model is sent its conversation here."""
         self._came_since = tuple(self._find_what_came_since())
-        if self._conductor.turns.kept or self._conductor.tools.owed:
+        if self._conductor.turns.kept or self._conductor.tools.owed or self._was_to_hand_over:
             self.complete_conversation()
         await super().start(**how)
 
@@ -53,6 +55,14 @@ class ArrivingActivity(LeavingActivity):
         """What `on_enter` has said is still to be heard to its end."""
         greeting = self._greeting
         return greeting is not None and not greeting.done() and not self._no_pending_speech
+
+    @property
+    def _was_to_hand_over(self) -> bool:
+        """It takes over from a call that no interruption could keep from it."""
+        hands_over = self._conductor.tools.hands_over_in_any_case
+        return any(
+            item.type == "function_call" and hands_over(item.call_id) for item in self._came_since
+        )
 
     def _find_what_came_since(self) -> Iterator[llm.ChatItem]:
         # Only calls that belong to words which it holds, of tools that it has: it would make those
@@ -80,14 +90,20 @@ def _first_of_pair(call: str) -> str:
     return call.removesuffix("_final")
 
 
-def results_when_copied(history: llm.ChatContext, conversation: llm.ChatContext) -> frozenset[str]:
+def results_when_copied(
+    history: llm.ChatContext, conversation: llm.ChatContext, committed: Mapping[str, float]
+) -> frozenset[str]:
     """The results that a copy of the history could have held, had it been made with results.
 
     Args:
         history: All that was said and done before the handoff.
         conversation: That of the agent that is to take over.
+        committed: When results have come into the history, by their calls. LiveKit commits those of
+            a step together, as of the moments when they ended; any other came when it ended.
     """
     held = {item.id for item in conversation.items}
     latest = max((item.created_at for item in history.items if item.id in held), default=0.0)
     results = (item for item in history.items if item.type == "function_call_output")
-    return frozenset(item.call_id for item in results if item.created_at <= latest)
+    return frozenset(
+        item.call_id for item in results if committed.get(item.call_id, item.created_at) <= latest
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
+from collections import deque
 from collections.abc import MutableMapping, Sequence
 from typing import Any, cast
 from weakref import WeakSet
@@ -30,12 +32,16 @@ CLOSE_LIMIT = 5.0
 """Seconds that a close waits for the calls of an agent which LiveKit has not closed, and then for
 the agent."""
 
+RECENT = 64
+"""Results of which it is known when they were committed; a copy for the next agent is no older."""
+
 
 class GovernedSession(AgentSession[Userdata_T]):
     """An `AgentSession` whose private parts report to a conductor."""
 
     _conductor: Conductor
     _adopted: WeakSet[GovernedActivity]
+    _commits: deque[tuple[str, float]]
     _tearing_down: asyncio.Timeout | None = None
 
     @property
@@ -49,7 +55,7 @@ class GovernedSession(AgentSession[Userdata_T]):
             adopt(activity, self._conductor)
             assert isinstance(activity, GovernedActivity)
             activity.results_when_copied = results_when_copied(
-                self.history, activity.agent._chat_ctx
+                self.history, activity.agent._chat_ctx, dict(self.__dict__.get("_commits", ()))
             )
             self.__dict__.setdefault("_adopted", WeakSet()).add(activity)
         self.__dict__["_next_activity"] = activity
@@ -75,6 +81,8 @@ class GovernedSession(AgentSession[Userdata_T]):
         super()._tool_items_added(items)
         results = [item for item in items if item.type == "function_call_output"]
         if results:
+            commits = self.__dict__.setdefault("_commits", deque(maxlen=RECENT))
+            commits.extend((item.call_id, time.time()) for item in results)
             for activity in tuple(self.__dict__.get("_adopted", ())):
                 activity.tell(results)
         self._conductor.tools.committed(
