@@ -221,6 +221,16 @@ class Conductor:
         self._voice_ended = self.turn.now
         self._post("user_stopped_speaking")
 
+    def answer_awaited(self) -> None:
+        """LiveKit's `_on_input_speech_stopped`, of a model that detects turns. Posts
+        `endpointing_ended` when the model has begun to answer, or will not."""
+        self.host.answer_coming()
+
+    @property
+    def user_speaks(self) -> bool:
+        """Voice is heard."""
+        return self.turn.holds("user_speaking")
+
     @property
     def words_due(self) -> bool:
         """Voice has ended so recently that words of it may still be recognised."""

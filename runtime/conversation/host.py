@@ -71,13 +71,12 @@ class TurnHost:
     def endpointing(self) -> bool:
         """The end of the user's turn is being decided; its end is then reported."""
         agent = self._session.activity
-        task = agent.turn_decision if agent is not None else None
-        if task is None:
-            return False
-        if task is not self._decision:
-            self._decision = task
-            task.add_done_callback(self._decided)
-        return True
+        return self._follow(agent.turn_decision if agent is not None else None)
+
+    def answer_coming(self) -> bool:
+        """A realtime model may begin to answer the user; the end of that is then reported."""
+        agent = self._session.activity
+        return self._follow(agent.answer_decision if agent is not None else None)
 
     def manual_turns(self) -> bool:
         """Only the application commits turns."""
@@ -254,9 +253,17 @@ class TurnHost:
         agent = self._agent
         return agent if agent is not None and agent.audible else None
 
+    def _follow(self, task: asyncio.Task[None] | None) -> bool:
+        if task is None:
+            return False
+        if task is not self._decision:
+            self._decision = task
+            task.add_done_callback(self._decided)
+        return True
+
     def _decided(self, task: asyncio.Task[None]) -> None:
         self._decision = None
-        if not self.endpointing() and not task.cancelled():
+        if not (self.endpointing() or self.answer_coming() or task.cancelled()):
             self.turn.post("endpointing_ended")
 
 

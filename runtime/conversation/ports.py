@@ -201,6 +201,14 @@ class Turns(Protocol):
         """The task that decides on the end of the user's turn, while it is open."""
 
     @property
+    def answer_decision(self) -> asyncio.Task[None] | None:
+        """The task that waits for a realtime model's answer, which it begins by itself."""
+
+    @property
+    def talked_over(self) -> bool:
+        """A realtime model that detects turns hears the user, or may be about to answer."""
+
+    @property
     def manual_turns(self) -> bool:
         """Only the application commits turns."""
 

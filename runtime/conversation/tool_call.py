@@ -140,6 +140,10 @@ class ToolCall:
         results by itself, does not tell."""
         return self.has_output and (self.agent is None or not self.agent.model_replies)
 
+    def talked_over(self) -> bool:
+        """The user speaks over the turn, or their words may be about to be answered."""
+        return self.agent is not None and self.agent.talked_over
+
     # -- actions
 
     def hold_turn(self) -> None:
@@ -149,6 +153,11 @@ class ToolCall:
     def release_turn(self) -> None:
         """Take the hold back."""
         self.speech.let_go()
+
+    def interrupt_turn(self) -> None:
+        """Interrupt the speech, unless it is held still."""
+        if self.speech.interruptible:
+            self.speech.stop("audio_activity")
 
     def cancel_tool(self) -> None:
         """Cancel the tool."""

@@ -92,6 +92,7 @@ class ToolCalls:
                 # LiveKit puts what comes late into the conversation before it says so
                 self._post(call, "late_result")
         if call is not None:
+            self._post(call, "let_go")
             self._post(call, "ended", **data)
             if call.state in _UNCOMMITTED:
                 self.turn.post("tool_ended", call=call_id)
@@ -121,6 +122,13 @@ class ToolCalls:
                 self._ledger.post(entry, "committed")  # it was answered from another call
         self.count()
         self._moved()
+
+    def overtaken_by(self, answer: Speech) -> None:
+        """A realtime model that detects turns answers the user by itself: LiveKit's
+        `_on_generation_created`. Posts nothing."""
+        for call in self._in(_RUNNING):
+            if call.speech is not answer:
+                self._post(call, "overtaken")
 
     def late_result(self, result: Result) -> None:
         """The result of an answered call stands in the conversation: LiveKit's

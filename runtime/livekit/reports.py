@@ -39,7 +39,7 @@ class Reports:
         """LiveKit emits this event."""
         if event == "tool_execution_updated":
             self._hear_of_call(arg.update)
-        elif event == "speech_created" and arg.source == "generate_reply":
+        elif event == "speech_created" and arg.source == "generate_reply" and arg.user_initiated:
             self._conductor.reply_requested()
         elif event == "function_tools_executed":
             self._conductor.host.results_need_reply = arg.has_tool_reply

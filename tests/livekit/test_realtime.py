@@ -299,3 +299,60 @@ def test_words_without_a_transcript_stay_with_the_model() -> None:
     tidy = ChatContextSync(server, lambda item: item != new.id)
     run(main())
     assert [item.id for item in server.chat_ctx.items] == [known.id, new.id]
+
+
+def test_what_is_said_while_a_model_thinks_about_its_answer_is_heard_at_once() -> None:
+    """The model has ended the user's turn by itself, and nothing that is said cuts its answer."""
+
+    user = ScriptedUser().says("tell me a joke", at=1.0)
+    voice = ScriptedTTS()
+    answers = ScriptedLLM({"joke": Reply("Here is a joke.", ttft=1.5)})
+    model = ScriptedRealtime(user, answers, voice)
+    turns = {"turn_detection": "realtime_llm"}
+    stage = Stage(TurnSession, user=user, llm=model, tts=voice, turn_handling=turns)
+    stage.at(2.8, lambda stage: stage.session.say("One moment."))
+    outcome = stage.run(10.0)
+    begun = [(heard.text, round(heard.start, 2)) for heard in outcome.heard]
+    assert begun == [("One moment.", 2.9), ("Here is a joke.", 4.25)], outcome.timeline()
+
+
+@pytest.mark.parametrize("policy", ["hold", "finish"])
+def test_who_speaks_over_a_tool_that_holds_its_turn_is_answered_before_it_is_told(
+    policy: Any,
+) -> None:
+    """The tool ends while the user speaks: the model that has heard them answers at once, as it
+    does on AgentSession; what came of the tool is told after that."""
+
+    @on_interruption(policy)
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(2.5)
+        return "booked"
+
+    user = ScriptedUser().says("reserve a table", at=1.0)
+    user.says("no tell me a joke now please", at=4.5)
+    stage = _stage(user, book, detects=True, auto=False)
+    outcome = stage.run(20.0)
+    assert _calls(stage, outcome) == (["released"], ["booked"])
+    said = [heard.text for heard in outcome.heard]
+    assert said == ["Here is a joke.", "Your table is booked."], outcome.timeline()
+    assert outcome.heard[0].start < user.utterances[1].end + 1.0
+    assert outcome.errors == []
+
+
+def test_a_noise_over_a_tool_that_holds_its_turn_does_not_end_the_turn() -> None:
+    """A cough is over when the tool ends: the reply to its result follows."""
+
+    @on_interruption("hold")
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(4.0)
+        return "booked"
+
+    user = ScriptedUser().says("reserve a table", at=1.0).makes_noise(at=3.0, duration=0.3)
+    stage = _stage(user, book, detects=True, auto=False)
+    outcome = stage.run(20.0)
+    assert _calls(stage, outcome) == (["result"], ["booked"])
+    assert [heard.text for heard in outcome.heard] == ["Your table is booked."]

@@ -260,3 +260,16 @@ def test_a_close_while_a_reply_waited_is_explained(
         ours=attrs.evolve(equal.ours, effects={1: 0}),
     )
     assert (worse(pair) == []) is ((closes, overlap) == (2.5, 1.0))
+
+
+@pytest.mark.parametrize(("later", "found"), [(1.2, []), (1.6, ["late"])])
+def test_an_answer_behind_what_waited_for_the_vad_is_explained(
+    equal: Pair, later: float, found: list[str]
+) -> None:
+    """It is later by as much as stock began before the user was quiet, and the wait for words."""
+    pair = attrs.evolve(
+        equal,
+        stock=attrs.evolve(equal.stock, latency={1: 1.0}, begun_over=0.8),
+        ours=attrs.evolve(equal.ours, latency={1: 1.0 + later}),
+    )
+    assert [w.kind for w in worse(pair)] == found

@@ -109,7 +109,7 @@ class HearingActivity(ArrivingActivity):
     def turn_decision(self) -> asyncio.Task[None] | None:
         """The task that decides on the end of the user's turn, while it is open."""
         recognition = self._audio_recognition
-        tasks = [self._decision]
+        tasks = [None if self._rt_turn_detection_enabled else self._decision]
         if recognition is not None:  # a manual commit waits for the words, then it is decided on
             tasks += [recognition._commit_user_turn_atask, recognition._end_of_turn_task]
         return next((task for task in tasks if task is not None and not task.done()), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -18,7 +18,7 @@ from turnfsm.runtime.conversation.ports import Source
 from turnfsm.runtime.conversation.tool_calls import Result
 
 from .conversation import ChatContextSync, ClosedRealtimeSession, overtaken_results, results_in
-from .speech import GovernedHandle, current_speech, tool_interrupts
+from .speech import GovernedHandle, current_speech, govern, tool_interrupts
 from .tools import cancel_call, cancelled_pair, running_call, say_still_running
 
 __all__ = ["RealtimeActivity", "let_tools_end"]
@@ -48,6 +48,7 @@ class RealtimeActivity(AgentActivity):
     _answering: asyncio.Task[None] | None = None
     _asking: SpeechHandle | None = None
     _unhandled: tuple[SpeechHandle, llm.GenerationCreatedEvent] | None = None
+    _own_answer: GovernedHandle | None = None
     _last_model: llm.RealtimeSession[Any] | None = None
 
     @property
@@ -111,6 +112,7 @@ class RealtimeActivity(AgentActivity):
             self.decide_within(DECISION)
         if self.vad is None or self.using_default_vad:
             self._conductor.user_stopped()
+        self._conductor.answer_awaited()
 
     def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
         super()._on_generation_created(ev)
@@ -118,6 +120,18 @@ class RealtimeActivity(AgentActivity):
             self._unhandled = self._asking, ev
         if not ev.user_initiated:
             self.turn_decided()
+
+    @property
+    def answer_decision(self) -> asyncio.Task[None] | None:
+        """The task that waits for the answer of a model that detects turns, while it does."""
+        decision = self._decision if self._rt_turn_detection_enabled else None
+        return None if decision is None or decision.done() else decision
+
+    @property
+    def talked_over(self) -> bool:
+        """A model that detects turns hears the user, or may be about to answer."""
+        hears = self._rt_turn_detection_enabled and self._conductor.user_speaks
+        return hears or self.answer_decision is not None
 
     def decide_within(self, seconds: float) -> None:
         """The end of the user's turn is open until `turn_decided`, for so long at most."""
@@ -156,10 +170,22 @@ class RealtimeActivity(AgentActivity):
         overtaken = overtaken_results(self._rt_session.chat_ctx.items, results)
         return ARRIVED.format(calls=", ".join(overtaken)) if overtaken else None
 
-    async def _realtime_generation_task(
+    def _realtime_generation_task(
         self, *, speech_handle: SpeechHandle, generation_ev: llm.GenerationCreatedEvent, **how: Any
+    ) -> Coroutine[Any, Any, None]:
+        if not (generation_ev.user_initiated or self.model_replies):
+            self._own_answer = govern(speech_handle, self._conductor)
+            self._conductor.tools.overtaken_by(self._own_answer)
+        return self._generate(speech_handle, generation_ev, how)
+
+    async def _generate(
+        self,
+        speech_handle: SpeechHandle,
+        generation_ev: llm.GenerationCreatedEvent,
+        how: dict[str, Any],
     ) -> None:
-        self._conductor.request_made(speech_handle.id, results_in(self._agent._chat_ctx))
+        if speech_handle is not self._own_answer:  # what answers the user need not tell of results
+            self._conductor.request_made(speech_handle.id, results_in(self._agent._chat_ctx))
         # LiveKit leaves in the model's conversation what nobody heard, and calls that nobody made.
         said: list[str] = []
         made: list[str] = []

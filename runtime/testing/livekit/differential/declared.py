@@ -18,6 +18,12 @@ DRAIN = 4.9
 """Seconds; a handoff lets go of a call after `drain_limit`."""
 
 
+TRANSCRIPT_WAIT = 0.3
+"""Seconds after a sound in which nothing is begun: `transcript_wait`."""
+
+MOMENT = 0.1
+"""Seconds: a frame of the microphone and one of the model."""
+
 JUST = 2.0
 """Seconds before the close in which a call has just begun."""
 
@@ -143,6 +149,16 @@ def _waited_for_quiet(sentence: int, pair: Pair) -> bool:
     return pair.stock.overlap > pair.ours.overlap
 
 
+def _waited_for_the_vad(sentence: int, pair: Pair) -> bool:
+    """On stock the agent began to talk while the VAD took the user for speaking; ours is later by
+    no more than that, and what is waited for words after it."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    waited = pair.stock.begun_over - pair.ours.begun_over
+    if ours is None or stock is None or waited <= 0.0:
+        return False
+    return ours - stock <= waited + TRANSCRIPT_WAIT + MOMENT
+
+
 def _hold_was_over(about: int, pair: Pair) -> bool:
     """It was cut in the moment when a call ended that had kept its turn from being interrupted."""
     ends = [
@@ -251,6 +267,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("held-output", frozenset({"undone"}), _closed_while_it_waited),
     Declared("drain-limit", frozenset({"wait"}), _close_waits_for_a_call),
     Declared("held-output", frozenset({"late"}), _waited_for_quiet),
+    Declared("held-output", frozenset({"late"}), _waited_for_the_vad),
     Declared("held-output", frozenset({"blip"}), _words_came_late),
     Declared("handoff-refused", frozenset({"agent"}), _handed_over_too_late),
     Declared("handoff-refused", frozenset({"lost", "unseen", "untold"}), _handoff),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import attrs
 
@@ -63,6 +64,7 @@ class Measures(SessionMeasures):
         blips: Audio that was started and cut although nobody spoke, interrupted or closed.
         cuts: When each of them was cut.
         overlap: Seconds in which both spoke, but for the moment that an interruption takes.
+        begun_over: Seconds for which the VAD still took the user for speaking when audio began.
         repeats: How often each sentence of the agent began.
         words_lost: Sentences of the user that are not in the history.
         words_twice: Those that are there more than once.
@@ -90,6 +92,7 @@ class Measures(SessionMeasures):
     blips: tuple[str, ...] = ()
     cuts: tuple[float, ...] = ()
     overlap: float = 0.0
+    begun_over: float = 0.0
     repeats: Mapping[str, int] = attrs.field(factory=dict)
     words_lost: frozenset[int] = frozenset()
     words_twice: frozenset[int] = frozenset()
@@ -129,6 +132,7 @@ class Measures(SessionMeasures):
             blips=tuple(f"{h.text!r} from {h.start:.2f} to {h.end:.2f} s" for h in blips),
             cuts=tuple(h.end for h in blips),
             overlap=round(_overlap(plan, outcome), 3),
+            begun_over=round(_begun_over(outcome), 3),
             repeats=_repeats(outcome, sentences),
             words_lost=frozenset(lost),
             words_twice=frozenset(twice),
@@ -283,6 +287,14 @@ def _overlap(plan: Plan, outcome: Outcome) -> float:
             if heard.start < sound.at:
                 both = 0.0 if manual else both - BARGE_IN
             seconds += max(0.0, both) if sound.words else 0.0
+    return seconds
+
+
+def _begun_over(outcome: Outcome) -> float:
+    seconds = 0.0
+    for (at, state), (over, _) in pairwise(outcome.user_states):
+        if state == "speaking":
+            seconds += sum(over - h.start for h in outcome.heard if at < h.start < over)
     return seconds
 
 

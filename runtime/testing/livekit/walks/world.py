@@ -79,6 +79,7 @@ def _truthful(m: Memory, move: PathMove) -> bool:
         "results_at_hand": True,  # an output is there before anything can ask
         "manual_turns": False,
         "model_replies": False,
+        "answer_coming": False,
         "result_already_used": False,
         "tools_held": None if m.tool == "other" and "tools_running" in move.before else False,
     }
