@@ -15,14 +15,15 @@ from turnfsm.runtime.demo.tts import PiperVoice
 
 from .caller import AGENT_STATE, Caller
 
-__all__ = ["Held", "Said", "caller_records", "hold", "lines"]
+__all__ = ["Held", "Said", "caller_records", "hold", "lines", "words_ahead"]
 
 _MAX_WAIT = 60.0  # seconds in which the situation for a line comes
 _LOOK = 0.02
 _AWAITED = {"question": "very light"}
 """Words that the caller waits for before a line: that a tool runs on is not seen from outside."""
 
-_EARLY = 0.3  # seconds that words may come before their sound
+_EARLY = 0.3  # seconds by which words may come before they are due
+_BUFFERS = 1.0  # seconds that sound may wait
 
 
 @frozen
@@ -119,16 +120,23 @@ def caller_records(caller: Caller, held: Held) -> Iterator[Mapping[str, Any]]:
     yield from _voice(caller)
 
 
+def words_ahead(caller: Caller) -> list[float]:
+    """For each sound, by how many seconds its words came before it: the sound waits in buffers, and
+    longer while the machine is busy. 0 where it goes on after a pause."""
+    begun = [text.pieces[0][0] for text in caller.agent_texts if text.pieces]
+    return [
+        min((s.start - at for at in begun if 0.0 < s.start - at <= _BUFFERS), default=0.0)
+        for s in caller.ear.sounds()
+    ]
+
+
 def _voice(caller: Caller) -> Iterator[Mapping[str, Any]]:
     """Each sound of the agent with the words that came while it was heard."""
     sounds = caller.ear.sounds()
     pieces = sorted(piece for text in caller.agent_texts for piece in text.pieces)
-    for number, sound in enumerate(sounds):
-        until = sounds[number + 1].start if number + 1 < len(sounds) else float("inf")
-        words = [word for at, word in pieces if _from(number, sound.start) <= at < until - _EARLY]
-        data = {"start": round(sound.start, 3), "end": round(sound.end, 3), "text": "".join(words)}
+    due = [s.start - ahead - _EARLY for s, ahead in zip(sounds, words_ahead(caller), strict=True)]
+    begins, ends = [float("-inf"), *due[1:]], [*due[1:], float("inf")]
+    for sound, begin, end in zip(sounds, begins, ends, strict=True):
+        words = "".join(word for at, word in pieces if begin <= at < end)
+        data = {"start": round(sound.start, 3), "end": round(sound.end, 3), "text": words}
         yield {"t": sound.start, "note": "agent_audio", "data": data}
-
-
-def _from(number: int, start: float) -> float:
-    return start - _EARLY if number else float("-inf")

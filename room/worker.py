@@ -62,11 +62,18 @@ class Worker:
                         return entry
                 seen = len(self.lines)
                 ended = self.process.poll() is not None
+                if ended and (said := self._said_at_its_end()):
+                    raise TimeoutError(said)
                 if ended or (left := end - time.monotonic()) <= 0:
                     told = "\n".join(str(line)[:400] for line in self.lines[-20:])
                     why = f"ended with {self.process.returncode}" if ended else "still runs"
                     raise TimeoutError(f"no line {message!r}; the worker {why}:\n{told}")
                 self._more.wait(min(left, 0.5))
+
+    def _said_at_its_end(self) -> str:
+        """The error with which the agent's file has ended, and its remedy."""
+        raw = [str(line["message"]) for line in self.lines if line.get("level") == "RAW"]
+        return "\n".join(line for line in raw if line.startswith(("error: ", "  = help: ")))
 
     def job(self, room: str) -> str:
         """The id of the job that serves a room."""

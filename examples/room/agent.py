@@ -12,12 +12,14 @@ So that calls survive this process: TURNFSM_STORE=calls.db, TURNFSM_AGENT=NAME,
 TURNFSM_SUPERVISOR=SOCKET, and beside it `python supervisor.py NAME SOCKET`.
 """
 
+import logging
 import os
 from pathlib import Path
 
 from livekit import rtc
-from livekit.agents import AgentServer, JobContext, JobProcess, cli, inference
+from livekit.agents import Agent, AgentServer, JobContext, JobProcess, cli, inference
 from livekit.agents.voice.room_io import RoomOptions
+from ready import exit_unless_ready, health_port
 from supervisor import watched
 
 from turnfsm import JsonlSink, load_flow
@@ -34,6 +36,9 @@ from turnfsm.demo import (
     Transcriber,
 )
 from turnfsm.livekit import TurnSession
+from turnfsm.store import StoreError
+
+logger = logging.getLogger("agent")
 
 CALLS = 4  # that one worker takes at a time
 AGENT = os.environ.get("TURNFSM_AGENT", "")  # a name: `supervisor.py` sends it into the rooms
@@ -41,6 +46,7 @@ STORE = os.environ.get("TURNFSM_STORE")  # where calls are kept, so that another
 SUPERVISOR = os.environ.get("TURNFSM_SUPERVISOR")  # its socket, if it runs on this machine
 JOURNALS = os.environ.get("TURNFSM_JOURNALS")
 STAY = bool(os.environ.get("TURNFSM_STAY"))
+SORRY = "I am sorry, I can not take your call now. Please call again later."
 
 
 def load(server: AgentServer) -> float:
@@ -61,7 +67,7 @@ server = AgentServer(
     load_threshold=0.99,
     num_idle_processes=1,
     initialize_process_timeout=60.0,  # the models, on a busy machine
-    port=int(os.environ.get("TURNFSM_HEALTH_PORT", "8081")),
+    port=health_port(),
 )
 
 
@@ -90,7 +96,20 @@ async def entrypoint(ctx: JobContext) -> None:
     options = RoomOptions(close_on_disconnect=not STAY)
     if SUPERVISOR:
         await watched(ctx, SUPERVISOR)
-    await session.start(Robot(pace), room=ctx.room, room_options=options)
+    try:
+        await session.start(Robot(pace), room=ctx.room, room_options=options)
+    except StoreError as error:
+        logger.error("the call cannot be taken: %s", error)
+        await send_away(ctx)
+
+
+async def send_away(ctx: JobContext) -> None:
+    """Tell the caller that there is nobody, and end the call."""
+    session = TurnSession(tts=PiperTTS(ctx.proc.userdata["voice"]), aec_warmup_duration=None)
+    await session.start(Agent(instructions=""), room=ctx.room)
+    await session.say(SORRY, allow_interruptions=False)
+    await ctx.delete_room()
+    ctx.shutdown()
 
 
 def take_keys(room: rtc.Room, session: TurnSession) -> None:
@@ -109,4 +128,5 @@ def take_keys(room: rtc.Room, session: TurnSession) -> None:
 
 
 if __name__ == "__main__":
+    exit_unless_ready()
     cli.run_app(server)

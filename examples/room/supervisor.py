@@ -95,7 +95,11 @@ class Supervisor:
 
 async def watched(ctx: JobContext, path: str) -> None:
     """Have the supervisor of this machine know when this job's process dies."""
-    _, writer = await asyncio.open_unix_connection(path)
+    try:
+        _, writer = await asyncio.open_unix_connection(path)
+    except OSError as error:
+        logger.error("no supervisor listens at %s (%s): nobody sends the next agent", path, error)
+        return
     writer.write(f"{ctx.job.room.name} {ctx.token_claims().identity}\n".encode())
 
     async def goodbye() -> None:

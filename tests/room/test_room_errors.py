@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
 
 from room.build import ServerMissing
-from room.ear import Sounding
-from room.judge import overlaps
+from room.caller import Caller
+from room.judge import transcribed
 from room.server import RoomServer, free_port, serving
-from room.worker import ROOT, working
+from room.worker import AGENT, ROOT, working
+from turnfsm.runtime.demo.words import words
+from turnfsm.store import Batch, SqliteStore
 
 
 def demo(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -57,7 +60,7 @@ def test_a_program_that_is_no_server_is_an_error_at_once(tmp_path: Path) -> None
 @pytest.mark.room
 def test_a_wrong_key_is_an_error_at_once(server: RoomServer) -> None:
     with (
-        pytest.raises(TimeoutError, match=r"LIVEKIT_API_KEY"),
+        pytest.raises(TimeoutError, match=r"^error: the server at .* refuses the key 'otherkey'\n"),
         working(RoomServer(server.url, "otherkey", "another-dev-secret-for-this-test-only-0")),
     ):
         pass
@@ -74,10 +77,68 @@ def test_a_server_that_is_away_is_an_error_at_once() -> None:
 def test_a_health_port_that_is_in_use_is_an_error_at_once(server: RoomServer) -> None:
     taken = server.url.rpartition(":")[2]
     with (
-        pytest.raises(TimeoutError, match=r"address already in use"),
+        pytest.raises(
+            TimeoutError,
+            match=rf"^error: port {taken} of the health check cannot be used: Address already in "
+            r"use\n  = help: TURNFSM_HEALTH_PORT=0 takes a free one$",
+        ),
         working(server, environment={"TURNFSM_HEALTH_PORT": taken}),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({}, "error: LIVEKIT_URL is not set\n"),
+        ({"TURNFSM_HEALTH_PORT": "eight"}, "error: TURNFSM_HEALTH_PORT is 'eight'\n  = help: a n"),
+    ],
+    ids=["no server", "no number"],
+)
+def test_the_worker_says_what_it_lacks(environment: dict[str, str], said: str) -> None:
+    """In one error, before anything is started."""
+    pytest.importorskip("piper")
+    known = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, str(AGENT), "start"],
+        env={**known, **environment}, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith(said)
+    assert "Traceback" not in done.stderr
+
+
+def other_version(folder: Path, room: str) -> str:
+    """A store that has this session, written by a turnfsm that is not there yet."""
+    store = SqliteStore(folder / "calls.db")
+    line = '{"journal": 99, "flow": "turn", "initial": "listening"}'
+    store.append([Batch(room, store.acquire(room).epoch, 1, (line,))])
+    store.close()
+    return str(store.path)
+
+
+STORES = {
+    "that is away": lambda *_: "postgresql://nobody@127.0.0.1:1/none",
+    "of another version": other_version,
+}
+
+
+@pytest.mark.room
+@pytest.mark.parametrize("store", STORES)
+async def test_a_caller_hears_that_the_call_cannot_be_taken_with_a_store(
+    store: str, server: RoomServer, tmp_path: Path
+) -> None:
+    """Then the call ends; one error is logged, without a traceback."""
+    room = f"away-{uuid.uuid4().hex[:8]}"
+    address = STORES[store](tmp_path, room)
+    with working(server, environment={"TURNFSM_STORE": address}) as worker:
+        async with Caller(server, room) as caller:
+            await caller.until(lambda: not caller.room.isconnected(), why="the call does not end")
+        heard = await transcribed(caller.ear.track(), caller.ear.sounds())
+    assert "call again later" in " ".join(words(" ".join(heard)))
+    (error,) = worker.errors
+    assert "the call cannot be taken: " in error
+    assert "Traceback" not in error
 
 
 @pytest.mark.room
@@ -85,13 +146,3 @@ def test_a_port_that_is_in_use_is_an_error_of_the_server(server: RoomServer) -> 
     taken = int(server.url.rpartition(":")[2])
     with pytest.raises(ServerMissing, match="Address already in use"), serving(port=taken):
         pass
-
-
-def test_the_judge_finds_where_state_and_sound_differ() -> None:
-    """Within the slack both ways; what is longer is named with its time."""
-    heard = [Sounding(1.2, 3.0), Sounding(6.0, 7.0)]
-    assert overlaps([Sounding(1.0, 2.9), Sounding(5.8, 7.1)], heard, 0.3) == []
-    assert overlaps([Sounding(1.0, 3.5)], heard, 0.3) == [
-        "speaking, not heard at 3.30 s",
-        "heard, not speaking at 6.00 s",
-    ]

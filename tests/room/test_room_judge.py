@@ -1,0 +1,88 @@
+"""The judge of the conversation in a room: which words belong to which sound, and when they came.
+
+A busy machine delays sound more than words; the figures are those of a run on one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from room.caller import Text
+from room.ear import Sounding
+from room.hold import Held, caller_records, words_ahead
+from room.judge import overlaps
+
+
+class Ear:
+    """Has heard these sounds."""
+
+    def __init__(self, sounds: Sequence[Sounding]) -> None:
+        self._sounds = list(sounds)
+
+    def sounds(self) -> list[Sounding]:
+        return self._sounds
+
+
+class Caller:
+    """Has heard these sounds and read these texts."""
+
+    def __init__(self, sounds: Sequence[Sounding], texts: Sequence[Text]) -> None:
+        self.ear, self.agent_texts, self.texts = Ear(sounds), list(texts), list(texts)
+        self.changes: list[Any] = []
+
+
+def text(*pieces: tuple[float, str]) -> Text:
+    return Text("agent", "SG", True, list(pieces))
+
+
+LATE = Caller(
+    [Sounding(18.05, 19.29), Sounding(23.33, 24.57), Sounding(26.07, 28.85)],
+    [
+        text((17.78, "Let"), (18.1, " me look for it.")),
+        text((22.93, "I"), (23.1, " will know when I have found it.")),
+        text((25.74, "There"), (26.0, " it is.")),
+    ],
+)
+PAUSED = Caller(
+    [Sounding(10.0, 12.0), Sounding(15.0, 17.0)],
+    [
+        text(
+            (9.98, "I can drive"), (11.5, " forward,"), (15.05, " and I can"), (16.0, " come back.")
+        )
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("caller", "said"),
+    [
+        (
+            LATE,
+            ["Let me look for it.", "I will know when I have found it.", "There it is."],
+        ),
+        (PAUSED, ["I can drive forward,", " and come back."]),
+    ],
+    ids=["sound that comes late", "sound that was paused"],
+)
+def test_words_belong_to_the_sound_that_they_were_said_with(caller: Any, said: list[str]) -> None:
+    """Also where they came 0.4 s before it."""
+    notes = [r["data"] for r in caller_records(caller, Held()) if r["note"] == "agent_audio"]
+    assert [data["text"] for data in notes] == said
+
+
+def test_the_delay_of_sound_is_measured_for_each() -> None:
+    assert words_ahead(LATE) == pytest.approx([0.27, 0.4, 0.33])  # type: ignore[arg-type]
+    assert words_ahead(PAUSED) == pytest.approx([0.02, 0.0])  # type: ignore[arg-type]
+
+
+def test_the_judge_finds_where_state_and_sound_differ() -> None:
+    """Within the slack both ways; what is longer is named with its time."""
+    heard = [Sounding(1.2, 3.0), Sounding(6.0, 7.0)]
+    assert overlaps([Sounding(1.0, 2.9), Sounding(5.8, 7.1)], heard, 0.3) == []
+    assert overlaps([Sounding(1.0, 3.5)], heard, 0.3) == [
+        "speaking, not heard at 3.30 s",
+        "heard, not speaking at 6.00 s",
+    ]
