@@ -63,7 +63,7 @@ PAUSED = Caller(
             LATE,
             ["Let me look for it.", "I will know when I have found it.", "There it is."],
         ),
-        (PAUSED, ["I can drive forward,", " and come back."]),
+        (PAUSED, ["I can drive forward,", " and I can come back."]),
     ],
     ids=["sound that comes late", "sound that was paused"],
 )
