@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from both import Session
-from livekit.agents import AgentSession, RunContext, function_tool
+from livekit.agents import Agent, AgentSession, RunContext, function_tool
 
 from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -313,3 +313,24 @@ def test_what_is_cleared_is_not_committed(session_class: Session, noise: float |
     stage.at(1.9, lambda s: s.session.commit_user_turn(transcript_timeout=1.0) and None)
     stage.at(2.3, lambda s: s.session.clear_user_turn())
     assert [h.text for h in stage.run(8.0).heard] == []
+
+
+@BOTH
+@pytest.mark.parametrize("at", [2.2, 2.9, 3.05])
+def test_a_commit_after_all_words_have_come_holds_no_answer(
+    session_class: Session, at: float
+) -> None:
+    """The application commits while its hook looks at the turn; the user has been silent since.
+    The commit waits a second for words, the answer does not."""
+
+    class Slow(Agent):
+        async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+            await asyncio.sleep(1.0)
+
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.6)
+    model = ScriptedLLM({"weather": FIRST})
+    agent = Slow(instructions="Help.")
+    stage = Stage(session_class, user=user, llm=model, agent=agent)
+    stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=1.0) and None)
+    outcome = stage.run(12.0)
+    assert outcome.heard[0].start < 3.5

@@ -110,9 +110,16 @@ class HearingActivity(ArrivingActivity):
         """The task that decides on the end of the user's turn, while it is open."""
         recognition = self._audio_recognition
         tasks = [None if self._rt_turn_detection_enabled else self._decision]
-        if recognition is not None:  # a manual commit waits for the words, then it is decided on
-            tasks += [recognition._commit_user_turn_atask, recognition._end_of_turn_task]
+        if recognition is not None:
+            tasks.append(recognition._end_of_turn_task)
+            if self._commit_may_bring_words:  # it waits for them, then it is decided on
+                tasks.append(recognition._commit_user_turn_atask)
         return next((task for task in tasks if task is not None and not task.done()), None)
+
+    @property
+    def _commit_may_bring_words(self) -> bool:
+        """Not if a VAD has heard no voice since the words that were committed last."""
+        return self.vad is None or not self._words_came or bool(self.uncommitted_words)
 
     @property
     def manual_turns(self) -> bool:
