@@ -420,6 +420,19 @@ def test_two_requests_do_not_make_the_same_call() -> None:
     assert outcome.heard_saying("It is charged.") is not None
 
 
+def test_words_whose_reply_was_cut_are_answered_once() -> None:
+    """The reply to a question was interrupted before it was heard, the next one answers both. What
+    the application asks for meanwhile sees neither."""
+    model = ScriptedLLM({"card": Reply("Charged.", ttft=2.0), "what else": Reply("Both.", ttft=1)})
+    stage = Stage(TurnSession, user=ScriptedUser(), llm=model)
+    stage.at(1.0, lambda s: s.session.generate_reply(user_input=CHARGE))
+    stage.at(1.5, lambda s: s.session.interrupt() and None)
+    stage.at(1.6, lambda s: s.session.generate_reply(user_input=AND))
+    stage.at(2.0, lambda s: s.session.generate_reply(instructions="Be kind."))
+    last = stage.run(15.0).requests[-1]
+    assert [entry.text for entry in last.shown if entry.kind == "user"] == []
+
+
 def test_a_reply_to_a_result_does_not_answer_the_user_as_well() -> None:
     """A tool ends while the user's next words are being answered: the reply to its result is asked
     for without them, and makes no call for them."""

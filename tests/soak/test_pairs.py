@@ -90,6 +90,15 @@ def test_what_is_worse_is_found(equal: Pair, kind: str) -> None:
     assert {w.kind for w in worse(pair)} == {kind}
 
 
+def test_more_answers_may_change_the_state_more_often(equal: Pair) -> None:
+    """Not what is asked once and answered in pieces."""
+    asked = equal.stock.requests
+    ours = attrs.evolve(equal.ours, states=2 * equal.stock.states + 9, requests=asked + 1)
+    assert worse(attrs.evolve(equal, ours=ours)) == []
+    ours = attrs.evolve(ours, requests=asked)
+    assert {w.kind for w in worse(attrs.evolve(equal, ours=ours))} == {"agent_state"}
+
+
 ASKED = (
     llm.ChatMessage(role="system", content=["Help. "]),
     llm.ChatMessage(role="user", content=["u1a u1b"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextvars import ContextVar
 from typing import Any, cast
 
@@ -49,7 +49,7 @@ class GovernedActivity(HearingActivity):
     _conductor: Conductor
     _probing = False
     _deciding: Any = None
-    _replies: list[tuple[GovernedHandle, str]]
+    _replies: list[tuple[GovernedHandle, frozenset[str]]]
     _cut_in: tuple[SpeechHandle, str] | None = None
 
     # -- the floor
@@ -110,8 +110,11 @@ class GovernedActivity(HearingActivity):
         if asked is not None:
             if waited or news:  # it comes last: a model answers a result that stands behind it
                 asked.created_at = time.time()
-            self._replies.append((govern(handle, self._conductor), asked.id))
-        elif hidden := {message for reply, message in self._open_replies if reply is not handle}:
+            answered = frozenset({asked.id, *_unanswered(context)})
+            self._replies.append((govern(handle, self._conductor), answered))
+        elif hidden := {
+            id for reply, ids in self._open_replies if reply is not handle for id in ids
+        }:
             request["chat_ctx"] = context = context.copy()
             context.items[:] = [item for item in context.items if item.id not in hidden]
         besides = self._conductor.to_tell(govern(handle, self._conductor), results_in(context))
@@ -131,7 +134,7 @@ class GovernedActivity(HearingActivity):
     # waits; any other, which that one may have to wait for, does not see the words.
 
     @property
-    def _open_replies(self) -> list[tuple[GovernedHandle, str]]:
+    def _open_replies(self) -> list[tuple[GovernedHandle, frozenset[str]]]:
         self._replies = [reply for reply in self._replies if reply[0].calls_unknown]
         return self._replies
 
@@ -409,6 +412,15 @@ class GovernedActivity(HearingActivity):
 
 def _nothing() -> None:
     """End nothing."""
+
+
+def _unanswered(context: llm.ChatContext) -> Iterator[str]:
+    """What the user has said since the assistant last did something."""
+    for item in reversed(context.items):
+        if item.type in TOOL_ITEMS or (item.type == "message" and item.role == "assistant"):
+            return
+        if item.type == "message" and item.role == "user":
+            yield item.id
 
 
 def activity_of(context: RunContext[Any]) -> GovernedActivity | None:
