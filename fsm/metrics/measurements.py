@@ -9,19 +9,8 @@ import attrs
 
 from turnfsm.fsm.journal import Journal
 
+from . import values
 from .follower import values_of
-from .values import (
-    Blip,
-    Interruption,
-    Overlap,
-    Refusal,
-    Response,
-    Silence,
-    StateHeld,
-    ToolEnd,
-    TurnEnd,
-    Value,
-)
 
 __all__ = ["INSTRUMENTS", "Instrument", "Measurement", "measurements_in", "measurements_of"]
 
@@ -90,28 +79,28 @@ class Measurement:
     labels: tuple[tuple[str, str], ...] = ()
 
 
-def measurements_in(value: Value) -> tuple[Measurement, ...]:
+def measurements_in(value: values.Value) -> tuple[Measurement, ...]:
     """What telemetry has of a value."""
     match value:
-        case Response():
+        case values.Response():
             return (Measurement("turnfsm.turn.response.latency", value.seconds),)
-        case Interruption():
+        case values.Interruption():
             return _interruption(value)
-        case StateHeld(state=state, seconds=seconds):
+        case values.StateHeld(state=state, seconds=seconds):
             return (Measurement("turnfsm.state.duration", seconds, (("state", state),)),)
-        case Silence():
+        case values.Silence():
             cause = (("cause", value.cause),)
             return (Measurement("turnfsm.silence.duration", value.seconds, cause),)
-        case Overlap(seconds=seconds, by=by):
+        case values.Overlap(seconds=seconds, by=by):
             return (Measurement("turnfsm.overlap.duration", seconds, (("by", by),)),)
-        case TurnEnd(outcome=outcome):
+        case values.TurnEnd(outcome=outcome):
             return (Measurement("turnfsm.turns", 1, (("outcome", outcome),)),)
-        case Refusal(trigger=trigger, state=state):
+        case values.Refusal(trigger=trigger, state=state):
             labels = (("state", state), ("trigger", trigger))
             return (Measurement("turnfsm.refusals", 1, labels),)
-        case ToolEnd(end=end):
+        case values.ToolEnd(end=end):
             return (Measurement("turnfsm.tool.calls", 1, (("end", end),)),)
-        case Blip():
+        case values.Blip():
             return (Measurement("turnfsm.blips", 1),)
         case _:
             return ()
@@ -126,12 +115,12 @@ def measurements_of(journal: Journal) -> Iterator[Measurement]:
         >>> list(measurements_of(read_journal("journal.jsonl")))[0]  # doctest: +SKIP
         Measurement(name='turnfsm.state.duration', value=3.3, labels=(('state', 'listening'),))
     """
-    found: Iterable[Value] = values_of(journal)
+    found: Iterable[values.Value] = values_of(journal)
     for value in found:
         yield from measurements_in(value)
 
 
-def _interruption(value: Interruption) -> tuple[Measurement, ...]:
+def _interruption(value: values.Interruption) -> tuple[Measurement, ...]:
     counted = Measurement("turnfsm.interruptions", 1, (("outcome", value.outcome),))
     if value.stop_latency is None:
         return (counted,)

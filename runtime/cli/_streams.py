@@ -5,12 +5,13 @@ from __future__ import annotations
 import codecs
 import io
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["printable", "steady_output"]
+__all__ = ["printable", "quiet_logs", "steady_output"]
 
 _PLAIN = {"→": "->"}
 """What our own texts use beyond ASCII."""
@@ -111,3 +112,14 @@ def _check(out: io.TextIOWrapper | None) -> None:
         return
     print(f"error: standard output: {error.strerror}", file=sys.stderr, flush=True)
     raise SystemExit(2) from None
+
+
+@contextmanager
+def quiet_logs() -> Iterator[None]:
+    """What is logged meanwhile is judged, or was provoked: it is no message to the reader."""
+    deaf = logging.NullHandler()
+    logging.getLogger().addHandler(deaf)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(deaf)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from turnfsm.runtime.cli._files import write_whole
+from turnfsm.runtime.cli._streams import quiet_logs
 
 if TYPE_CHECKING:
     from turnfsm.runtime.compare import Compared, Scenario
@@ -47,7 +46,7 @@ def compare(
     """
     from turnfsm.runtime.compare import compare as play
 
-    with _quiet():
+    with quiet_logs():
         rows = list(play(_chosen(ids or [])))
     text = _written(rows, format)
     if output is not None:
@@ -57,17 +56,6 @@ def compare(
     if format is not Format.table or output is not None:
         _say_summary(rows)
     raise typer.Exit(not all(row.ours.right for row in rows))
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """What is logged in a scenario that provokes an error is no message to the reader."""
-    deaf = logging.NullHandler()
-    logging.getLogger().addHandler(deaf)
-    try:
-        yield
-    finally:
-        logging.getLogger().removeHandler(deaf)
 
 
 def _chosen(ids: Sequence[str]) -> list[Scenario]:

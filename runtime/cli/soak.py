@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from turnfsm.runtime.cli._streams import quiet_logs
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.soak import SoakPair
@@ -64,7 +64,7 @@ def soak(
     governs = load_flow(flow)
     found = played = turns = calls = 0
     for number in _seeds(seed, 1 if show else count, None if show else minutes):
-        with _quiet():
+        with quiet_logs():
             pair = play_both(draw_conversation(number), make, governs, data)
         played, turns = played + 1, turns + len(pair.conversation.sentences)
         calls += pair.ours.runs.total()
@@ -98,17 +98,6 @@ def _seeds(first: int, count: int, minutes: float | None) -> Iterator[int]:
     while number < first + count if end is None else time.monotonic() < end:
         yield number
         number += 1
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """What is logged in a conversation is judged, not printed."""
-    deaf = logging.NullHandler()
-    logging.getLogger().addHandler(deaf)
-    try:
-        yield
-    finally:
-        logging.getLogger().removeHandler(deaf)
 
 
 def _shown(pair: SoakPair) -> str:

@@ -77,13 +77,14 @@ def _verdict_s6b(outcome: Outcome) -> list[str]:
     return problems
 
 
-def _s3(session_class: type[AgentSession[Any]]) -> Stage:
-    @function_tool
-    async def look_up() -> str:
-        """Look it up."""
-        await asyncio.sleep(0.5)
-        return "rain"
+@function_tool
+async def look_up() -> str:
+    """Look it up."""
+    await asyncio.sleep(0.5)
+    return "rain"
 
+
+def _s3(session_class: type[AgentSession[Any]]) -> Stage:
     user = ScriptedUser().says("what is the weather", at=1.0).makes_noise(at=4.0, duration=0.8)
     model = ScriptedLLM(
         {"weather": Reply(calls=Call("look_up"), ttft=6.0)}, {"look_up": "It rains."}
@@ -92,12 +93,6 @@ def _s3(session_class: type[AgentSession[Any]]) -> Stage:
 
 
 def _s3b(session_class: type[AgentSession[Any]]) -> Stage:
-    @function_tool
-    async def look_up() -> str:
-        """Look it up."""
-        await asyncio.sleep(0.5)
-        return "rain"
-
     user = ScriptedUser().says("what is the weather", at=1.0).makes_noise(at=6.0, duration=0.8)
     model = ScriptedLLM(
         {"weather": Reply(text="Let me see.", calls=Call("look_up"))},

@@ -7,28 +7,10 @@ from collections.abc import Iterator
 
 import needed
 import pytest
+from governed import GOVERNED
 
 from turnfsm.runtime.compare import scenario
 from turnfsm.runtime.livekit import TurnSession, contract
-from turnfsm.runtime.livekit.overrides import (
-    activity,
-    arriving,
-    hearing,
-    leaving,
-    realtime,
-    recognition,
-    run,
-    session,
-    speech,
-    tools,
-)
-
-GOVERNED = (
-    *(activity.GovernedActivity, hearing.HearingActivity, arriving.ArrivingActivity),
-    *(leaving.LeavingActivity, realtime.RealtimeActivity),
-    *(recognition.GovernedRecognition, run.GovernedRun),
-    *(session.GovernedSession, speech.GovernedHandle, tools.GovernedExecutor),
-)
 
 SCENARIOS = {
     "GovernedActivity._current_speech": "S6b",

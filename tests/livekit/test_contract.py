@@ -14,34 +14,17 @@ from pathlib import Path
 
 import contract_table
 import pytest
+from governed import GOVERNED
 from livekit.agents.voice import agent_activity, events
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 import turnfsm.runtime.livekit
 from turnfsm.runtime.livekit import SUPPORTED, UnsupportedLiveKit, contract
-from turnfsm.runtime.livekit.overrides import (
-    activity,
-    arriving,
-    hearing,
-    leaving,
-    realtime,
-    recognition,
-    run,
-    session,
-    speech,
-    tools,
-)
 from turnfsm.runtime.livekit.private_api import PRIVATE_NAMES
 
 BINDING = Path(turnfsm.runtime.livekit.__file__).parent
 OVERRIDES = sorted((BINDING / "overrides").glob("*.py"))
-GOVERNED = (
-    *(activity.GovernedActivity, hearing.HearingActivity, arriving.ArrivingActivity),
-    *(leaving.LeavingActivity, realtime.RealtimeActivity),
-    *(recognition.GovernedRecognition, run.GovernedRun),
-    *(session.GovernedSession, speech.GovernedHandle, tools.GovernedExecutor),
-)
 
 PLUGIN = {
     *("_event_ch", "_input_ch", "_input_text", "_FlushSentinel"),
