@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Literal, Self
 
 import attrs
 from livekit.agents import AgentSession
@@ -24,6 +24,12 @@ class Side:
 
     heard: tuple[Heard, ...]
     problems: tuple[str, ...]
+
+    @classmethod
+    def of(cls, scenario: Scenario, outcome: Outcome) -> Self:
+        """What a scenario says of a conversation."""
+        left = [f"the task {name} outlives the session" for name in outcome.orphans]
+        return cls(tuple(outcome.heard), (*scenario.verdict(outcome), *left))
 
     @property
     def right(self) -> bool:
@@ -52,15 +58,7 @@ class Compared:
 def compare(scenarios: Iterable[Scenario]) -> Iterator[Compared]:
     """Play each scenario on both, in virtual time."""
     for scenario in scenarios:
-        stock = _play(scenario, AgentSession)
-        yield Compared(scenario, stock, _play(scenario, TurnSession))
-
-
-def _play(scenario: Scenario, session_class: type[AgentSession[Any]]) -> Side:
-    outcome = scenario.play(session_class)
-    problems = [*scenario.verdict(outcome), *_left(outcome)]
-    return Side(tuple(outcome.heard), tuple(problems))
-
-
-def _left(outcome: Outcome) -> list[str]:
-    return [f"the task {name} outlives the session" for name in outcome.orphans]
+        stock, ours = (
+            Side.of(scenario, scenario.play(session)) for session in (AgentSession, TurnSession)
+        )
+        yield Compared(scenario, stock, ours)

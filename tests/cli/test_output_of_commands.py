@@ -1,38 +1,82 @@
-"""Where output goes: devices, pipes, links, full disks and narrow encodings, as real processes."""
+"""Where output goes: devices, pipes, links, full disks and narrow encodings."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import resource
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
+import attrs
 import pytest
 
-COMMAND = [sys.executable, "-m", "turnfsm.runtime.cli"]
+from turnfsm.runtime.cli import main
+
 FULL = Path("/dev/full")
 
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 
 
-def start(
-    *words: str, stdout: int | IO[Any] = subprocess.PIPE, env: Mapping[str, str] = {}, **more: Any
+@attrs.frozen
+class Done:
+    """What a command has printed, and its exit status."""
+
+    stdout: bytes
+    stderr: bytes
+    returncode: int
+
+
+def start(*words: str, stdout: IO[bytes] | None = None, encoding: str = "utf-8") -> Done:
+    """Run the command in this process, with files as standard output and error."""
+    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
+        out, err = _text(stdout or printed, encoding), _text(errors, "utf-8")
+        with out, err, redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as end:
+            main(words)
+        printed.seek(0)
+        errors.seek(0)
+        assert isinstance(end.value.code, int)
+        return Done(printed.read(), errors.read(), end.value.code)
+
+
+def _text(file: IO[bytes], encoding: str) -> io.TextIOWrapper:
+    return open(os.dup(file.fileno()), "w", encoding=encoding)
+
+
+def start_process(
+    *words: str, stdout: int | IO[bytes] = subprocess.PIPE
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the command as a process of its own."""
-    return subprocess.run(
-        [*COMMAND, *words],
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        env={**os.environ, **env},
-        timeout=60,
-        check=False,
-        **more,
-    )
+    """Run it as a process of its own: how it ends is the interpreter's business, too."""
+    command = [sys.executable, "-m", "turnfsm.runtime.cli", *words]
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False)
+
+
+@contextmanager
+def files_are_at_most(size: int) -> Iterator[None]:
+    """A disk without room for a file of more bytes."""
+    before, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, hard))
+
+
+@contextmanager
+def pipe_without_reader() -> Iterator[IO[bytes]]:
+    """As of `| head -0`."""
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as closed:
+        yield closed
 
 
 @needs_full
@@ -47,10 +91,20 @@ def test_a_full_device_as_stdout_is_said_in_a_line(words: str) -> None:
     assert done.returncode == 2
 
 
+@needs_full
+def test_a_process_ends_with_that_line() -> None:
+    """The interpreter, which flushes what is left, has nothing to add."""
+    with FULL.open("wb") as full:
+        done = start_process("matrix", "turn", stdout=full)
+    assert done.stderr == b"error: standard output: No space left on device\n"
+    assert done.returncode == 2
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_a_table_is_printed_in_any_encoding(encoding: str) -> None:
+def test_a_table_is_printed_in_any_encoding(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the terminal cannot show is written with what it can."""
-    done = start("matrix", "turn", env={"PYTHONIOENCODING": encoding, "COLUMNS": "80"})
+    monkeypatch.setenv("COLUMNS", "80")
+    done = start("matrix", "turn", encoding=encoding)
     assert (done.stderr, done.returncode) == (b"", 0)
     lines = done.stdout.decode(encoding).splitlines()
     assert any("| -> paused " in line for line in lines)
@@ -61,8 +115,10 @@ def test_a_flow_with_words_of_any_script_is_exported_in_ascii(tmp_path: Path) ->
     """What is printed as JSON stays JSON, with escapes."""
     flow = tmp_path / "flow.yaml"
     flow.write_text('flow: a\nis: "größer → 😀"\ninitial: b\nstates: {b: {}}\n', encoding="utf-8")
-    wide = start("export", str(flow), "--to", "json", env={"PYTHONIOENCODING": "utf-8"})
-    narrow = start("export", str(flow), "--to", "json", env={"PYTHONIOENCODING": "ascii"})
+    wide, narrow = (
+        start("export", str(flow), "--to", "json", encoding=encoding)
+        for encoding in ("utf-8", "ascii")
+    )
     assert json.loads(narrow.stdout.decode("ascii")) == json.loads(wide.stdout.decode("utf-8"))
 
 
@@ -75,21 +131,17 @@ def test_a_name_that_is_no_text_is_reported(tmp_path: Path) -> None:
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
     """`turnfsm check turn | head -0`: the command ends as it would have ended, and is quiet."""
-    read, write = os.pipe()
-    os.close(read)
-    with os.fdopen(write, "wb") as closed:
-        done = start("check", "session", stdout=closed)
+    with pipe_without_reader() as closed:
+        done = start_process("check", "session", stdout=closed)
     assert (done.stderr, done.returncode) == (b"", 0)
 
 
 def test_a_demo_whose_reader_goes_away_keeps_its_evidence(tmp_path: Path) -> None:
     """`turnfsm demo --text | head -1` leaves the journal, the timeline and the transcript."""
-    read, write = os.pipe()
-    os.close(read)
-    with os.fdopen(write, "wb") as closed:
-        done = start("demo", "--text", stdout=closed, cwd=tmp_path)
+    with pipe_without_reader() as closed:
+        done = start("demo", "--text", "--out", str(tmp_path), stdout=closed)
     assert (done.stderr, done.returncode) == (b"", 0)
-    left = {file.name for file in (tmp_path / "demo-out").iterdir()}
+    left = {file.name for file in tmp_path.iterdir()}
     assert left == {"conversation.html", "journal.jsonl", "timeline.svg", "transcript.txt"}
 
 
@@ -97,23 +149,20 @@ def test_a_demo_whose_reader_goes_away_keeps_its_evidence(tmp_path: Path) -> Non
 def test_a_demo_that_cannot_print_keeps_its_evidence(tmp_path: Path) -> None:
     """What could not be printed is said, and nothing that was recorded is lost."""
     with FULL.open("wb") as full:
-        done = start("demo", "--text", stdout=full, cwd=tmp_path)
+        done = start("demo", "--text", "--out", str(tmp_path), stdout=full)
     assert done.stderr == b"error: standard output: No space left on device\n"
     assert done.returncode == 2
-    assert (tmp_path / "demo-out" / "journal.jsonl").stat().st_size > 10_000
+    assert (tmp_path / "journal.jsonl").stat().st_size > 10_000
 
 
 def test_a_demo_on_a_disk_that_fills_keeps_what_fits(tmp_path: Path) -> None:
     """The transcript still has room; what has not is named with the reason."""
-    limited = "ulimit -f 20; exec " + " ".join([*COMMAND, "demo", "--text"])
-    done = subprocess.run(
-        ["bash", "-c", limited], capture_output=True, cwd=tmp_path, timeout=60, check=False
-    )
+    with files_are_at_most(20 * 1024):
+        done = start("demo", "--text", "--out", str(tmp_path))
     assert b"Traceback" not in done.stderr
     assert b"timeline.svg: File too large" in done.stderr
     assert done.returncode == 2
-    left = {file.name for file in (tmp_path / "demo-out").iterdir()}
-    assert left == {"journal.jsonl", "transcript.txt"}
+    assert {file.name for file in tmp_path.iterdir()} == {"journal.jsonl", "transcript.txt"}
 
 
 WRITERS = {
@@ -132,8 +181,8 @@ WRITERS = {
 def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A journal to draw."""
     folder = tmp_path_factory.mktemp("journal")
-    assert start("demo", "--text", cwd=folder).returncode == 0
-    return folder / "demo-out" / "journal.jsonl"
+    assert start("demo", "--text", "--out", str(folder)).returncode == 0
+    return folder / "journal.jsonl"
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -184,11 +233,11 @@ def test_output_to_standard_output_by_name_is_printed(tmp_path: Path) -> None:
     """A link to /dev/stdout prints, whatever standard output is."""
     (link := tmp_path / "out").symlink_to("/proc/self/fd/1")
     printed = start("export", "session", "--to", "json").stdout
-    assert start("export", "session", "--to", "json", "-o", str(link)).stdout == printed
+    assert start_process("export", "session", "--to", "json", "-o", str(link)).stdout == printed
     with (tmp_path / "all").open("wb") as file:
         file.write(b"before\n")
         file.flush()
-        start("export", "session", "--to", "json", "-o", str(link), stdout=file)
+        start_process("export", "session", "--to", "json", "-o", str(link), stdout=file)
     assert (tmp_path / "all").read_bytes() == b"before\n" + printed
 
 
@@ -196,8 +245,8 @@ def test_a_file_that_does_not_fit_leaves_the_old_one(tmp_path: Path) -> None:
     """A full disk is said with the name of the file; what was there stays, nothing else is left."""
     file = tmp_path / "session.svg"
     file.write_text("old")
-    limited = "ulimit -f 1; exec " + " ".join([*COMMAND, "render", "session", "-o", str(file)])
-    done = subprocess.run(["bash", "-c", limited], capture_output=True, timeout=60, check=False)
+    with files_are_at_most(1024):
+        done = start("render", "session", "-o", str(file))
     assert done.stderr.decode() == f"error: {file}: File too large\n"
     assert done.returncode == 2
     assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [

@@ -1,5 +1,6 @@
 """The failures exist: each scenario goes wrong on a stock `AgentSession`, always alike."""
 
+import failures
 import pytest
 from livekit.agents import AgentSession
 
@@ -59,13 +60,16 @@ def test_stock_fails_as_described(failing: Scenario) -> None:
     assert any(FOUND[failing.id] in problem for problem in problems), (
         f"{failing.id}: {problems}\n{outcome.timeline()}"
     )
+    failures.assert_on_page(failing, outcome, stock=True)
 
 
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda s: s.id)
 def test_controls_go_right_on_stock(control: Scenario) -> None:
     """What stock does right, the kit shows as right, and alike to the microsecond each time: its
     verdicts are no artefacts."""
-    assert control.play(AgentSession).trace() == control.check(AgentSession).trace()
+    outcome = control.check(AgentSession)
+    assert control.play(AgentSession).trace() == outcome.trace()
+    failures.assert_on_page(control, outcome, stock=True)
 
 
 def test_check_shows_the_problems_and_the_timeline() -> None:

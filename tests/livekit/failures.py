@@ -1,0 +1,46 @@
+"""docs/failures.md, row by row: each is held against the conversation that a test plays anyway."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from livekit.agents import __version__
+
+from turnfsm.runtime.compare import CONTROLS, SCENARIOS, Scenario, as_markdown
+from turnfsm.runtime.compare.comparison import Compared, Side
+from turnfsm.runtime.testing.livekit import Outcome
+
+ALL = (*SCENARIOS, *CONTROLS)
+PAGE = Path(__file__).parents[2] / "docs" / "failures.md"
+STALE = "run `turnfsm compare --format markdown -o docs/failures.md`"
+
+
+def page() -> str:
+    """The page; a test is skipped if it was written with another livekit-agents."""
+    written = PAGE.read_text(encoding="utf-8")
+    if f"livekit-agents {__version__}'s" not in written:
+        pytest.skip(f"the page was written with another livekit-agents than {__version__}")
+    return written
+
+
+def head_of(line: str) -> str:
+    """Which scenario a row is about."""
+    return _cells(line)[0]
+
+
+def assert_on_page(scenario: Scenario, outcome: Outcome, *, stock: bool) -> None:
+    """The page says of this conversation what was heard, and what was wrong."""
+    side = Side.of(scenario, outcome)
+    made = as_markdown([Compared(scenario, side, side)])
+    column = 1 if stock else 2
+    assert _row(made, scenario)[column] == _row(page(), scenario)[column], STALE
+
+
+def _row(text: str, scenario: Scenario) -> list[str]:
+    (line,) = (line for line in text.splitlines() if f"| **{scenario.id}** " in line)
+    return _cells(line)
+
+
+def _cells(line: str) -> list[str]:
+    return line.removeprefix("| ").removesuffix(" |").split(" | ")
