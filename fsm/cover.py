@@ -156,6 +156,7 @@ class _Search:
         self.machine = Machine(self.program)
         self.goals = tuple(self._goals())
         self.fenced = {*self.program.fences.values()}
+        self.answers: dict[tuple[str, int], tuple[_Answer, ...]] = {}
         self.links: dict[_Node, tuple[_Node, _Move] | None] = {}
         self.depth: dict[_Node, int] = {}
 
@@ -206,47 +207,51 @@ class _Search:
             state = step.state
 
     def _moves(self, node: _Node) -> Iterator[_Move]:
-        state, _facts, scopes, _memory = node
-        timers, before = self.flow.states[state].after, self._facts(node)
-        for trigger in (*self.flow.triggers, *timers):
-            scope = self._fence(trigger)
-            if scope is not None and scope not in scopes:
+        state, facts, scopes, memory = node
+        if (answers := self.answers.get((state, facts))) is None:
+            answers = self.answers[state, facts] = tuple(self._answers(state, facts))
+        for answer in answers:
+            if answer.fence is not None and answer.fence not in scopes:
                 continue  # nothing is current that it could belong to
+            if (after := self.world.after(memory, answer.move)) is None:
+                continue
+            current = (frozenset(scopes) | answer.begins) - answer.ends
+            to = answer.move.state, answer.facts, tuple(sorted(current)), after
+            yield _Move(answer.move, to, answer.meets)
+
+    def _answers(self, state: str, facts: int) -> Iterator[_Answer]:
+        """What the machine does from here, whatever the world remembers."""
+        before = frozenset(self.program.names(facts))
+        for trigger in (*self.flow.triggers, *self.flow.states[state].after):
             self.machine.restore(state, before)
             asked = self.machine.asks(trigger)
-            for answers in product((False, True), repeat=len(asked)):
-                host_facts = dict(zip(asked, answers, strict=True))
-                move = self._move(node, before, trigger, host_facts)
-                if move is not None:
-                    yield move
+            for values in product((False, True), repeat=len(asked)):
+                yield self._answer(state, before, trigger, dict(zip(asked, values, strict=True)))
 
-    def _fence(self, trigger: str) -> str | None:
-        return self.program.compared.get(trigger)
-
-    def _facts(self, node: _Node) -> frozenset[str]:
-        return frozenset(self.program.names(node[1]))
-
-    def _move(
-        self, node: _Node, before: frozenset[str], trigger: str, host_facts: dict[str, bool]
-    ) -> _Move | None:
-        self.machine.restore(node[0], before)
-        self.machine.set_host_facts(host_facts)
-        answer = self.machine.step(trigger)
-        scopes = {*node[2]}
-        if answer:
-            scopes |= self.fenced & {*self.program.begins.get(trigger, ())}
-            scopes -= {*self.program.ends.get(trigger, ())}
-        facts = self.machine.facts & ~self.program.host_mask
+    def _answer(
+        self, state: str, before: frozenset[str], trigger: str, host_facts: dict[str, bool]
+    ) -> _Answer:
+        machine, program = self.machine, self.program
+        machine.restore(state, before)
+        machine.set_host_facts(host_facts)
+        answer = machine.step(trigger)
+        begins = self.fenced & {*program.begins.get(trigger, ())} if answer else frozenset()
+        ends = program.ends.get(trigger, ()) if answer else ()
         verdict = "taken" if isinstance(answer, Taken) else answer.reason
         row = answer.row if isinstance(answer, Taken) else None
         actions = answer.actions if isinstance(answer, Taken) else ()
-        held = self.machine.state
-        move = PathMove(node[0], before, trigger, host_facts, verdict, row, held, actions)
-        if (memory := self.world.after(node[3], move)) is None:
-            return None
-        after: _Node = (held, facts, tuple(sorted(scopes)), memory)
-        meets = frozenset(_meets(node[0], trigger, verdict, row, after[0]))
-        return _Move(trigger, host_facts, verdict, row, actions, after, meets)
+        held = machine.state
+        return _Answer(
+            self._fence(trigger),
+            PathMove(state, before, trigger, host_facts, verdict, row, held, actions),
+            machine.facts & ~program.host_mask,
+            frozenset(begins),
+            frozenset(ends),
+            frozenset(_meets(state, trigger, verdict, row, held)),
+        )
+
+    def _fence(self, trigger: str) -> str | None:
+        return self.program.compared.get(trigger)
 
     def _path(self, node: _Node, last: _Move | None) -> list[PathStep]:
         moves = [last] if last else []
@@ -255,20 +260,21 @@ class _Search:
             moves.append(move)
         return list(self._steps(reversed(moves)))
 
-    def _steps(self, moves: Iterable[_Move]) -> Iterator[PathStep]:
+    def _steps(self, links: Iterable[_Move]) -> Iterator[PathStep]:
         current: dict[str, str] = {}
         begun: dict[str, int] = {}
-        for move in moves:
+        for link in links:
+            move = link.move
             of = self._of(move, current, begun)
             for scope in self.program.ends.get(move.trigger, ()) if move.verdict == "taken" else ():
                 current.pop(scope, None)
-            names = self.program.names(move.node[1])
+            names = self.program.names(link.node[1])
             yield PathStep(
                 move.trigger, move.trigger in self.flow.timers, of, move.host_facts, move.verdict,
-                move.row, move.node[0], names, move.actions,
+                move.row, move.state, names, move.actions,
             )  # fmt: skip
 
-    def _of(self, move: _Move, current: dict[str, str], begun: dict[str, int]) -> str | None:
+    def _of(self, move: PathMove, current: dict[str, str], begun: dict[str, int]) -> str | None:
         scopes = self.program.begins.get(move.trigger, ())
         fence = self._fence(move.trigger)
         if scopes and not fence and move.trigger not in self.flow.timers:
@@ -286,12 +292,20 @@ class _Search:
 
 
 @attrs.frozen
+class _Answer:
+    """One step of the machine; `fence` is the scope that the trigger must belong to."""
+
+    fence: str | None
+    move: PathMove
+    facts: int
+    begins: frozenset[str]
+    ends: frozenset[str]
+    meets: frozenset[str]
+
+
+@attrs.frozen
 class _Move:
-    trigger: str
-    host_facts: Mapping[str, bool]
-    verdict: str
-    row: str | None
-    actions: tuple[str, ...]
+    move: PathMove
     node: _Node
     meets: frozenset[str]
 
