@@ -80,7 +80,7 @@ def test_the_figures_are_relative_to_the_floor() -> None:
 
 def test_an_instance_is_small() -> None:
     """At most 300 bytes for a machine and 2 kB for a runtime with its pump and journal."""
-    figures = sizes(count=500, rounds=1)
+    figures = sizes(count=100, rounds=1)
     assert 0 < figures["Machine"]["bytes"] <= 300
     assert 0 < figures["TurnRuntime of the shipped turn"]["bytes"] <= 2000
 

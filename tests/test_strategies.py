@@ -9,7 +9,7 @@ from strategies import flow_to_yaml, flows
 from turnfsm.fsm import Flow, load_flow, parse_flow, shipped_flows
 
 QUICK = settings(
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     derandomize=True,
     database=None,
@@ -42,7 +42,7 @@ def test_the_strategy_reaches_everything() -> None:
     seen: set[str] = set()
     largest = 0
 
-    @settings(QUICK, max_examples=60)
+    @settings(QUICK, max_examples=40)
     @given(flows())
     def look(flow: Flow) -> None:
         nonlocal largest

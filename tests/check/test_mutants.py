@@ -36,11 +36,11 @@ def test_every_element_is_changed() -> None:
 
 
 def test_a_sample_of_mutants_is_caught_or_explained() -> None:
-    """One in forty, and all that are explained: none survives, none is explained in vain."""
-    result = score(load_flow("turn"), tomllib.loads(EXPLAINED.read_text("utf-8")), every=40)
+    """One in eighty, and all that are explained: none survives, none is explained in vain."""
+    result = score(load_flow("turn"), tomllib.loads(EXPLAINED.read_text("utf-8")), every=80)
     assert [fate.mutant.id for fate in result.fates if fate.result == "survives"] == []
     assert result.stale == ()
-    assert result.count("caught") >= 20
+    assert result.count("caught") >= 10
 
 
 def test_equal_flows_are_told_from_others() -> None:

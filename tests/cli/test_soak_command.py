@@ -60,10 +60,10 @@ def run(*words: str) -> int:
 
 
 def test_an_agent_that_does_no_worse_passes(capsys: pytest.CaptureFixture[str]) -> None:
-    """The model calls its tool, in the conversations of ten seeds."""
-    assert run("agent.py:Clerk", "--count", "10", "--userdata", "agent.py:userdata") == 0
+    """The model calls its tool, in the conversations of four seeds."""
+    assert run("agent.py:Clerk", "--count", "4", "--userdata", "agent.py:userdata") == 0
     said = capsys.readouterr().out
-    assert said.startswith("agent.py:Clerk: 10 conversations, ")
+    assert said.startswith("agent.py:Clerk: 4 conversations, ")
     assert " 0 tool calls" not in said
     assert said.endswith(" 0 findings\n")
 

@@ -27,7 +27,7 @@ from turnfsm.fsm.interop.turn_claims import with_turn_claims
 
 spin = pytest.mark.skipif(bool(missing_tools()), reason=missing_tools() or "installed")
 
-SAMPLE = int(os.environ.get("TURNFSM_SPIN_MUTANTS", "6"))
+SAMPLE = int(os.environ.get("TURNFSM_SPIN_MUTANTS", "4"))
 """Mutants of each shipped flow that both judge: TURNFSM_SPIN_MUTANTS=200 pytest ... for more."""
 
 LIKELY = re.compile(r"lead to (paused|speaking|interrupted)|.*(interrupted\.settle|resume_output)")
