@@ -46,7 +46,9 @@ def test_the_flow_is_proved(project: Path) -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_stock_moves_the_money_and_one_word_stops_the_unchanged_flow(project: Path) -> None:
+def test_stock_moves_the_money_and_one_word_stops_the_unchanged_flow(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What the page says of AgentSession and of the flow as it ships."""
     barge_in = project / "test_agent.py"
     text = barge_in.read_text(encoding="utf-8")
@@ -56,7 +58,9 @@ def test_stock_moves_the_money_and_one_word_stops_the_unchanged_flow(project: Pa
     text = words.read_text(encoding="utf-8")
     assert "clerk.yaml" in text
     words.write_text(text.replace('Path(__file__).with_name("clerk.yaml")', '"turn"'))
-    played = run(project, "pytest", "-q", "-p", "no:cacheprovider", ".")
+    plugins = ("-p", "turnfsm.testing.scenarios", "-p", "no:cacheprovider")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others take seconds to import
+    played = run(project, "pytest", "-q", *plugins, ".")
     failed = re.findall(r"^FAILED (\S+)", played.stdout, re.MULTILINE)
     assert failed == [
         "test_agent.py::test_a_caller_who_objects_keeps_the_money",

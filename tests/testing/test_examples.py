@@ -1,5 +1,6 @@
 """The examples and the code of docs/testing.md do what the page says."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -31,10 +32,18 @@ def blocks(language: str) -> list[str]:
 
 def run_pytest(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run pytest in a process of its own, as a reader does."""
-    # an installed turnfsm brings the plugin along; naming it once more changes nothing
-    plugin = ("-p", "turnfsm.testing.scenarios", "-p", "no:cacheprovider")
-    command = [sys.executable, "-m", "pytest", *plugin, *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    # An installed turnfsm brings its plugin along; others take seconds to import.
+    plugins = (
+        "-p",
+        "turnfsm.testing.scenarios",
+        "-p",
+        "pytest_asyncio.plugin",
+        "-p",
+        "no:cacheprovider",
+    )
+    command = [sys.executable, "-m", "pytest", *plugins, *words]
+    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
 
 def test_examples_run_as_documented() -> None:
