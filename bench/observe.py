@@ -1,23 +1,39 @@
 """What it costs a session to be observed, as a share of its own work: `python -m bench.observe`.
 
 A conversation is played in virtual time, so that the session's work is all that takes CPU time:
-LiveKit's, ours, and that of the scripted parts, which is far less than real speech models take.
+LiveKit's with the audio that goes in and out, ours, and that of the scripted models, which is next
+to nothing. What every session of LiveKit does besides is to look for voice in what it hears; its
+own VAD (Silero) is run on as much audio. Models that run elsewhere are no part of either.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import random
 import time
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
+import attrs
+from livekit import rtc
+from livekit.agents import inference
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from turnfsm.livekit import Telemetry, TurnSession
 from turnfsm.runtime.journal import LiveJournal
+from turnfsm.runtime.observe import Watch
 from turnfsm.testing import Call, Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
-__all__ = ["share"]
+__all__ = ["Cost", "cost", "vad"]
+
+SECONDS = 125.0
+
+RATE = 16_000
+FRAME = 0.05
+SAMPLES = round(RATE * FRAME)
 
 STORY = "Once upon a time there was a king who had three daughters and a horse."
 
@@ -44,52 +60,107 @@ def _conversation(**setting: Any) -> Stage:
     return Stage(Session, user=user, llm=model, tts=tts, tools=[look_up])
 
 
-def share(**setting: Any) -> tuple[float, float, int]:
-    """Seconds of CPU time for observing, for all, and how many records there were.
+@attrs.frozen
+class Cost:
+    """Seconds of CPU time.
+
+    Attributes:
+        observing: Of that, what observing took.
+        records: How many records the journal has.
+    """
+
+    session: float
+    observing: float
+    records: int
+
+
+def cost(**setting: Any) -> Cost:
+    """What a conversation takes, and what of it is for observing.
 
     Args:
         setting: Arguments of the session, such as ``telemetry``.
     """
-    spent, records = 0.0, 0
-    pass_on = LiveJournal._pass_on
+    spent = 0.0
 
-    def timed(self: LiveJournal, raw: Any) -> None:
-        nonlocal spent, records
-        begun = time.process_time()  # what tells the time of day is virtual here
-        pass_on(self, raw)
-        spent += time.process_time() - begun
-        records += 1
+    def timed(method: Callable[..., None]) -> Callable[..., None]:
+        def run(*args: Any) -> None:
+            nonlocal spent
+            begun = time.process_time()  # what tells the time of day is virtual here
+            method(*args)
+            spent += time.process_time() - begun
 
-    LiveJournal._pass_on = timed  # type: ignore[method-assign]
-    try:
+        return run
+
+    # the one is what is done at every record, the other what is done once a second
+    with (
+        patch.object(LiveJournal, "_pass_on", timed(LiveJournal._pass_on)),
+        patch.object(Watch, "_catch_up", timed(Watch._catch_up)),
+    ):
         stage = _conversation(**setting)
         begun = time.process_time()
-        stage.run(125.0)
-        return spent, time.process_time() - begun, records
-    finally:
-        LiveJournal._pass_on = pass_on  # type: ignore[method-assign]
+        stage.run(SECONDS)
+        took = time.process_time() - begun
+    session: Any = stage.session
+    return Cost(took, spent, len(session.turn.journal.read().records))
 
 
-def _telemetry() -> dict[str, Any]:
-    return {"telemetry": Telemetry(MeterProvider([InMemoryMetricReader()]))}
+async def vad() -> float:
+    """Seconds of CPU time that LiveKit's own VAD takes for as much audio as a conversation has."""
+    noise = random.Random(1).randbytes(2 * SAMPLES)
+    stream = inference.VAD(model="silero").stream()
+    heard = asyncio.create_task(_all(stream))
+    begun = time.process_time()
+    for _ in range(round(SECONDS / FRAME)):
+        stream.push_frame(rtc.AudioFrame(noise, RATE, 1, SAMPLES))
+        await asyncio.sleep(0)
+    stream.end_input()
+    await heard
+    return time.process_time() - begun
+
+
+async def _all(stream: Any) -> None:
+    async for _ in stream:
+        pass
+
+
+def _telemetry(**options: Any) -> dict[str, Any]:
+    return {"telemetry": Telemetry(MeterProvider([InMemoryMetricReader()]), **options)}
 
 
 def _audit() -> dict[str, Any]:
     return {"audit": True}
 
 
+def _log() -> dict[str, Any]:
+    turn_log = logging.getLogger("turnfsm.turn")
+    turn_log.setLevel(logging.INFO)
+    turn_log.propagate = False
+    turn_log.addHandler(logging.NullHandler())
+    return {}
+
+
 def main() -> None:
-    """Print each setting with its share."""
+    """Print each setting with its shares."""
     settings: dict[str, Callable[[], dict[str, Any]]] = {
         "off": dict,
         "telemetry": _telemetry,
         "audit": _audit,
+        "figures": lambda: _telemetry(spans=False),
+        "both": lambda: _telemetry() | _audit(),
+        "log": _log,
     }
-    share()  # warm
+    cost()  # warm
+    hearing = asyncio.run(vad())
+    print(f"LiveKit's VAD, for {SECONDS:g} s: {hearing:.2f} s")
     for name, setting in settings.items():
-        spent, total, records = min((share(**setting()) for _ in range(3)), key=lambda s: s[0])
-        each = f", {spent / records * 1e6:.1f} us a record" if records else ""
-        print(f"{name:<10} {spent / total:7.2%} of {total:.2f} s{each}")
+        best = min((cost(**setting()) for _ in range(5)), key=lambda one: one.observing)
+        whole = best.session + hearing
+        spent, session = best.observing, best.session
+        print(
+            f"{name:<10} {1e3 * spent:5.2f} ms, {1e6 * spent / best.records:4.1f} us a record: "
+            f"{spent / whole:.2%} of {whole:.2f} s, {spent / session:.2%} of {session:.2f} s "
+            "without the VAD"
+        )
 
 
 if __name__ == "__main__":

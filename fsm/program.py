@@ -98,6 +98,7 @@ class Program:
         self.known = frozenset(flow.triggers) | frozenset(flow.timers)
         self.rows = {name: Rows(name) for name in flow.states}
         self._count = 0
+        self._names: dict[int, tuple[str, ...]] = {}
         self._updates = {trigger: self._update(trigger) for trigger in self.known}
         for name in flow.states:
             self._compile_state(name)
@@ -119,7 +120,13 @@ class Program:
 
     def names(self, facts: int) -> tuple[str, ...]:
         """The facts that are true, in the order of declaration."""
-        return tuple(name for name, bit in self.bits.items() if facts & bit)
+        found = self._names.get(facts)
+        if found is None:
+            if len(self._names) >= MOST_CONFIGURATIONS:
+                self._names.clear()
+            found = tuple(name for name, bit in self.bits.items() if facts & bit)
+            self._names[facts] = found
+        return found
 
     def configuration(self, rows: Rows, facts: int) -> Configuration:
         """The configuration of a state with these facts; the same one while it is remembered."""

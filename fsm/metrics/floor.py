@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnfsm.fsm.journal import Entry, Note
+from turnfsm.fsm.journal import Entry
 
 from .values import Blip, Cut, Interruption, Overlap, Value
 
@@ -21,7 +21,7 @@ _BY_USER = ("turn_committed", "final_transcript", "barge_in")
 
 
 class FloorTimes:
-    """Overlaps, interruptions, cuts and blips."""
+    """Overlaps, interruptions, cuts and blips; nothing of this stands in notes."""
 
     def __init__(self) -> None:
         self._heard_since: float | None = None
@@ -45,9 +45,6 @@ class FloorTimes:
             self._stops(now, entry, out)
         elif self._cut is not None and verdict.dest not in (HEARD, "paused"):
             self._given_up(now, entry.trigger, out)
-
-    def note(self, now: float, note: Note, out: list[Value]) -> None:
-        """Nothing of this stands in notes."""
 
     def end(self, now: float, out: list[Value]) -> None:
         """The journal ends."""

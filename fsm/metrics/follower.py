@@ -49,13 +49,15 @@ class Follower:
         """What this record completes. Times are taken as a file has them, to a microsecond."""
         self._now = now = round(record.t, 6)
         out: list[Value] = []
+        floor, turns, quiet = self._trackers
         if isinstance(record, Entry):
             self._entry(now, record, out)
-            for tracker in self._trackers:
-                tracker.entry(now, record, out)
+            floor.entry(now, record, out)
+            turns.entry(now, record, out)
+            quiet.entry(now, record, out)
         else:
-            for tracker in self._trackers:
-                tracker.note(now, record, out)
+            turns.note(now, record, out)
+            quiet.note(now, record, out)
         return self._with_silences(out) if out else ()
 
     def end(self) -> Sequence[Value]:
@@ -69,7 +71,7 @@ class Follower:
 
     def _entry(self, now: float, entry: Entry, out: list[Value]) -> None:
         verdict = entry.verdict
-        if isinstance(verdict, Refused) and self._counts(verdict):
+        if not verdict and self._counts(verdict):
             out.append(Refusal(now, entry.trigger, verdict.source, verdict.why))
         if not self._state:
             self._state, self._since = verdict.source, now
@@ -81,8 +83,10 @@ class Follower:
         return refused.reason != "ignores" and refused.trigger not in self._timers
 
     def _with_silences(self, values: list[Value]) -> list[Value]:
-        silences = (silences_in(v, self._silence) for v in values if isinstance(v, Quiet))
-        return [*values, *(silence for found in silences for silence in found)]
+        for value in tuple(values):
+            if isinstance(value, Quiet):
+                values.extend(silences_in(value, self._silence))
+        return values
 
 
 def silences_in(quiet: Quiet, longer_than: float) -> Iterator[Silence]:

@@ -73,7 +73,7 @@ class QuietTimes:
             self._tell(now, out)
         elif not heard:
             self._heard = False
-            self._turn_to(now, self._cause(now, entry))
+            self._turn_to(now, *self._cause(entry))
 
     def note(self, now: float, note: Note, out: list[Value]) -> None:
         """The names of the tools that run."""
@@ -139,7 +139,7 @@ class QuietTimes:
             case "tools_drained":
                 self._scheduled = now
 
-    def _cause(self, now: float, entry: Entry) -> tuple[Cause, str]:
+    def _cause(self, entry: Entry) -> tuple[Cause, str]:
         state, facts = entry.verdict.dest, entry.facts
         if state == "paused" or "output_held" in facts:
             what = "cut off" if state == "paused" else "held before its first frame"
@@ -177,17 +177,18 @@ class QuietTimes:
 
     # -- the parts
 
-    def _turn_to(self, now: float, cause: tuple[Cause, str]) -> None:
+    def _turn_to(self, now: float, cause: Cause, why: str) -> None:
         voice = self._utterance if self._user else 0
-        after = self._undecided if cause[0] == "nothing_asked" else 0
-        refused = tuple((trigger, state) for trigger, (state, _) in self._refused.items())
-        part = _Open(now, *cause, voice, after, refused if cause[0] == "refused" else ())
+        after = self._undecided if cause == "nothing_asked" else 0
         last = self._open
         if last is not None:
-            if (last.cause, last.why, last.voice, last.after) == (*cause, voice, after):
+            if (last.why, last.cause, last.voice, last.after) == (why, cause, voice, after):
                 return
             self._close(last, now)
-        self._open = part
+        refused: tuple[tuple[str, str], ...] = ()
+        if cause == "refused":
+            refused = tuple((trigger, state) for trigger, (state, _) in self._refused.items())
+        self._open = _Open(now, cause, why, voice, after, refused)
 
     def _close(self, part: _Open, now: float) -> None:
         if now <= part.start:

@@ -10,6 +10,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Protocol
 
 from turnfsm.fsm import Program, Refused, Verdict
@@ -35,8 +36,8 @@ Raw = tuple[
 verdict (None: a note), cause, data."""
 
 
-Listener = Callable[[Entry | Note], None]
-"""Is told of each record as it is kept."""
+Listener = Callable[[Raw], None]
+"""Is told of each record as it is kept; `LiveJournal.typed` makes a value of it."""
 
 
 class Sink(Protocol):
@@ -136,7 +137,7 @@ class LiveJournal:
 
     def record_of(self, raw: Raw) -> dict[str, Any]:
         """An entry or a note as a line of a file has it; may be called in another thread."""
-        return self._typed(raw).to_json()
+        return self.typed(raw).to_json()
 
     def header(self) -> Header:
         """The header of the journal from its beginning."""
@@ -160,6 +161,15 @@ class LiveJournal:
 
     # -- reading
 
+    def typed(self, raw: Raw) -> Entry | Note:
+        """The value of a record."""
+        seq, now, trigger, of, after, _tokens, verdict, cause, data = raw
+        t = now - self.start
+        if verdict is None or after is None:
+            return Note(seq, t, trigger, data or {})
+        facts = self.program.names(after.facts)
+        return Entry(seq, t, trigger, of, facts, verdict, cause, data or {})
+
     def listen(self, listener: Listener) -> None:
         """Tell this one of every record from now on, on the stack of who posts: it must be quick,
         and post nothing. One that raises is logged and hears nothing more."""
@@ -180,16 +190,26 @@ class LiveJournal:
         self.append((self.seq, now, kind, None, None, None, None, None, data))
         return self.seq
 
+    def since(self, seq: int) -> list[Raw]:
+        """The records after a number, as far as they are kept."""
+        found: list[Raw] = []
+        for raw in chain(reversed(self._fresh), reversed(self._entries or ())):
+            if raw[0] <= seq:
+                break
+            found.append(raw)
+        found.reverse()
+        return found
+
     def __len__(self) -> int:
         return min(len(self._entries or ()) + len(self._fresh), self.maxlen)
 
     def __iter__(self) -> Iterator[Entry]:
-        return (entry for raw in self._kept() if isinstance(entry := self._typed(raw), Entry))
+        return (entry for raw in self._kept() if isinstance(entry := self.typed(raw), Entry))
 
     def notes(self, kind: str | None = None) -> Iterator[Note]:
         """The notes, of one kind if named."""
         for raw in self._kept():
-            note = self._typed(raw)
+            note = self.typed(raw)
             if isinstance(note, Note) and kind in (None, note.kind):
                 yield note
 
@@ -202,7 +222,7 @@ class LiveJournal:
         kept = self._kept()
         first = next((raw for raw in kept if raw[6] is not None), None)
         snapshot = None if first is None or first[0] == 1 else self._snapshot(first)
-        return Journal(self._header(snapshot), tuple(self._typed(raw) for raw in kept))
+        return Journal(self._header(snapshot), tuple(self.typed(raw) for raw in kept))
 
     @property
     def refusals(self) -> Iterator[Entry]:
@@ -234,12 +254,11 @@ class LiveJournal:
     def _pass_on(self, raw: Raw) -> None:
         if not self._told:
             return
-        record = self._typed(raw)
         if self._sinks:
-            self._write(record.to_json())
+            self._write(self.typed(raw).to_json())
         for listener in self._listeners:
             try:
-                listener(record)
+                listener(raw)
             except Exception:  # as a sink: it must not break the conversation
                 logger.exception("%r hears no more records", listener)
                 self._listeners = tuple(o for o in self._listeners if o is not listener)
@@ -263,11 +282,3 @@ class LiveJournal:
         seq, _t, _trigger, _of, after, tokens, *_ = raw
         assert after is not None
         return Snapshot(seq, after.state, self.program.names(after.facts), dict(tokens or {}))
-
-    def _typed(self, raw: Raw) -> Entry | Note:
-        seq, now, trigger, of, after, _tokens, verdict, cause, data = raw
-        t = now - self.start
-        if verdict is None or after is None:
-            return Note(seq, t, trigger, data or {})
-        facts = self.program.names(after.facts)
-        return Entry(seq, t, trigger, of, facts, verdict, cause, data or {})

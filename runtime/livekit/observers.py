@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator, Mapping
 
 from livekit import rtc
-from opentelemetry.trace import Span, get_current_span
+from opentelemetry.trace import INVALID_SPAN, Span, get_current_span
 
 from turnfsm.fsm import Verdict
 from turnfsm.fsm.audit.properties import Broken
-from turnfsm.runtime.conversation.floor import Floor
-from turnfsm.runtime.observe import Consumer, Watch, log_consumers
+from turnfsm.runtime.conversation.floor import Floor, Step
+from turnfsm.runtime.observe import Consumer, Listener, Watch
 from turnfsm.runtime.observe.conformance import Conformance
 from turnfsm.runtime.observe.room_state import RoomState
-from turnfsm.runtime.observe.telemetry import Telemetry, TelemetryConsumer
+from turnfsm.runtime.observe.telemetry import Figures, SpanEvents, Telemetry
+from turnfsm.runtime.observe.turn_log import TurnLog, VerdictLog
 from turnfsm.runtime.turn import TurnRuntime
 
 __all__ = ["Observers"]
+
+turn_log = logging.getLogger("turnfsm.turn")
 
 
 class Observers:
@@ -49,7 +53,8 @@ class Observers:
         self, turn: TurnRuntime, timers: Mapping[str, float], floor: Floor, room: rtc.Room | None
     ) -> None:
         """Read the journal of this runtime from now on."""
-        self._watch = Watch(turn.journal, self._consumers(turn, timers, floor, room))
+        consumers = self._consumers(turn, timers)
+        self._watch = Watch(turn.journal, consumers, self._listeners(turn, floor, room))
 
     def report_verdicts(self, turn: TurnRuntime) -> None:
         """Emit every verdict of this runtime once somebody wants them."""
@@ -69,15 +74,23 @@ class Observers:
         self._turn = None
         if self._watch is not None:
             self._watch.end()
+            self._watch = None
 
-    def _consumers(
-        self, turn: TurnRuntime, timers: Mapping[str, float], floor: Floor, room: rtc.Room | None
-    ) -> Iterator[Consumer]:
-        yield from log_consumers()
+    def _consumers(self, turn: TurnRuntime, timers: Mapping[str, float]) -> Iterator[Consumer]:
+        if turn_log.isEnabledFor(logging.INFO):
+            yield TurnLog()
         if self._telemetry is not None:
-            yield TelemetryConsumer(self._telemetry, lambda: _span(floor))
+            yield Figures(self._telemetry)
         if self._audit:
             yield Conformance(turn.flow, timers, self._tell_broken)
+
+    def _listeners(
+        self, turn: TurnRuntime, floor: Floor, room: rtc.Room | None
+    ) -> Iterator[Listener]:
+        if turn_log.isEnabledFor(logging.INFO):  # DEBUG may come later
+            yield VerdictLog(turn.journal.typed)
+        if self._telemetry is not None and self._telemetry.spans:
+            yield SpanEvents(self._telemetry.said, _Spans(floor).current)
         if self._publish_state and room is not None:
             yield RoomState(lambda name, value: _set_attribute(room, name, value))
 
@@ -91,11 +104,24 @@ class Observers:
         self._emit("turn_verdict", verdict)
 
 
-def _span(floor: Floor) -> Span:
-    """That of the agent's turn; else the one that whoever posts is in."""
-    context = None if floor.step is None else floor.step.speech.turn_context
-    span = get_current_span(context)
-    return span if span.is_recording() else get_current_span()
+class _Spans:
+    """The span of the agent's turn; else the one that whoever posts is in."""
+
+    def __init__(self, floor: Floor) -> None:
+        self._floor = floor
+        self._step: Step | None = None
+        self._of_step: Span = INVALID_SPAN
+
+    def current(self) -> Span:
+        step = self._floor.step
+        if step is not None and step is not self._step:
+            context = step.speech.turn_context
+            if context is None:  # its turn has no span yet
+                return get_current_span()
+            self._step, self._of_step = step, get_current_span(context)
+        if step is None or not self._of_step.is_recording():
+            return get_current_span()
+        return self._of_step
 
 
 async def _set_attribute(room: rtc.Room, name: str, value: str) -> None:

@@ -209,6 +209,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         try:
             result = await start(agent, capture_run=capture_run, **options)
         except BaseException:
+            self._observers.end()
             if self._keeping is not None:
                 await self._keeping.aclose()
             raise

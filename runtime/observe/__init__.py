@@ -1,6 +1,5 @@
 """A running session observed: log lines, telemetry, its own conformance. Nothing here decides."""
 
-from .turn_log import log_consumers
-from .watch import Consumer, Watch
+from .watch import Consumer, Listener, Watch
 
-__all__ = ["Consumer", "Watch", "log_consumers"]
+__all__ = ["Consumer", "Listener", "Watch"]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
-from turnfsm.fsm.journal import Entry, Note
-from turnfsm.fsm.metrics import Value
+from turnfsm.runtime.journal import Raw
 
 __all__ = ["ATTRIBUTE", "RoomState"]
 
@@ -26,22 +25,23 @@ class RoomState:
         publish: Sets an attribute of the local participant; awaited, its errors are logged.
     """
 
-    measures = False
-
     def __init__(self, publish: Callable[[str, str], Awaitable[None]]) -> None:
         self._publish = publish
         self._told = self._held = ""
         self._task: asyncio.Task[None] | None = None
 
-    def take(self, record: Entry | Note | None, values: Sequence[Value]) -> None:
-        """Take one record; None at the end."""
-        if record is None:
-            if self._task is not None:
-                self._task.cancel()
-        elif isinstance(record, Entry) and record.verdict.dest != self._held:
-            self._held = record.verdict.dest
+    def hear(self, raw: Raw) -> None:
+        """Take one record."""
+        verdict = raw[6]
+        if verdict is not None and verdict.dest != self._held:
+            self._held = verdict.dest
             if self._task is None or self._task.done():
                 self._task = asyncio.ensure_future(self._tell())
+
+    def end(self) -> None:
+        """The session has closed."""
+        if self._task is not None:
+            self._task.cancel()
 
     async def _tell(self) -> None:
         while self._told != self._held:

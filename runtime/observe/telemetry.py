@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from opentelemetry import metrics as otel_metrics
@@ -11,9 +12,9 @@ from opentelemetry.trace import Span
 from turnfsm.fsm import Refused, TurnfsmError
 from turnfsm.fsm.journal import Entry, Note
 from turnfsm.fsm.metrics import INSTRUMENTS, Value, measurements_in
-from turnfsm.runtime.journal import PRIVATE
+from turnfsm.runtime.journal import PRIVATE, Raw
 
-__all__ = ["Telemetry", "TelemetryConsumer", "check_telemetry"]
+__all__ = ["Figures", "SpanEvents", "Telemetry", "check_telemetry"]
 
 _BUCKETS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0, 20.0, 60.0)
 """Seconds; what matters in a conversation lies between 0.2 and 3."""
@@ -59,7 +60,13 @@ class Telemetry:
     def measured(self, value: Value) -> None:
         """Record what there is of a value."""
         for measurement in measurements_in(value):
-            self._record[measurement.name](measurement.value, dict(measurement.labels))
+            self._record[measurement.name](measurement.value, _as_attributes(measurement.labels))
+
+
+@lru_cache(1024)
+def _as_attributes(labels: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """As OpenTelemetry takes them; a flow has few."""
+    return dict(labels)
 
 
 def check_telemetry(telemetry: object) -> Telemetry | None:
@@ -76,42 +83,58 @@ def check_telemetry(telemetry: object) -> Telemetry | None:
     raise TurnfsmError(f"telemetry is {shown}; give True, False or Telemetry(meter_provider)")
 
 
-class TelemetryConsumer:
-    """Writes the telemetry of one session.
-
-    Args:
-        span: Gives the span that is under way; None if none is.
-    """
+class Figures:
+    """Records what a session measures."""
 
     measures = True
+    late = 10.0  # they are exported once a minute, or scraped
 
-    def __init__(self, telemetry: Telemetry, span: Callable[[], Span | None]) -> None:
+    def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
-        self._span = span
 
     def take(self, record: Entry | Note | None, values: Sequence[Value]) -> None:
         """Take one record; None at the end."""
         for value in values:
             self._telemetry.measured(value)
-        if isinstance(record, Entry) and self._telemetry.spans:
-            self._tell(record)
 
-    def _tell(self, entry: Entry) -> None:
-        verdict = entry.verdict
+
+class SpanEvents:
+    """Adds decisions to the spans of a session, while they are open.
+
+    Args:
+        said: What people said may stand in the events.
+        span: Gives the span that is under way; None if none is.
+    """
+
+    def __init__(self, said: bool, span: Callable[[], Span | None]) -> None:
+        self._said = said
+        self._span = span
+
+    def hear(self, raw: Raw) -> None:
+        """Take one record."""
+        seq, _now, trigger, _of, _after, _tokens, verdict, _cause, data = raw
+        if verdict is None:
+            return
         if isinstance(verdict, Refused):
             if verdict.reason == "ignores":
                 return
-            name, more = "turnfsm.refused", {"reason": verdict.reason, "why": verdict.why}
-        elif verdict.entered or verdict.actions:
-            name, more = "turnfsm.transition", {"dest": verdict.dest, "row": verdict.row or ""}
-        else:
+        elif not (verdict.entered or verdict.actions):
             return
         span = self._span()
         if span is None or not span.is_recording():
             return
-        fields: dict[str, Any] = {"trigger": entry.trigger, "state": verdict.source, **more}
-        fields["seq"] = entry.seq
-        if self._telemetry.said:
-            said = {key: value for key, value in entry.data.items() if key in PRIVATE}
-            fields |= {key: value for key, value in said.items() if isinstance(value, _SCALARS)}
-        span.add_event(name, {f"turnfsm.{key}": value for key, value in fields.items()})
+        fields: dict[str, Any] = {"turnfsm.trigger": trigger, "turnfsm.state": verdict.source}
+        if isinstance(verdict, Refused):
+            name = "turnfsm.refused"
+            fields["turnfsm.reason"], fields["turnfsm.why"] = verdict.reason, verdict.why
+        else:
+            name = "turnfsm.transition"
+            fields["turnfsm.dest"], fields["turnfsm.row"] = verdict.dest, verdict.row or ""
+        fields["turnfsm.seq"] = seq
+        if self._said and data:
+            said = ((key, data[key]) for key in PRIVATE if key in data)
+            fields |= {f"turnfsm.{key}": v for key, v in said if isinstance(v, _SCALARS)}
+        span.add_event(name, fields)
+
+    def end(self) -> None:
+        """The session has closed."""

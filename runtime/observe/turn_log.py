@@ -6,27 +6,24 @@ The fields stand in the record's ``extra`` too. What people said is in neither.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from turnfsm.fsm import Refused, Verdict
 from turnfsm.fsm.journal import Entry, Note
 from turnfsm.fsm.metrics import Interruption, Response, TurnEnd, Value
+from turnfsm.runtime.journal import Raw
 
-__all__ = ["TurnLog", "log_consumers"]
+__all__ = ["TurnLog", "VerdictLog"]
 
 logger = logging.getLogger("turnfsm.turn")
-
-
-def log_consumers() -> tuple[TurnLog, ...]:
-    """A `TurnLog`, if somebody reads INFO of ``turnfsm.turn``."""
-    return (TurnLog(),) if logger.isEnabledFor(logging.INFO) else ()
 
 
 class TurnLog:
     """Writes the lines of one session."""
 
     measures = True
+    late = 1.0  # among the lines of others
 
     def __init__(self) -> None:
         self._turn: TurnEnd | None = None
@@ -35,8 +32,6 @@ class TurnLog:
 
     def take(self, record: Entry | Note | None, values: Sequence[Value]) -> None:
         """Take one record; None at the end."""
-        if isinstance(record, Entry) and logger.isEnabledFor(logging.DEBUG):
-            _log_verdict(record)
         for value in values:
             self._measured(value)
         over = record is None
@@ -78,6 +73,28 @@ class TurnLog:
             words.append(f"stopped {self._stop:.2f} s after the user began")
         self._response = self._stop = None
         logger.info("%s", ", ".join(words), extra=fields)
+
+
+class VerdictLog:
+    """Writes a line for each verdict, when it is decided.
+
+    Args:
+        typed: Makes a value of a record.
+    """
+
+    def __init__(self, typed: Callable[[Raw], Entry | Note]) -> None:
+        self._typed = typed
+
+    def hear(self, raw: Raw) -> None:
+        """Take one record."""
+        if not logger.isEnabledFor(logging.DEBUG):
+            return
+        entry = self._typed(raw)
+        if isinstance(entry, Entry):
+            _log_verdict(entry)
+
+    def end(self) -> None:
+        """The session has closed."""
 
 
 def _log_verdict(entry: Entry) -> None:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from turnfsm.fsm.journal import Entry, Note
 from turnfsm.fsm.metrics import Follower, Value
-from turnfsm.runtime.journal import LiveJournal
+from turnfsm.runtime.journal import LiveJournal, Raw
 
-__all__ = ["Consumer", "Watch"]
+__all__ = ["Consumer", "Listener", "Watch"]
+
+logger = logging.getLogger("turnfsm")
+
+
+class Listener(Protocol):
+    """Hears of each record as it is kept."""
+
+    def hear(self, raw: Raw) -> None:
+        """Take one record, on the stack of who posts: quick, posts nothing."""
+
+    def end(self) -> None:
+        """The session has closed."""
 
 
 class Consumer(Protocol):
@@ -17,33 +31,78 @@ class Consumer(Protocol):
 
     Attributes:
         measures: It wants to know what was completed.
+        late: Seconds after which it has a record at the latest.
     """
 
     measures: bool
+    late: float
 
     def take(self, record: Entry | Note | None, values: Sequence[Value]) -> None:
-        """Take one record; None at the end. On the stack of who posts: quick, posts nothing."""
+        """Take one record; None at the end."""
 
 
 class Watch:
-    """Listens to a journal for its consumers; without any it does nothing at all."""
+    """Reads a journal for others; without any it does nothing at all.
 
-    def __init__(self, journal: LiveJournal, consumers: Iterable[Consumer]) -> None:
+    Consumers are told of many records together, which a record itself costs nothing: between two
+    records LiveKit's code runs, and what is done at each of them takes several times as long.
+
+    Args:
+        consumers: Read the journal now and then, from now on. The loop runs.
+        listeners: Hear of each record at once.
+    """
+
+    def __init__(
+        self, journal: LiveJournal, consumers: Iterable[Consumer], listeners: Iterable[Listener]
+    ) -> None:
+        self._journal = journal
         self._consumers = tuple(consumers)
+        self._listeners = tuple(listeners)
         flow = journal.program.flow
         self._follower = Follower(flow.timers, initial=flow.initial)
         self._measures = any(consumer.measures for consumer in self._consumers)
+        self._seq = journal.seq
+        self._due: asyncio.TimerHandle | None = None
+        for listener in self._listeners:
+            journal.listen(listener.hear)
         if self._consumers:
-            journal.listen(self._heard)
+            self._late = min(consumer.late for consumer in self._consumers)
+            self._look()
 
     def end(self) -> None:
         """The session has closed."""
-        values = self._follower.end() if self._measures else ()
-        for consumer in self._consumers:
-            consumer.take(None, values)
-        self._consumers = ()
+        if self._due is not None:
+            self._due.cancel()
+            self._catch_up()
+            self._give([(None, self._follower.end() if self._measures else ())])
+            self._due = None
+        for listener in self._listeners:
+            listener.end()
+        self._listeners = ()
 
-    def _heard(self, record: Entry | Note) -> None:
-        values = self._follower.feed(record) if self._measures else ()
+    def _look(self) -> None:
+        self._due = asyncio.get_running_loop().call_later(self._late, self._look)
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        journal, feed = self._journal, self._follower.feed
+        if journal.seq == self._seq:
+            return
+        told: list[tuple[Entry | Note | None, Sequence[Value]]] = []
+        for raw in journal.since(self._seq):
+            record = journal.typed(raw)
+            told.append((record, feed(record) if self._measures else ()))
+        missed = journal.seq - self._seq - len(told)
+        if missed:
+            logger.warning("%d records came at once and are in no figure", missed)
+        self._seq = journal.seq
+        self._give(told)
+
+    def _give(self, told: Iterable[tuple[Entry | Note | None, Sequence[Value]]]) -> None:
         for consumer in self._consumers:
-            consumer.take(record, values)
+            try:
+                for record, values in told:
+                    consumer.take(record, values)
+            except Exception:  # it must not break the conversation
+                logger.exception("%r gets no more records", consumer)
+                self._consumers = tuple(o for o in self._consumers if o is not consumer)
