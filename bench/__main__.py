@@ -5,6 +5,7 @@
     python -m bench scale       10,000 runtimes on one core
     python -m bench caller      what a caller hears, stock and TurnSession
     python -m bench room        rooms that this machine carries (needs a livekit-server)
+    python -m bench room --docs the same, into docs/room.md
     python -m bench docs        all of it, into docs/performance.md
     python -m bench.growth      proofs and pictures as flows grow (--docs: into docs/proof.md)
 
@@ -39,6 +40,10 @@ def main() -> None:
     for part in parts:
         figures[part] = PARTS[part](options)
         print((room_table if part == "room" else TABLES[part])(figures[part]))
+    if options.docs and "room" in figures:
+        from room.docs import write_table
+
+        write_table("python -m bench room", room_table(figures["room"]))
     if options.json:
         Path(options.json).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     if options.part == "docs":
@@ -54,7 +59,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=3.0, help="of a run with many runtimes")
     parser.add_argument("--runtimes", type=int, default=10_000)
-    parser.add_argument("--rooms", default="1,2,4,6,8,12,16,24,32", help="steps, for room")
+    parser.add_argument("--rooms", default="1,2,4,6,8,12,16,24", help="steps, for room")
+    parser.add_argument("--minutes", type=float, default=6.5, help="then no step begins, for room")
+    parser.add_argument("--docs", action="store_true", help="the table of room into docs/room.md")
     parser.add_argument("--real", type=int, default=3, help="rounds of calls in real time")
     parser.add_argument("--json", metavar="FILE", help="write the figures to FILE, too")
     return parser
@@ -90,7 +97,7 @@ def _caller(options: argparse.Namespace) -> dict[str, Any]:
 def _room(options: argparse.Namespace) -> dict[str, Any]:
     from .room import room_figures
 
-    return room_figures([int(step) for step in options.rooms.split(",")])
+    return room_figures([int(step) for step in options.rooms.split(",")], 60 * options.minutes)
 
 
 PARTS: dict[str, Callable[[argparse.Namespace], Any]] = {

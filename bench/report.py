@@ -123,11 +123,22 @@ def room_table(figures: dict[str, Any]) -> str:
         for step in figures.get(kind, [])
     ]
     head = ("", "median s", "p95 s", "missing", "core a room", "MB a job", "machine", "")
-    others = max((s["busy"] for k in ("stock", "turn") for s in figures.get(k, [])), default=0.0)
+    steps = [step for kind in ("stock", "turn") for step in figures.get(kind, [])]
+    others = max((step["busy"] for step in steps), default=0.0)
     return table(head, rows) + (
+        f"\n{' '.join(_held(figures, kind) for kind in ('stock', 'turn'))}\n"
         f"\nServer, worker and callers on {figures['cores']} cores; 'core a room' is the worker's "
-        f"share. Others used up to {others:.0f} % of the machine just before a step.\n"
+        f"share. Other programs used up to {others:.0f} % of the machine during a step.\n"
     )
+
+
+def _held(figures: dict[str, Any], kind: str) -> str:
+    """How many rooms held, and what came then."""
+    steps = figures.get(kind, [])
+    rooms = max((step["rooms"] for step in steps if not step["broken"]), default=0)
+    broken = steps[-1]["broken"] if steps else ""
+    then = f"at {steps[-1]['rooms']} {broken}" if broken else "more were not tried"
+    return f"{kind}: {rooms} rooms held, {rooms / figures['cores']:.1f} a core; {then}."
 
 
 TABLES: dict[str, Callable[[Any], str]] = {

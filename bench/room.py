@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import statistics
 import sys
+import time
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import psutil
 
 from room.caller import Caller
+from room.machine import Others
 from room.server import RoomServer, here_or_elsewhere
 from room.worker import ROOT, Worker, working
 from turnfsm.runtime.demo.speech import PCM, RATE
@@ -29,18 +31,25 @@ _LATE = 1.0  # seconds by which the p95 may exceed that of the first step
 _COMES = 60.0  # seconds in which an agent comes
 
 
-def room_figures(steps: Sequence[int], kinds: Sequence[str] = KINDS) -> dict[str, Any]:
-    """For each kind the steps until it broke, and why it did."""
-    found: dict[str, Any] = {"cores": psutil.cpu_count()}
-    for kind in kinds:
-        found[kind] = []
-        for rooms in steps:
+def room_figures(
+    steps: Sequence[int], seconds: float, kinds: Sequence[str] = KINDS
+) -> dict[str, Any]:
+    """For each kind the steps until it broke, and why it did; the kinds take turns.
+
+    Args:
+        steps: Numbers of rooms.
+        seconds: After so long no further step begins.
+    """
+    end = time.monotonic() + seconds
+    found: dict[str, Any] = {"cores": psutil.cpu_count(), **{kind: [] for kind in kinds}}
+    for rooms in steps:
+        for kind in kinds:
+            if (found[kind] and found[kind][-1]["broken"]) or time.monotonic() > end:
+                continue
             step = _step(kind, rooms)
             found[kind].append(step)
             step["broken"] = broken(step, found[kind][0])
             print(f"{kind} {step}", file=sys.stderr)
-            if step["broken"]:
-                break
     return found
 
 
@@ -58,8 +67,9 @@ def broken(step: dict[str, Any], first: dict[str, Any]) -> str:
 def _step(kind: str, rooms: int) -> dict[str, Any]:
     """So many rooms at once, on a fresh server and worker."""
     with here_or_elsewhere() as server, working(server, ROOT / "room" / "load.py") as worker:
-        busy = psutil.cpu_percent(2.0)  # of others, before
-        return {**asyncio.run(_rooms(server, worker, kind, rooms)), "busy": busy}
+        others = Others()
+        step = asyncio.run(_rooms(server, worker, kind, rooms))
+        return {**step, "busy": 100 * others.share()}
 
 
 async def _rooms(server: RoomServer, worker: Worker, kind: str, rooms: int) -> dict[str, Any]:

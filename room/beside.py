@@ -25,12 +25,13 @@ from turnfsm.runtime.demo.tts import PiperVoice
 
 from .build import ServerMissing
 from .caller import Caller
+from .docs import write_table
+from .machine import Others
 from .server import RoomServer, here_or_elsewhere
 from .worker import ROOT, working
 
 __all__ = ["main"]
 
-DOCS = ROOT / "docs" / "room.md"
 KINDS = ("stock", "turn")
 _LOUD = 300  # samples of a clip above this are speech
 
@@ -298,18 +299,17 @@ def main() -> int:
     parser.add_argument("--docs", action="store_true")
     parser.add_argument("only", nargs="*", help="conversations, such as S1; default: all")
     options = parser.parse_args()
+    others = Others()
     try:
         tables = report(asyncio.run(compare(options.rounds, options.only)))
+        tables += f"\n{options.rounds} rounds; other programs used {others.share():.0%} of the "
+        tables += "processor meanwhile.\n"
     except (ServerMissing, TimeoutError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(tables)
     if options.docs:
-        page = DOCS.read_text("utf-8")
-        head, _, rest = page.partition("<!-- python -m room.beside -->\n")
-        tail = rest.partition("<!-- to here -->")[2]
-        fresh = f"{head}<!-- python -m room.beside -->\n\n{tables}\n<!-- to here -->{tail}"
-        DOCS.write_text(fresh, encoding="utf-8")
+        write_table("python -m room.beside", tables)
     return 0
 
 
