@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=3.0, help="of a run with many runtimes")
     parser.add_argument("--runtimes", type=int, default=10_000)
-    parser.add_argument("--rooms", default="1,2,4,6,8,12,16,24", help="steps, for room")
+    parser.add_argument("--rooms", default="1,3,6,9,12,16", help="steps, for room")
     parser.add_argument("--minutes", type=float, default=6.5, help="then no step begins, for room")
     parser.add_argument("--docs", action="store_true", help="the table of room into docs/room.md")
     parser.add_argument("--real", type=int, default=3, help="rounds of calls in real time")

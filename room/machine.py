@@ -18,7 +18,12 @@ BUSY = 0.3
 speech models need most of one core for a moment at every turn; what they lack comes as silence
 inside of words, answers that are late and turns that are cut in two. Of two cores this is 0.6."""
 
+_TWICE = 2
 _ATTEMPTS = 3
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 class Busy(Exception):
@@ -52,25 +57,29 @@ class Others:
         return min(1.0, max(0.0, others / (ended - self._began)))
 
 
-def judged(play: Callable[[], T]) -> T:
-    """What is played in real time, again if it fails while others use the processor.
+def judged(play: Callable[[], T], told: Callable[[str], None] = _to_stderr) -> T:
+    """What is played in real time. No two plays are the same, so one that fails is told and played
+    again: it has failed if it fails twice while others leave the processor alone.
+
+    Args:
+        told: Gets a sentence for each play that has failed and is played again.
 
     Raises:
-        Busy: It has failed three times, and others have used the processor each time.
+        Busy: It has failed three times, and others have used the processor.
     """
-    shares: list[str] = []
+    failures: list[float] = []
     while True:
         others = Others()
         try:
             return play()
         except (AssertionError, TimeoutError) as error:
-            if (share := others.share()) < BUSY:
+            failures.append(others.share())
+            if sum(share < BUSY for share in failures) == _TWICE:
                 raise
-            shares.append(f"{share:.0%}")
-            print(f"other programs used {share:.0%} of the processor: {error}", file=sys.stderr)
-            if len(shares) == _ATTEMPTS:
-                used = f"other programs used {', '.join(shares)} of the processor"
-                raise Busy(f"{used}; the last time: {error}") from error
+            used = f"other programs used {', '.join(f'{share:.0%}' for share in failures)}"
+            if len(failures) == _ATTEMPTS:
+                raise Busy(f"{used} of the processor; the last time: {error}") from error
+            told(f"failed, played again ({used} of the processor): {error}")
 
 
 def _times() -> tuple[float, float, float]:

