@@ -33,6 +33,7 @@ from .worker import ROOT, working
 __all__ = ["main"]
 
 KINDS = ("stock", "turn")
+_ANSWERED = 20.0  # seconds in which everything is said; a tool takes up to 8 s
 _LOUD = 300  # samples of a clip above this are speech
 
 
@@ -88,13 +89,13 @@ async def speak(caller: Caller, pcm: PCM) -> tuple[float, float]:
 
 async def _latency(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
     await speak(caller, clip("Hello there, how are you?"))  # the first turn warms the models up
-    await caller.told("Good morning to you.")
+    await caller.told("Good morning to you.", _ANSWERED)
     await caller.silence(1.0)
     _, asked = await speak(caller, clip("Please tell me a story."))
     await caller.until(lambda: caller.ear.began > asked)
     await caller.rest(2.5)
     stop, _ = await speak(caller, clip("No, stop it please."))
-    await caller.told("As you like.")
+    await caller.told("As you like.", _ANSWERED)
     await caller.silence(1.0)
     return {"asked": asked, "stop": stop}
 
@@ -112,8 +113,8 @@ async def _s1(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
     await speak(caller, clip("What is the weather in Rome?"))
     await caller.rest(2.5)
     begun, said = await speak(caller, clip("And what about Paris, please?"))
-    await caller.told("Paris is sunny.")
-    await caller.told("It rains in Rome.")
+    await caller.told("Paris is sunny.", _ANSWERED)
+    await caller.told("It rains in Rome.", _ANSWERED)
     await caller.silence(0.6)
     return {"begun": begun, "said": said}
 
@@ -132,7 +133,7 @@ async def _s3(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
     await caller.until(lambda: caller.state == "thinking")
     await caller.rest(1.5)
     noise, _ = await speak(caller, clip("Haha."))
-    await caller.told("It is sunny.")
+    await caller.told("It is sunny.", _ANSWERED)
     await caller.silence(0.6)
     return {"said": said, "noise": noise}
 
@@ -152,7 +153,7 @@ async def _s5(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
     await caller.until(lambda: caller.ear.began > said)
     await caller.rest(1.2)
     begun, objected = await speak(caller, clip("No, tell me a joke."))
-    await caller.told("Here is a joke.")
+    await caller.told("Here is a joke.", _ANSWERED)
     await caller.silence(1.0)
     return {"begun": begun, "said": objected}
 
@@ -209,7 +210,7 @@ async def play(
             await caller.rest(0.5)
             at = await it.play(caller, clip)
         except TimeoutError as error:
-            stopped = [str(error)]
+            stopped = [str(error).partition(";")[0]]
     told = (events / f"{room}.jsonl").read_text("utf-8").splitlines()
     inside = [json.loads(line) for line in told]
     own = [{**one, "t": one["t"] - caller.wall} for one in inside]

@@ -6,8 +6,13 @@ import subprocess
 import sys
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "room"))
+
+from supervisor import watched
 
 from room.build import ServerMissing
 from room.caller import Caller
@@ -106,6 +111,15 @@ def test_the_worker_says_what_it_lacks(environment: dict[str, str], said: str) -
     assert done.returncode == 1
     assert done.stderr.startswith(said)
     assert "Traceback" not in done.stderr
+
+
+async def test_a_job_goes_on_without_its_supervisor(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It says that nobody will send the next agent."""
+    context: Any = None  # a job's, which it does not come to
+    await watched(context, str(tmp_path / "socket"))
+    assert "no supervisor listens at" in caplog.text
 
 
 def other_version(folder: Path, room: str) -> str:
