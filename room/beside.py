@@ -14,6 +14,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,25 @@ async def speak(caller: Caller, pcm: PCM) -> tuple[float, float]:
     return end - len(pcm) / RATE + first, end - len(pcm) / RATE + last
 
 
+async def _waits_for(caller: Caller, words: str) -> None:
+    """Wait until the agent has said this, or long enough: the judge says what was missed."""
+    with suppress(TimeoutError):
+        await caller.told(words, _ANSWERED)
+
+
+def _late(waited: float | None) -> list[str]:
+    """What is wrong with the time from the end of the caller's words to the answer."""
+    if waited is None:
+        return ["the caller is never answered"]
+    return [f"the caller waits {waited:.0f} s for an answer"] if waited > 3.0 else []
+
+
+def _missed(seen: Seen, *texts: str) -> list[str]:
+    """What the caller has not heard."""
+    told = " ".join(text.text for text in seen.caller.agent_texts)
+    return [f"the caller never hears {text!r}" for text in texts if text not in told]
+
+
 async def _latency(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
     await speak(caller, clip("Hello there, how are you?"))  # the first turn warms the models up
     await caller.told("Good morning to you.", _ANSWERED)
@@ -113,8 +133,8 @@ async def _s1(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
     await speak(caller, clip("What is the weather in Rome?"))
     await caller.rest(2.5)
     begun, said = await speak(caller, clip("And what about Paris, please?"))
-    await caller.told("Paris is sunny.", _ANSWERED)
-    await caller.told("It rains in Rome.", _ANSWERED)
+    await _waits_for(caller, "Paris is sunny.")
+    await _waits_for(caller, "It rains in Rome.")
     await caller.silence(0.6)
     return {"begun": begun, "said": said}
 
@@ -122,10 +142,8 @@ async def _s1(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
 def _judge_s1(seen: Seen, at: dict[str, float]) -> tuple[list[str], dict[str, float]]:
     asked = sum("paris" in one["prompt"].lower() for one in seen.of("asked"))
     wrong = [f"the model is asked {asked} times about Paris"] if asked != 1 else []
-    waited = seen.answer_after(at["said"], "Paris")
-    if waited is None or waited > 3.0:
-        wrong.append(f"Paris is answered after {waited or 99:.1f} s")
-    return wrong, {}
+    wrong += _late(seen.answer_after(at["said"], "Paris"))
+    return wrong + _missed(seen, "It rains in Rome."), {}
 
 
 async def _s3(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
@@ -133,7 +151,7 @@ async def _s3(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
     await caller.until(lambda: caller.state == "thinking")
     await caller.rest(1.5)
     noise, _ = await speak(caller, clip("Haha."))
-    await caller.told("It is sunny.", _ANSWERED)
+    await _waits_for(caller, "It is sunny.")
     await caller.silence(0.6)
     return {"said": said, "noise": noise}
 
@@ -145,7 +163,7 @@ def _judge_s3(seen: Seen, at: dict[str, float]) -> tuple[list[str], dict[str, fl
         for one in seen.of("state")
         if one["state"] == "listening" and at["noise"] < one["t"] < at["noise"] + 3.0
     ]
-    return wrong, {}
+    return wrong + _missed(seen, "It is sunny."), {}
 
 
 async def _s5(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
@@ -153,17 +171,14 @@ async def _s5(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
     await caller.until(lambda: caller.ear.began > said)
     await caller.rest(1.2)
     begun, objected = await speak(caller, clip("No, tell me a joke."))
-    await caller.told("Here is a joke.", _ANSWERED)
+    await _waits_for(caller, "Here is a joke.")
     await caller.silence(1.0)
     return {"begun": begun, "said": objected}
 
 
 def _judge_s5(seen: Seen, at: dict[str, float]) -> tuple[list[str], dict[str, float]]:
     wrong = [f"{one['what']} after the caller has said no" for one in seen.of("effect")]
-    waited = seen.answer_after(at["said"], "joke")
-    if waited is None or waited > 3.0:
-        wrong.append(f"the caller waits {waited or 99:.1f} s for an answer")
-    return wrong, {}
+    return wrong + _late(seen.answer_after(at["said"], "joke")), {}
 
 
 async def _s2(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
@@ -179,9 +194,7 @@ async def _s2(caller: Caller, clip: Callable[[str], PCM]) -> dict[str, float]:
 def _judge_s2(seen: Seen, at: dict[str, float]) -> tuple[list[str], dict[str, float]]:
     effects = [one["t"] for one in seen.of("effect")]
     wrong = [f"the table is booked {len(effects)} times"] if len(effects) != 1 else []
-    waited = seen.answer_after(at["said"], "booked")
-    if waited is None or waited > 3.0:
-        wrong.append(f"the caller waits {waited or 99:.1f} s for an answer")
+    wrong += _late(seen.answer_after(at["said"], "booked"))
     told = " ".join(text.text for text in seen.caller.agent_texts)
     if effects and "Your table is booked." not in told and "Yes, it is booked." not in told:
         wrong.append("the caller never hears that the table is booked")

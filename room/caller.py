@@ -77,6 +77,7 @@ class Caller:
         self._server, self._name, self._subscribe = server, room, subscribe
         self._source = rtc.AudioSource(RATE, 1, queue_size_ms=100)
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._agents: set[str] = set()
 
     async def __aenter__(self) -> Self:
         await self.enter()
@@ -162,9 +163,8 @@ class Caller:
 
     @property
     def agent_texts(self) -> list[Text]:
-        """What the agent said, as it came."""
-        me = self.agent.identity if self.agent else None
-        return [text for text in self.texts if text.of == me]
+        """What the agents said, as it came; also of one that has left."""
+        return [text for text in self.texts if text.of in self._agents]
 
     async def until(self, what: Any, seconds: float = _COMES, why: str = "") -> float:
         """Wait until a condition holds; the conversation time, or TimeoutError that says why."""
@@ -206,6 +206,7 @@ class Caller:
     def _participant(self, participant: rtc.RemoteParticipant) -> None:
         if participant.kind == rtc.ParticipantKind.PARTICIPANT_KIND_AGENT:
             self.agent = participant
+            self._agents.add(participant.identity)
             self._attributes(list(participant.attributes), participant)
 
     def _gone(self, participant: rtc.RemoteParticipant) -> None:
