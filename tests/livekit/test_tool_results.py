@@ -451,6 +451,32 @@ def test_a_reply_to_a_result_does_not_answer_the_user_as_well() -> None:
     assert outcome.heard_saying("It is charged.") is not None
 
 
+@pytest.mark.parametrize("speculates", [False, True])
+def test_a_typed_line_is_not_answered_with_the_calls_for_newer_words(speculates: bool) -> None:
+    """It waits for the reply that the user talks over. The words that end this wait are answered
+    behind it, with their own calls."""
+    ran: list[str] = []
+    story = "Once upon a time there was a king who had three daughters and no sons at all."
+    model = ScriptedLLM(
+        {"story": story, "card": Reply(calls=Call("charge")), "what else": "Nothing else."},
+        {"charge": "It is charged."},
+        retries=True,
+    )
+    user = ScriptedUser().says("a story", at=1.0).says(CHARGE, at=4.0, duration=1.2, stt_delay=1.5)
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=model,
+        tools=[_charge_once(ran)],
+        turn_handling={"preemptive_generation": {"enabled": speculates}},
+    )
+    stage.at(5.2, lambda s: s.session.generate_reply(user_input=AND) and None)
+    outcome = stage.run(16.0)
+    assert ran == ["charge"], outcome.timeline()
+    assert outcome.heard_saying("Nothing else.") is not None
+    assert outcome.heard_saying("It is charged.") is not None
+
+
 def test_a_handoff_that_was_refused_is_said_behind_what_the_tool_gave() -> None:
     """The user interrupts before the tool ends, which hands over and has something to say."""
 

@@ -107,16 +107,16 @@ class GovernedActivity(HearingActivity):
         if news := [item for item in news if context.get_by_id(item.id) is None]:
             request["chat_ctx"] = context = context.copy()
             context.insert(news)
+        if hidden := {
+            id for reply, ids in self._open_replies if reply is not handle for id in ids
+        }:
+            request["chat_ctx"] = context = context.copy()
+            context.items[:] = [item for item in context.items if item.id not in hidden]
         if asked is not None:
             if waited or news:  # it comes last: a model answers a result that stands behind it
                 asked.created_at = time.time()
             answered = frozenset({asked.id, *_unanswered(context)})
             self._replies.append((govern(handle, self._conductor), answered))
-        elif hidden := {
-            id for reply, ids in self._open_replies if reply is not handle for id in ids
-        }:
-            request["chat_ctx"] = context = context.copy()
-            context.items[:] = [item for item in context.items if item.id not in hidden]
         besides = self._conductor.to_tell(govern(handle, self._conductor), results_in(context))
         if besides is not None and not request.get("instructions"):
             request["chat_ctx"] = context = context.copy()
@@ -130,8 +130,9 @@ class GovernedActivity(HearingActivity):
         await ask(**request)
 
     # A reply to the user whose calls are not known yet: another request that saw the same words
-    # would make the calls a second time. The next reply to the user is spoken after that one, and
-    # waits; any other, which that one may have to wait for, does not see the words.
+    # would make the calls a second time. The next reply to the user is spoken after those that are
+    # scheduled when it is asked for, and waits for them; any other may have to be spoken before,
+    # and does not see the words.
 
     @property
     def _open_replies(self) -> list[tuple[GovernedHandle, frozenset[str]]]:
