@@ -139,6 +139,31 @@ def test_a_turn_whose_agent_goes_while_its_hook_runs_is_answered_by_the_next(sto
     assert _ends(stage) == ends
 
 
+GREETING = "Welcome to the desk of our hotel by the sea."
+
+
+class _Host(_Next):
+    async def on_enter(self) -> None:
+        self.session.say(GREETING)
+
+
+@pytest.mark.parametrize("stt_delay", [0.9, 1.5])
+def test_words_behind_a_kept_turn_are_answered_with_it(stt_delay: float) -> None:
+    """The user speaks into a handoff, and over the next agent's greeting. The words that were kept
+    are older: their turn does not take the place of the answer to the later ones."""
+    user = ScriptedUser().says("hello", at=1.0)
+    user.says("is it open", at=3.0, duration=0.6)
+    user.says("on sunday", at=4.2, duration=0.6, stt_delay=stt_delay)
+    model = ScriptedLLM({"hello": NOTICE, "sunday": "On Sunday we are closed."})
+    stage = Stage(TurnSession, user=user, llm=model)
+    stage.at(3.5, lambda s: s.session.update_agent(_Host()))
+    outcome = stage.run(14.0)
+    users = [i.text_content for i in outcome.history.messages() if i.role == "user"]
+    assert users == ["hello", "is it open on sunday"], outcome.timeline()
+    assert outcome.heard[-1].text == "On Sunday we are closed."
+    assert sorted(outcome for _, outcome in _ends(stage)) == ["replied", "replied", "superseded"]
+
+
 @pytest.mark.parametrize("goes_on", [4.5, 5.2], ids=["in the same turn", "in another"])
 def test_words_that_the_agent_has_cut_into_are_answered_once(goes_on: float) -> None:
     """`user_turn_limit`: the cut-in answers them; what the user says over it is kept."""
