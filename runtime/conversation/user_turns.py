@@ -91,20 +91,15 @@ class UserTurns:
         self._count = self.outcomes.total()
 
     def commit(self, info: Any, owner: str) -> Turn:
-        """A turn is committed. The turns that wait are part of it: it gets their words, and one
-        reply answers all."""
-        waiting = self.kept
-        turns = [deferred.work for deferred in waiting]
-        kept = any(turn is info for turn in turns)
-        if not kept:
-            turns.append(info)  # the latest
-        info.new_transcript = " ".join(turn.new_transcript for turn in turns if turn.new_transcript)
-        for deferred in waiting:
+        """A turn is committed. If it has not waited, those that wait are older, and part of it: it
+        begins with their words, and one reply answers all."""
+        kept = [deferred for deferred in self.kept if deferred.work is info]
+        for deferred in kept:
             self._deferred.begun(deferred)
-            if deferred.work is not info:
-                self._join(deferred)
+        if not kept:
+            self._join_older(info)
         self._count += 1
-        self._latest = Turn(self._count, info, owner, kept=kept)
+        self._latest = Turn(self._count, info, owner, kept=bool(kept))
         self._follow_words(self._latest)
         return self._latest
 
@@ -192,11 +187,16 @@ class UserTurns:
             self.outcomes["dropped"] += 1
             self._ended(turn, "dropped", False)
 
-    def _join(self, deferred: Deferred[Any]) -> None:
-        self._count += 1
-        turn = Turn(self._count, deferred.work, deferred.owner, kept=True)
-        self.outcomes["superseded"] += 1
-        self._ended(turn, "superseded", False)
+    def _join_older(self, info: Any) -> None:
+        older = self.kept
+        texts = [*(deferred.work.new_transcript for deferred in older), info.new_transcript]
+        info.new_transcript = " ".join(text for text in texts if text)
+        for deferred in older:
+            self._deferred.begun(deferred)
+            self._count += 1
+            turn = Turn(self._count, deferred.work, deferred.owner, kept=True)
+            self.outcomes["superseded"] += 1
+            self._ended(turn, "superseded", False)
 
     def _follow_words(self, turn: Turn) -> None:
         self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(())]
