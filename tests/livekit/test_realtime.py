@@ -28,7 +28,9 @@ BOTH = pytest.mark.parametrize("detects", [True, False], ids=["server", "client"
 AUTO = pytest.mark.parametrize("auto", [True, False], ids=["auto", "asked"])
 
 
-def _stage(user: ScriptedUser, tool: Any, *, detects: bool, auto: bool, text: str = "") -> Stage:
+def _stage(
+    user: ScriptedUser, tool: Any, *, detects: bool, auto: bool, text: str = "", agent: Any = None
+) -> Stage:
     answers = ScriptedLLM(
         {
             "reserve": Reply(text, calls=Call("book")),
@@ -41,7 +43,14 @@ def _stage(user: ScriptedUser, tool: Any, *, detects: bool, auto: bool, text: st
     voice = ScriptedTTS()
     model = ScriptedRealtime(user, answers, voice, turn_detection=detects, auto_tool_reply=auto)
     turns = {"turn_detection": "realtime_llm" if detects else "vad"}
-    return Stage(TurnSession, user=user, llm=model, tts=voice, tools=[tool], turn_handling=turns)
+    return Stage(
+        TurnSession,
+        user=user,
+        llm=model,
+        tts=voice,
+        turn_handling=turns,
+        **({"tools": [tool]} if agent is None else {"agent": agent}),
+    )
 
 
 def _calls(stage: Stage, outcome: Outcome) -> tuple[list[str], list[str]]:
@@ -139,6 +148,30 @@ def test_a_wait_for_the_preamble_ends_with_the_interruption(detects: bool) -> No
     assert answer is not None, outcome.timeline()
     assert answer.start < 5.5
     assert outcome.errors == []
+
+
+def test_a_result_that_comes_before_the_reply_to_newer_words_does_not_take_their_place() -> None:
+    """The tool ends while `on_user_turn_completed` runs: the model answers what comes last."""
+
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(2.8)
+        return "booked"
+
+    class Slow(Agent):
+        async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+            await asyncio.sleep(1.0)
+
+    user = ScriptedUser().says("reserve a table", at=1.0, duration=0.6)
+    user.says("tell me a joke", at=4.5, duration=0.6)
+    agent = lambda: Slow(instructions="Help.", tools=[book])  # noqa: E731
+    outcome = _stage(user, book, detects=False, auto=False, agent=agent).run(14.0)
+    asked = next(r for r in outcome.requests if "joke" in str(r.shown))
+    shown = [entry.text for entry in asked.shown if entry.kind in ("user", "result")]
+    assert shown == ["reserve a table", STILL_RUNNING, "booked", "tell me a joke"], (
+        outcome.timeline()
+    )
 
 
 @BOTH

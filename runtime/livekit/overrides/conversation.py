@@ -11,6 +11,7 @@ from livekit.agents import llm
 __all__ = [
     "ChatContextSync",
     "ClosedRealtimeSession",
+    "open_words_last",
     "overtaken_results",
     "results_by_their_calls",
     "results_in",
@@ -84,7 +85,8 @@ class ChatContextSync:
         context.items[:] = map(self._with_our_id, items)
         if self._ordered:
             context.items.extend(self._unsent(context))
-            context.items[:] = results_by_their_calls(context.items)
+            known = {item.id for item in self._model.chat_ctx.items}
+            context.items[:] = open_words_last(results_by_their_calls(context.items), known)
         context.items[:] = map(self._with_their_id, context.items)
         await self._send(context)
 
@@ -144,6 +146,30 @@ def results_by_their_calls(items: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
             due.append(item.call_id)
         placed.append(item)
     return placed + [results.pop(call) for call in due]
+
+
+def open_words_last(items: Iterable[llm.ChatItem], known: Collection[str]) -> list[llm.ChatItem]:
+    """The same items, words that the user has just said behind a call that has ended since.
+
+    The model answers what comes last. What came of a call that it was told still runs comes as a
+    call of its own with its result, and would be answered in place of the words.
+
+    Args:
+        items: The conversation.
+        known: The ids of what the model has.
+    """
+    items = list(items)
+    ends: list[llm.ChatItem] = []
+    words: list[llm.ChatItem] = []
+    while items:
+        item = items[-1]
+        if item.type == "message" and item.role == "user" and item.id in known:
+            words.insert(0, items.pop())
+        elif item.type in ("function_call", "function_call_output") and item.id not in known:
+            ends.insert(0, items.pop())
+        else:
+            break
+    return items + ends + words
 
 
 def overtaken_results(
