@@ -107,9 +107,7 @@ class GovernedActivity(HearingActivity):
         if news := [item for item in news if context.get_by_id(item.id) is None]:
             request["chat_ctx"] = context = context.copy()
             context.insert(news)
-        if hidden := {
-            id for reply, ids in self._open_replies if reply is not handle for id in ids
-        }:
+        if hidden := {id for reply, ids in self._open_replies if reply is not handle for id in ids}:
             request["chat_ctx"] = context = context.copy()
             context.items[:] = [item for item in context.items if item.id not in hidden]
         if asked is not None:
