@@ -56,6 +56,23 @@ def a_turn_is_counted() -> list[str]:
     return [] if ends == ["replied"] else [f"the turn ends {ends}"]
 
 
+def a_typed_line_that_waits_is_known() -> list[str]:
+    """It waits for the reply to the line before: a store keeps it for the next worker."""
+    lines: list[str] = []
+
+    def types(stage: Stage) -> None:
+        stage.session.generate_reply(user_input="hello")
+        stage.session.generate_reply(user_input="thank you")
+
+    def looks(stage: Stage) -> None:
+        session: Any = stage.session
+        said = {item.id for item in session.history.items if item.type == "message"}
+        lines.extend(info.new_transcript for info in session._conductor.turns.waiting(said))
+
+    Stage(TurnSession, user=ScriptedUser()).at(1.0, types).at(1.1, looks).run(5)
+    return [] if lines == ["thank you"] else [f"these lines are known to wait: {lines}"]
+
+
 def speech_goes_on_when_it_must() -> list[str]:
     """A call that disallows interruptions while its speech is paused: the speech goes on."""
 
@@ -303,6 +320,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
     "HearingActivity.on_final_transcript": a_wait_ends_with_the_words,
     "GovernedActivity._schedule_speech": a_turn_is_counted,
+    "HearingActivity._generate_reply": a_typed_line_that_waits_is_known,
     "GovernedSession._tool_items_added": a_late_result_is_told,
     "GovernedHandle.interrupt": a_tool_ends_its_own_turn,
     "GovernedHandle.allow_interruptions": speech_goes_on_when_it_must,
