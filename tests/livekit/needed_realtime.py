@@ -179,10 +179,10 @@ REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(
     (
         "RealtimeActivity._on_input_speech_started",
         "RealtimeActivity._on_input_speech_stopped",
-        "RealtimeActivity._on_generation_created",
     ),
     nothing_is_said_into_the_user,
 ) | {
+    "RealtimeActivity._on_generation_created": a_response_that_is_cut_as_it_begins_is_forgotten,
     "RealtimeActivity._realtime_reply_task": a_response_that_is_cut_as_it_begins_is_forgotten,
     "RealtimeActivity._realtime_generation_task": what_nobody_heard_is_forgotten,
     "RealtimeActivity.interrupt": words_into_a_call_that_holds_its_turn_are_no_error,
