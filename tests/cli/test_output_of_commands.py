@@ -79,14 +79,26 @@ def pipe_without_reader() -> Iterator[IO[bytes]]:
         yield closed
 
 
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A journal to read, and to draw."""
+    folder = tmp_path_factory.mktemp("journal")
+    assert start("demo", "--text", "--out", str(folder)).returncode == 0
+    return folder / "journal.jsonl"
+
+
+PRINTERS = [
+    *("--help", "matrix turn", "check session", "export session --to json"),
+    *("report {journal}", "why {journal}", "audit {journal}", "log {journal}"),
+]
+
+
 @needs_full
-@pytest.mark.parametrize(
-    "words", ["--help", "matrix turn", "check session", "export session --to json"]
-)
-def test_a_full_device_as_stdout_is_said_in_a_line(words: str) -> None:
+@pytest.mark.parametrize("words", PRINTERS)
+def test_a_full_device_as_stdout_is_said_in_a_line(words: str, journal: Path) -> None:
     """What cannot be printed is an error with its reason, not a traceback."""
     with FULL.open("wb") as full:
-        done = start(*words.split(), stdout=full)
+        done = start(*words.format(journal=journal).split(), stdout=full)
     assert done.stderr == b"error: standard output: No space left on device\n"
     assert done.returncode == 2
 
@@ -177,14 +189,6 @@ WRITERS = {
 """Every command that writes one file, and a name that it takes."""
 
 
-@pytest.fixture(scope="module")
-def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A journal to draw."""
-    folder = tmp_path_factory.mktemp("journal")
-    assert start("demo", "--text", "--out", str(folder)).returncode == 0
-    return folder / "journal.jsonl"
-
-
 @pytest.mark.parametrize("name", WRITERS)
 def test_links_are_followed_and_devices_are_written_through(
     name: str, journal: Path, tmp_path: Path
@@ -213,8 +217,8 @@ def test_links_are_followed_and_devices_are_written_through(
         assert done.returncode == 2
 
 
-@pytest.mark.parametrize("name", ["export", "schema"])
-def test_a_pipe_with_a_name_is_written_through(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["export", "schema", "report", "timeline", "view"])
+def test_a_pipe_with_a_name_is_written_through(name: str, journal: Path, tmp_path: Path) -> None:
     """A reader of a FIFO gets the output, and the FIFO stays."""
     words, file = WRITERS[name]
     pipe = tmp_path / file
@@ -222,7 +226,7 @@ def test_a_pipe_with_a_name_is_written_through(name: str, tmp_path: Path) -> Non
     got: list[bytes] = []
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
     reader.start()
-    done = start(*words.split(), "-o", str(pipe))
+    done = start(*words.format(journal=journal).split(), "-o", str(pipe))
     reader.join(10)
     assert (done.stderr, done.returncode) == (b"", 0)
     assert len(got[0]) > 100
@@ -239,6 +243,18 @@ def test_output_to_standard_output_by_name_is_printed(tmp_path: Path) -> None:
         file.flush()
         start_process("export", "session", "--to", "json", "-o", str(link), stdout=file)
     assert (tmp_path / "all").read_bytes() == b"before\n" + printed
+
+
+@pytest.mark.parametrize("command", ["report", "view"])
+def test_a_page_or_a_report_goes_to_standard_output_by_name(
+    command: str, journal: Path, tmp_path: Path
+) -> None:
+    """`-o /dev/stdout` gives what a file gets."""
+    file = tmp_path / "file"
+    assert start(command, str(journal), "-o", str(file)).returncode == 0
+    printed = start_process(command, str(journal), "-o", "/dev/stdout")
+    assert (printed.stderr, printed.returncode) == (b"", 0)
+    assert printed.stdout == file.read_bytes()
 
 
 def test_a_file_that_does_not_fit_leaves_the_old_one(tmp_path: Path) -> None:
