@@ -47,6 +47,7 @@ def browser() -> Iterator[Any]:
 def tab(browser: Any) -> Iterator[Any]:
     """A page of the browser; an error in a script, or a request to anybody, fails the test."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+    context.set_default_timeout(60_000)  # milliseconds; see `until`
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))

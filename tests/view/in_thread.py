@@ -26,7 +26,7 @@ class Outside:
                 return await value if inspect.isawaitable(value) else value
 
             done = asyncio.run_coroutine_threadsafe(inside(), self._loop)
-            return self._outside(done.result(60))
+            return self._outside(done.result(120))
 
         return call
 
@@ -46,7 +46,7 @@ class Browser:
         self.chromium = Outside(self._run(self._launch(executable, flags)), self._loop)
 
     def _run(self, job: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(job, self._loop).result(60)
+        return asyncio.run_coroutine_threadsafe(job, self._loop).result(120)
 
     async def _launch(self, executable: str, flags: list[str]) -> Any:
         from playwright.async_api import async_playwright

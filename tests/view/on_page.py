@@ -7,8 +7,11 @@ import time
 from typing import Any
 
 
-def until(tab: Any, condition: str, seconds: float = 10.0) -> None:
-    """Wait for what a script says; the policy of the page forbids Playwright's own waiting."""
+def until(tab: Any, condition: str, seconds: float = 60.0) -> None:
+    """Wait for what a script says; the policy of the page forbids Playwright's own waiting.
+
+    Only a test that fails waits to the end: it must not fail because the machine is busy.
+    """
     for _ in range(round(seconds / 0.02)):  # a stage has a clock of its own: none is asked
         if tab.evaluate(condition):
             return
