@@ -34,7 +34,8 @@ def over_the_user(make: Maker) -> Iterator[Rule]:
         for fact in make.host_facts("endpointing"):
             broken = "while the end of the user's turn is being decided"
             yield make.chosen(action, broken, [fact], where=_lets_go_undecided)
-    for facts in (["~user_speaking"], make.host_facts("endpointing")):
+    theirs = (["~user_speaking"], make.host_facts("endpointing"), make.host_facts("answer_coming"))
+    for facts in theirs:
         if facts:
             yield make.chosen("deliver_owed_reply", "while the floor is the user's", facts)
     yield from _barge_in(make)

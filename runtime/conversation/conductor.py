@@ -366,6 +366,8 @@ class Conductor:
             self._post("turn_kept")
             return False
         self.turns.commit(info, owner)
+        if (agent := self.agent) is not None and agent.commits_audio:
+            self.turns.take_in_kept()
         return True
 
     def cannot_take(self, owner: str, info: Any) -> bool:
@@ -474,6 +476,8 @@ class Conductor:
         step = self.floor.step
         if step is not None and self.turns.kept and not step.speech.interruptible:
             return  # it winds down, and LiveKit takes no turn before it has
+        if self.turns.kept and agent.commits_audio and (self.user_speaks or self.host.endpointing()):
+            return  # it would be cut where the user is now; the next turn has all of it
         if self.turns.kept and agent.greets:
             return  # the turn is older than what the agent says as it enters
         if self.turns.kept and self.turn.ask("turn_committed"):

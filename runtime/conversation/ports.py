@@ -205,6 +205,10 @@ class Turns(Protocol):
         """The task that waits for a realtime model's answer, which it begins by itself."""
 
     @property
+    def commits_audio(self) -> bool:
+        """A turn is all that was heard since the one before, as a realtime model has it."""
+
+    @property
     def talked_over(self) -> bool:
         """A realtime model that detects turns hears the user, or may be about to answer."""
 

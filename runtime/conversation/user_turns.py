@@ -135,6 +135,12 @@ class UserTurns:
         if all(deferred.work is not info for deferred in self.kept):
             self._deferred.add("user turn", info, owner=owner, reason=reason)
 
+    def take_in_kept(self) -> None:
+        """The latest turn has all that was heard, and so the turns that waited."""
+        for deferred in self.kept:
+            self._deferred.begun(deferred)
+            self.outcomes["superseded"] += 1
+
     def follow(self, task: asyncio.Task[Any], items: Iterable[str]) -> None:
         """LiveKit answers the latest turn in this task, unless its agent has gone by then."""
         if self._latest is not None:

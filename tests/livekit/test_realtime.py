@@ -389,3 +389,56 @@ def test_a_noise_over_a_tool_that_holds_its_turn_does_not_end_the_turn() -> None
     outcome = stage.run(20.0)
     assert _calls(stage, outcome) == (["result"], ["booked"])
     assert [heard.text for heard in outcome.heard] == ["Your table is booked."]
+
+
+def _joking(user: ScriptedUser, tool: Any) -> Stage:
+    """A model that needs a second for a joke; the session ends the user's turns."""
+    joke = Reply("Here is a joke.", ttft=1.0)
+    by_user = {"reserve": Reply(calls=Call("book")), "result of": "Booked.", "joke": joke}
+    voice, answers = ScriptedTTS(), ScriptedLLM(by_user, {"book": "Booked."})
+    model = ScriptedRealtime(user, answers, voice, turn_detection=False)
+    return Stage(TurnSession, user=user, llm=model, tts=voice, tools=[tool])
+
+
+def test_a_result_that_comes_while_the_model_is_about_to_answer_is_told_after_it() -> None:
+    """The request did not show it: it comes before the answer begins, and is no part of it."""
+    ended: list[float] = []
+
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(6.0)
+        ended.append(stage.now)
+        return "booked"
+
+    user = ScriptedUser().says("reserve a table", at=1.0)
+    user.says("well", at=4.0).says("tell me a joke", at=6.5)
+    stage = _joking(user, book)
+    outcome = stage.run(20.0)
+    asked = next(r.at for r in outcome.requests if "joke" in r.prompt)
+    joke = outcome.heard_saying("joke")
+    assert joke is not None
+    assert asked < ended[0] < joke.start, outcome.timeline()
+    booked = outcome.heard_saying("Booked.")
+    assert booked is not None, outcome.timeline()
+    assert booked.start > joke.start
+
+
+def test_a_turn_that_waited_for_a_tool_is_not_committed_in_the_middle_of_the_next_sentence() -> (
+    None
+):
+    """The model has the sound, not the words: it would be given half of what the user says."""
+
+    @on_interruption("hold")
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(4.0)
+        return "booked"
+
+    user = ScriptedUser().says("reserve a table", at=1.0)
+    user.says("one more thing", at=4.0).says("tell me a good joke now", at=6.0)
+    outcome = _joking(user, book).run(20.0)
+    said = [m.text_content for m in outcome.history.messages() if m.role == "user"]
+    assert said == ["reserve a table", "one more thing tell me a good joke now"]
+    assert outcome.heard_saying("joke") is not None

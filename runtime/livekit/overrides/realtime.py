@@ -128,6 +128,11 @@ class RealtimeActivity(AgentActivity):
         return None if decision is None or decision.done() else decision
 
     @property
+    def commits_audio(self) -> bool:
+        """A turn is all that was heard since the one before, not words."""
+        return self._rt_session is not None and not self._rt_turn_detection_enabled
+
+    @property
     def talked_over(self) -> bool:
         """A model that detects turns hears the user, or may be about to answer."""
         hears = self._rt_turn_detection_enabled and self._conductor.user_speaks
@@ -155,6 +160,8 @@ class RealtimeActivity(AgentActivity):
                 handle, results_in(self._agent._chat_ctx)
             )
         if not handle.interrupted:
+            # What ends before the model begins its reply was not shown to it.
+            self._conductor.request_made(handle.id, results_in(self._agent._chat_ctx))
             await super()._realtime_reply_task(**request)
         if handle.interrupted and self._unhandled is not None and self._unhandled[0] is handle:
             # LiveKit leaves it as it is when the interruption comes as the response begins.
@@ -184,7 +191,7 @@ class RealtimeActivity(AgentActivity):
         generation_ev: llm.GenerationCreatedEvent,
         how: dict[str, Any],
     ) -> None:
-        if speech_handle is not self._own_answer:  # what answers the user need not tell of results
+        if self.model_replies:
             self._conductor.request_made(speech_handle.id, results_in(self._agent._chat_ctx))
         # LiveKit leaves in the model's conversation what nobody heard, and calls that nobody made.
         said: list[str] = []

@@ -159,6 +159,18 @@ def _waited_for_the_vad(sentence: int, pair: Pair) -> bool:
     return ours - stock <= waited + TRANSCRIPT_WAIT + MOMENT
 
 
+def _news_came_first(sentence: int, pair: Pair) -> bool:
+    """It was answered behind results that the model was asked to tell besides, and is later by no
+    more than these took."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    if ours is None or stock is None:
+        return False
+    sound = pair.plan.sounds[sentence - 1]
+    over = sound.at + sound.duration
+    told = sum(end - start for start, end in pair.ours.news if over <= start and end <= over + ours)
+    return ours - stock <= told + MOMENT
+
+
 def _hold_was_over(about: int, pair: Pair) -> bool:
     """It was cut in the moment when a call ended that had kept its turn from being interrupted."""
     ends = [
@@ -283,6 +295,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"wait"}), _interrupt_is_refused),
     Declared("tool-policies", frozenset({"overlap", "again"}), _cannot_be_interrupted),
     Declared("turns-kept", frozenset({"warning"}), _speculates_on_one_turn_more),
+    Declared("untold-results", frozenset({"late"}), _news_came_first),
     Declared("wait-raises", frozenset({"undone", "untold"}), _wait_raised),
 )
 

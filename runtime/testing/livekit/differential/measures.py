@@ -34,6 +34,8 @@ COMMIT = 1.15
 
 STOP = re.compile(r"^(tool: interrupts|move \d+: (interrupt|force|chat|commit|update_agent))$")
 
+NEWS = re.compile(r"([nt][1-9]\d*[a-z]\W*)+")
+
 NOT_DONE = "nothing was done"
 CANCELLED_WITH_TURN = "cancelled: its turn was interrupted before it had ended"
 
@@ -64,6 +66,7 @@ class Measures(SessionMeasures):
         blips: Audio that was started and cut although nobody spoke, interrupted or closed.
         cuts: When each of them was cut.
         overlap: Seconds in which both spoke, but for the moment that an interruption takes.
+        news: Stretches in which nothing was heard but what has come of jobs.
         begun_over: Seconds for which the VAD still took the user for speaking when audio began.
         repeats: How often each sentence of the agent began.
         words_lost: Sentences of the user that are not in the history.
@@ -92,6 +95,7 @@ class Measures(SessionMeasures):
     blips: tuple[str, ...] = ()
     cuts: tuple[float, ...] = ()
     overlap: float = 0.0
+    news: tuple[tuple[float, float], ...] = ()
     begun_over: float = 0.0
     repeats: Mapping[str, int] = attrs.field(factory=dict)
     words_lost: frozenset[int] = frozenset()
@@ -125,13 +129,14 @@ class Measures(SessionMeasures):
             lost=frozenset(_lost(plan, jobs, outcome, end)),
             unseen=frozenset(_unseen(plan, jobs, outcome)),
             lies=tuple(_lies(jobs, outcome)),
-            latency=dict(_latency(plan, outcome, end)),
+            latency=dict(_latency(plan, jobs, outcome, end)),
             asked=_asked(outcome),
             stops=tuple(at for at, note in outcome.notes if STOP.search(note)),
             told=frozenset(n for n in plan.jobs if _first(outcome.heard, (f"t{n}",), 0.0)),
             blips=tuple(f"{h.text!r} from {h.start:.2f} to {h.end:.2f} s" for h in blips),
             cuts=tuple(h.end for h in blips),
             overlap=round(_overlap(plan, outcome), 3),
+            news=tuple((h.start, h.end) for h in outcome.heard if NEWS.fullmatch(h.text)),
             begun_over=round(_begun_over(outcome), 3),
             repeats=_repeats(outcome, sentences),
             words_lost=frozenset(lost),
@@ -222,17 +227,25 @@ def _number(arguments: str) -> int:
     return int(found[0]) if found else 0
 
 
-def _latency(plan: Plan, outcome: Outcome, end: float) -> Iterator[tuple[int, float | None]]:
+def _latency(
+    plan: Plan, jobs: Jobs, outcome: Outcome, end: float
+) -> Iterator[tuple[int, float | None]]:
+    """What comes of a job answers a sentence only if the job was done since for it."""
     for number, sound in enumerate(plan.sounds, 1):
         over = sound.at + sound.duration
         if not sound.words or sound.stt_delay is None or over + sound.stt_delay > end - 6.0:
             continue
         later = range(number, len(plan.sounds) + 1)
-        answers = {f"r{n}" for n in later}
-        answers |= {f"{k}{job}" for n in later for job in plan.answers[n].jobs for k in "nt"}
         whole = [h for h in outcome.heard if h.end - h.start >= ANSWER]
-        first = _first(whole, tuple(answers), over - 1e-6)
-        yield number, None if first is None else round(first.start - over, 3)
+        found = [_first(whole, tuple(f"r{n}" for n in later), over - 1e-6)]
+        for job in {job for n in later for job in plan.answers[n].jobs}:
+            runs = [run for run in jobs.runs if run.number == job and run.start >= sound.at]
+            if runs:
+                found.append(_first(whole, (f"n{job}",), max(over - 1e-6, runs[0].start)))
+            if runs and runs[0].end is not None:
+                found.append(_first(whole, (f"t{job}",), max(over - 1e-6, runs[0].end)))
+        first = min((heard.start for heard in found if heard is not None), default=None)
+        yield number, None if first is None else round(first - over, 3)
 
 
 def _asked(outcome: Outcome) -> dict[int, float]:
