@@ -476,7 +476,11 @@ class Conductor:
         step = self.floor.step
         if step is not None and self.turns.kept and not step.speech.interruptible:
             return  # it winds down, and LiveKit takes no turn before it has
-        if self.turns.kept and agent.commits_audio and (self.user_speaks or self.host.endpointing()):
+        if (
+            self.turns.kept
+            and agent.commits_audio
+            and (self.user_speaks or self.host.endpointing())
+        ):
             return  # it would be cut where the user is now; the next turn has all of it
         if self.turns.kept and agent.greets:
             return  # the turn is older than what the agent says as it enters

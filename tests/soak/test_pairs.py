@@ -282,3 +282,33 @@ def test_an_answer_behind_what_waited_for_the_vad_is_explained(
         ours=attrs.evolve(equal.ours, latency={1: 1.0 + later}),
     )
     assert [w.kind for w in worse(pair)] == found
+
+
+@pytest.mark.parametrize(("later", "found"), [(1.2, []), (1.6, ["late"])])
+def test_an_answer_behind_news_that_nobody_had_heard_is_explained(
+    equal: Pair, later: float, found: list[str]
+) -> None:
+    """The model was asked to tell it besides; the answer is later by as long as that takes."""
+    over = PLAN.sounds[0].at + PLAN.sounds[0].duration
+    told = ((over + 0.5, over + 1.7),)
+    pair = attrs.evolve(
+        equal,
+        stock=attrs.evolve(equal.stock, latency={1: 0.9}),
+        ours=attrs.evolve(equal.ours, latency={1: 0.9 + later}, news=told),
+    )
+    assert [w.kind for w in worse(pair)] == found
+
+
+def test_what_came_of_an_earlier_call_answers_no_later_sentence() -> None:
+    """Two sentences ask for one job; what is told of the first call answers the first."""
+    plan = Plan(
+        "twice",
+        (Sound(0.5, 2, 0.6), Sound(4.0, 1, 0.3)),
+        {1: Answer(0, (1,)), 2: Answer(0, (1,), ttft=1.5)},
+        {1: Job(1, 3.0)},
+    )
+    stock = play_pair(plan, AgentSession).stock
+    second = [run.end for run in stock.runs][-1]
+    assert second is not None
+    assert stock.latency[2] is not None
+    assert 4.3 + stock.latency[2] > second
