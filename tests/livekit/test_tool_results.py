@@ -390,6 +390,21 @@ def test_a_turn_waits_for_a_held_call_whatever_is_said(
     assert outcome.heard_saying("Nothing else.") is not None
 
 
+def test_words_come_last_although_a_call_was_made_after_them() -> None:
+    """The hook looks at what the user said while the application has something else done. The
+    request shows a call that goes on, and the words behind it: they are what is to be answered."""
+    model = ScriptedLLM({"table": Reply(calls=Call("book")), "joke": "Here is a joke."})
+    user = ScriptedUser().says("tell me a joke", at=1.0)
+    agent = partial(_Thoughtful, [_book([], 6.0)])
+    turns = {"preemptive_generation": {"enabled": False}}
+    stage = Stage(TurnSession, user=user, llm=model, agent=agent, turn_handling=turns)
+    stage.at(3.0, lambda s: s.session.generate_reply(user_input="book a table"))
+    requests = stage.run(20.0).requests
+    asked = next(r for r in requests if any(e.text == "tell me a joke" for e in r.shown))
+    assert any("still in progress" in entry.text for entry in asked.shown)
+    assert asked.shown[-1].text == "tell me a joke"
+
+
 # -- two requests at a time
 
 

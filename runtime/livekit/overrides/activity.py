@@ -111,7 +111,8 @@ class GovernedActivity(HearingActivity):
             request["chat_ctx"] = context = context.copy()
             context.items[:] = [item for item in context.items if item.id not in hidden]
         if asked is not None:
-            if waited or news:  # it comes last: a model answers a result that stands behind it
+            if waited or news or self._conductor.tools.any_runs:
+                # It comes last: a model answers a result that stands behind it.
                 asked.created_at = time.time()
             answered = frozenset({asked.id, *_unanswered(context)})
             self._replies.append((govern(handle, self._conductor), answered))
