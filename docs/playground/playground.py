@@ -30,21 +30,24 @@ PACKAGE = Path(turnfsm.__file__).parent
 NAME = "mine.yaml"
 
 START = """\
+# The shipped flow, and what differs from it.
 flow: mine
-extends: turn                        # the shipped flow; below is only what differs
-timers: {false_interruption: 1.2}    # seconds
+extends: turn
+timers: {false_interruption: 1.2}  # seconds
 states:
   speaking:
-    tuning: {min_words: 2}           # only while the agent speaks
+    tuning: {min_words: 2}  # only while the agent speaks
 """
 
 FAULT = """\
+# Resumes although the user still speaks.
 flow: mine
 extends: turn
 states:
   paused:
-    after:                           # no guard: it resumes although the user speaks
-      false_interruption: {dest: speaking, actions: [resume_output]}
+    after:
+      false_interruption:
+        {dest: speaking, actions: resume_output}
 """
 
 RUNTIME = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")

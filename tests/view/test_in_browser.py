@@ -355,6 +355,18 @@ def test_words_that_the_journal_leaves_out_are_not_on_the_page(
     assert "Is it heavy?" in tab.text_content("#words")
 
 
+def test_the_transcript_opens_at_what_is_said_now(tab: Any, talk: Path) -> None:
+    """Late in the conversation that is not its first line."""
+    tab.goto(f"{(talk / 'conversation.html').as_uri()}#t=38")
+    tab.click("#tab-words")
+    seen = """() => {
+      const box = document.getElementById("words").getBoundingClientRect();
+      const now = document.querySelector("#words [aria-current]").getBoundingClientRect();
+      return now.top >= box.top && now.bottom <= box.bottom;
+    }"""
+    assert tab.evaluate(seen)
+
+
 def test_the_page_of_the_demo_replays(tab: Any, talk: Path) -> None:
     """The flow decides every entry again, and the page says so."""
     tab.goto((talk / "conversation.html").as_uri())

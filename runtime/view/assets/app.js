@@ -257,6 +257,7 @@ class Page {
     }
     document.body.dataset.tab = id;
     this.list.render();
+    this.words.look();
     this.timeline.redraw();
   }
 

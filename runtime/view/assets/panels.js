@@ -141,6 +141,11 @@ class WordsPanel {
     this.marked?.removeAttribute("aria-current");
     item?.setAttribute("aria-current", "true");
     this.marked = item;
-    if (item && !this.box.hidden) this.box.scrollTop = item.offsetTop - this.box.clientHeight / 2;
+    this.look();
+  }
+
+  // What is said now is in sight.
+  look() {
+    if (this.marked && !this.box.hidden) this.box.scrollTop = this.marked.offsetTop - this.box.clientHeight / 2;
   }
 }
