@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
 
-from turnfsm.fsm.flow import Tools
-from turnfsm.runtime.ledger import Ledger, LedgerCall
-from turnfsm.runtime.turn import TurnRuntime
+from turnfsm.runtime.ledger import Ledger
 
-from .policies import is_repeatable, policy_of
+from .open_calls import BLOCKING, RUNNING, UNCOMMITTED, OpenCalls
+from .policies import policy_of
 from .ports import Agent, Session, Speech
 from .told_results import ToldResults
 from .tool_call import End, ToolCall
@@ -21,10 +19,6 @@ from .tool_call import End, ToolCall
 __all__ = ["Result", "ToolCalls"]
 
 logger = logging.getLogger("turnfsm")
-
-_BLOCKING = ("held", "running")
-_RUNNING = ("called", "held", "running", "detached", "answered", "reported", "cancelling")
-_UNCOMMITTED = ("ended", "given")
 
 
 @attrs.frozen
@@ -39,7 +33,7 @@ class Result:
     empty: bool = False
 
 
-class ToolCalls:
+class ToolCalls(OpenCalls):
     """The tool calls that something is still to come of, each with its own machine.
 
     Args:
@@ -47,11 +41,8 @@ class ToolCalls:
     """
 
     def __init__(self, session: Session, ledger: Ledger, moved: Callable[[], None]) -> None:
-        self._session = session
-        self._ledger = ledger
+        super().__init__(session, ledger)
         self._moved = moved
-        self._calls: dict[str, ToolCall] = {}
-        self.turn: TurnRuntime
         self._speeches: dict[str, Speech] = {}  # those that may make a call once more
         self.told = ToldResults(ledger)
 
@@ -94,7 +85,7 @@ class ToolCalls:
         if call is not None:
             self._post(call, "let_go")
             self._post(call, "ended", **data)
-            if call.state in _UNCOMMITTED:
+            if call.state in UNCOMMITTED:
                 self.turn.post("tool_ended", call=call_id)
             self.answer_calls_delaying_commit(call.speech)
         elif (entry := self._ledger.find(call_id)) is not None:
@@ -126,7 +117,7 @@ class ToolCalls:
     def overtaken_by(self, answer: Speech) -> None:
         """A realtime model that detects turns answers the user by itself: LiveKit's
         `_on_generation_created`. Posts nothing."""
-        for call in self._in(_RUNNING):
+        for call in self._in(RUNNING):
             if call.speech is not answer:
                 self._post(call, "overtaken")
 
@@ -156,27 +147,6 @@ class ToolCalls:
 
     # -- what the adapter asks
 
-    def __getitem__(self, call_id: str) -> ToolCall:
-        return self._calls[call_id]
-
-    def get(self, call_id: str) -> ToolCall | None:
-        """The call, if something is still to come of it."""
-        return self._calls.get(call_id)
-
-    def is_repeatable(self, name: str) -> bool:
-        """A call of this tool may be made again, without a question."""
-        agent = self._session.activity
-        tool = agent.tool(name) if agent is not None else None
-        return is_repeatable(name, tool, self._policies)
-
-    def known_result(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall | None:
-        """The result of an identical call of the same turn; a tool may opt out."""
-        if self.is_repeatable(name):
-            return None
-        agent = self._session.activity
-        shown = agent.shown_results if agent is not None else ()
-        return self._ledger.answer(call_id, name, arguments, turn, shown)
-
     def cancelled(self, call_id: str) -> None:
         """A tool was cancelled: LiveKit gives an empty output, and says so afterwards. Posts
         nothing."""
@@ -192,60 +162,20 @@ class ToolCalls:
         call = self._calls.get(call_id)
         return call is not None and bool(call.post("say_running"))
 
-    def was_answered(self, call_id: str) -> bool:
-        """The model was told that the call still runs; what it gives comes apart from its step."""
-        call = self._calls.get(call_id)
-        return call is not None and call.state == "answered"
-
     def hands_over_in_any_case(self, call_id: str) -> bool:
         """The call has given an agent, and its turn could not be interrupted meanwhile."""
         call = self._ledger.find(call_id)
         return call is not None and call.handoff and call.policy in ("finish", "hold")
 
-    def uncommitted(self) -> list[ToolCall]:
-        """The calls that have ended and whose results the conversation does not hold yet."""
-        return self._in(_UNCOMMITTED)
-
-    def detached_tasks(self) -> list[asyncio.Task[Any]]:
-        """The tasks of speeches whose turn is over and that wait for their calls."""
-        speeches = {call.speech for call in self._calls.values() if call.turn_over}
-        return [task for speech in speeches for task in speech.tasks if not task.done()]
-
     def interrupts(self, call_id: str) -> None:
         """A tool is about to interrupt its own turn: LiveKit's ``interrupt``, called by a tool. No
         call holds the turn any more. Posts nothing; `speech_interrupted` may follow."""
         if (own := self._calls.get(call_id)) is not None:
-            for call in self._in(_RUNNING):
+            for call in self._in(RUNNING):
                 if call.speech is own.speech:
                     self._post(call, "interrupts" if call is own else "turn_given_up")
 
     # -- what the turn's flow needs of all calls together
-
-    @property
-    def blocking(self) -> bool:
-        """The turn of the agent in charge waits for a call."""
-        agent = self._session.activity
-        return any(call.agent is agent for call in self._in(_BLOCKING))
-
-    @property
-    def any_runs(self) -> bool:
-        """A call runs."""
-        return bool(self._in(_RUNNING))
-
-    @property
-    def held(self) -> bool:
-        """A call runs whose turn cannot be interrupted."""
-        return bool(self._in(("held",)))
-
-    @property
-    def results_at_hand(self) -> bool:
-        """Every result that the conversation lacks can be added to a request."""
-        return all(call.speech.finished for call in self._in(("ended",)))
-
-    @property
-    def owed(self) -> list[ToolCall]:
-        """The calls whose results stand in the conversation and are not told."""
-        return self._in(("owed",))
 
     def count(self) -> None:
         """Post what the calls' states say together and the turn does not know yet."""
@@ -259,33 +189,16 @@ class ToolCalls:
 
     # -- what the turn's flow decides
 
-    def runs_for(self, speech: Speech) -> bool:
-        """A call of this speech runs."""
-        return any(call.speech is speech for call in self._in(_RUNNING))
-
-    def released_with(self, speech: Speech) -> bool:
-        """A call of this speech was released: nobody waits for the speech."""
-        return any(call.speech is speech and call.turn_over for call in self._calls.values())
-
-    def hold_up(self, calls: Collection[str]) -> bool:
-        """The turn waits for one of these calls, or one must not be interrupted."""
-        running = [call for call in self._in(_RUNNING) if call.id in calls]
-        return any(call.state in _BLOCKING or call.policy == "hold" for call in running)
-
-    def runs_of(self, agent: object) -> bool:
-        """A call of this agent runs."""
-        return any(call.agent is agent for call in self._in(_RUNNING))
-
     def cancel_released(self) -> None:
         """Cancel the calls that no turn waits for, but for those that must not be interrupted."""
-        for call in self._in(_RUNNING):
-            if call.state not in _BLOCKING and call.policy != "hold":
+        for call in self._in(RUNNING):
+            if call.state not in BLOCKING and call.policy != "hold":
                 call.cancel_tool()
 
     def leave(self, agent: object) -> None:
         """An agent is left and has waited for its calls: their turns are over, as if they had been
         interrupted; a close cancels them. One that must not be interrupted is waited for."""
-        calls = [call for call in self._in(_BLOCKING) if call.agent is agent]
+        calls = [call for call in self._in(BLOCKING) if call.agent is agent]
         kept = [call.speech for call in calls if call.policy == "hold"]
         for call in calls:
             if call.speech in kept:
@@ -297,7 +210,7 @@ class ToolCalls:
 
     def unblock(self) -> list[ToolCall]:
         """The turn goes on without the calls that it has waited for. Posts `tools_released`."""
-        calls = self._in(_BLOCKING)
+        calls = self._in(BLOCKING)
         for call in calls:
             self._post(call, "unblocked")
         self._count_released()
@@ -312,7 +225,7 @@ class ToolCalls:
     def release(self) -> list[Speech]:
         """The calls of interrupted speeches run on, and what they give is owed; those of the
         policy cancel end. Posts `tools_released`. Returns the speeches."""
-        calls = [call for call in self._in(_RUNNING) if call.speech.interrupted]
+        calls = [call for call in self._in(RUNNING) if call.speech.interrupted]
         for call in calls:
             self._post(call, "turn_over")
         for speech, its in _by_speech(calls):
@@ -342,29 +255,11 @@ class ToolCalls:
 
     # -- inside
 
-    @property
-    def _policies(self) -> Tools:
-        return self.turn.flow.tools
-
-    def _in(self, states: Sequence[str]) -> list[ToolCall]:
-        return [call for call in self._calls.values() if call.state in states]
-
-    def _post(self, call: ToolCall, trigger: str, **data: Any) -> None:
-        call.post(trigger, **data)
-        if call.settled and self._calls.get(call.id) is call:
-            del self._calls[call.id]
-
     def _forget_finished(self) -> None:
         for speech in [speech for speech in self._speeches.values() if speech.finished]:
             del self._speeches[speech.id]
             self._ledger.close_turn(speech.id)
         self.forget_settled()
-
-    def forget_settled(self) -> None:
-        """The user has heard of what was owed."""
-        settled = [call.id for call in self._calls.values() if call.settled]
-        for call_id in settled:
-            del self._calls[call_id]
 
     def _answer(self, calls: Sequence[ToolCall]) -> None:
         if calls and (agent := calls[0].agent) is not None:

@@ -5,8 +5,10 @@ from turnfsm.runtime.livekit.overrides import (
     arriving,
     hearing,
     leaving,
+    output,
     realtime,
     recognition,
+    requests,
     run,
     session,
     speech,
@@ -14,8 +16,9 @@ from turnfsm.runtime.livekit.overrides import (
 )
 
 GOVERNED = (
-    *(activity.GovernedActivity, hearing.HearingActivity, arriving.ArrivingActivity),
-    *(leaving.LeavingActivity, realtime.RealtimeActivity),
+    *(activity.GovernedActivity, requests.RequestingActivity, hearing.HearingActivity),
+    *(arriving.ArrivingActivity, leaving.LeavingActivity),
+    *(realtime.RealtimeActivity, output.OutputActivity),
     *(recognition.GovernedRecognition, run.GovernedRun),
     *(session.GovernedSession, speech.GovernedHandle, tools.GovernedExecutor),
 )

@@ -335,7 +335,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     **ARRIVING,
     **LEAVING,
     **REALTIME,
-    "GovernedActivity.on_user_turn_exceeded": words_that_the_agent_cut_into_stand_once,
+    "RequestingActivity.on_user_turn_exceeded": words_that_the_agent_cut_into_stand_once,
     "GovernedExecutor.execute": a_repeated_call_is_executed_once,
     "GovernedExecutor.drain": a_handoff_does_not_wait_for_ever,
 }

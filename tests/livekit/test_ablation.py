@@ -14,7 +14,7 @@ from turnfsm.runtime.livekit import TurnSession, contract
 
 SCENARIOS = {
     "GovernedActivity._current_speech": "S6b",
-    "GovernedActivity._pipeline_reply_task": "S2.5",
+    "RequestingActivity._pipeline_reply_task": "S2.5",
     "RealtimeActivity._rt_session": "S2r.2",
     "HearingActivity._audio_recognition": "S13",
     "GovernedActivity.on_preemptive_generation": "S1",

@@ -4,35 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextvars import ContextVar
+from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
 
 from livekit.agents import AgentTask, llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.events import RunContext
-from livekit.agents.voice.io import AudioOutput, PlaybackFinishedEvent, PlaybackStartedEvent
 from livekit.agents.voice.speech_handle import SpeechHandle
 from livekit.agents.voice.turn import PreemptiveGenerationOptions
 
 from turnfsm.runtime.conversation.conductor import Conductor
 
 from .conversation import results_in
-from .hearing import HearingActivity
-from .progress import count_audio, count_tokens
-from .realtime import let_tools_end
-from .speech import GovernedHandle, govern, items_of_call
+from .progress import count_tokens
+from .requests import RequestingActivity
+from .speech import govern
 from .tools import GovernedExecutor
 
 __all__ = ["GovernedActivity", "activity_of", "adopt"]
-
-
-TOOL_ITEMS = ("function_call", "function_call_output")
-
-
-_CUT_INTO: ContextVar[str] = ContextVar("cut_into", default="")
-"""What the user had said when the agent cut in, in the task that does."""
 
 
 class _GatesPassed(Exception):
@@ -43,14 +32,12 @@ class _CommitRefused(Exception):
     """The machine does not take the committed turn now."""
 
 
-class GovernedActivity(HearingActivity):
+class GovernedActivity(RequestingActivity):
     """An agent's activity that asks before it acts."""
 
     _conductor: Conductor
     _probing = False
     _deciding: Any = None
-    _replies: list[tuple[GovernedHandle, frozenset[str]]]
-    _cut_in: tuple[SpeechHandle, str] | None = None
 
     # -- the floor
 
@@ -70,82 +57,6 @@ class GovernedActivity(HearingActivity):
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
         super()._schedule_speech(speech, priority, force)
         self._conductor.speech_scheduled(asyncio.current_task(), govern(speech, self._conductor))
-
-    def _pipeline_reply_task(self, **request: Any) -> Coroutine[Any, Any, None]:
-        # LiveKit has copied the conversation: now, or before the agent's hook.
-        turn = self._conductor.turns.answered_by(asyncio.current_task())
-        known = turn.items if turn is not None else self._item_ids
-        said, asked = _CUT_INTO.get(), request.get("new_message")
-        if said and asked is not None and asked.text_content == said:
-            self._cut_in = request["speech_handle"], said
-        return self._complete_and_request(known, super()._pipeline_reply_task, request)
-
-    async def _complete_and_request(
-        self,
-        known: frozenset[str],
-        ask: Callable[..., Coroutine[Any, Any, None]],
-        request: dict[str, Any],
-    ) -> None:
-        handle: SpeechHandle = request["speech_handle"]
-        if self._conductor.tools.any_runs:
-            await let_tools_end()
-        asked: llm.ChatMessage | None = request.get("new_message")
-        waited = asked is not None and await self._wait_for_calls_of_replies(handle)
-        waited |= await self._conductor.may_request(govern(handle, self._conductor))
-        if handle.interrupted and not handle.scheduled:
-            return  # nobody will hear it; LiveKit would ask the LLM first and look then
-        news = [
-            item
-            for item in self._agent._chat_ctx.items
-            if item.id not in known and (waited or item.type in TOOL_ITEMS)
-        ]
-        # LiveKit commits the calls of a step together, when the step has been heard and the slowest
-        # has ended: a request before that gets what is there.
-        calls = self._conductor.tools.uncommitted()
-        news += [item for call in calls for item in items_of_call(call.speech, call.id)]
-        context = request["chat_ctx"]
-        if news := [item for item in news if context.get_by_id(item.id) is None]:
-            request["chat_ctx"] = context = context.copy()
-            context.insert(news)
-        if hidden := {id for reply, ids in self._open_replies if reply is not handle for id in ids}:
-            request["chat_ctx"] = context = context.copy()
-            context.items[:] = [item for item in context.items if item.id not in hidden]
-        if asked is not None:
-            if waited or news or self._conductor.tools.any_runs:
-                # It comes last: a model answers a result that stands behind it.
-                asked.created_at = time.time()
-            answered = frozenset({asked.id, *_unanswered(context)})
-            self._replies.append((govern(handle, self._conductor), answered))
-        besides = self._conductor.to_tell(govern(handle, self._conductor), results_in(context))
-        if besides is not None and not request.get("instructions"):
-            request["chat_ctx"] = context = context.copy()
-            at = {} if asked is None else {"created_at": asked.created_at}  # what is asked is last
-            context.add_message(role="system", content=besides, **at)
-        if handle.scheduled:
-            self._conductor.tools.shown(calls)
-        self._conductor.request_made(handle.id, results_in(context))
-        if self._conductor.keeping is not None:
-            await self._conductor.keeping.before_reply()
-        await ask(**request)
-
-    # A reply to the user whose calls are not known yet: another request that saw the same words
-    # would make the calls a second time. The next reply to the user is spoken after those that are
-    # scheduled when it is asked for, and waits for them; any other may have to be spoken before,
-    # and does not see the words.
-
-    @property
-    def _open_replies(self) -> list[tuple[GovernedHandle, frozenset[str]]]:
-        self._replies = [reply for reply in self._replies if reply[0].calls_unknown]
-        return self._replies
-
-    async def _wait_for_calls_of_replies(self, handle: SpeechHandle) -> bool:
-        before = [reply for reply, _ in self._open_replies if reply.scheduled]
-        await self._conductor.until(
-            lambda: handle.interrupted or not any(reply.calls_unknown for reply in before)
-        )
-        if before:
-            await asyncio.sleep(0.001)  # what is asked now is later than those calls
-        return bool(before)
 
     # -- speculation
 
@@ -247,24 +158,6 @@ class GovernedActivity(HearingActivity):
         if not self._conductor.may_commit(self.label, info):
             raise _CommitRefused
 
-    # The agent cuts in (`user_turn_limit`) with a reply to what the user has said so far; the turn
-    # that is committed afterwards begins with these words.
-
-    def on_user_turn_exceeded(self, ev: Any) -> None:
-        token = _CUT_INTO.set(ev.transcript)
-        try:
-            super().on_user_turn_exceeded(ev)
-        finally:
-            _CUT_INTO.reset(token)
-
-    def _take_out_what_the_agent_cut_into(self, info: Any) -> bool:
-        """Whether anything is left that is not answered yet."""
-        (handle, said), self._cut_in = self._cut_in or (None, ""), None
-        if handle is None or handle.done() or not info.new_transcript.startswith(said):
-            return True
-        info.new_transcript = info.new_transcript.removeprefix(said).strip()
-        return bool(info.new_transcript)
-
     @property
     def accepts_turns(self) -> bool:
         """No handoff is in progress."""
@@ -275,84 +168,7 @@ class GovernedActivity(HearingActivity):
         self.complete_conversation()
         self.on_end_of_turn(info)
 
-    # -- the output
-
-    @property
-    def _audio_output(self) -> AudioOutput | None:
-        output = self._session.output
-        return output.audio if output.audio_enabled else None
-
-    @property
-    def audible(self) -> bool:
-        """Audio is enabled."""
-        return self._audio_output is not None
-
-    def listen(
-        self,
-        started: Callable[[float], None],
-        finished: Callable[[], None],
-        given: Callable[[float], None],
-    ) -> Callable[[], None]:
-        """Call when playout starts and when it finishes, and with the seconds of each frame that
-        the output is given; returns a function that ends it."""
-        output = self._audio_output
-        if output is None:
-            return _nothing
-
-        def on_started(ev: PlaybackStartedEvent) -> None:
-            started(ev.created_at)
-
-        def on_finished(_: PlaybackFinishedEvent) -> None:
-            finished()
-
-        stop_counting = count_audio(output, given)
-
-        def stop() -> None:
-            stop_counting()
-            output.off("playback_started", on_started)
-            output.off("playback_finished", on_finished)
-
-        output.on("playback_started", on_started)
-        output.on("playback_finished", on_finished)
-        return stop
-
-    def pause_audio(self, *, heard: bool) -> None:
-        """Pause; the STT is told that what was heard is no longer."""
-        if (output := self._audio_output) is not None:
-            output.pause()
-        if heard:
-            self._on_end_of_agent_speech(ended_at=time.time())
-            if self.interruption_enabled:
-                self.interruption_by_audio_activity_enabled = True
-
-    def resume_audio(self, *, heard: bool) -> None:
-        """Go on; the STT is told that the agent is heard again."""
-        if heard:
-            if self._audio_recognition is not None:
-                self._audio_recognition._on_start_of_agent_speech(started_at=time.time())
-            if self.interruption_enabled:
-                self._disable_vad_interruption_soon()
-        if (output := self._audio_output) is not None:
-            output.resume()
-
-    def end_playout(self, played: float) -> None:
-        """Report, in the place of an output that does not, that it plays no more.
-
-        Args:
-            played: Seconds that may have been heard.
-        """
-        sink = self._audio_output
-        while sink is not None and sink.next_in_chain is not None:
-            sink = sink.next_in_chain
-        while sink is not None and sink._pending_playback_count:
-            sink.on_playback_finished(playback_position=played, interrupted=True)
-
-    def drop_audio(self) -> None:
-        """What the output has taken and not played is not to be heard any more."""
-        sink = self._audio_output
-        if sink is not None and sink._pending_playback_count:
-            sink.flush()  # a sink reports the end of a segment that is whole
-            sink.clear_buffer()
+    # -- the conversation
 
     def other_calls(self, item: str) -> frozenset[str]:
         """The ids of the calls of the conversation, save that of this item."""
@@ -408,19 +224,6 @@ class GovernedActivity(HearingActivity):
         """Call once the agent's `on_enter` has returned."""
         if self._on_enter_task is not None and not self._on_enter_task.done():
             self._on_enter_task.add_done_callback(lambda _: call())
-
-
-def _nothing() -> None:
-    """End nothing."""
-
-
-def _unanswered(context: llm.ChatContext) -> Iterator[str]:
-    """What the user has said since the assistant last did something."""
-    for item in reversed(context.items):
-        if item.type in TOOL_ITEMS or (item.type == "message" and item.role == "assistant"):
-            return
-        if item.type == "message" and item.role == "user":
-            yield item.id
 
 
 def activity_of(context: RunContext[Any]) -> GovernedActivity | None:

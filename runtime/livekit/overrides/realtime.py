@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from livekit.agents import llm
-from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.runtime.conversation.conductor import Conductor
@@ -18,6 +17,7 @@ from turnfsm.runtime.conversation.ports import Source
 from turnfsm.runtime.conversation.tool_calls import Result
 
 from .conversation import ChatContextSync, ClosedRealtimeSession, overtaken_results, results_in
+from .output import OutputActivity
 from .speech import GovernedHandle, current_speech, govern, tool_interrupts
 from .tools import cancel_call, cancelled_pair, running_call, say_still_running
 
@@ -36,7 +36,7 @@ WAKE_CYCLES = 20
 """Turns of the loop in which a tool ends that waits for its turn: it then answers for itself."""
 
 
-class RealtimeActivity(AgentActivity):
+class RealtimeActivity(OutputActivity):
     """A model that detects turns tells when the user speaks, if no VAD does, and has decided on
     the end of a turn when it creates a generation. What is sent to it has each result next to its
     call."""

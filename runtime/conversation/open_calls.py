@@ -1,0 +1,128 @@
+"""The tool calls that something is still to come of, and what is asked of all of them together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from turnfsm.fsm.flow import Tools
+from turnfsm.runtime.ledger import Ledger, LedgerCall
+from turnfsm.runtime.turn import TurnRuntime
+
+from .policies import is_repeatable
+from .ports import Session, Speech
+from .tool_call import ToolCall
+
+__all__ = ["BLOCKING", "RUNNING", "UNCOMMITTED", "OpenCalls"]
+
+BLOCKING = ("held", "running")
+RUNNING = ("called", "held", "running", "detached", "answered", "reported", "cancelling")
+UNCOMMITTED = ("ended", "given")
+
+
+class OpenCalls:
+    """The calls, by id; each goes when nothing is to come of it any more."""
+
+    turn: TurnRuntime
+
+    def __init__(self, session: Session, ledger: Ledger) -> None:
+        self._session = session
+        self._ledger = ledger
+        self._calls: dict[str, ToolCall] = {}
+
+    def __getitem__(self, call_id: str) -> ToolCall:
+        return self._calls[call_id]
+
+    def get(self, call_id: str) -> ToolCall | None:
+        """The call, if something is still to come of it."""
+        return self._calls.get(call_id)
+
+    def is_repeatable(self, name: str) -> bool:
+        """A call of this tool may be made again, without a question."""
+        agent = self._session.activity
+        tool = agent.tool(name) if agent is not None else None
+        return is_repeatable(name, tool, self._policies)
+
+    def known_result(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall | None:
+        """The result of an identical call of the same turn; a tool may opt out."""
+        if self.is_repeatable(name):
+            return None
+        agent = self._session.activity
+        shown = agent.shown_results if agent is not None else ()
+        return self._ledger.answer(call_id, name, arguments, turn, shown)
+
+    def was_answered(self, call_id: str) -> bool:
+        """The model was told that the call still runs; what it gives comes apart from its step."""
+        call = self._calls.get(call_id)
+        return call is not None and call.state == "answered"
+
+    def uncommitted(self) -> list[ToolCall]:
+        """The calls that have ended and whose results the conversation does not hold yet."""
+        return self._in(UNCOMMITTED)
+
+    def detached_tasks(self) -> list[asyncio.Task[Any]]:
+        """The tasks of speeches whose turn is over and that wait for their calls."""
+        speeches = {call.speech for call in self._calls.values() if call.turn_over}
+        return [task for speech in speeches for task in speech.tasks if not task.done()]
+
+    @property
+    def blocking(self) -> bool:
+        """The turn of the agent in charge waits for a call."""
+        agent = self._session.activity
+        return any(call.agent is agent for call in self._in(BLOCKING))
+
+    @property
+    def any_runs(self) -> bool:
+        """A call runs."""
+        return bool(self._in(RUNNING))
+
+    @property
+    def held(self) -> bool:
+        """A call runs whose turn cannot be interrupted."""
+        return bool(self._in(("held",)))
+
+    @property
+    def results_at_hand(self) -> bool:
+        """Every result that the conversation lacks can be added to a request."""
+        return all(call.speech.finished for call in self._in(("ended",)))
+
+    @property
+    def owed(self) -> list[ToolCall]:
+        """The calls whose results stand in the conversation and are not told."""
+        return self._in(("owed",))
+
+    def runs_for(self, speech: Speech) -> bool:
+        """A call of this speech runs."""
+        return any(call.speech is speech for call in self._in(RUNNING))
+
+    def released_with(self, speech: Speech) -> bool:
+        """A call of this speech was released: nobody waits for the speech."""
+        return any(call.speech is speech and call.turn_over for call in self._calls.values())
+
+    def hold_up(self, calls: Collection[str]) -> bool:
+        """The turn waits for one of these calls, or one must not be interrupted."""
+        running = [call for call in self._in(RUNNING) if call.id in calls]
+        return any(call.state in BLOCKING or call.policy == "hold" for call in running)
+
+    def runs_of(self, agent: object) -> bool:
+        """A call of this agent runs."""
+        return any(call.agent is agent for call in self._in(RUNNING))
+
+    @property
+    def _policies(self) -> Tools:
+        return self.turn.flow.tools
+
+    def _in(self, states: Sequence[str]) -> list[ToolCall]:
+        return [call for call in self._calls.values() if call.state in states]
+
+    def _post(self, call: ToolCall, trigger: str, **data: Any) -> None:
+        call.post(trigger, **data)
+        if call.settled and self._calls.get(call.id) is call:
+            del self._calls[call.id]
+
+    def forget_settled(self) -> None:
+        """The user has heard of what was owed."""
+        settled = [call.id for call in self._calls.values() if call.settled]
+        for call_id in settled:
+            del self._calls[call_id]

@@ -1,0 +1,209 @@
+"""What is reported of the user, to the turn's flow: voice, words, and turns.
+
+Every method stands for something that the framework says. Its docstring names what that is in
+LiveKit and the trigger that it posts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from turnfsm.fsm import Refused, Taken, Verdict
+from turnfsm.runtime.turn import TurnRuntime
+
+from .deferred import DeferredQueue
+from .floor import Floor
+from .host import TurnHost
+from .ports import Agent, Keeping, Session, Speech
+from .tuning import Tuner
+from .user_turns import Outcome, Turn, UserTurns
+
+__all__ = ["UserReports"]
+
+WORDS_LIMIT = 3.0
+"""Seconds after which voice without words was a noise."""
+
+
+class UserReports:
+    """The reports and questions about the user of one session; the rest is the conductor's.
+
+    Args:
+        session: What carries the decisions out.
+        deferred: Where what begins later waits.
+    """
+
+    turn: TurnRuntime
+    floor: Floor
+    host: TurnHost
+    keeping: Keeping | None = None
+
+    def __init__(self, session: Session, deferred: DeferredQueue) -> None:
+        self._session = session
+        self.turns = UserTurns(self._turn_ended, deferred)
+        self.tuner = Tuner(session)
+        self._last_barge_in: Verdict | None = None
+        self._voice_ended = float("-inf")
+        self._carried = ""
+
+    @property
+    def agent(self) -> Agent | None:
+        """The agent that is in charge."""
+        return self._session.activity
+
+    @property
+    def closing(self) -> bool:
+        """The session closes."""
+        return self._session.closing
+
+    # -- voice and words
+
+    def user_started(self) -> None:
+        """LiveKit's `on_start_of_speech`. Posts `user_started_speaking`."""
+        self._last_barge_in = None
+        self._session.follow_options()
+        self._post("user_started_speaking")
+
+    def user_stopped(self) -> None:
+        """LiveKit's `on_end_of_speech`. Posts `user_stopped_speaking`."""
+        self._voice_ended = self.turn.now
+        self._post("user_stopped_speaking")
+
+    def answer_awaited(self) -> None:
+        """LiveKit's `_on_input_speech_stopped`, of a model that detects turns. Posts
+        `endpointing_ended` when the model has begun to answer, or will not."""
+        self.host.answer_coming()
+
+    @property
+    def user_speaks(self) -> bool:
+        """Voice is heard."""
+        return self.turn.holds("user_speaking")
+
+    @property
+    def words_due(self) -> bool:
+        """Voice has ended so recently that words of it may still be recognised."""
+        return self.turn.now - self._voice_ended < WORDS_LIMIT
+
+    def words_limit(self, voice: float) -> float:
+        """The seconds after a voice in which words of it may come.
+
+        Args:
+            voice: How long it was; one that was too short to interrupt is hardly a word.
+        """
+        long = voice >= self._session.interruption_options["min_duration"]
+        timer = "false_interruption" if long else "transcript_wait"
+        return self._session.timers.get(timer, 0.0)
+
+    def final_transcript(self) -> None:
+        """LiveKit's `on_final_transcript`. Posts `final_transcript`."""
+        self._post("final_transcript")
+
+    def barge_in(self) -> None:
+        """LiveKit's `_interrupt_by_audio_activity`, with every frame of an utterance. Posts
+        `barge_in` when the answer is a new one."""
+        verdict = self.turn.ask("barge_in")
+        last, taken = self._last_barge_in, isinstance(verdict, Taken)
+        # What has an effect is never a repetition: the speech may have gone on since.
+        acts = isinstance(verdict, Taken) and (verdict.entered or verdict.actions)
+        if not acts and (verdict is last or (last and taken)):
+            return
+        self._last_barge_in = verdict
+        self._post("barge_in")
+
+    def speculation(self) -> dict[str, Any]:
+        """The options of preemptive generation that the held state replaces."""
+        return self.tuner.speculation
+
+    def may_speculate(self) -> bool:
+        """LiveKit's `on_preemptive_generation`. Posts `preemptive_generation`."""
+        return bool(self._post("preemptive_generation"))
+
+    # -- turns
+
+    def may_commit(self, owner: str, info: Any) -> bool:
+        """LiveKit's `on_end_of_turn`, behind its own gates. Posts `turn_committed`, and `turn_kept`
+        if that is refused."""
+        verdict = self._post("turn_committed", text=info.new_transcript, source="user_turn")
+        if isinstance(verdict, Refused):
+            self.turns.keep(info, owner, verdict.why)
+            self._post("turn_kept")
+            return False
+        self.turns.commit(info, owner)
+        if (agent := self.agent) is not None and agent.commits_audio:
+            self.turns.take_in_kept()
+        return True
+
+    def cannot_take(self, owner: str, info: Any) -> bool:
+        """LiveKit's `on_end_of_turn` of an agent that is about to go: the next one answers. Posts
+        nothing.
+
+        Returns:
+            True if the turn is kept.
+        """
+        if self.closing:
+            return False
+        self.turns.keep(info, owner, "a handoff is under way")
+        return True
+
+    def keep_uncommitted_turn(self, owner: str, info: Any, commits_by_itself: bool) -> None:
+        """LiveKit's `_close_session` while a turn is open: the next agent gets it, answered or to
+        be committed. Posts nothing."""
+        if commits_by_itself:
+            self.turns.keep(info, owner, "its agent went before it was committed")
+        else:
+            self._carried = info.new_transcript
+
+    def take_carried_transcript(self) -> str:
+        """What the STT of the agent before has heard, once."""
+        words, self._carried = self._carried, ""
+        return words
+
+    def turn_begun(self, task: asyncio.Task[None], items: Iterable[str]) -> None:
+        """LiveKit's `_user_turn_completed_task` has been made. Posts nothing.
+
+        Args:
+            items: The ids of what the conversation holds: LiveKit copies it before it calls the
+                agent's hook, and asks the model afterwards.
+        """
+        self.turns.follow(task, items)
+
+    def floor_denied(self, speech: Speech, task: asyncio.Task[Any] | None) -> None:
+        """LiveKit finds that a turn must not interrupt: it drops the turn, which is kept."""
+        if self.floor.holds(speech):
+            self.turns.mark_unanswerable(task)
+
+    def handoff_seen(self, task: asyncio.Task[Any] | None) -> None:
+        """LiveKit finds that a handoff has begun: it drops the turn, which is kept."""
+        if not self.closing:  # LiveKit puts what is said into a close into the history
+            self.turns.mark_unanswerable(task)
+
+    def speech_scheduled(self, task: asyncio.Task[Any] | None, speech: Speech) -> None:
+        """LiveKit's `_schedule_speech`. Posts `turn_replied` if it answers the latest turn."""
+        turn = self.turns.reply(task, speech)
+        if turn is not None and self.turns.is_latest(turn):
+            self._post("turn_replied", turn=turn.number, speech=speech.id)
+
+    def answer_asked(
+        self, task: asyncio.Task[Any] | None, speech: Speech, info: Any, items: Iterable[str]
+    ) -> None:
+        """LiveKit's `_generate_reply` with words of the user, which may be typed. Posts nothing."""
+        if self.turns.answered_by(task) is None:
+            self.turns.typed(info, speech, items)
+            if self.keeping is not None:
+                self.keeping.words_came()
+
+    def _turn_ended(self, turn: Turn, outcome: Outcome, current: bool) -> None:
+        if not self._governs:
+            return
+        self.turn.note("turn", number=turn.number, outcome=outcome, kept=turn.kept)
+        if outcome != "replied" and current:
+            why = "it is answered later" if turn.unanswered else "no reply was generated"
+            self._post("turn_dropped", turn=turn.number, reason=why)
+
+    @property
+    def _governs(self) -> bool:
+        return not self.turn.closed
+
+    def _post(self, trigger: str, of: str | None = None, /, **data: Any) -> Verdict:
+        return self.turn.post(trigger, of, **data)

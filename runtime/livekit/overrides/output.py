@@ -1,0 +1,98 @@
+"""An activity's audio output: listened to, paused and dropped as the flow decides."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from livekit.agents.voice.agent_activity import AgentActivity
+from livekit.agents.voice.io import AudioOutput, PlaybackFinishedEvent, PlaybackStartedEvent
+
+from .progress import count_audio
+
+__all__ = ["OutputActivity"]
+
+
+class OutputActivity(AgentActivity):
+    """What the conversation needs of an audio output."""
+
+    @property
+    def _audio_output(self) -> AudioOutput | None:
+        output = self._session.output
+        return output.audio if output.audio_enabled else None
+
+    @property
+    def audible(self) -> bool:
+        """Audio is enabled."""
+        return self._audio_output is not None
+
+    def listen(
+        self,
+        started: Callable[[float], None],
+        finished: Callable[[], None],
+        given: Callable[[float], None],
+    ) -> Callable[[], None]:
+        """Call when playout starts and when it finishes, and with the seconds of each frame that
+        the output is given; returns a function that ends it."""
+        output = self._audio_output
+        if output is None:
+            return _nothing
+
+        def on_started(ev: PlaybackStartedEvent) -> None:
+            started(ev.created_at)
+
+        def on_finished(_: PlaybackFinishedEvent) -> None:
+            finished()
+
+        stop_counting = count_audio(output, given)
+
+        def stop() -> None:
+            stop_counting()
+            output.off("playback_started", on_started)
+            output.off("playback_finished", on_finished)
+
+        output.on("playback_started", on_started)
+        output.on("playback_finished", on_finished)
+        return stop
+
+    def pause_audio(self, *, heard: bool) -> None:
+        """Pause; the STT is told that what was heard is no longer."""
+        if (output := self._audio_output) is not None:
+            output.pause()
+        if heard:
+            self._on_end_of_agent_speech(ended_at=time.time())
+            if self.interruption_enabled:
+                self.interruption_by_audio_activity_enabled = True
+
+    def resume_audio(self, *, heard: bool) -> None:
+        """Go on; the STT is told that the agent is heard again."""
+        if heard:
+            if self._audio_recognition is not None:
+                self._audio_recognition._on_start_of_agent_speech(started_at=time.time())
+            if self.interruption_enabled:
+                self._disable_vad_interruption_soon()
+        if (output := self._audio_output) is not None:
+            output.resume()
+
+    def end_playout(self, played: float) -> None:
+        """Report, in the place of an output that does not, that it plays no more.
+
+        Args:
+            played: Seconds that may have been heard.
+        """
+        sink = self._audio_output
+        while sink is not None and sink.next_in_chain is not None:
+            sink = sink.next_in_chain
+        while sink is not None and sink._pending_playback_count:
+            sink.on_playback_finished(playback_position=played, interrupted=True)
+
+    def drop_audio(self) -> None:
+        """What the output has taken and not played is not to be heard any more."""
+        sink = self._audio_output
+        if sink is not None and sink._pending_playback_count:
+            sink.flush()  # a sink reports the end of a segment that is whole
+            sink.clear_buffer()
+
+
+def _nothing() -> None:
+    """End nothing."""

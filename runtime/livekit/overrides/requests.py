@@ -1,0 +1,134 @@
+"""An activity's requests to the model: made when the flow agrees, with all that has happened."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+from livekit.agents import llm
+from livekit.agents.voice.speech_handle import SpeechHandle
+
+from .conversation import results_in
+from .hearing import HearingActivity
+from .realtime import let_tools_end
+from .speech import GovernedHandle, govern, items_of_call
+
+__all__ = ["RequestingActivity"]
+
+TOOL_ITEMS = ("function_call", "function_call_output")
+
+_CUT_INTO: ContextVar[str] = ContextVar("cut_into", default="")
+"""What the user had said when the agent cut in, in the task that does."""
+
+
+class RequestingActivity(HearingActivity):
+    """An activity that completes what the model is shown, and waits until it may be asked."""
+
+    _replies: list[tuple[GovernedHandle, frozenset[str]]]
+    _cut_in: tuple[SpeechHandle, str] | None = None
+
+    def _pipeline_reply_task(self, **request: Any) -> Coroutine[Any, Any, None]:
+        # LiveKit has copied the conversation: now, or before the agent's hook.
+        turn = self._conductor.turns.answered_by(asyncio.current_task())
+        known = turn.items if turn is not None else self._item_ids
+        said, asked = _CUT_INTO.get(), request.get("new_message")
+        if said and asked is not None and asked.text_content == said:
+            self._cut_in = request["speech_handle"], said
+        return self._complete_and_request(known, super()._pipeline_reply_task, request)
+
+    async def _complete_and_request(
+        self,
+        known: frozenset[str],
+        ask: Callable[..., Coroutine[Any, Any, None]],
+        request: dict[str, Any],
+    ) -> None:
+        handle: SpeechHandle = request["speech_handle"]
+        if self._conductor.tools.any_runs:
+            await let_tools_end()
+        asked: llm.ChatMessage | None = request.get("new_message")
+        waited = asked is not None and await self._wait_for_calls_of_replies(handle)
+        waited |= await self._conductor.may_request(govern(handle, self._conductor))
+        if handle.interrupted and not handle.scheduled:
+            return  # nobody will hear it; LiveKit would ask the LLM first and look then
+        news = [
+            item
+            for item in self._agent._chat_ctx.items
+            if item.id not in known and (waited or item.type in TOOL_ITEMS)
+        ]
+        # LiveKit commits the calls of a step together, when the step has been heard and the slowest
+        # has ended: a request before that gets what is there.
+        calls = self._conductor.tools.uncommitted()
+        news += [item for call in calls for item in items_of_call(call.speech, call.id)]
+        context = request["chat_ctx"]
+        if news := [item for item in news if context.get_by_id(item.id) is None]:
+            request["chat_ctx"] = context = context.copy()
+            context.insert(news)
+        if hidden := {id for reply, ids in self._open_replies if reply is not handle for id in ids}:
+            request["chat_ctx"] = context = context.copy()
+            context.items[:] = [item for item in context.items if item.id not in hidden]
+        if asked is not None:
+            if waited or news or self._conductor.tools.any_runs:
+                # It comes last: a model answers a result that stands behind it.
+                asked.created_at = time.time()
+            answered = frozenset({asked.id, *_unanswered(context)})
+            self._replies.append((govern(handle, self._conductor), answered))
+        besides = self._conductor.to_tell(govern(handle, self._conductor), results_in(context))
+        if besides is not None and not request.get("instructions"):
+            request["chat_ctx"] = context = context.copy()
+            at = {} if asked is None else {"created_at": asked.created_at}  # what is asked is last
+            context.add_message(role="system", content=besides, **at)
+        if handle.scheduled:
+            self._conductor.tools.shown(calls)
+        self._conductor.request_made(handle.id, results_in(context))
+        if self._conductor.keeping is not None:
+            await self._conductor.keeping.before_reply()
+        await ask(**request)
+
+    # A reply to the user whose calls are not known yet: another request that saw the same words
+    # would make the calls a second time. The next reply to the user is spoken after those that are
+    # scheduled when it is asked for, and waits for them; any other may have to be spoken before,
+    # and does not see the words.
+
+    @property
+    def _open_replies(self) -> list[tuple[GovernedHandle, frozenset[str]]]:
+        self._replies = [reply for reply in self._replies if reply[0].calls_unknown]
+        return self._replies
+
+    async def _wait_for_calls_of_replies(self, handle: SpeechHandle) -> bool:
+        before = [reply for reply, _ in self._open_replies if reply.scheduled]
+        await self._conductor.until(
+            lambda: handle.interrupted or not any(reply.calls_unknown for reply in before)
+        )
+        if before:
+            await asyncio.sleep(0.001)  # what is asked now is later than those calls
+        return bool(before)
+
+    # The agent cuts in (`user_turn_limit`) with a reply to what the user has said so far; the turn
+    # that is committed afterwards begins with these words.
+
+    def on_user_turn_exceeded(self, ev: Any) -> None:
+        token = _CUT_INTO.set(ev.transcript)
+        try:
+            super().on_user_turn_exceeded(ev)
+        finally:
+            _CUT_INTO.reset(token)
+
+    def _take_out_what_the_agent_cut_into(self, info: Any) -> bool:
+        """Whether anything is left that is not answered yet."""
+        (handle, said), self._cut_in = self._cut_in or (None, ""), None
+        if handle is None or handle.done() or not info.new_transcript.startswith(said):
+            return True
+        info.new_transcript = info.new_transcript.removeprefix(said).strip()
+        return bool(info.new_transcript)
+
+
+def _unanswered(context: llm.ChatContext) -> Iterator[str]:
+    """What the user has said since the assistant last did something."""
+    for item in reversed(context.items):
+        if item.type in TOOL_ITEMS or (item.type == "message" and item.role == "assistant"):
+            return
+        if item.type == "message" and item.role == "user":
+            yield item.id
