@@ -182,5 +182,9 @@ def test_any_moment_can_be_asked() -> None:
     assert asked is not None
     assert heard is not None
     assert (asked.cause, heard.cause) == ("endpointing", None)
+    [silence] = explain(spoken)
+    length = f"{silence.end - silence.start:.2f} s"
+    assert asked.end - asked.start < silence.end - silence.start
+    assert asked.lines[-1].startswith(f"part of a silence of {length}, from ")
     assert "the agent is heard" in str(heard)
     assert explain_at(spoken, 500.0) is None
