@@ -178,8 +178,11 @@ class Caller:
         return self.pace.now()
 
     async def agent_comes(self, seconds: float = _COMES) -> None:
-        """Wait for an agent that listens."""
+        """Wait for an agent that listens, and for somebody to whom the microphone is carried."""
         await self.until(lambda: self.state == "listening", seconds, "no agent listened")
+        assert isinstance(self.track, rtc.LocalTrackPublication)
+        async with asyncio.timeout(seconds):
+            await self.track.wait_for_subscription()
 
     async def told(self, words: str, within: float = _COMES) -> float:
         """Wait until the agent has said these words; the conversation time."""

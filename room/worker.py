@@ -91,11 +91,14 @@ class Worker:
     def errors_of(self, job: str = "") -> list[str]:
         """The same of one job."""
         bad = ("ERROR", "CRITICAL")
+        # of LiveKit's SDK where a server ends a room whose goodbye has not been read yet
+        hung_up = "closed unexpectedly"
         return [
             str({"error": line.get("message", line), "why": line.get("exc_info", "")})
             for line in list(self.lines)
             if (line.get("level") in bad or "Traceback" in str(line.get("message", "")))
             and (not job or line.get("job_id", job) == job)
+            and not str(line.get("message", "")).endswith(hung_up)
         ]
 
     def terminate(self) -> None:

@@ -12,6 +12,7 @@ So that calls survive this process: TURNFSM_STORE=calls.db, TURNFSM_AGENT=NAME,
 TURNFSM_SUPERVISOR=SOCKET, and beside it `python supervisor.py NAME SOCKET`.
 """
 
+import asyncio
 import logging
 import os
 from pathlib import Path
@@ -46,6 +47,7 @@ STORE = os.environ.get("TURNFSM_STORE")  # where calls are kept, so that another
 SUPERVISOR = os.environ.get("TURNFSM_SUPERVISOR")  # its socket, if it runs on this machine
 JOURNALS = os.environ.get("TURNFSM_JOURNALS")
 STAY = bool(os.environ.get("TURNFSM_STAY"))
+ON_ITS_WAY = 1.0  # seconds; the last words are heard later than they are sent
 SORRY = "I am sorry, I can not take your call now. Please call again later."
 
 
@@ -108,6 +110,7 @@ async def send_away(ctx: JobContext) -> None:
     session = TurnSession(tts=PiperTTS(ctx.proc.userdata["voice"]), aec_warmup_duration=None)
     await session.start(Agent(instructions=""), room=ctx.room)
     await session.say(SORRY, allow_interruptions=False)
+    await asyncio.sleep(ON_ITS_WAY)
     await ctx.delete_room()
     ctx.shutdown()
 
