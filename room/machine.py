@@ -57,12 +57,17 @@ class Others:
         return min(1.0, max(0.0, others / (ended - self._began)))
 
 
-def judged(play: Callable[[], T], told: Callable[[str], None] = _to_stderr) -> T:
+def judged(
+    play: Callable[[], T],
+    told: Callable[[str], None] = _to_stderr,
+    failing: tuple[type[Exception], ...] = (AssertionError, TimeoutError),
+) -> T:
     """What is played in real time. No two plays are the same, so one that fails is told and played
     again: it has failed if it fails twice while others leave the processor alone.
 
     Args:
         told: Gets a sentence for each play that has failed and is played again.
+        failing: What a play that has failed raises; all else is raised at once.
 
     Raises:
         Busy: It has failed three times, and others have used the processor.
@@ -72,7 +77,7 @@ def judged(play: Callable[[], T], told: Callable[[str], None] = _to_stderr) -> T
         others = Others()
         try:
             return play()
-        except (AssertionError, TimeoutError) as error:
+        except failing as error:
             failures.append(others.share())
             if sum(share < BUSY for share in failures) == _TWICE:
                 raise

@@ -22,7 +22,7 @@ __all__ = ["AGENT", "ROOT", "Worker", "working"]
 
 ROOT = Path(__file__).parents[1]
 AGENT = ROOT / "examples" / "room" / "agent.py"
-_REGISTERED = 60.0  # seconds; the models are loaded before, on a busy machine slowly
+_REGISTERED = 120.0  # seconds; the models are loaded before, on a busy machine slowly
 
 
 @define

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     wanted = pyfuncitem._fixtureinfo.argnames
     given = {name: pyfuncitem.funcargs[name] for name in wanted}
     try:
-        judged(lambda: pyfuncitem.obj(**given), lambda line: _again(pyfuncitem, line))
+        again = partial(_again, pyfuncitem)
+        judged(lambda: pyfuncitem.obj(**given), again, failing=(Exception,))
     except Busy as busy:
         pytest.skip(str(busy).replace("\n", " ")[:600])
     return True
