@@ -312,3 +312,30 @@ def test_what_came_of_an_earlier_call_answers_no_later_sentence() -> None:
     assert second is not None
     assert stock.latency[2] is not None
     assert 4.3 + stock.latency[2] > second
+
+
+@pytest.mark.parametrize(("silent", "found"), [(1.4, []), (1.8, ["wait"])])
+def test_a_call_that_waited_for_the_vad_is_explained(
+    equal: Pair, silent: float, found: list[str]
+) -> None:
+    """What a run asked for began when the user was quiet; on stock it began before that."""
+    pair = attrs.evolve(
+        equal,
+        plan=attrs.evolve(PLAN, moves=(Move(1.0, "run"),)),
+        stock=attrs.evolve(equal.stock, waits={0: 2.0}, silent={0: 0.2}, begun_over=0.8),
+        ours=attrs.evolve(equal.ours, waits={0: 4.0}, silent={0: silent}),
+    )
+    assert [w.kind for w in worse(pair)] == found
+
+
+@pytest.mark.parametrize(("asked", "found"), [(6.0, []), (1.0, ["untold"])])
+def test_a_result_whose_reply_was_interrupted_is_explained_if_it_came_sooner(
+    equal: Pair, asked: float, found: list[str]
+) -> None:
+    """The application interrupts at 4 s; stock asks the model for that sentence later than that."""
+    pair = attrs.evolve(
+        equal,
+        stock=attrs.evolve(equal.stock, asked={1: asked}),
+        ours=attrs.evolve(equal.ours, asked={1: 1.0}, stops=(4.0,), told=frozenset()),
+    )
+    assert [w.kind for w in worse(pair)] == found

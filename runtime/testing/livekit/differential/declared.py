@@ -159,6 +159,22 @@ def _waited_for_the_vad(sentence: int, pair: Pair) -> bool:
     return ours - stock <= waited + TRANSCRIPT_WAIT + MOMENT
 
 
+def _call_waited_for_the_vad(move: int, pair: Pair) -> bool:
+    """The same, of a call of the application that returns when what it asked for was heard."""
+    ours, stock = pair.ours.silent.get(move), pair.stock.silent.get(move)
+    waited = pair.stock.begun_over - pair.ours.begun_over
+    if ours is None or stock is None or waited <= 0.0:
+        return False
+    return ours - stock <= waited + TRANSCRIPT_WAIT + MOMENT
+
+
+def _result_of_what_was_answered_sooner(job: int, pair: Pair) -> bool:
+    """The application interrupted the reply that was to tell it; on stock the model had not been
+    asked yet for the sentence that wanted it."""
+    wanted = [number for number, answer in pair.plan.answers.items() if job in answer.jobs]
+    return bool(wanted) and all(_answered_sooner(number, pair) for number in wanted)
+
+
 def _news_came_first(sentence: int, pair: Pair) -> bool:
     """It was answered behind results that the model was asked to tell besides, and is later by no
     more than these took."""
@@ -280,6 +296,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("drain-limit", frozenset({"wait"}), _close_waits_for_a_call),
     Declared("held-output", frozenset({"late"}), _waited_for_quiet),
     Declared("held-output", frozenset({"late"}), _waited_for_the_vad),
+    Declared("held-output", frozenset({"wait"}), _call_waited_for_the_vad),
     Declared("held-output", frozenset({"blip"}), _words_came_late),
     Declared("handoff-refused", frozenset({"agent"}), _handed_over_too_late),
     Declared("handoff-refused", frozenset({"lost", "unseen", "untold"}), _handoff),
@@ -288,6 +305,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"late"}), _waits_for_a_call),
     Declared("tool-policies", frozenset({"late"}), _its_call_was_cancelled),
     Declared("tool-policies", frozenset({"late"}), _answered_sooner),
+    Declared("tool-policies", frozenset({"untold"}), _result_of_what_was_answered_sooner),
     Declared("tool-policies", frozenset({"late"}), _its_tool_interrupted),
     Declared("tool-policies", frozenset({"untold"}), _turn_interrupted_by_tool),
     Declared("transcript-wait", frozenset({"late"}), _words_were_on_their_way),
