@@ -28,6 +28,11 @@ JUST = 2.0
 """Seconds before the close in which a call has just begun."""
 
 
+SOON = 4.0
+"""Seconds in which what has waited for a call is answered: the model thinks for 1.5 s at most, and
+may be asked about the call first."""
+
+
 @attrs.frozen
 class Declared:
     """A difference on the list.
@@ -71,14 +76,24 @@ def _interrupt_is_refused(move: int, pair: Pair) -> bool:
 
 
 def _waits_for_a_call(sentence: int, pair: Pair) -> bool:
-    """A call whose turn cannot be interrupted ran after the sentence."""
+    """A call whose turn cannot be interrupted ran after the sentence, and begun before stock
+    answered it; the answer came soon after the end of such a call."""
     if sentence > len(pair.plan.sounds):
         return False
     said = pair.plan.sounds[sentence - 1]
-    return any(
-        pair.plan.jobs[run.number].policy in ("finish", "hold")
-        and (run.end is None or run.end > said.at)
-        for run in pair.ours.runs
+    over = said.at + said.duration
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    held = [
+        run for run in pair.ours.runs if pair.plan.jobs[run.number].policy in ("finish", "hold")
+    ]
+    begun = any(
+        (run.end is None or run.end > said.at) and (stock is None or run.start <= over + stock)
+        for run in held
+    )
+    answered = None if ours is None else over + ours
+    return begun and (
+        answered is None
+        or any(run.end is None or run.end > answered - SOON for run in held if run.start < answered)
     )
 
 
@@ -92,8 +107,18 @@ def _answered_sooner(sentence: int, pair: Pair) -> bool:
     on stock, which waits for tools of interrupted turns, the model had not been asked yet."""
     later = [number for number in pair.ours.asked if number >= sentence]
     return any(
-        pair.ours.asked[number] <= stop < pair.stock.asked.get(number, inf)
+        pair.ours.asked[number] <= stop <= pair.stock.asked.get(number, inf)
         for number in later
+        for stop in pair.ours.stops
+    )
+
+
+def _asked_for_sooner(job: int, pair: Pair) -> bool:
+    """What asks for it was being answered when somebody interrupted, and not yet on stock."""
+    asks = [n for n, a in pair.plan.answers.items() if job in a.jobs and n in pair.ours.asked]
+    return any(
+        pair.ours.asked[n] <= stop <= pair.stock.asked.get(n, inf)
+        for n in asks
         for stop in pair.ours.stops
     )
 
@@ -226,14 +251,65 @@ def _cancelled_at_the_close(job: int, pair: Pair) -> bool:
     )
 
 
-def _closed_while_it_waited(job: int, pair: Pair) -> bool:
+def _ended_while_it_waited(job: int, pair: Pair) -> bool:
     """The session closed while the user's words, or a reply, waited for a call that holds its turn,
-    or for a quiet user; on stock the call had just begun."""
-    end, asks = pair.plan.ends_at, [n for n, a in pair.plan.answers.items() if job in a.jobs]
+    or for a quiet user, or somebody interrupted such a reply; on stock the call had just begun."""
     begun = [run.start for run in pair.stock.runs if run.number == job]
-    if end is None or not begun or end - begun[0] > JUST:
+    if not begun:
         return False
-    return _waited_for_quiet(0, pair) or any(_waits_for_a_call(n, pair) for n in asks)
+    asks = [n for n, a in pair.plan.answers.items() if job in a.jobs]
+    closes = [] if pair.plan.ends_at is None else [pair.plan.ends_at]
+    ends = [*closes, *pair.ours.stops] if _waited_for_quiet(0, pair) else closes
+    waited = _waited_for_quiet(0, pair) or any(_waits_for_a_call(n, pair) for n in asks)
+    return waited and any(0.0 <= end - begun[0] <= JUST for end in ends)
+
+
+def _begun_after_the_close(job: int, pair: Pair) -> bool:
+    """On stock, whose close had yet to wait for another tool."""
+    end = pair.plan.ends_at
+    begun = [run.start for run in pair.stock.runs if run.number == job]
+    return end is not None and bool(begun) and min(begun) >= end
+
+
+def _came_of_a_wait(jobs: Sequence[int], pair: Pair) -> bool:
+    """On stock these calls came of requests about the results of calls which on ours have none:
+    their wait for the preamble was interrupted."""
+    brought = [pair.stock.brought.get(job, frozenset()) for job in jobs]
+    return bool(brought) and all(
+        news and all(_wait_raised(job, pair) for job in news) for news in brought
+    )
+
+
+def _called_after_a_wait(job: int, pair: Pair) -> bool:
+    return _came_of_a_wait([job], pair)
+
+
+def _answered_after_a_wait(sentence: int, pair: Pair) -> bool:
+    return _came_of_a_wait(pair.plan.answers[sentence].jobs, pair)
+
+
+def _copied_beside_it(job: int, pair: Pair) -> bool:
+    """Stock had dropped what asked for it; ours called it together with a tool that hands over.
+    What such a tool copies lacks the calls beside it, on either."""
+    asks = [n for n, a in pair.plan.answers.items() if job in a.jobs]
+    if not any(n in pair.ours.asked and n not in pair.stock.asked for n in asks):
+        return False
+    starts = [run.start for run in pair.ours.runs if run.number == job]
+    return any(
+        pair.plan.jobs[run.number].ends == "hands_off" and abs(run.start - start) < 0.2
+        for run in pair.ours.runs
+        for start in starts
+        if run.number != job
+    )
+
+
+def _answers_a_turn_more(number: int, pair: Pair) -> bool:
+    """The run lasted while a sentence was answered that is nowhere on stock."""
+    move, waits = pair.plan.moves[number], pair.ours.waits.get(number)
+    more = pair.stock.words_lost - pair.ours.words_lost
+    return move.what == "run" and any(
+        move.at <= pair.ours.asked.get(n, -inf) <= move.at + (waits or 0.0) for n in more
+    )
 
 
 def _close_waits_for_a_call(number: int, pair: Pair) -> bool:
@@ -292,7 +368,8 @@ DECLARED: tuple[Declared, ...] = (
     Declared("close", frozenset({"wait"}), _asked_of_a_close),
     Declared("drain-limit", frozenset({"undone", "half", "untold"}), _cancelled_at_the_close),
     Declared("drain-limit", frozenset({"warning"}), _agent_did_not_wait),
-    Declared("held-output", frozenset({"undone"}), _closed_while_it_waited),
+    Declared("close", frozenset({"undone"}), _begun_after_the_close),
+    Declared("held-output", frozenset({"undone"}), _ended_while_it_waited),
     Declared("drain-limit", frozenset({"wait"}), _close_waits_for_a_call),
     Declared("held-output", frozenset({"late"}), _waited_for_quiet),
     Declared("held-output", frozenset({"late"}), _waited_for_the_vad),
@@ -307,6 +384,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"late"}), _answered_sooner),
     Declared("tool-policies", frozenset({"untold"}), _result_of_what_was_answered_sooner),
     Declared("tool-policies", frozenset({"late"}), _its_tool_interrupted),
+    Declared("tool-policies", frozenset({"undone"}), _asked_for_sooner),
     Declared("tool-policies", frozenset({"untold"}), _turn_interrupted_by_tool),
     Declared("transcript-wait", frozenset({"late"}), _words_were_on_their_way),
     Declared("tool-policies", frozenset({"log"}), _interrupts_a_held_turn),
@@ -314,7 +392,11 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"overlap", "again"}), _cannot_be_interrupted),
     Declared("turns-kept", frozenset({"warning"}), _speculates_on_one_turn_more),
     Declared("untold-results", frozenset({"late"}), _news_came_first),
+    Declared("turns-kept", frozenset({"wait"}), _answers_a_turn_more),
+    Declared("turns-kept", frozenset({"twice", "unseen"}), _copied_beside_it),
     Declared("wait-raises", frozenset({"undone", "untold"}), _wait_raised),
+    Declared("wait-raises", frozenset({"undone"}), _called_after_a_wait),
+    Declared("wait-raises", frozenset({"late"}), _answered_after_a_wait),
 )
 
 

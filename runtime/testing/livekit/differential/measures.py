@@ -10,13 +10,14 @@ from itertools import pairwise
 import attrs
 
 from turnfsm.runtime.testing.livekit.outcome import Outcome
+from turnfsm.runtime.testing.livekit.scripted_llm import Request
 from turnfsm.runtime.testing.livekit.side_by_side import SessionMeasures
 from turnfsm.runtime.testing.livekit.speaker import Heard
 from turnfsm.runtime.testing.livekit.stage import Stage
 
 from .agents import sentence_answered
 from .jobs import JobRun, Jobs
-from .plan import Plan
+from .plan import ASKED, TYPED, Plan
 
 __all__ = ["Measures"]
 
@@ -35,6 +36,8 @@ COMMIT = 1.15
 STOP = re.compile(r"^(tool: interrupts|move \d+: (interrupt|force|chat|commit|update_agent))$")
 
 NEWS = re.compile(r"([nt][1-9]\d*[a-z]\W*)+")
+
+NONE: frozenset[int] = frozenset()
 
 NOT_DONE = "nothing was done"
 CANCELLED_WITH_TURN = "cancelled: its turn was interrupted before it had ended"
@@ -62,6 +65,9 @@ class Measures(SessionMeasures):
         latency: Seconds from the end of each sentence of the user to an answer; None without one.
         asked: When the model was first asked with each sentence as the latest words.
         stops: When the application, or a tool, interrupted.
+        brought: Of each job, the jobs whose results were news in the request of which its first
+            call came; none if that was about what somebody had said.
+        replies: When the answers to what the application has asked for were heard, by its moves.
         told: Jobs of whose result the caller heard.
         blips: Audio that was started and cut although nobody spoke, interrupted or closed.
         cuts: When each of them was cut.
@@ -91,6 +97,8 @@ class Measures(SessionMeasures):
     latency: Mapping[int, float | None] = attrs.field(factory=dict)
     asked: Mapping[int, float] = attrs.field(factory=dict)
     stops: tuple[float, ...] = ()
+    brought: Mapping[int, frozenset[int]] = attrs.field(factory=dict)
+    replies: Mapping[int, tuple[float, float]] = attrs.field(factory=dict)
     told: frozenset[int] = frozenset()
     blips: tuple[str, ...] = ()
     cuts: tuple[float, ...] = ()
@@ -132,6 +140,8 @@ class Measures(SessionMeasures):
             latency=dict(_latency(plan, jobs, outcome, end)),
             asked=_asked(outcome),
             stops=tuple(at for at, note in outcome.notes if STOP.search(note)),
+            brought=_brought(jobs, outcome),
+            replies=_replies(plan, outcome),
             told=frozenset(n for n in plan.jobs if _first(outcome.heard, (f"t{n}",), 0.0)),
             blips=tuple(f"{h.text!r} from {h.start:.2f} to {h.end:.2f} s" for h in blips),
             cuts=tuple(h.end for h in blips),
@@ -255,6 +265,37 @@ def _asked(outcome: Outcome) -> dict[int, float]:
         for number in re.findall(r"\bu(\d+)a", " ".join(words)):
             asked.setdefault(int(number), request.at)
     return asked
+
+
+def _brought(jobs: Jobs, outcome: Outcome) -> dict[int, frozenset[int]]:
+    known: set[int] = set()
+    asked: list[tuple[float, frozenset[int]]] = []
+    for request in sorted(outcome.requests, key=lambda request: request.at):
+        calls = {entry.id: _number(entry.text) for entry in request.shown if entry.kind == "call"}
+        results = (entry for entry in request.shown if entry.kind == "result")
+        shown = {calls.get(entry.id, 0) for entry in results if " is still " not in entry.text}
+        asked.append((request.at, frozenset(shown - known) if _is_about_results(request) else NONE))
+        known |= shown
+    brought: dict[int, frozenset[int]] = {}
+    for run in sorted(jobs.runs, key=lambda run: run.start):
+        before = [news for at, news in asked if at <= run.start]
+        brought.setdefault(run.number, before[-1] if before else NONE)
+    return brought
+
+
+def _is_about_results(request: Request) -> bool:
+    typed = any("typed" in entry.text for entry in request.shown[-1:])
+    return not (typed or sentence_answered(request))
+
+
+def _replies(plan: Plan, outcome: Outcome) -> dict[int, tuple[float, float]]:
+    replies = {}
+    for number, move in enumerate(plan.moves):
+        base = {"reply": ASKED, "ask": TYPED, "chat": TYPED, "run": TYPED}.get(move.what)
+        heard = None if base is None else _first(outcome.heard, (f"g{base + number}",), move.at)
+        if heard is not None:
+            replies[number] = heard.start, heard.end
+    return replies
 
 
 def _first(heard: Sequence[Heard], names: tuple[str, ...], since: float) -> Heard | None:

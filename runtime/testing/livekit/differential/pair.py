@@ -19,7 +19,7 @@ from turnfsm.runtime.testing.livekit.voice import ScriptedTTS
 from .agents import Clerk, answer
 from .jobs import Jobs
 from .measures import Measures
-from .plan import Move, Plan
+from .plan import ASKED, TYPED, Move, Plan
 
 __all__ = ["Pair", "play_pair", "play_plan"]
 
@@ -88,12 +88,12 @@ async def _moved(plan: Plan, jobs: Jobs, number: int, what: str, session: Any) -
     elif what in ("say", "say_on"):
         session.say(f"y{number}a y{number}b y{number}c.", allow_interruptions=what == "say")
     elif what == "reply":
-        session.generate_reply(instructions=f"go on {70 + number}")
+        session.generate_reply(instructions=f"go on {ASKED + number}")
     elif what == "ask":
-        session.generate_reply(user_input=f"typed{number}")
+        session.generate_reply(user_input=f"typed{TYPED + number}")
     elif what == "chat":
         await session.interrupt()
-        session.generate_reply(user_input=f"typed{number}")
+        session.generate_reply(user_input=f"typed{TYPED + number}")
     elif what == "commit":
         session.commit_user_turn(transcript_timeout=1.0, stt_flush_duration=0.5)
     elif what == "clear":
@@ -101,7 +101,7 @@ async def _moved(plan: Plan, jobs: Jobs, number: int, what: str, session: Any) -
     elif what == "update_agent":
         session.update_agent(Clerk(plan, jobs, session.current_agent.chat_ctx, "2"))
     elif what == "run":
-        await asyncio.wait_for(session.run(user_input=f"typed{number}"), 40.0)
+        await asyncio.wait_for(session.run(user_input=f"typed{TYPED + number}"), 40.0)
     elif what == "wait":
         await session.say(f"y{number}a y{number}b y{number}c.")
     elif what == "aclose":

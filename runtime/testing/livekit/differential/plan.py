@@ -13,8 +13,10 @@ from turnfsm.runtime.testing.livekit.user import ScriptedUser
 from .jobs import POLICIES, Job
 
 __all__ = [
+    "ASKED",
     "GRID",
     "MOVES",
+    "TYPED",
     "Answer",
     "Move",
     "Plan",
@@ -34,6 +36,12 @@ MOVES = (
     "update_agent", "run", "wait",
 )  # fmt: skip
 """What an application does; `chat` is how RoomIO takes typed text: interrupt, then reply."""
+
+ASKED = 70
+"""What the application asks for has this number and that of its move, and so has the answer."""
+
+TYPED = 80
+"""The same of a line that is typed."""
 
 Model = Literal["pipeline", "realtime", "server"]
 

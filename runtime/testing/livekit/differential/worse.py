@@ -112,13 +112,24 @@ def _late(pair: Pair) -> Found:
         ours = pair.ours.latency.get(number)
         if stock is None or (ours is not None and ours <= stock + LATE):
             continue
+        if ours is not None and ours - _said_besides(number, ours, pair) <= stock + LATE:
+            continue
         when = "never" if ours is None else f"after {ours:.2f} s"
         yield number, f"sentence {number} is answered {when}, on stock after {stock:.2f} s"
 
 
+def _said_besides(number: int, latency: float, pair: Pair) -> float:
+    """Seconds in which the caller heard, before the answer to a sentence, what the application had
+    asked for, and what stock never says."""
+    said = pair.plan.sounds[number - 1]
+    begin = said.at + said.duration
+    more = (heard for n, heard in pair.ours.replies.items() if n not in pair.stock.replies)
+    return sum(max(0.0, min(begin + latency, end) - max(begin, at)) for at, end in more)
+
+
 def _untold(pair: Pair) -> Found:
     for job in sorted(pair.stock.told - pair.ours.told):
-        if pair.ours.effects[job] >= pair.stock.effects[job]:  # twice on stock: told twice
+        if pair.ours.effects[job]:  # else it is undone
             yield job, f"the caller never hears of the result of job {job}"
 
 
