@@ -111,6 +111,7 @@ async def send_away(ctx: JobContext) -> None:
     await session.start(Agent(instructions=""), room=ctx.room)
     await session.say(SORRY, allow_interruptions=False)
     await asyncio.sleep(ON_ITS_WAY)
+    await session.aclose()
     await ctx.delete_room()
     ctx.shutdown()
 
