@@ -106,19 +106,32 @@ def pyodide() -> Path:
     """
     folder = HERE / "node_modules/pyodide"
     wanted = json.loads((HERE / "package.json").read_text())["dependencies"]["pyodide"]
-    with contextlib.suppress(OSError):
-        if json.loads((folder / "package.json").read_text())["version"] == wanted:
-            return folder
+    if _version(folder) == wanted:
+        return folder
     npm = shutil.which("npm")
     if npm is None:
         raise NotThere("There is no npm.")
-    command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True)
-    if "EINTEGRITY" in done.stderr:
-        raise SystemExit(f"pyodide is not what package-lock.json says:\n{done.stderr}")
-    if done.returncode:
-        raise NotThere(f"npm cannot install pyodide {wanted}: {done.stderr.strip()[:200]}")
+    with tempfile.TemporaryDirectory(dir=HERE, prefix=".npm.") as there:
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(HERE / name, there)
+        command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+        done = subprocess.run(command, cwd=there, capture_output=True, text=True)
+        if "EINTEGRITY" in done.stderr:
+            raise SystemExit(f"pyodide is not what package-lock.json says:\n{done.stderr}")
+        if done.returncode:
+            raise NotThere(f"npm cannot install pyodide {wanted}: {done.stderr.strip()[:200]}")
+        if _version(folder) != wanted:  # no other process was quicker
+            shutil.rmtree(HERE / "node_modules", ignore_errors=True)
+            with contextlib.suppress(OSError):
+                Path(there, "node_modules").rename(HERE / "node_modules")
     return folder
+
+
+def _version(folder: Path) -> str | None:
+    try:
+        return str(json.loads((folder / "package.json").read_text())["version"])
+    except OSError:
+        return None
 
 
 def _shown() -> dict[str, object]:
