@@ -91,8 +91,8 @@ class Worker:
     def errors_of(self, job: str = "") -> list[str]:
         """The same of one job."""
         bad = ("ERROR", "CRITICAL")
-        # of LiveKit's SDK where a server ends a room whose goodbye has not been read yet
-        hung_up = "closed unexpectedly"
+        # of LiveKit's SDK, where a server ends a room and its goodbye has not been read yet
+        hung_up = ("closed unexpectedly", "failed to send session event")
         return [
             str({"error": line.get("message", line), "why": line.get("exc_info", "")})
             for line in list(self.lines)
