@@ -18,7 +18,7 @@ TRIGGERS = (
 )
 """What the binding reports and asks."""
 
-FACTS = ("tools_running", "output_held", "result_uncommitted")
+FACTS = ("tools_running", "output_held", "result_uncommitted", "user_speaking")
 """What the binding looks at."""
 
 ACTIONS = ("answer_turn", "request_reply", "start_output", "release_tools", "abandon_step")
