@@ -98,7 +98,7 @@ class Worker:
             for line in list(self.lines)
             if (line.get("level") in bad or "Traceback" in str(line.get("message", "")))
             and (not job or line.get("job_id", job) == job)
-            and not str(line.get("message", "")).endswith(hung_up)
+            and not str(line.get("message", "")).partition("\n")[0].endswith(hung_up)
         ]
 
     def terminate(self) -> None:

@@ -5,6 +5,7 @@ A busy machine delays sound more than words; the figures are those of a run on o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from room.caller import Text
 from room.ear import Sounding
 from room.hold import Held, caller_records, words_ahead
 from room.judge import overlaps
+from room.worker import Worker
 
 
 class Ear:
@@ -86,3 +88,13 @@ def test_the_judge_finds_where_state_and_sound_differ() -> None:
         "speaking, not heard at 3.30 s",
         "heard, not speaking at 6.00 s",
     ]
+
+
+def test_what_livekit_logs_when_a_caller_has_gone_is_no_error_of_the_worker() -> None:
+    """With its traceback, which may stand in the message; any other error counts."""
+    worker = Worker(process=None, port=0)  # type: ignore[arg-type]
+    why = "failed to send session event\nTraceback ...\nStreamError: unable to send packet"
+    worker.add(json.dumps({"level": "ERROR", "message": why, "job_id": "one"}))
+    worker.add(json.dumps({"level": "ERROR", "message": "it fails", "job_id": "two"}))
+    assert [error.count("it fails") for error in worker.errors] == [1]
+    assert worker.errors_of("one") == []

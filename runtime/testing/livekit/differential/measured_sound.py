@@ -1,0 +1,118 @@
+"""What was heard of a conversation, when, and what was cut."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from turnfsm.runtime.testing.livekit.outcome import Outcome
+from turnfsm.runtime.testing.livekit.speaker import Heard
+
+from .jobs import Jobs
+from .plan import ASKED, TYPED, Plan
+
+__all__ = ["begun_over", "blips", "first_with", "latency", "overlap", "repeats", "replies"]
+
+ANSWER = 0.5
+"""Seconds that an answer is heard; one that is cut earlier answers nothing."""
+
+BLIP = 1.5
+"""Seconds: shorter audio that is cut tells the caller nothing."""
+
+BARGE_IN = 0.6
+"""Seconds of voice that interrupt: LiveKit's half a second, and what a VAD needs."""
+
+COMMIT = 1.15
+"""Seconds that a commit of the application may take: it waits a second for the words."""
+
+
+def latency(
+    plan: Plan, jobs: Jobs, outcome: Outcome, end: float
+) -> Iterator[tuple[int, float | None]]:
+    """What comes of a job answers a sentence only if the job was done since for it."""
+    for number, sound in enumerate(plan.sounds, 1):
+        over = sound.at + sound.duration
+        if not sound.words or sound.stt_delay is None or over + sound.stt_delay > end - 6.0:
+            continue
+        later = range(number, len(plan.sounds) + 1)
+        whole = [h for h in outcome.heard if h.end - h.start >= ANSWER]
+        found = [first_with(whole, tuple(f"r{n}" for n in later), over - 1e-6)]
+        for job in {job for n in later for job in plan.answers[n].jobs}:
+            runs = [run for run in jobs.runs if run.number == job and run.start >= sound.at]
+            if runs:
+                found.append(first_with(whole, (f"n{job}",), max(over - 1e-6, runs[0].start)))
+            if runs and runs[0].end is not None:
+                found.append(first_with(whole, (f"t{job}",), max(over - 1e-6, runs[0].end)))
+        first = min((heard.start for heard in found if heard is not None), default=None)
+        yield number, None if first is None else round(first - over, 3)
+
+
+def replies(plan: Plan, outcome: Outcome) -> dict[int, tuple[float, float]]:
+    replies = {}
+    for number, move in enumerate(plan.moves):
+        base = {"reply": ASKED, "ask": TYPED, "chat": TYPED, "run": TYPED}.get(move.what)
+        heard = None if base is None else first_with(outcome.heard, (f"g{base + number}",), move.at)
+        if heard is not None:
+            replies[number] = heard.start, heard.end
+    return replies
+
+
+def first_with(heard: Sequence[Heard], names: tuple[str, ...], since: float) -> Heard | None:
+    """The first stretch after this moment with a word of one of these sentences."""
+    wanted = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})[a-z]")
+    return next((h for h in heard if h.start >= since and wanted.search(h.text)), None)
+
+
+def blips(plan: Plan, outcome: Outcome, sentences: Sequence[str], end: float) -> Iterator[Heard]:
+    spoken = [text.split() for text in sentences if text.split()]
+    done = {word for heard in outcome.heard for word in heard.text.split()}
+    for heard in outcome.heard:
+        words = heard.text.split()
+        complete = bool(words) and any(s[-1] in done for s in spoken if words[-1] in s)
+        if complete or heard.end - heard.start > BLIP or heard.end > end - 0.05:
+            continue
+        if not _reason(plan, outcome, heard):
+            yield heard
+
+
+def _reason(plan: Plan, outcome: Outcome, heard: Heard) -> bool:
+    """Somebody spoke, or the application or a tool did something, while it was heard."""
+    ends = [at for at, state in outcome.user_states if state == "listening"]
+    for sound in plan.sounds:  # a voice is over when the VAD has noticed
+        over = sound.at + sound.duration
+        over = min((at for at in ends if at > over), default=over)
+        if sound.at < heard.end + 0.06 and over > heard.start:
+            return True
+    acts = [at for at, note in outcome.notes if note.startswith(("move", "tool"))]
+    if any(heard.start - 0.01 <= at <= heard.end + 0.06 for at in acts):
+        return True
+    commits = [move.at for move in plan.moves if move.what == "commit"]
+    return any(at <= heard.start and heard.end <= at + COMMIT for at in commits)
+
+
+def overlap(plan: Plan, outcome: Outcome) -> float:
+    """Who speaks over the agent is heard after a moment; where turns are manual, at a commit."""
+    manual = plan.settings.get("turn_detection") == "manual"
+    seconds = 0.0
+    for sound in plan.sounds:
+        for heard in outcome.heard:
+            both = min(sound.at + sound.duration, heard.end) - max(sound.at, heard.start)
+            if heard.start < sound.at:
+                both = 0.0 if manual else both - BARGE_IN
+            seconds += max(0.0, both) if sound.words else 0.0
+    return seconds
+
+
+def begun_over(outcome: Outcome) -> float:
+    seconds = 0.0
+    for (at, state), (over, _) in pairwise(outcome.user_states):
+        if state == "speaking":
+            seconds += sum(over - h.start for h in outcome.heard if at < h.start < over)
+    return seconds
+
+
+def repeats(outcome: Outcome, sentences: Sequence[str]) -> dict[str, int]:
+    words = Counter(word for heard in outcome.heard for word in set(heard.text.split()))
+    return {text: words[text.split()[0]] for text in sentences if text.split()}

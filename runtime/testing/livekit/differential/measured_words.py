@@ -1,0 +1,53 @@
+"""What became of the user's words, and of what the application asked for."""
+
+from __future__ import annotations
+
+import re
+
+from turnfsm.runtime.testing.livekit.outcome import Outcome
+
+from .plan import Plan
+
+__all__ = ["asked", "moves", "words"]
+
+
+def asked(outcome: Outcome) -> dict[int, float]:
+    asked: dict[int, float] = {}
+    for request in outcome.requests:
+        words = [entry.text for entry in request.shown if entry.kind == "user"][-1:]
+        for number in re.findall(r"\bu(\d+)a", " ".join(words)):
+            asked.setdefault(int(number), request.at)
+    return asked
+
+
+def words(plan: Plan, outcome: Outcome, end: float) -> tuple[list[int], list[int]]:
+    history = [item for item in outcome.history.items if item.type == "message"]
+    said = " ".join(item.text_content or "" for item in history if item.role == "user").split()
+    lost, twice = [], []
+    for number, sound in enumerate(plan.sounds, 1):
+        count = said.count(f"u{number}a")
+        if sound.words and sound.at + sound.duration < end - 8.0 and not count:
+            lost.append(number)
+        if count > 1:
+            twice.append(number)
+    return lost, twice
+
+
+def moves(
+    plan: Plan, outcome: Outcome
+) -> tuple[dict[int, float | None], dict[int, float], list[int]]:
+    waits: dict[int, float | None] = {}
+    silent: dict[int, float] = {}
+    raised = []
+    for number in range(len(plan.moves)):
+        notes = {note: at for at, note in outcome.notes if note.startswith(f"move {number}: ")}
+        begun = min(notes.values(), default=None)
+        done = notes.get(f"move {number}: done")
+        if any("refused" in note for note in notes):
+            raised.append(number)
+        elif begun is not None:
+            waits[number] = None if done is None else round(done - begun, 3)
+            if done is not None:
+                heard = (min(h.end, done) - max(h.start, begun) for h in outcome.heard)
+                silent[number] = round(done - begun - sum(max(0.0, s) for s in heard), 3)
+    return waits, silent, raised

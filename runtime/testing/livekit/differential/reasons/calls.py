@@ -1,0 +1,173 @@
+"""What became of calls: their policies, their results, the turns that they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
+    from turnfsm.runtime.testing.livekit.differential.pair import Pair
+
+__all__ = [
+    "answered_after_a_wait",
+    "answered_sooner",
+    "asked_for_sooner",
+    "called_after_a_wait",
+    "cancelled",
+    "cannot_be_interrupted",
+    "copied_beside_it",
+    "handed_over_too_late",
+    "handoff",
+    "interrupt_is_refused",
+    "interrupts_a_held_turn",
+    "its_call_was_cancelled",
+    "its_tool_interrupted",
+    "result_of_what_was_answered_sooner",
+    "turn_interrupted_by_tool",
+    "wait_raised",
+]
+
+
+def cancelled(job: int, pair: Pair) -> bool:
+    """Its policy is to be cancelled, and it was, perhaps before it had begun."""
+    cut = any(run.number == job and run.how == "CancelledError" for run in pair.ours.runs)
+    return (cut or job in pair.ours.cut) and pair.plan.jobs[job].policy == "cancel"
+
+
+def wait_raised(job: int, pair: Pair) -> bool:
+    """Its wait for the preamble was interrupted, before it did anything."""
+    return any(
+        run.number == job and run.how == "SpeechInterrupted" and run.effect is None
+        for run in pair.ours.runs
+    )
+
+
+def cannot_be_interrupted(about: int, pair: Pair) -> bool:
+    """A call ran whose turn cannot be interrupted."""
+    return any(pair.plan.jobs[run.number].policy in ("finish", "hold") for run in pair.ours.runs)
+
+
+def interrupt_is_refused(move: int, pair: Pair) -> bool:
+    """The application wanted to interrupt such a turn."""
+    return cannot_be_interrupted(move, pair) and pair.plan.moves[move].what in (
+        "interrupt",
+        "chat",
+    )
+
+
+def its_call_was_cancelled(sentence: int, pair: Pair) -> bool:
+    """What it asked for was cancelled with its turn, which somebody had interrupted."""
+    return any(cancelled(job, pair) for job in pair.plan.answers[sentence].jobs)
+
+
+def answered_sooner(sentence: int, pair: Pair) -> bool:
+    """It, or what was said after it, was being answered when the application or a tool interrupted;
+    on stock, which waits for tools of interrupted turns, the model had not been asked yet."""
+    later = [number for number in pair.ours.asked if number >= sentence]
+    return any(
+        pair.ours.asked[number] <= stop <= pair.stock.asked.get(number, inf)
+        for number in later
+        for stop in pair.ours.stops
+    )
+
+
+def asked_for_sooner(job: int, pair: Pair) -> bool:
+    """What asks for it was being answered when somebody interrupted, and not yet on stock."""
+    asks = [n for n, a in pair.plan.answers.items() if job in a.jobs and n in pair.ours.asked]
+    return any(
+        pair.ours.asked[n] <= stop <= pair.stock.asked.get(n, inf)
+        for n in asks
+        for stop in pair.ours.stops
+    )
+
+
+def its_tool_interrupted(sentence: int, pair: Pair) -> bool:
+    """A tool that it, or what was said after it, asked for has ended its own turn."""
+    plan = pair.plan
+    asked = {j for n, a in plan.answers.items() if n >= sentence for j in a.jobs}
+    return any(_interrupted(run, pair) for run in pair.ours.runs if run.number in asked)
+
+
+def turn_interrupted_by_tool(job: int, pair: Pair) -> bool:
+    """It, or a tool called with it, has ended their turn: no reply follows."""
+    starts = [run.start for run in pair.ours.runs if run.number == job]
+    return any(
+        _interrupted(run, pair) and abs(run.start - start) < 0.2
+        for run in pair.ours.runs
+        for start in starts
+    )
+
+
+def _interrupted(run: JobRun, pair: Pair) -> bool:
+    return pair.plan.jobs[run.number].waits == "interrupts" and run.how == "result"
+
+
+def handed_over_too_late(about: int, pair: Pair) -> bool:
+    """A tool returned an agent, and its turn may have been interrupted."""
+    plan = pair.plan
+    return any(plan.jobs[run.number].ends == "hands_off" for run in pair.ours.runs)
+
+
+def handoff(job: int, pair: Pair) -> bool:
+    """It would have handed over; its output says that this did not happen."""
+    return job > 0 and pair.plan.jobs[job].ends == "hands_off"
+
+
+def result_of_what_was_answered_sooner(job: int, pair: Pair) -> bool:
+    """The application interrupted the reply that was to tell it; on stock the model had not been
+    asked yet for the sentence that wanted it."""
+    wanted = [number for number, answer in pair.plan.answers.items() if job in answer.jobs]
+    return bool(wanted) and all(answered_sooner(number, pair) for number in wanted)
+
+
+def _came_of_a_wait(jobs: Sequence[int], pair: Pair) -> bool:
+    """On stock these calls came of requests about the results of calls which on ours have none:
+    their wait for the preamble was interrupted."""
+    brought = [pair.stock.brought.get(job, frozenset()) for job in jobs]
+    return bool(brought) and all(
+        news and all(wait_raised(job, pair) for job in news) for news in brought
+    )
+
+
+def called_after_a_wait(job: int, pair: Pair) -> bool:
+    return _came_of_a_wait([job], pair)
+
+
+def answered_after_a_wait(sentence: int, pair: Pair) -> bool:
+    return _came_of_a_wait(pair.plan.answers[sentence].jobs, pair)
+
+
+def copied_beside_it(job: int, pair: Pair) -> bool:
+    """Stock had dropped what asked for it; ours called it together with a tool that hands over.
+    What such a tool copies lacks the calls beside it, on either."""
+    asks = [n for n, a in pair.plan.answers.items() if job in a.jobs]
+    if not any(n in pair.ours.asked and n not in pair.stock.asked for n in asks):
+        return False
+    starts = [run.start for run in pair.ours.runs if run.number == job]
+    return any(
+        pair.plan.jobs[run.number].ends == "hands_off" and abs(run.start - start) < 0.2
+        for run in pair.ours.runs
+        for start in starts
+        if run.number != job
+    )
+
+
+def interrupts_a_held_turn(about: int, pair: Pair) -> bool:
+    """A tool called `interrupt()` while another call held the turn."""
+    jobs, runs = pair.plan.jobs, pair.ours.runs
+    refused = [run for run in runs if run.how == "RuntimeError" and run.end is not None]
+    refused = [run for run in refused if jobs[run.number].waits == "interrupts"]
+    held = all(
+        any(
+            jobs[other.number].policy in ("finish", "hold")
+            and other is not run
+            and other.start <= run.end <= (other.end or run.end)
+            for other in runs
+        )
+        for run in refused
+        if run.end is not None
+    )
+    text = "[RuntimeError('This generation handle does not allow interruptions')]"
+    return bool(refused) and held and [*pair.ours.errors][about].endswith(text)

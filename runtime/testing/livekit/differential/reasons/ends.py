@@ -1,0 +1,90 @@
+"""What the end of a session, or of an agent, explains."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .waits import waited_for_quiet, waits_for_a_call
+
+if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.pair import Pair
+
+__all__ = [
+    "agent_did_not_wait",
+    "asked_of_a_close",
+    "begun_after_the_close",
+    "cancelled_at_the_close",
+    "close_waits_for_a_call",
+    "ended_while_it_waited",
+]
+
+DRAIN = 4.9
+"""Seconds; a handoff lets go of a call after `drain_limit`."""
+
+JUST = 2.0
+"""Seconds before the close in which a call has just begun."""
+
+
+def asked_of_a_close(number: int, pair: Pair) -> bool:
+    """The application had closed the session before, or closed it during a run."""
+    end, move = pair.plan.ends_at, pair.plan.moves[number]
+    if end is None or number not in pair.ours.raised:
+        return False
+    over = move.at + (pair.stock.waits.get(number) or 0.0)
+    return move.at >= end or (move.what == "run" and over >= end)
+
+
+def cancelled_at_the_close(job: int, pair: Pair) -> bool:
+    """It was given five seconds from the close on."""
+    end = pair.plan.ends_at
+    return end is not None and any(
+        run.number == job and run.how == "CancelledError" and (run.end or 0.0) > end + 4.9
+        for run in pair.ours.runs
+    )
+
+
+def ended_while_it_waited(job: int, pair: Pair) -> bool:
+    """The session closed while the user's words, or a reply, waited for a call that holds its turn,
+    or for a quiet user, or somebody interrupted such a reply; on stock the call had just begun."""
+    begun = [run.start for run in pair.stock.runs if run.number == job]
+    if not begun:
+        return False
+    asks = [n for n, a in pair.plan.answers.items() if job in a.jobs]
+    closes = [] if pair.plan.ends_at is None else [pair.plan.ends_at]
+    ends = [*closes, *pair.ours.stops] if waited_for_quiet(0, pair) else closes
+    waited = waited_for_quiet(0, pair) or any(waits_for_a_call(n, pair) for n in asks)
+    return waited and any(0.0 <= end - begun[0] <= JUST for end in ends)
+
+
+def begun_after_the_close(job: int, pair: Pair) -> bool:
+    """On stock, whose close had yet to wait for another tool."""
+    end = pair.plan.ends_at
+    begun = [run.start for run in pair.stock.runs if run.number == job]
+    return end is not None and bool(begun) and min(begun) >= end
+
+
+def close_waits_for_a_call(number: int, pair: Pair) -> bool:
+    """The close took as long as a call that must not be interrupted."""
+    move, waits = pair.plan.moves[number], pair.ours.waits.get(number)
+    ends = [run.end for run in pair.ours.runs if pair.plan.jobs[run.number].policy == "hold"]
+    closed = None if waits is None else move.at + waits
+    return move.what == "aclose" and any(
+        closed is not None and end is not None and abs(end - closed) < 0.06 for end in ends
+    )
+
+
+def agent_did_not_wait(about: int, pair: Pair) -> bool:
+    """An agent that hands over has a call that takes longer; ours says that it goes without it."""
+    plan = pair.plan
+    handoffs = [move.at for move in plan.moves if move.what == "update_agent"]
+    handoffs += [
+        run.end
+        for run in pair.ours.runs
+        if run.end is not None and plan.jobs[run.number].ends == "hands_off"
+    ]
+    long = any(
+        run.end is None or run.end > max(run.start, at) + DRAIN
+        for run in pair.ours.runs
+        for at in handoffs
+    )
+    return long and [*pair.ours.warnings][about].endswith("did not end in time; its agent goes")
