@@ -442,3 +442,37 @@ def test_a_turn_that_waited_for_a_tool_is_not_committed_in_the_middle_of_the_nex
     assert outcome.heard_saying("Booked.") is not None
     said = [m.text_content for m in outcome.history.messages() if m.role == "user"]
     assert said == ["reserve a table", "one more thing tell me a good joke now"]
+
+
+@pytest.mark.parametrize("empty", [True, False], ids=["nothing", "again"])
+def test_a_model_that_has_told_a_result_by_itself_may_reply_with_nothing(empty: bool) -> None:
+    """It detects turns, and answers by itself when the user asks for what the tool has given. It is
+    asked once to tell the result, and not again if it says nothing to that."""
+
+    @function_tool
+    async def book(context: RunContext[Any]) -> str:
+        """Book."""
+        await context.session.say("I am booking the table for you.")
+        return "booked"
+
+    user = ScriptedUser().says("reserve a table", at=1.0)
+    user.says("is it reserved now", at=4.0)
+    voice = ScriptedTTS()
+    answers = ScriptedLLM(
+        {
+            "reply with nothing": Reply("") if empty else "As I said: reserved.",
+            "is it": "Yes it is.",
+            "reserve": Reply(calls=Call("book")),
+            "joke": "Here is a joke.",
+        }
+    )
+    model = ScriptedRealtime(user, answers, voice)
+    turns = {"turn_detection": "realtime_llm"}
+    stage = Stage(TurnSession, user=user, llm=model, tts=voice, tools=[book], turn_handling=turns)
+    stage.at(14.0, lambda s: s.session.generate_reply(user_input="tell me a joke"))
+    outcome = stage.run(25.0)
+    heard = [h.text for h in outcome.heard[1:]]
+    told = [] if empty else ["As I said: reserved."]
+    assert heard == ["Yes it is.", *told, "Here is a joke."], outcome.timeline()
+    asked = [request.prompt for request in outcome.requests if "result of book" in request.prompt]
+    assert len(asked) == 1, asked

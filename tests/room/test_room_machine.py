@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+import psutil
 import pytest
 
 from room.machine import BUSY, Busy, Others, judged
@@ -13,11 +15,32 @@ from room.machine import BUSY, Busy, Others, judged
 BURN = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
 
 
+@pytest.fixture(autouse=True)
+def nobody_is_adopted() -> Iterator[None]:
+    """After a test orphans are init's again: other tests of this process know nothing of it."""
+    yield
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(36, 0, 0, 0, 0)
+
+
 def test_what_a_child_uses_is_ours() -> None:
     before = Others()
     subprocess.run([sys.executable, "-c", BURN], check=True)
     assert Others()._own - before._own > 0.25
     assert 0.0 <= before.share() <= 1.0
+
+
+def test_what_the_child_of_a_killed_child_uses_is_ours() -> None:
+    """A worker is killed, and the process of its call goes on for a moment."""
+    before = Others()
+    more = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {BURN + '; print()'!r}])"
+    with subprocess.Popen([sys.executable, "-c", more], stdout=subprocess.PIPE) as killed:
+        assert killed.stdout is not None
+        while not psutil.Process(killed.pid).children():
+            pass
+        killed.kill()
+        killed.stdout.read()  # ends with the last process that has it
+    assert Others()._own - before._own > 0.25
 
 
 def failing(times: int) -> tuple[Callable[[], str], list[str]]:

@@ -30,6 +30,7 @@ logger = logging.getLogger("turnfsm")
 DECISION = 2.0
 """Seconds after the user's speech in which a reply of a model that detects turns is waited for."""
 
+UNLESS_TOLD = "If you have told them already, reply with nothing."
 ARRIVED = "The result of {calls} has arrived. Go on from it now, and do not make the call again."
 
 WAKE_CYCLES = 20
@@ -217,6 +218,8 @@ class RealtimeActivity(OutputActivity):
             nothing_said = speech_handle.interrupted and not heard
             known = {item.id for item in self._session.history.items}
             await self._forget({*made, *(said if nothing_said else ())} - known, tidy)
+        if not (said or made or speech_handle.interrupted):  # it has told them already
+            self._conductor.reply_said(speech_handle.id, whole=True)
 
     def _with_own_id(self, call: llm.FunctionCall) -> llm.FunctionCall:
         # A copy: the model knows its call by the id that it gave.
@@ -297,6 +300,8 @@ class RealtimeActivity(OutputActivity):
 
     def request(self, instructions: str) -> None:
         """Ask for a reply that nobody else asks for."""
+        if self._rt_turn_detection_enabled:  # it has answered the user by itself meanwhile, perhaps
+            instructions = f"{instructions} {UNLESS_TOLD}"
         self._session.generate_reply(instructions=instructions)
 
     def interrupt_model(self) -> None:

@@ -65,22 +65,18 @@ def its_call_was_cancelled(sentence: int, pair: Pair) -> bool:
 def answered_sooner(sentence: int, pair: Pair) -> bool:
     """It, or what was said after it, was being answered when the application or a tool interrupted;
     on stock, which waits for tools of interrupted turns, the model had not been asked yet."""
-    later = [number for number in pair.ours.asked if number >= sentence]
-    return any(
-        pair.ours.asked[number] <= stop <= pair.stock.asked.get(number, inf)
-        for number in later
-        for stop in pair.ours.stops
-    )
+    return any(_cut_before_stock_asked(n, pair) for n in pair.ours.asked if n >= sentence)
 
 
 def asked_for_sooner(job: int, pair: Pair) -> bool:
     """What asks for it was being answered when somebody interrupted, and not yet on stock."""
     asks = [n for n, a in pair.plan.answers.items() if job in a.jobs and n in pair.ours.asked]
-    return any(
-        pair.ours.asked[n] <= stop <= pair.stock.asked.get(n, inf)
-        for n in asks
-        for stop in pair.ours.stops
-    )
+    return any(_cut_before_stock_asked(n, pair) for n in asks)
+
+
+def _cut_before_stock_asked(sentence: int, pair: Pair) -> bool:
+    begun, on_stock = pair.ours.asked[sentence], pair.stock.asked.get(sentence, inf)
+    return any(begun <= stop <= on_stock for stop in pair.ours.stops)
 
 
 def its_tool_interrupted(sentence: int, pair: Pair) -> bool:

@@ -77,16 +77,17 @@ def waited_for_quiet(sentence: int, pair: Pair) -> bool:
 def waited_for_the_vad(sentence: int, pair: Pair) -> bool:
     """On stock the agent began to talk while the VAD took the user for speaking; ours is later by
     no more than that, and what is waited for words after it."""
-    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
-    waited = pair.stock.begun_over - pair.ours.begun_over
-    if ours is None or stock is None or waited <= 0.0:
-        return False
-    return ours - stock <= waited + TRANSCRIPT_WAIT + MOMENT
+    return _later_by_the_vad(
+        pair, pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    )
 
 
 def call_waited_for_the_vad(move: int, pair: Pair) -> bool:
     """The same, of a call of the application that returns when what it asked for was heard."""
-    ours, stock = pair.ours.silent.get(move), pair.stock.silent.get(move)
+    return _later_by_the_vad(pair, pair.ours.silent.get(move), pair.stock.silent.get(move))
+
+
+def _later_by_the_vad(pair: Pair, ours: float | None, stock: float | None) -> bool:
     waited = pair.stock.begun_over - pair.ours.begun_over
     if ours is None or stock is None or waited <= 0.0:
         return False
