@@ -64,6 +64,13 @@ class Conductor(UserReports):
         self.turn.start()
         self.tuner.enter(self.turn.flow.states[self.turn.state].tuning)
 
+    def close_begun(self) -> None:
+        """LiveKit's `_aclose_locked`: nothing is answered any more. Posts `close_requested` to the
+        session's flow; what the user has said stands in the conversation."""
+        self.lifecycle.closing()
+        for info in self.turns.drop_kept():
+            self._session.add_words(info)
+
     async def aclose(self) -> None:
         """The session has closed."""
         await self.lifecycle.aclose()

@@ -288,6 +288,12 @@ class Session(Protocol):
     def follow_options(self) -> None:
         """Take over what the application has changed of the options since."""
 
+    def add_words(self, info: Any) -> None:
+        """Put a turn that nobody answers any more into the conversation.
+
+        LiveKit: what `AgentActivity.on_end_of_turn` does in a close.
+        """
+
     def report_limit(self, reached: TurnLimitReached) -> None:
         """Emit `turn_limit_reached`."""
 

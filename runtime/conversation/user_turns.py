@@ -186,12 +186,18 @@ class UserTurns:
         for task in tuple(self._tasks):
             task.remove_done_callback(self._task_ended)
             self._task_ended(task)
-        for deferred in self.kept:
+        self.drop_kept()
+
+    def drop_kept(self) -> list[Any]:
+        """The turns that wait are not answered any more."""
+        kept = self.kept
+        for deferred in kept:
             self._count += 1
             turn = Turn(self._count, deferred.work, deferred.owner, kept=True)
             self._deferred.drop(deferred)
             self.outcomes["dropped"] += 1
             self._ended(turn, "dropped", False)
+        return [deferred.work for deferred in kept]
 
     def _join_older(self, info: Any) -> None:
         older = self.kept

@@ -133,6 +133,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _tool_items_added(self items) | a call and its result stand in the conversation
         _aclose_locked(self ...) | the runtime ends with the session
         _teardown_activity(self ...) | toolsets that do not close
+        _conversation_item_added(self message) | words that a close leaves without an answer
         _is_closing(self) | nothing is begun while the session closes
         _update_activity(self agent ...) | the chain of agents has moved
         """,

@@ -36,6 +36,33 @@ class Caller(Agent):
         return await Errand()
 
 
+@function_tool
+@on_interruption("hold")
+async def transfer_money() -> None:
+    """Transfer money."""
+    await asyncio.get_running_loop().create_future()
+
+
+@pytest.mark.parametrize("closes_at", [4.5, 20.0])
+def test_words_that_a_hold_call_keeps_are_in_the_history_when_the_session_closes(
+    closes_at: float,
+) -> None:
+    """Its tool hangs: they were answered after it, if it ended."""
+    history: list[str] = []
+
+    async def close(stage: Stage) -> None:
+        session = stage.session
+        texts = (str(item.text_content) for item in session.history.items if item.type == "message")
+        session.on("close", lambda event: history.extend(texts))
+        await session.aclose()
+
+    user = ScriptedUser().says("transfer it", at=1.0).says("how long", at=3.0)
+    model = ScriptedLLM({"transfer it": Reply("I do it.", calls=Call("transfer_money"))})
+    stage = Stage(TurnSession, user=user, llm=model, tools=[transfer_money]).at(closes_at, close)
+    stage.run(400.0)
+    assert history == ["transfer it", "I do it.", "how long"]
+
+
 def test_a_run_that_is_asked_of_a_session_that_closes_is_refused_in_plain_words() -> None:
     """It is not nested in another."""
 

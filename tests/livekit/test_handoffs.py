@@ -146,6 +146,39 @@ def test_a_call_that_hands_over_although_somebody_interrupts_is_made_once(policy
     assert _results(outcome, "how long") == ["transferred"]
 
 
+@pytest.mark.parametrize("policy", ["detach", "cancel", "hold", "finish"])
+@pytest.mark.parametrize("words_at", [2.5, 3.2, 4.5, 5.3])
+def test_the_next_agents_greeting_is_heard_though_the_user_talks_over_the_reply_before(
+    policy: Any, words_at: float
+) -> None:
+    """The tool gave an agent and a text; the reply about the text is what the user talks over."""
+
+    @on_interruption(policy)
+    @function_tool
+    async def transfer() -> tuple[Agent, str]:
+        """Hand over."""
+        await asyncio.sleep(1.0)
+        return Desk([], llm.ChatContext.empty()), "transferred"
+
+    user = ScriptedUser().says("transfer me", at=1.0).says("how long", at=words_at, stt_delay=0.6)
+    model = ScriptedLLM(
+        {"transfer": Reply("", calls=Call("transfer")), "how long": "An hour."},
+        {"transfer": "I put you through to the other desk now, please wait."},
+        retries=True,
+    )
+    outcome = Stage(TurnSession, user=user, llm=model, agent=lambda: Clerk([transfer])).run(25.0)
+    greeting, answer = (
+        outcome.heard_saying("Welcome to the desk."),
+        outcome.heard_saying("An hour."),
+    )
+    assert answer is not None, outcome.timeline()
+    if greeting is None:  # the user spoke into the call, which was to end with the turn
+        assert policy not in ("hold", "finish")
+        assert words_at < 3.1
+    else:
+        assert greeting.end < answer.start
+
+
 def test_an_ordinary_handoff_shows_the_next_agent_what_its_conversation_holds() -> None:
     """A copy without calls stays one, as on stock."""
     shown = [

@@ -90,7 +90,7 @@ class GovernedSession(AgentSession[Userdata_T]):
         )
 
     async def _aclose_locked(self, **how: Any) -> None:
-        self._conductor.lifecycle.closing()
+        self._conductor.close_begun()
         try:
             await super()._aclose_locked(**how)
         finally:
@@ -144,6 +144,16 @@ class GovernedSession(AgentSession[Userdata_T]):
     def hear_user(self, on: bool) -> None:
         """Turn the microphone on or off."""
         self.input.set_audio_enabled(on)
+
+    def add_words(self, info: Any) -> None:
+        """Put a turn that nobody answers any more into the conversation."""
+        said = llm.ChatMessage(
+            role="user",
+            content=[info.new_transcript],
+            transcript_confidence=info.transcript_confidence,
+        )
+        self.current_agent._chat_ctx.items.append(said)
+        self._conversation_item_added(said)
 
     def report_limit(self, reached: TurnLimitReached) -> None:
         """Tell the application."""
