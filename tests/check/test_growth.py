@@ -1,5 +1,7 @@
 """The command that measures how proofs and pictures grow."""
 
+import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -34,8 +36,11 @@ def test_the_chart_is_xml_with_every_point() -> None:
 
 
 def test_the_page_has_the_table_of_every_shipped_flow() -> None:
-    """docs/proof.md was written by the command since the last flow was added."""
+    """docs/proof.md was written by the command since a flow has last grown."""
     page = Path(DOCS / "proof.md").read_text(encoding="utf-8")
-    for name in shipped_flows():
-        assert f"\n| {name}" in page
+    for name, path in shipped_flows().items():
+        proof = json.loads(path.with_name("proofs.json").read_text(encoding="utf-8"))[name]
+        [line] = re.findall(rf"^\| {name} .*", page, re.MULTILINE)
+        assert f" {proof['configurations']:,} |" in line
+        assert f" {proof['transitions']:,} |" in line
     assert (DOCS / "growth.svg").exists()
