@@ -14,20 +14,20 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "encoding": "The file is not UTF-8.",
         "character": "A character that YAML does not allow, such as NUL.",
         "empty": "There is nothing in the file.",
-        "too-large": "The file, or what its aliases unfold to, is larger than a flow may be.",
+        "too-large": "The file is too large, or becomes too large when its aliases are expanded.",
         # YAML
         "syntax": "The text is not YAML.",
         "documents": "A file holds one flow, not several documents.",
         "duplicate-key": "A key is given twice; YAML would silently keep one of them.",
         "key": "A key is not a word.",
         "merge-key": "YAML 1.2 has no merge key.",
-        "alias": "An alias names nothing, or the value that it stands in.",
-        "tag": "Tags would build objects; a flow is plain data.",
-        "number": "A number with more digits than any number needs.",
+        "alias": "An alias has no anchor above it, or stands inside its own anchor.",
+        "tag": "Tags are not allowed: a flow is plain data.",
+        "number": "A number with too many digits.",
         # the shape of a flow
         "type": "A value of the wrong kind.",
-        "unknown-key": "A key that a flow does not have there.",
-        "missing-key": "A key that a flow must have there.",
+        "unknown-key": "A key that is not allowed there.",
+        "missing-key": "A key that is required there is missing.",
         "old-form": "A key that a flow had before 0.1; the finding says which one replaces it.",
         # names
         "unknown-state": "A state that is not declared.",
@@ -38,9 +38,9 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "unknown-scope": "A scope, or an owner, that is not declared.",
         "unknown-group": "A group of states that is not declared.",
         "name": "A name that diagrams, hosts and other tools cannot use.",
-        "repeated": "The same name twice where once says it.",
+        "repeated": "A name is listed twice.",
         # sense
-        "contradiction": "Two parts of the flow that cannot both be meant.",
+        "contradiction": "Two parts of the flow contradict each other.",
         "never-set": "A fact that nothing can make true.",
         "no-begin": "A scope that nothing begins.",
         "no-state": "A flow without a state.",
@@ -50,7 +50,7 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         # a flow that extends another
         "unknown-flow": "The flow, or one that it extends, does not exist or cannot be read.",
         "extends-cycle": "A flow extends itself, or its chain of bases is too long.",
-        "nothing-to-remove": "null removes what the base has, and the base does not have it.",
+        "nothing-to-remove": "null removes a part that the base does not have.",
         "removed": "Something is removed that the base still uses.",
         # all of it
         "too-many": "There are more findings than are shown.",
@@ -65,10 +65,10 @@ PROOF_CODES: Mapping[str, str] = MappingProxyType(
         "dead": "A transition that is never taken, or a timer that can never fire.",
         "unused": "An action that is never chosen, or a trigger that does nothing.",
         "unread": "A fact that no guard and no property reads.",
-        "never-cleared": "A fact that stays true for ever once it is.",
-        "vocabulary": "A built-in property that the flow has no words for.",
-        "waived": "A waiver of what cannot be waived, or without a reason.",
-        "not-proved": "The flow is too large; what was not visited is not claimed.",
+        "never-cleared": "A fact that stays true forever once it is set.",
+        "vocabulary": "A built-in property needs a trigger or a state that the flow lacks.",
+        "waived": "`waived` names a property that cannot be waived, or gives no reason.",
+        "not-proved": "The flow is too large: not every configuration was visited.",
     }
 )
 """What only a proof finds besides broken properties, which go by their own names."""

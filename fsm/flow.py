@@ -61,8 +61,8 @@ def yaml_name(field: attrs.Attribute[Any]) -> str:
 class Scope:
     """A span of the conversation that facts and triggers belong to."""
 
-    begins: Names = doc("Triggers that begin it: its facts are forgotten.", default=())
-    ends: Names = doc("Triggers and timers that end it: its facts are forgotten.", default=())
+    begins: Names = doc("Triggers that begin it. Its facts become false.", default=())
+    ends: Names = doc("Triggers and timers that end it. Its facts become false.", default=())
 
 
 @attrs.frozen
@@ -116,8 +116,8 @@ class Transition:
     """What one trigger does in one state."""
 
     dest: str | None = doc(
-        "The state that it leads to. The state itself: it is entered again, its timers start "
-        "again. Left out: nothing is left or entered.",
+        "The next state. If it is the same state, it is left and entered again, and its timers "
+        "start again. Without dest the state is not left, and its timers continue.",
         default=None,
     )
     conditions: Names = doc("Facts that must be true.", default=())
@@ -139,9 +139,11 @@ class Tuning:
     preemptive_generation: bool | None = doc(
         "Replies may be started before the turn is committed.", default=None
     )
-    max_retries: int | None = doc("Speculative replies in one user turn, at most.", default=None)
+    max_retries: int | None = doc(
+        "At most so many preemptive generations in one user turn.", default=None
+    )
     max_speech_duration: float | None = doc(
-        "Seconds of user speech after which nothing is speculated on.", default=None
+        "No preemptive generation after so many seconds of user speech.", default=None
     )
 
 
@@ -150,15 +152,15 @@ class Tools:
     """What becomes of a tool call whose turn is interrupted."""
 
     interrupted: Policy = doc(
-        "cancel: it is cancelled at once. detach: it goes on, its result is owed to the user. "
-        "finish: the interruption waits for it, no longer than the timer finish_limit. "
-        "hold: its turn cannot be interrupted.",
+        "What happens to a tool call if its turn is interrupted. cancel: it is cancelled at once. "
+        "detach: it continues, and the agent says its result later. finish: the interruption waits "
+        "for it, but no longer than the timer finish_limit. hold: its turn cannot be interrupted.",
         default="detach",
     )
     by_name: Mapping[str, Policy] = doc("The same, for single tools.", factory=dict)
     repeatable: Names = doc(
-        "Tools that are executed again when a turn repeats a call; others are answered with the "
-        "result that is there.",
+        "Tools that run again if a turn repeats a call. For other tools the second call gets the "
+        "result of the first one.",
         default=(),
     )
 
@@ -177,8 +179,8 @@ class State:
     )
     refuses: Names = doc("Requests that are refused here, said aloud.", default=())
     ignores: Names = doc("Events that change nothing here, not even facts.", default=())
-    final: bool = doc("Nothing leaves this state.", default=False)
-    tuning: Tuning = doc("Settings that hold while the state is held.", factory=Tuning)
+    final: bool = doc("No transition leaves this state.", default=False)
+    tuning: Tuning = doc("Settings of the session while it is in this state.", factory=Tuning)
 
 
 @attrs.frozen

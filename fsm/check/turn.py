@@ -120,12 +120,12 @@ PROPERTIES: dict[str, Builtin] = {
     for p in (
         Builtin(
             "no_speculation_while_a_tool_runs",
-            "No reply is started on speculation while a tool call of the turn runs.",
+            "No preemptive reply is started while a tool call of the turn runs.",
             ("tool_started", "tools_drained", "tools_released", "turn_committed"),
         ),
         Builtin(
             "no_resume_of_a_silent_step",
-            "Output is resumed, and paused is held, only if audio of this step was heard.",
+            "The output is resumed, and the state is paused, only if audio of this step was heard.",
             ("step_started", "step_finished", "playout_started"),
         ),
         Builtin(
@@ -135,18 +135,18 @@ PROPERTIES: dict[str, Builtin] = {
         ),
         Builtin(
             "every_call_ends_once",
-            "A call that blocks the turn is drained or released on every way out.",
+            "A tool call that blocks the turn ends or is released, whatever happens.",
             ("tool_started", "tools_drained", "tools_released"),
             ("listening", "tool_running"),
         ),
         Builtin(
             "an_interruption_settles",
-            "From interrupted, with no further event, the floor is free within settle.",
+            "After an interruption the floor is free within settle, even if no event comes.",
             states=("listening", "interrupted"),
         ),
         Builtin(
             "no_dead_floor",
-            "From everywhere, with no further event, timers lead to listening.",
+            "Timers lead from everywhere to listening, even if no event comes.",
             states=("listening",),
         ),
         Builtin(
@@ -156,18 +156,18 @@ PROPERTIES: dict[str, Builtin] = {
         ),
         Builtin(
             "every_turn_is_accounted_for",
-            "A committed turn is answered, or dropped by a timer at the latest.",
+            "A committed turn gets a reply or is dropped; at the latest a timer drops it.",
             ("turn_committed", "turn_replied", "turn_dropped"),
             ("listening",),
         ),
         Builtin(
             "no_playout_over_the_user",
-            "Playout does not start over a speaking user unless it is uninterruptible.",
+            "Playout does not start while the user speaks, unless it is uninterruptible.",
             ("user_started_speaking", "user_stopped_speaking", "step_started", "playout_started"),
         ),
         Builtin(
             "the_agent_state_is_true",
-            "speaking if and only if audio is heard; states and facts say what is.",
+            "The state is speaking if and only if audio is heard; the other states are true, too.",
             ("step_started", "step_finished", "playout_started", "playout_finished"),
             ("listening", "thinking", "tool_running", "speaking", "interrupted"),
         ),

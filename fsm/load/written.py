@@ -59,7 +59,8 @@ class WrittenState:
 
     is_: str = doc("What it means, in one sentence.", yaml="is", default="")
     in_: Names = doc(
-        "The groups that it is in, besides 'all'; a later one comes before an earlier one.",
+        "The groups of this state, besides 'all'. If two groups declare the same trigger, the one "
+        "that is later in this list wins.",
         yaml="in",
         default=(),
     )
@@ -67,17 +68,17 @@ class WrittenState:
     after: Mapping[str, tuple[Transition, ...]] = doc(_AFTER, factory=dict)
     refuses: Names = doc(_REFUSES, default=())
     ignores: Names = doc(_IGNORES, default=())
-    final: bool = doc("Nothing leaves this state.", default=False)
-    tuning: Tuning = doc("Settings that hold while the state is held.", factory=Tuning)
+    final: bool = doc("No transition leaves this state.", default=False)
+    tuning: Tuning = doc("Settings of the session while it is in this state.", factory=Tuning)
 
 
 @attrs.frozen
 class WrittenProperties:
     """What must hold, proved before the flow runs. Those of the flow's kind hold without a word."""
 
-    never: Mapping[str, Never] = doc("What must not happen.", factory=dict)
-    always: Mapping[str, Always] = doc("What holds in a state.", factory=dict)
-    leads_to: Mapping[str, LeadsTo] = doc("What is reached by timers alone.", factory=dict)
+    never: Mapping[str, Never] = doc("Something that must never happen.", factory=dict)
+    always: Mapping[str, Always] = doc("Something that must be true in a state.", factory=dict)
+    leads_to: Mapping[str, LeadsTo] = doc("A state that timers alone must lead to.", factory=dict)
     waived: Mapping[str, str] = doc(
         "Built-in properties that this flow does not claim, each with the reason.", factory=dict
     )
@@ -91,7 +92,8 @@ class FlowFile:
     initial: str = doc("The state that a session starts in.")
     states: Mapping[str, WrittenState] = doc("The states, in the order in which they are drawn.")
     kind: Literal["turn", "session", "other"] = doc(
-        "turn: held to the properties of a turn, states and triggers as TurnSession knows them.",
+        "turn: a flow for TurnSession. It must have the properties of a turn, and the states and "
+        "triggers that TurnSession uses.",
         default="other",
     )
     is_: str = doc("What the flow is for.", yaml="is", default="")
@@ -103,20 +105,23 @@ class FlowFile:
         "Spans of the conversation that facts and triggers belong to.", factory=dict
     )
     facts: Mapping[str, Mapping[str, Fact]] = doc(
-        "All that a guard may look at, listed by scope: 'session', a declared scope, or 'host' for "
-        "those that the host is asked for at the moment of the decision.",
+        "What guards may look at, listed by scope: 'session', a declared scope, or 'host' if the "
+        "host gives the value when the machine decides.",
         factory=dict,
     )
     requests: Mapping[str, Trigger] = doc(
-        "What asks: may I? A refusal means: do not do it.", factory=dict
+        "Triggers that ask for permission. If a request is refused, it must not be done.",
+        factory=dict,
     )
-    events: Mapping[str, Trigger] = doc("What has happened.", factory=dict)
-    timers: Mapping[str, float] = doc("Seconds; a session may override them.", factory=dict)
-    actions: Mapping[str, Action] = doc("All that a host is asked to do.", factory=dict)
-    tools: Tools = doc("What becomes of interrupted tool calls.", factory=Tools)
+    events: Mapping[str, Trigger] = doc("Triggers that say what has happened.", factory=dict)
+    timers: Mapping[str, float] = doc(
+        "Timers with their seconds. A session may give other seconds.", factory=dict
+    )
+    actions: Mapping[str, Action] = doc("What the host can be asked to do.", factory=dict)
+    tools: Tools = doc("What happens to tool calls whose turn is interrupted.", factory=Tools)
     groups: Mapping[str, Group] = doc(
         "What several states have in common. Every state is in the group 'all'.", factory=dict
     )
     properties: WrittenProperties = doc(
-        "What must hold, proved before the flow runs.", factory=WrittenProperties
+        "What must be true. It is proved before the flow runs.", factory=WrittenProperties
     )
