@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import time
+import tomllib
 import zipfile
 from email.message import Message
 from email.parser import Parser
@@ -53,6 +54,13 @@ def test_the_wheel_holds_what_the_tree_holds(
     wanted = {f"{inside}/{path.relative_to(ROOT / package).as_posix()}" for path in here}
     assert wanted, f"{package}/{pattern} matches nothing"
     assert wanted <= names
+
+
+def test_make_coverage_measures_all_code_of_the_wheel(names: set[str]) -> None:
+    """It does not follow the links in `turnfsm`: their folders are named."""
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["coverage"]["run"]
+    code = {(ROOT / name).resolve().relative_to(ROOT) for name in names if name.endswith(".py")}
+    assert {path.parts[0] for path in code} == set(options["source"])
 
 
 def test_the_wheel_is_typed_and_licensed(names: set[str], metadata: Message) -> None:
