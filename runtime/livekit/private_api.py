@@ -58,36 +58,36 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _ACTIVITY,
         "method",
         """
-        _create_speech_task(self coro speech_handle name) | what LiveKit is to end with the agent
+        _create_speech_task(self coro speech_handle name) | tasks that LiveKit ends with the agent
         _schedule_speech(self speech priority force) | which turn a reply answers
         _generate_reply(self user_message ...) | which words of the user a reply answers
-        _pipeline_reply_task(self speech_handle chat_ctx ...) | the LLM is asked if the flow agrees
-        _realtime_reply_task(self speech_handle user_input ...) | a realtime model is asked likewise
-        _realtime_generation_task(self speech_handle generation_ev ...) | what a response has made
-        _cancel_preemptive_generation(self) | a speculation that is refused
-        _interrupt_by_audio_activity(self) | a barge-in that LiveKit's gates let through
-        _pause_enabled(self) | the place behind those gates; the flow owns the pause
-        _reconcile_playout_pause(self speech_handle) | the first frame of a step
-        _cancel_false_interruption_timer(self) | the place behind the gates of a commit
-        _on_end_of_agent_speech(self ended_at) | turn detection is notified that audio was cut
-        _disable_vad_interruption_soon(self) | the adaptive detector goes on after a resume
-        start(self ...) | an agent that takes over gets the calls that ended since its copy was made
-        drain(self new_activity) | an agent that is left is waited for, not for ever
-        aclose(self) | likewise
-        _add_drain_blocked_tasks(self tasks) | calls that were given up are waited for no more
+        _pipeline_reply_task(self speech_handle chat_ctx ...) | ask only if the flow agrees
+        _realtime_reply_task(self speech_handle user_input ...) | ask only if the flow agrees
+        _realtime_generation_task(self speech_handle generation_ev ...) | what a response contains
+        _cancel_preemptive_generation(self) | cancel a preemptive reply that is refused
+        _interrupt_by_audio_activity(self) | a barge-in that has passed LiveKit's checks
+        _pause_enabled(self) | LiveKit calls it after its checks of a barge-in; the flow pauses
+        _reconcile_playout_pause(self speech_handle) | hold or release the first frame of a step
+        _cancel_false_interruption_timer(self) | LiveKit calls this after its checks of a commit
+        _on_end_of_agent_speech(self ended_at) | tell the turn detection that audio was cut
+        _disable_vad_interruption_soon(self) | adaptive detection continues after a resume
+        start(self ...) | a new agent gets the calls that ended since its conversation was copied
+        drain(self new_activity) | a handoff does not wait forever for the old agent
+        aclose(self) | the close of an agent does not wait forever
+        _add_drain_blocked_tasks(self tasks) | do not wait for calls that were given up
         _pause_scheduling_task(self blocked_tasks) | a handoff does not wait for released calls
-        _close_session(self) | words in no committed turn go over to the next agent
-        _inline_task_slot(self speech_handle blocked_tasks) | an inline task has ended
+        _close_session(self) | words that are not committed yet move to the next agent
+        _inline_task_slot(self speech_handle blocked_tasks) | notice that an inline task has ended
         on_start_of_speech(self ev speech_start_time) | the user starts to speak
-        on_end_of_speech(self ev) | the user stops
-        on_vad_inference_done(self ev) | silence inside an utterance
-        _on_input_speech_started(self _) | a realtime model hears the user
-        interrupt(self force source) | a tool ends its own turn; voice over a turn that a tool holds
-        _on_input_speech_stopped(self ev) | a realtime model hears the user no more
+        on_end_of_speech(self ev) | the user stops speaking
+        on_vad_inference_done(self ev) | silence while the user speaks
+        _on_input_speech_started(self _) | a realtime model says that the user speaks
+        interrupt(self force source) | a tool ends its own turn; the user talks over a `hold` call
+        _on_input_speech_stopped(self ev) | a realtime model says that the user has stopped
         _on_generation_created(self ev) | a realtime model has begun its reply
         on_final_transcript(self ev speaking) | the STT has recognised words
-        on_preemptive_generation(self info) | a speculation is asked for
-        on_user_turn_exceeded(self ev) | words that the agent cuts into are in one turn
+        on_preemptive_generation(self info) | ask the flow before a preemptive reply
+        on_user_turn_exceeded(self ev) | the agent cuts in: the words so far are one turn
         on_end_of_turn(self info) | a turn is committed
         """,
     ),
@@ -95,34 +95,34 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _ACTIVITY,
         "attribute",
         """
-        _current_speech | who holds the floor
+        _current_speech | which speech holds the floor
         _audio_recognition | its VAD, STT and turn detection
-        _user_silence_event | whether voice is heard in this frame
-        _turn_detection | whether voice or the application ends a turn
+        _user_silence_event | whether there is voice in this frame
+        _turn_detection | whether the VAD or the application ends a turn
         _rt_turn_detection_enabled | whether a realtime model ends a turn
         _user_turn_completed_atask | the task that answers a turn
-        _scheduling_paused | a handoff is in progress; LiveKit drops a turn that finds one
-        _new_turns_blocked | likewise
-        _closed | the activity is gone
-        _session | the output of the session
+        _scheduling_paused | a handoff is in progress; LiveKit drops a turn that comes now
+        _new_turns_blocked | a handoff is in progress; LiveKit drops a turn that comes now
+        _closed | the activity is closed
+        _session | the session with its output
         _agent | the agent and its conversation
-        _rt_session | the realtime model, to interrupt it and to tell it results
+        _rt_session | the realtime model: to interrupt it, and to give it results
         _speech_tasks | what a handoff waits for
-        _on_enter_task | whether the agent has entered
-        _drain_blocked_tasks | a hook that waits for a task of the agent does not hang
-        _inline_task_lock | whether a task of the agent is under way
-        _tool_executor | repeated calls are answered from the ledger
+        _on_enter_task | whether `on_enter` has returned
+        _drain_blocked_tasks | a hook that waits for a task of its own agent does not hang
+        _inline_task_lock | whether a task of the agent runs
+        _tool_executor | answer repeated calls from the ledger
         """,
     ),
     *_on(
         _ACTIVITY,
         "property",
         """
-        interruption_enabled | whether the adaptive detector is on
-        using_default_vad | whether a realtime model's hearing counts
-        interruption_by_audio_activity_enabled | it is off while the agent is heard
-        preemptive_generation_opts | the limits of speculation that hold in a state
-        _no_pending_speech | nothing more is to be said before the agent is left
+        interruption_enabled | whether adaptive interruption detection is on
+        using_default_vad | whether a realtime model's own VAD counts
+        interruption_by_audio_activity_enabled | on while audio is paused, off while it is heard
+        preemptive_generation_opts | the limits of preemptive generation in a state
+        _no_pending_speech | nothing is left to say before the agent is left
         """,
     ),
     *_on(
@@ -130,24 +130,24 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         "method",
         """
         _update_agent_state(self state otel_context start_time) | the flow decides the agent state
-        _tool_items_added(self items) | a call and its result stand in the conversation
-        _aclose_locked(self ...) | the runtime ends with the session
-        _teardown_activity(self ...) | toolsets that do not close
+        _tool_items_added(self items) | a call and its result are in the conversation
+        _aclose_locked(self ...) | close the runtime with the session
+        _teardown_activity(self ...) | do not wait forever for toolsets that do not close
         _conversation_item_added(self message) | words that a close leaves without an answer
-        _is_closing(self) | nothing is begun while the session closes
-        _update_activity(self agent ...) | the chain of agents has moved
+        _is_closing(self) | begin nothing while the session closes
+        _update_activity(self agent ...) | a handoff begins and ends
         """,
     ),
     *_on(
         _SESSION,
         "attribute",
         """
-        _next_activity | an activity is adopted where LiveKit has built it
-        _activity | the activity in charge
+        _next_activity | replace the class of an activity right after LiveKit has made it
+        _activity | the activity of the current agent
         _agent | whether a task or an agent has closed
         _started | whether the session runs
-        _update_activity_atask | a handoff is under way
-        _activity_lock | a handoff is under way
+        _update_activity_atask | whether a handoff is in progress
+        _activity_lock | whether a handoff is in progress
         _global_run_state | the run that is active
         """,
     ),
@@ -156,61 +156,61 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         "method",
         """
         interrupt(self force source) | a tool that interrupts its own turn
-        _cancel(self) | an interruption, at once
-        _item_added(self items) | a result, at once
+        _cancel(self) | notice an interruption at once
+        _item_added(self items) | notice a result at once
         _wait_for_generation(self step_idx) | a tool's wait ends with its turn
         wait_for_playout(self) | a tool's wait ends with its turn
-        _mark_generation_done(self) | a step that does not wind down is abandoned
-        _mark_done(self ...) | a speech whose calls were released ends
-        _hold_interruptions(self) | a call that must not be interrupted
-        _release_interruptions(self) | such a call has ended
+        _mark_generation_done(self) | give up a step that does not end
+        _mark_done(self ...) | end a speech whose calls were released
+        _hold_interruptions(self) | a call with the policy `hold` begins
+        _release_interruptions(self) | a call with the policy `hold` has ended
         """,
     ),
-    *_on(_SPEECH, "property", "allow_interruptions | a speech becomes uninterruptible"),
+    *_on(_SPEECH, "property", "allow_interruptions | notice that a speech becomes uninterruptible"),
     *_on(
         _SPEECH,
         "attribute",
         """
-        _allow_interruptions | whether it is
-        _interrupt_fut | a wait races the interruption
-        _generations | whether it has given the floor back
-        _agent_turn_context | the span of the turn, for those of the agent state
-        _tasks | what still runs for a released speech
+        _allow_interruptions | whether a speech can be interrupted
+        _interrupt_fut | a tool waits for playout or for an interruption
+        _generations | whether a step has given the floor back
+        _agent_turn_context | the span of the turn, as parent of the agent state's spans
+        _tasks | what still runs for a speech whose calls were released
         """,
     ),
     *_on(
         _RECOGNITION,
         "method",
         """
-        _run_eou_detection(self chat_ctx trigger ...) | a manual commit is told from a detected one
-        _clear_user_turn(self) | a commit is given up with the words that it is of
-        _on_start_of_agent_speech(self started_at) | turn detection is notified that audio goes on
+        _run_eou_detection(self chat_ctx trigger ...) | tell a manual commit from a detected one
+        _clear_user_turn(self) | a commit is cleared together with its words
+        _on_start_of_agent_speech(self started_at) | tell the turn detection that audio continues
         """,
     ),
     *_on(
         _RECOGNITION,
         "attribute",
         """
-        _end_of_turn_task | the end of a turn is being decided; a commit is not cancelled
-        _commit_user_turn_atask | a manual commit waits for words: the end of the turn is open
-        _audio_transcript | words in no committed turn go over to the next agent
-        _final_transcript_confidence | and the confidence of the STT
-        _turn_detection_mode | words wait for the application's commit where that is manual
+        _end_of_turn_task | the end of a turn is being decided; do not cancel a commit
+        _commit_user_turn_atask | a manual commit waits for words
+        _audio_transcript | words that are not committed yet move to the next agent
+        _final_transcript_confidence | the confidence of words that are not committed
+        _turn_detection_mode | with manual turns words wait for a commit
         """,
     ),
     *_on(
         _RUN,
         "method",
         """
-        _watch_handle(self handle) | a run stays open until the chain is at rest
-        _mark_done_if_needed(self handle) | something that the run watches has ended
+        _watch_handle(self handle) | a run stays open until no handoff is in progress
+        _mark_done_if_needed(self handle) | a speech of the run has ended
         """,
     ),
     *_on(
         _RUN,
         "attribute",
         """
-        _handles | what the run watches
+        _handles | the speeches of the run
         _done_fut | the end of the run
         """,
     ),
@@ -218,36 +218,36 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _EXECUTOR,
         "method",
         """
-        execute(self tool run_ctx raw_arguments ...) | a repeated call is answered from the ledger
-        _enqueue_reply(self ctx items ...) | what a call gives whose turn is over is owed
-        drain(self) | a handoff does not wait for ever for released calls
+        execute(self tool run_ctx raw_arguments ...) | answer a repeated call from the ledger
+        _enqueue_reply(self ctx items ...) | a result that comes after its turn is owed
+        drain(self) | a handoff does not wait forever for released calls
         """,
     ),
     *_on(_EXECUTOR, "attribute", "_running_tasks | the calls that a handoff waits for"),
     *_on(
         "voice.io:AudioOutput",
         "property",
-        "_pending_playback_count | what an output has taken and not reported as played",
+        "_pending_playback_count | whether the output still has audio to play",
     ),
     *_on("voice.agent:Agent", "attribute", "_chat_ctx | the conversation"),
-    *_on("voice.agent_session:AgentSession", "attribute", "_chat_ctx | the history, likewise"),
+    *_on("voice.agent_session:AgentSession", "attribute", "_chat_ctx | the history"),
     *_on(
         "voice.events:RunContext",
         "method",
-        "_make_update_output(self message call_id_suffix) | an interrupted turn hands nobody over",
+        "_make_update_output(self message call_id_suffix) | no handoff of an interrupted turn",
     ),
-    *_on("voice.events:RunContext", "attribute", "_activity | whose turn a call belongs to"),
+    *_on("voice.events:RunContext", "attribute", "_activity | the activity that a call belongs to"),
     *_on(
         "voice.events:RunContext.update",
         "key",
-        "__livekit_agents_tool_non_blocking | a call that has reported blocks no turn",
+        "__livekit_agents_tool_non_blocking | after `ctx.update()` a call blocks no turn",
     ),
     *_on("voice.tool_executor", "global", "_RunningTasks | the context of a running call"),
     *_on("voice.tool_executor", "global", "_ToolExecutor | the executor of an activity"),
-    *_on("voice.agent_activity", "global", "_SpeechHandleContextVar | on whose behalf a task runs"),
-    *_on("voice.audio_recognition", "global", "_EndOfTurnInfo | a turn that goes over to an agent"),
-    *_on("voice.audio_recognition", "global", "_EndOfTurnMetrics | what is measured of it"),
-    *_on("voice.agent", "global", "_get_activity_task_info | which call a task runs"),
+    *_on("voice.agent_activity", "global", "_SpeechHandleContextVar | which speech a task is for"),
+    *_on("voice.audio_recognition", "global", "_EndOfTurnInfo | a turn that the next agent gets"),
+    *_on("voice.audio_recognition", "global", "_EndOfTurnMetrics | the metrics of such a turn"),
+    *_on("voice.agent", "global", "_get_activity_task_info | which call a task belongs to"),
 )
 
 ORDERS: tuple[Order, ...] = (
@@ -256,27 +256,27 @@ ORDERS: tuple[Order, ...] = (
         "_interrupt_by_audio_activity",
         ("_aec_warmup_timer", "_rt_turn_detection_enabled", "min_words", "allow_interruptions"),
         ("_pause_enabled", "pause", "interrupt"),
-        "a barge-in passes LiveKit's gates before the flow is asked, and nothing happens before",
+        "LiveKit must check a barge-in, and do nothing else, before the flow is asked",
     ),
     Order(
         _ACTIVITY,
         "on_end_of_turn",
         ("_scheduling_paused", "min_words", "backchannel_over_agent"),
         ("_cancel_false_interruption_timer", "_user_turn_completed_task"),
-        "a commit passes LiveKit's gates before the flow is asked, and nothing happens before",
+        "LiveKit must check a commit, and do nothing else, before the flow is asked",
     ),
     Order(
         _ACTIVITY,
         "_pipeline_reply_task_impl",
         ("function_tools_executed",),
         ("_tool_items_added",),
-        "the event about tool calls comes before their results are in the conversation",
+        "the event about tool calls must come before their results are in the conversation",
     ),
     Order(
         _SESSION,
         "_update_activity",
         ("_next_activity",),
         ("aclose", "cleanup"),
-        "an activity is adopted before it is used",
+        "the class of an activity must be replaced before the activity is used",
     ),
 )
