@@ -67,7 +67,16 @@ def _cut(name: str) -> str:
 
 
 class TurnfsmError(Exception):
-    """Something that the caller can mend; the message names the remedy."""
+    """An error that the caller can correct. The message says how.
+
+    Example:
+        >>> from turnfsm import TurnfsmError, load_flow
+        >>> try:
+        ...     load_flow("trun")
+        ... except TurnfsmError as error:
+        ...     print("did you mean 'turn'" in str(error))
+        True
+    """
 
     exit_status = 2
 
@@ -75,8 +84,20 @@ class TurnfsmError(Exception):
 class FlowError(TurnfsmError):
     """A flow that cannot be used.
 
-    Attributes:
+    Args:
+        message: What is printed.
         findings: Every problem of the file, in the order of its lines.
+
+    Attributes:
+        findings: The same.
+
+    Example:
+        >>> from turnfsm import FlowError, load_flow
+        >>> try:
+        ...     load_flow("trun")
+        ... except FlowError as error:
+        ...     print(error.findings[0].code)
+        unknown-flow
     """
 
     def __init__(self, message: str, findings: Sequence[Finding] = ()) -> None:
@@ -85,7 +106,13 @@ class FlowError(TurnfsmError):
 
 
 class UnknownTrigger(TurnfsmError, LookupError):
-    """A trigger that the flow declares nowhere; a typing error, never a refusal."""
+    """A trigger that the flow does not declare: a typing error. A refusal never raises.
+
+    Args:
+        trigger: The name.
+        flow: The name of the flow.
+        known: The triggers that the flow has.
+    """
 
     def __init__(self, trigger: str, flow: str, known: Iterable[str]) -> None:
         super().__init__(f"flow {flow!r} has no trigger {quoted(trigger)}; {near(trigger, known)}")
@@ -93,7 +120,14 @@ class UnknownTrigger(TurnfsmError, LookupError):
 
 
 class UnknownName(TurnfsmError, LookupError):
-    """A state, fact, timer or action that the flow does not have."""
+    """A state, fact, timer or action that the flow does not have.
+
+    Args:
+        what: What it should be, such as ``timer``.
+        name: The name.
+        flow: The name of the flow.
+        known: The names that the flow has.
+    """
 
     def __init__(self, what: str, name: str, flow: str, known: Iterable[str]) -> None:
         super().__init__(f"flow {flow!r} has no {what} {quoted(name)}; {near(name, known)}")
@@ -101,4 +135,4 @@ class UnknownName(TurnfsmError, LookupError):
 
 
 class HostError(TurnfsmError):
-    """A host that does not fit the flow: an action or a host fact is missing."""
+    """A host that does not fit the flow: the method of an action or of a host fact is missing."""

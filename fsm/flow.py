@@ -59,7 +59,17 @@ def yaml_name(field: attrs.Attribute[Any]) -> str:
 
 @attrs.frozen
 class Scope:
-    """A span of the conversation that facts and triggers belong to."""
+    """A part of the conversation, such as a turn or a step, that facts and triggers belong to.
+
+    Attributes:
+        begins: The triggers that begin it. Its facts are cleared then.
+        ends: The triggers and timers that end it. Its facts are cleared then.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("turn").scopes["step"].begins
+        ('step_started',)
+    """
 
     begins: Names = doc("Triggers that begin it. Its facts become false.", default=())
     ends: Names = doc("Triggers and timers that end it. Its facts become false.", default=())
@@ -70,7 +80,14 @@ class Trigger:
     """A request (may I?) or an event (it has happened).
 
     Attributes:
-        kind: ``request``: a refusal means: do not do it. ``event``: it has happened.
+        is_: What it means, in one sentence; the key ``is`` in YAML.
+        of: The scope that it belongs to. Once that scope is over, the trigger changes nothing.
+        kind: ``request`` or ``event``. Whoever posts a request does it only if it is taken.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("turn").triggers["barge_in"].kind
+        'request'
     """
 
     is_: str = doc("What it means, in one sentence.", yaml="is", default="")
@@ -87,8 +104,16 @@ class Fact:
     """Something that guards may look at: true or false.
 
     Attributes:
-        scope: It is cleared when this scope begins or ends; None and ``session``: never.
+        is_: What it means, in one sentence; the key ``is`` in YAML.
+        set_by: The triggers that make it true.
+        cleared_by: The triggers that make it false.
+        scope: The fact is cleared when this scope begins or ends; None and ``session``: never.
         host: The host is asked for it at the moment of the decision.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("turn").facts["user_speaking"].set_by
+        ('user_started_speaking',)
     """
 
     is_: str = doc("What it means, in one sentence.", yaml="is", default="")
@@ -100,7 +125,19 @@ class Fact:
 
 @attrs.frozen
 class Action:
-    """Something that the host carries out after the state has changed."""
+    """Something that the host carries out after the state has changed.
+
+    Attributes:
+        is_: What it does, in one sentence; the key ``is`` in YAML.
+        owner: Its task is cancelled when this ends: ``state``, ``session``, or a declared scope.
+        done: The trigger that is posted when its task has ended.
+        failed: The trigger that is posted when it raises.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("turn").actions["answer_turn"].owner
+        'session'
+    """
 
     is_: str = doc("What it does, in one sentence.", yaml="is", default="")
     owner: str = doc(
@@ -113,7 +150,19 @@ class Action:
 
 @attrs.frozen
 class Transition:
-    """What one trigger does in one state."""
+    """What one trigger does in one state.
+
+    Attributes:
+        dest: The state that it leads to; None if no state is left or entered.
+        conditions: Facts that must be true.
+        unless: Facts that must be false.
+        actions: What the host does once the state has changed.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("turn").states["speaking"].on["playout_finished"][0].dest
+        'thinking'
+    """
 
     dest: str | None = doc(
         "The next state. If it is the same state, it is left and entered again, and its timers "
@@ -167,7 +216,22 @@ class Tools:
 
 @attrs.frozen
 class State:
-    """A state of the turn."""
+    """A state of the turn.
+
+    Attributes:
+        is_: What it means, in one sentence; the key ``is`` in YAML.
+        on: Trigger to its transitions, tried in order: the first whose guard holds is taken.
+        after: Timer to its transitions. The timer starts on entry and stops on exit.
+        refuses: Requests that are refused here.
+        ignores: Events that change nothing here, not even facts.
+        final: No transition leaves this state.
+        tuning: Settings of the session that hold while the state is held.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("half_duplex").states["speaking"].tuning.mute
+        True
+    """
 
     is_: str = doc("What it means, in one sentence.", yaml="is", default="")
     on: Mapping[str, tuple[Transition, ...]] = doc(
@@ -185,7 +249,21 @@ class State:
 
 @attrs.frozen
 class Never:
-    """A configuration, or an action in a configuration, that must not happen."""
+    """A state that must not be held, or an action that must not be chosen, while some facts hold.
+
+    Attributes:
+        action: The action that must not be chosen.
+        state: Or the state that must not be held.
+        when: These facts are true then.
+        unless: These facts are false then.
+        because: Why, in one sentence; reports repeat it.
+        name: The name of the property.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> [one.action for one in load_flow("session").properties.never]
+        ['begin_run', 'end_run']
+    """
 
     action: str | None = doc("The action that must not be chosen ...", default=None)
     state: str | None = doc("... or the state that must not be held ...", default=None)
@@ -197,7 +275,20 @@ class Never:
 
 @attrs.frozen
 class Always:
-    """Facts that hold whenever a state is held."""
+    """Facts that hold whenever a state is held.
+
+    Attributes:
+        state: The state.
+        when: Facts that are true in it.
+        unless: Facts that are false in it.
+        because: Why, in one sentence; reports repeat it.
+        name: The name of the property.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> [one.state for one in load_flow("turn").properties.always]
+        ['paused', 'speaking']
+    """
 
     state: str = doc("In this state ...")
     when: Names = doc("... these facts are true ...", default=())
@@ -208,7 +299,20 @@ class Always:
 
 @attrs.frozen
 class LeadsTo:
-    """A state that is reached although nothing more happens, by timers alone."""
+    """A state that timers alone reach, although no event comes any more.
+
+    Attributes:
+        from_: The state in which the wait begins; the key ``from`` in YAML.
+        to: The state that is reached.
+        within: It is reached no later than after the seconds of this timer; None: at some time.
+        because: Why, in one sentence; reports repeat it.
+        name: The name of the property.
+
+    Example:
+        >>> from turnfsm import LeadsTo
+        >>> LeadsTo("speaking", "listening", within="speaking_limit", name="ends").to
+        'listening'
+    """
 
     from_: str = doc("From this state ...", yaml="from")
     to: str = doc("... this one is reached ...")
@@ -219,7 +323,19 @@ class LeadsTo:
 
 @attrs.frozen
 class Properties:
-    """What must hold, proved before the flow runs."""
+    """What must hold; proved before the flow runs.
+
+    Attributes:
+        never: What must not happen.
+        always: What holds in a state.
+        leads_to: What timers alone reach.
+        waived: Built-in properties that the flow does not claim, each with the reason.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("push_to_talk").properties.waived["no_playout_over_the_user"]
+        'Who holds the button has the floor, not who is heard.'
+    """
 
     never: tuple[Never, ...] = ()
     always: tuple[Always, ...] = ()
@@ -229,10 +345,20 @@ class Properties:
 
 @attrs.frozen
 class Row:
-    """One transition with its place: what diagrams, checkers and machines iterate over.
+    """One transition with its place in the flow.
 
     Attributes:
-        id: ``source.trigger.index``, stable while the file's order is.
+        id: ``STATE.TRIGGER.INDEX``. It stays the same as long as the order in the file does.
+        source: The state that it leaves.
+        trigger: The trigger or timer that takes it.
+        index: Its place among the transitions of the same state and trigger, from 0.
+        transition: What it does.
+        timer: Its trigger is a timer.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> next(load_flow("turn").rows("speaking")).id
+        'speaking.barge_in.0'
     """
 
     id: str
@@ -249,7 +375,7 @@ class Row:
 
     @property
     def internal(self) -> bool:
-        """Nothing is left or entered: the state's timers go on."""
+        """No state is left or entered: the timers of the state run on."""
         return self.transition.dest is None
 
     @property
@@ -260,24 +386,29 @@ class Row:
 
 @attrs.frozen
 class Flow:
-    """A turn, declared. Load one with `load_flow`.
+    """A flow: states, transitions, facts, timers and actions. Load one with `load_flow`.
 
     Attributes:
         name: The flow's name.
         initial: The state that a session starts in.
         states: The states, in the order in which they are drawn.
-        kind: A ``turn`` is held to the properties of a turn, with the states and triggers that
-            `TurnSession` knows.
+        kind: ``turn``: the ten properties of a turn are proved, and `TurnSession` can use the flow.
         is_: What the flow is for.
-        scopes: Spans of the conversation that facts and triggers belong to.
-        triggers: Requests, then events.
+        scopes: The parts of the conversation that facts and triggers belong to.
+        triggers: The requests, then the events.
         facts: All that a guard may look at.
         timers: Timer to seconds.
         actions: All that a host is asked to do.
-        tools: What becomes of interrupted tool calls.
-        properties: What the flow declares about itself; those of its kind are not among them.
+        tools: What an interruption does to tool calls.
+        properties: The properties that the flow declares. Those of its kind are not among them.
         extends: The flow that it changes, as the file names it.
-        source: Where everything stands; None for a flow that was not read from a text.
+        source: Where everything stands in the file; None if the flow was not read from a text.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> flow = load_flow("turn")
+        >>> flow.initial, list(flow.states)[:3]
+        ('listening', ['listening', 'thinking', 'tool_running'])
     """
 
     name: str
@@ -296,7 +427,7 @@ class Flow:
     source: Source | None = attrs.field(default=None, eq=False, repr=False)
 
     def rows(self, state: str | None = None) -> Iterator[Row]:
-        """Every transition, in the file's order; of one state only, if named."""
+        """Every transition, in the order of the file; with `state` only those of that state."""
         for name, body in self.states.items():
             if state is not None and name != state:
                 continue
@@ -322,5 +453,5 @@ class Flow:
         return tuple(name for name in self.requests if name not in on)
 
     def without_effect(self, state: str) -> Names:
-        """The triggers that change nothing in a state, whatever the facts are."""
+        """The triggers that never change anything in a state."""
         return (*self.refused_in(state), *self.states[state].ignores)

@@ -29,11 +29,14 @@ class Machine:
     """One turn: a state, its facts, and the step that changes both. It has no timers and no host.
 
     Args:
-        flow: A flow, or the program of one.
+        flow: A flow, or a compiled one (`compile_flow`).
 
     Attributes:
-        configuration: The held state with its facts; shared, so it is replaced, never changed.
-        tokens: Scope to the ``of`` that began it. Replaced, never changed: a journal keeps it.
+        configuration: The held state with its facts. Machines share it, so it is never changed.
+        tokens: Scope to the ``of`` that began it. A journal keeps it, so it is never changed.
+
+    Raises:
+        FlowError: The flow cannot be compiled.
 
     Example:
         >>> from turnfsm import load_flow
@@ -72,18 +75,23 @@ class Machine:
         return self.configuration.rows.final
 
     def step(self, trigger: str, of: Any = None) -> Verdict:
-        """Decide on a trigger and, if it is taken, move.
+        """Decide on a trigger. If it is taken, the state and the facts change.
 
         Guards look at the facts as they were before the trigger. A request that no transition
-        takes is refused and changes nothing. An event that none takes only changes facts; one
-        that the state ignores, or that is stale, not even those.
+        takes is refused and changes nothing. An event that no transition takes only changes facts.
+        An event that the state ignores, or that is stale, changes nothing.
 
         Args:
-            of: The step, turn or call that the trigger belongs to. Compared with the one that is
-                current for a fenced trigger, kept for one that begins a scope; None is current.
+            trigger: The name of a request, event or timer.
+            of: The step, turn or call that the trigger belongs to. A trigger that belongs to a
+                scope is stale if this is not the current one. A trigger that begins a scope makes
+                it the current one. None always counts as current.
+
+        Returns:
+            `Taken` (true in a condition) or `Refused` (false).
 
         Raises:
-            UnknownTrigger: The flow declares the trigger nowhere.
+            UnknownTrigger: The flow does not declare the trigger.
         """
         if of is not None and (stale := self._stale(trigger, of)) is not None:
             return stale

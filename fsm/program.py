@@ -69,18 +69,27 @@ class Configuration(dict[str, Answer]):
 
 
 class Program:
-    """What all machines of one flow share. Made by `compile_flow`.
+    """A compiled flow; all machines of a flow share one. `compile_flow` makes it.
+
+    Args:
+        flow: The flow.
 
     Attributes:
-        flow: The flow it was compiled from.
+        flow: The flow that it was compiled from.
         bits: Fact to its bit, in the order of declaration.
-        host_mask: The bits that the host answers for.
-        fences: Fenced trigger to the scope that it belongs to.
-        compared: The same without triggers that begin that very scope: they are news, never stale.
+        host_mask: The bits of the host facts.
+        fences: Trigger to the scope that it belongs to.
+        compared: The same without triggers that begin that scope: such a trigger is never stale.
         begins: Trigger to the scopes that it begins.
         ends: Trigger to the scopes that it ends.
         rows: State to its compiled rows.
         start: The configuration that a machine begins in.
+
+    Example:
+        >>> from turnfsm import compile_flow, load_flow
+        >>> program = compile_flow(load_flow("turn"))
+        >>> program.names(program.mask(["user_speaking"]))
+        ('user_speaking',)
     """
 
     def __init__(self, flow: Flow) -> None:
@@ -252,7 +261,20 @@ _PROGRAMS: WeakValueDictionary[int, Program] = WeakValueDictionary()
 
 
 def compile_flow(flow: Flow) -> Program:
-    """The flow's program; the same one for the same flow, as long as anybody holds it."""
+    """Compile a flow. The same flow gives the same program as long as somebody holds it.
+
+    Args:
+        flow: The flow.
+
+    Returns:
+        What all machines of the flow share.
+
+    Example:
+        >>> from turnfsm import compile_flow, load_flow
+        >>> flow = load_flow("turn")
+        >>> compile_flow(flow) is compile_flow(flow)
+        True
+    """
     program = _PROGRAMS.get(id(flow))
     if program is None:
         program = _PROGRAMS[id(flow)] = Program(flow)

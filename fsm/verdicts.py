@@ -21,6 +21,12 @@ class Taken:
         actions: What the host now does, in order.
         entered: ``dest`` was entered, so its timers start; False for an internal transition.
         row: The id of the row in the flow; None where an event only changed facts.
+
+    Example:
+        >>> from turnfsm import Machine, load_flow
+        >>> verdict = Machine(load_flow("turn")).step("turn_committed")
+        >>> bool(verdict), verdict.dest, verdict.actions
+        (True, 'listening', ('answer_turn',))
     """
 
     trigger: str
@@ -40,16 +46,26 @@ class Taken:
 
 @attrs.frozen(eq=False)
 class Refused:
-    """The trigger was not taken and nothing has changed. False in a condition.
+    """The trigger was not taken, and nothing has changed. False in a condition.
 
     Attributes:
         trigger: What was posted.
-        source: The state that was held.
-        reason: Of a request: ``guard`` (the facts forbid it) or ``refuses`` (no transition of the
-            state takes it). Of an event: ``ignores`` (the state says so). Of a timer: ``guard`` or
-            ``unarmed`` (the state does not have it). Of any: ``stale`` (it belongs to a scope that
-            is over) or ``closed`` (the runtime is).
-        why: The reason as a sentence, naming the fact or the scope.
+        source: The state that is held.
+        reason: One word.
+
+            - ``guard``: the facts do not allow this request or timer.
+            - ``refuses``: no transition of the state takes this request.
+            - ``ignores``: the state ignores this event.
+            - ``unarmed``: the state does not have this timer.
+            - ``stale``: the trigger belongs to a scope that is over.
+            - ``closed``: the runtime is closed.
+        why: The reason as a sentence, with the name of the fact or the scope.
+
+    Example:
+        >>> from turnfsm import Machine, load_flow
+        >>> verdict = Machine(load_flow("turn")).step("start_playout")
+        >>> bool(verdict), verdict.reason
+        (False, 'refuses')
     """
 
     trigger: str

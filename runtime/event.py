@@ -12,13 +12,30 @@ __all__ = ["Event"]
 
 
 class Event(tuple[Any, ...]):
-    """The transition that chose an effect: a view of the journal's entry.
+    """What the method of an action gets: the transition that chose the action.
 
     Attributes:
-        seq: The entry's number in the journal.
+        seq: The number of the entry in the journal.
         trigger: What was posted.
-        of: The step, turn or call that the trigger belongs to.
+        of: The step, turn or call that the trigger belongs to; None if to none.
         verdict: The machine's answer.
+
+    Example:
+        >>> from turnfsm import TurnRuntime, parse_flow
+        >>> flow, _ = parse_flow('''
+        ... flow: door
+        ... initial: shut
+        ... requests: {open: May it be opened?}
+        ... actions: {ring: Ring the bell.}
+        ... states:
+        ...   shut: {on: {open: {actions: ring}}}
+        ... ''')
+        >>> class Host:
+        ...     def ring(self, event):
+        ...         print(event.trigger, event.data["by"])
+        >>> bool(TurnRuntime(flow, Host()).post("open", by="guest"))
+        open guest
+        True
     """
 
     __slots__ = ()
@@ -37,7 +54,7 @@ class Event(tuple[Any, ...]):
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """What the caller said about it."""
+        """What the caller passed along with the trigger."""
         return self[8] or {}
 
     def __repr__(self) -> str:

@@ -28,12 +28,12 @@ HANDED_OVER = (
 class Ledger:
     """The tool calls of a session, in the order of their starts.
 
-    A call is kept as long as something is to come of it, as its turn may make it once more, and as
-    it answers for a session that was cut off. Of the others the last ones are kept; the journal has
-    all of them.
+    A call is kept while its turn may repeat it, while its result is still needed, or while it can
+    answer a repeated call after a restart. Of all other calls only the last ones are kept; the
+    journal has all of them.
 
     Args:
-        maxlen: How many calls are kept; more only if they are needed.
+        maxlen: How many calls are kept; more only if they are still needed.
 
     Raises:
         TurnfsmError: ``maxlen`` is not a whole number from 1 on.
@@ -73,7 +73,7 @@ class Ledger:
     def enter(
         self, call_id: str, name: str, arguments: str, turn: str, policy: Policy = "detach"
     ) -> LedgerCall:
-        """Enter a call that has not begun. An id may come again once its call is over.
+        """Add a call that has not begun. An id may be used again once its call is over.
 
         Raises:
             TurnfsmError: The call of this id still runs.
@@ -81,7 +81,7 @@ class Ledger:
         return self._enter(LedgerCall(call_id, name, canonical(arguments), turn, policy))
 
     def start(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall:
-        """Enter a call that begins.
+        """Add a call that begins now.
 
         Raises:
             TurnfsmError: The call of this id still runs.
@@ -97,12 +97,14 @@ class Ledger:
         host_facts: Mapping[str, bool] | None = None,
         **data: Any,
     ) -> Verdict:
-        """Decide on a trigger of a call; if it has moved, write a note.
+        """Decide on a trigger of a call. If it is taken, write a note.
 
         Args:
-            host_facts: The answers to what the flow asks; one that is missing is False.
-            data: What the note says about it: `how` a tool ended, its `output`, and the `id` under
-                which the result stands if not the call's own.
+            call: The call.
+            trigger: A trigger of `specs/tool_call.yaml`.
+            host_facts: The answers for the flow's host facts; a missing one is False.
+            data: What the note says about it: `how` a tool ended, its `output`, and the `id` of the
+                result in the conversation if it is not the call's own.
         """
         before = call.machine.configuration
         true = [fact for fact, holds in (host_facts or {}).items() if holds]
@@ -119,41 +121,45 @@ class Ledger:
         return verdict
 
     def end(self, call_id: str, how: End, output: str | None = None) -> None:
-        """Enter how a tool ended, unless it had ended, or is not known."""
+        """Record how a tool ended. A call that has ended, or is not known, is left alone."""
         if (call := self._calls.get(call_id)) is not None:
             self.post(call, "ended", how=how, output=output)
 
     def keep(self, call_id: str, value: Any, *, handoff: bool = False) -> None:
-        """Keep the value itself that a call is about to end with.
+        """Keep the value with which a call is about to end.
 
         Args:
-            handoff: It is, or contains, an agent.
+            call_id: The call.
+            value: What the tool returned.
+            handoff: The value is an agent, or contains one.
         """
         if call_id in self._calls:
             self._calls[call_id].value = value
             self._calls[call_id].handoff = handoff
 
     def find(self, call_id: str) -> LedgerCall | None:
-        """The call of this id, or whose result stands in the conversation under it."""
+        """The call with this id, or whose result has this id in the conversation."""
         return self._by_result.get(call_id) or self._calls.get(call_id)
 
     def untold(self, call_ids: Iterable[str]) -> frozenset[str]:
-        """Those of these calls that have ended and of which the user has not heard."""
+        """Those of these calls that have ended, and whose result the user has not heard."""
         found = ((call_id, self.find(call_id)) for call_id in call_ids)
         return frozenset(i for i, call in found if call and call.gave and not call.told)
 
     def answer(
         self, call_id: str, name: str, arguments: str, turn: str, shown: Collection[str] = ()
     ) -> LedgerCall | None:
-        """The identical call that this one is answered from, if any; this one is entered, too.
+        """Find the identical call whose result answers this one, and add this one.
 
-        That is one of the same turn. After a restart it is the last one of the session that was
-        cut off, once: a result that the user has heard of, and that the model is shown, is known,
-        and who then makes the call again wants it again.
+        It is a call of the same turn. After a restart it may also be the last identical call of the
+        session that was cut off; each of those answers once. A call whose result the user has heard
+        and the model is shown does not answer: if the model repeats it, the user wants it again.
 
         Args:
             call_id: The call that is to be answered.
-            turn: The speech that it is made for.
+            name: The tool.
+            arguments: As JSON.
+            turn: The id of the speech that the call is made for.
             shown: The calls whose results the model is shown.
         """
         key = name, canonical(arguments)
@@ -168,19 +174,19 @@ class Ledger:
         return known
 
     def close_turn(self, turn: str) -> None:
-        """A speech has ended: none of its calls is made once more."""
+        """A speech has ended: none of its calls is repeated any more."""
         for call in self._turns.pop(turn, ()):
             call.value = None
 
     @property
     def running(self) -> tuple[LedgerCall, ...]:
-        """The calls that have not ended for their turn."""
+        """The calls that a turn may still wait for."""
         calls = self._calls.values()
         return tuple(call for call in calls if call.end is None and not call.over)
 
     @property
     def completed(self) -> tuple[LedgerCall, ...]:
-        """The calls whose effect is done: a result is there, even if it was owed."""
+        """The calls that have taken effect: there is a result, spoken or not."""
         calls = self._calls.values()
         return tuple(call for call in calls if call.gave == "result" and call.by is None)
 
@@ -209,7 +215,7 @@ class Ledger:
         return ledger
 
     def take_over(self, other: Ledger) -> None:
-        """Go on with the calls of another ledger, in the place of one's own."""
+        """Replace the calls of this ledger by those of another one."""
         vars(self).update({name: held for name, held in vars(other).items() if name != "note"})
 
     # -- inside

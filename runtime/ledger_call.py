@@ -31,17 +31,19 @@ class LedgerCall:
     """One tool call.
 
     Attributes:
+        id: The call's id, as the model gave it.
+        name: The tool's name.
         arguments: As JSON with sorted keys, so that equal calls are equal text.
-        turn: The speech that it was made for.
-        policy: What an interruption does to it.
+        turn: The id of the speech that it was made for.
+        policy: What an interruption does to it: ``cancel``, ``detach``, ``finish`` or ``hold``.
         gave: How its tool ended; None while it runs.
-        output: What it gave, as text.
-        value: What it gave, as long as an identical call may be answered with it; after a restart,
-            its text.
-        handoff: It gave an agent, which a restart cannot bring back.
-        result_id: The id under which its result stands in the conversation, if not its own.
-        by: The call whose result it was answered with; None if its own tool was run.
-        machine: Where it is in its life. `Ledger.post` moves it.
+        output: What the tool returned, as text.
+        value: What the tool returned, as long as a repeated call may be answered with it. After a
+            restart this is the text.
+        handoff: The tool returned an agent. A restart cannot bring it back.
+        result_id: The id of its result in the conversation, if it is not the call's own.
+        by: The call whose result answered this one; None if its own tool was run.
+        machine: Its state and facts. `Ledger.post` moves it.
     """
 
     id: str
@@ -76,7 +78,7 @@ class LedgerCall:
 
     @property
     def committed(self) -> bool:
-        """Its result stands in the conversation."""
+        """Its result is in the conversation."""
         return self.machine.holds("in_conversation")
 
     @property
@@ -85,16 +87,17 @@ class LedgerCall:
         return self.machine.holds("told")
 
     def as_note(self) -> dict[str, Any]:
-        """What a journal keeps of it, for the next restart."""
+        """What a journal keeps of the call for the next restart."""
         left_out = ("id", "value", "machine")
         kept = attrs.asdict(self, filter=lambda field, _: field.name not in left_out)
         facts = self.machine.program.names(self.machine.facts)
         return {"call": self.id, **kept, "state": self.state, "facts": list(facts)}
 
     def apply(self, trigger: str, facts: Collection[str], data: Mapping[str, Any]) -> Verdict:
-        """One step, live or from a note.
+        """One step of the call's machine, live or from a note.
 
         Args:
+            trigger: A trigger of `specs/tool_call.yaml`.
             facts: The host facts that are true.
             data: What the note says about it; see `Ledger.post`.
         """

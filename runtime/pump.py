@@ -30,17 +30,32 @@ logger = logging.getLogger("turnfsm")
 
 
 class EventPump(Effects):
-    """Drives one machine: triggers in, effects out, timers and tasks owned.
-
-    Args:
-        machine: The machine; nobody else may step it.
-        host: Has a method for every action, which takes an `Event`, and one for every host fact,
-            asked at the moment of a decision. What an action's method returns is run as a task,
-            if it can be awaited.
-        journal: Where every verdict is kept.
-        plan: The timers of each state in seconds; by default the flow's.
+    """Drives one machine: takes triggers, runs effects, owns timers and tasks.
 
     `TurnRuntime` makes the machine, the journal and the pump together.
+
+    Args:
+        machine: The machine. Nobody else may step it.
+        host: Has a method for each action and for each host fact. An action's method takes an
+            `Event`; what it returns is run as a task if it can be awaited. A host fact's method
+            takes nothing and answers True or False at once.
+        journal: Where every verdict is kept.
+        plan: The timers of each state, in seconds; by default those of the flow.
+
+    Example:
+        >>> from turnfsm import EventPump, LiveJournal, Machine, compile_flow, parse_flow
+        >>> flow, _ = parse_flow('''
+        ... flow: door
+        ... initial: shut
+        ... requests: {open: May it be opened?}
+        ... states:
+        ...   shut: {on: {open: {dest: wide}}}
+        ...   wide: {}
+        ... ''')
+        >>> program = compile_flow(flow)
+        >>> pump = EventPump(Machine(program), object(), LiveJournal(program))
+        >>> pump.post("open").dest
+        'wide'
     """
 
     __slots__ = ("_barred",)
@@ -56,15 +71,19 @@ class EventPump(Effects):
     # -- triggers
 
     def post(self, trigger: str, of: Any = None, /, **data: Any) -> Verdict:
-        """Decide on a trigger now; if it is taken, commit and run its effects.
+        """Decide on a trigger now. If it is taken, the state changes and its effects run.
 
         Args:
-            of: The step, turn or call that it belongs to; a fenced trigger needs it.
-            data: Kept in the journal and handed to the effects.
+            trigger: The name of a request or event.
+            of: The step, turn or call that it belongs to; required if the flow says ``of``.
+            data: Kept in the journal and passed to the effects.
+
+        Returns:
+            `Taken` (true in a condition) or `Refused` (false).
 
         Raises:
-            UnknownTrigger: The flow declares it nowhere.
-            TurnfsmError: The flow fences the trigger and ``of`` is missing.
+            UnknownTrigger: The flow does not declare the trigger.
+            TurnfsmError: The trigger belongs to a scope, and ``of`` is missing.
         """
         if self._barred is not None:
             return self._refuse(trigger)
@@ -120,7 +139,7 @@ class EventPump(Effects):
         return verdict
 
     def ask(self, trigger: str, of: Any = None) -> Verdict:
-        """What `post` would answer now, without moving and without a journal entry."""
+        """What `post` would answer now. Nothing changes, and the journal gets no entry."""
         if self._barred is not None:
             return self._refuse(trigger)
         if asked := self.machine.asks(trigger):
@@ -128,12 +147,14 @@ class EventPump(Effects):
         return self.machine.ask(trigger, of)
 
     def post_threadsafe(self, trigger: str, of: Any = None, /, **data: Any) -> Future[Verdict]:
-        """Post from another thread; the future holds the verdict.
+        """Post from another thread.
 
-        It cannot be cancelled: what has happened is decided, whatever becomes of the caller.
+        Returns:
+            A future of the verdict. It cannot be cancelled: an event has happened, whatever becomes
+            of the caller.
 
         Raises:
-            TurnfsmError: There is no loop yet, or the flow fences the trigger and ``of`` is
+            TurnfsmError: The pump has no loop yet, or the trigger belongs to a scope and ``of`` is
                 missing.
         """
         self._named(trigger, of)
@@ -141,18 +162,27 @@ class EventPump(Effects):
         return from_thread(self._loop, post, partial(self._refusal, trigger))
 
     def note(self, kind: str, **data: Any) -> None:
-        """Keep something in the journal that is no trigger."""
+        """Add a record to the journal that is no trigger.
+
+        Args:
+            kind: What it is about.
+            data: Its fields.
+        """
         if self._barred != "closed":
             self.journal.note(self.clock(), kind, data)
 
     def start(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
-        """Bind to a loop, by default the running one, and arm the timers of the held state."""
+        """Bind to an event loop and start the timers of the held state.
+
+        Args:
+            loop: By default the running one.
+        """
         self._bind(loop or asyncio.get_running_loop())
         if not self.closed:
             self._arm()
 
     def close(self) -> None:
-        """Refuse all that comes, drop the effects that wait, stop the timers, cancel the tasks."""
+        """Refuse all further triggers, drop waiting effects, stop the timers, cancel the tasks."""
         if self.closed:
             return
         self._barred = "closed"
@@ -161,13 +191,17 @@ class EventPump(Effects):
         self.journal.close()
 
     async def aclose(self, max_wait: float = 5.0) -> None:
-        """Close, and wait for the cancelled tasks to end, at most `max_wait` seconds."""
+        """Close, and wait until the cancelled tasks have ended.
+
+        Args:
+            max_wait: Seconds to wait at most.
+        """
         self.close()
         if self._tasks is not None:
             await self._tasks.wait(max_wait)
 
     def fire(self, timer: str) -> Verdict:
-        """Post a timer. Its cause is time, whatever task's context it was armed in."""
+        """Post a timer, in a context of its own: not in that of the task that started it."""
         CAUSE.set(None)
         return self.post(timer)
 

@@ -28,10 +28,12 @@ SILENCE = 2.0
 
 @attrs.frozen
 class Gap:
-    """Nobody was heard for longer than 2 s.
+    """A silence of more than 2 s.
 
     Attributes:
-        cause: ``tool_running``, ``model``, ``nothing_asked``, or of a journal what `Silence` has.
+        start, end: When, in seconds.
+        cause: ``tool_running``, ``model`` or ``nothing_asked``. For a journal, a cause of
+            `Silence`.
     """
 
     start: float
@@ -47,10 +49,12 @@ class Audit:
     """What was found in one session.
 
     Attributes:
-        of: What it was read from.
-        findings: The failures, in the order of time; the first is where it left the flow.
-        broken: Of a journal: what the properties of its flow forbid, and where the flow decides
-            otherwise, a sentence each.
+        of: What was read: ``recording``, ``spans`` or ``journal``.
+        findings: The failures, in the order of time.
+        broken: For a journal: the properties of its flow that are broken, and the places where the
+            flow decides otherwise than the journal, a sentence each.
+        silences: The silences of more than 2 s.
+        panel: The panel of tau-voice.
     """
 
     of: Literal["recording", "spans", "journal"]
@@ -73,13 +77,22 @@ class Audit:
 
 
 def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
-    """Judge what stands in a file: a recording, spans, or a journal.
+    """Judge a session by a file: a recording, spans, or a journal.
 
     Args:
-        flow: The flow of a journal; by default the shipped one that it names.
+        path: The file.
+        flow: The flow of a journal; by default the shipped flow that the journal names.
+
+    Returns:
+        What was found.
 
     Raises:
-        JournalError: It is none of them.
+        JournalError: The file is none of them.
+
+    Example:
+        >>> from turnfsm.audit import audit_file
+        >>> audit_file("journal.jsonl").right, audit_file("events.jsonl").right
+        (True, True)
     """
     try:
         data = Path(path).read_bytes()
@@ -116,14 +129,41 @@ def _first(data: bytes) -> Mapping[str, Any]:
 
 
 def audit_recording(recording: Recording, of: Literal["recording", "spans"] = "recording") -> Audit:
-    """Judge the public events of a session."""
+    """Judge a session by its public events.
+
+    Args:
+        recording: The events.
+        of: Where they come from.
+
+    Returns:
+        What was found.
+
+    Example:
+        >>> from turnfsm.audit import audit_recording, parse_recording
+        >>> audit_recording(parse_recording(b'{"events": 1}', "events.jsonl")).right
+        True
+    """
     facts = facts_of(recording)
     ticks = _ticks(facts)
     return Audit(of, findings_in(facts), (), tuple(_gaps(facts)), panel([ticks]))
 
 
 def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
-    """Judge a journal; its flow's properties need the flow."""
+    """Judge a session by its journal.
+
+    Args:
+        journal: The journal.
+        flow: Its flow. Without it, the properties of the flow are not checked.
+
+    Returns:
+        What was found.
+
+    Example:
+        >>> from turnfsm import load_flow, read_journal
+        >>> from turnfsm.audit import audit_journal
+        >>> audit_journal(read_journal("journal.jsonl"), load_flow("turn")).right
+        True
+    """
     figures = measure(journal)
     broken: list[str] = []
     if flow is not None and journal.header.snapshot is None:

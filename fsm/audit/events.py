@@ -18,13 +18,13 @@ VERSION = 1
 
 @attrs.frozen
 class Recorded:
-    """One event.
+    """One recorded event.
 
     Attributes:
         t: Seconds since the recording began.
-        name: As LiveKit names it; ``speech_done``, ``speech_interrupted``, ``playback_started`` and
-            ``playback_finished`` are of its speeches and its output.
-        fields: What it says, without what people said.
+        name: LiveKit's name of the event, or ``speech_done``, ``speech_interrupted``,
+            ``playback_started`` or ``playback_finished`` for speeches and the audio output.
+        fields: The event's fields, without the words of the conversation.
     """
 
     t: float
@@ -44,25 +44,43 @@ class Recorded:
 
 @attrs.frozen
 class Recording:
-    """The events of one session, in their order."""
+    """The events of one session, in their order.
+
+    Attributes:
+        events: The events.
+    """
 
     events: tuple[Recorded, ...]
 
     def named(self, *names: str) -> tuple[Recorded, ...]:
-        """Those of these names."""
+        """The events with one of these names."""
         return tuple(event for event in self.events if event.name in names)
 
     @property
     def end(self) -> float:
-        """The last moment that is recorded."""
+        """The time of the last event."""
         return self.events[-1].t if self.events else 0.0
 
 
 def parse_recording(data: bytes, file: str | Path) -> Recording:
-    """Read what `EventRecorder` has written; a last line that was cut off is left out.
+    """Read what `EventRecorder` has written. A last line that was cut off is left out.
+
+    Args:
+        data: The bytes of the file.
+        file: The name for errors.
+
+    Returns:
+        The events.
 
     Raises:
-        JournalError: It is none, or of another version.
+        JournalError: It is not a recording, or one of another version.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from turnfsm.audit import parse_recording
+        >>> recording = parse_recording(Path("events.jsonl").read_bytes(), "events.jsonl")
+        >>> len(recording.named("playback_started"))
+        3
     """
     lines = data.split(b"\n")
     return Recording(tuple(_events(lines, str(file))))

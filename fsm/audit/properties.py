@@ -78,11 +78,21 @@ class Broken:
 def broken_properties(
     journal: Journal, flow: Flow, timers: Mapping[str, float] | None = None
 ) -> list[str]:
-    """What a journal shows that the properties of its flow forbid, one sentence each.
+    """The properties of a flow that a journal breaks.
 
     Args:
         journal: A whole journal, from its first entry on.
+        flow: The flow that made it.
         timers: Seconds that replaced those of the flow.
+
+    Returns:
+        One sentence for each time that a property is broken; empty if none is.
+
+    Example:
+        >>> from turnfsm import load_flow, read_journal
+        >>> from turnfsm.testing import broken_properties
+        >>> broken_properties(read_journal("journal.jsonl"), load_flow("turn"))
+        []
     """
     judge = Judge(flow, {**flow.timers, **(timers or {})})
     found = [str(broken) for entry in journal.entries for broken in judge.entry(entry)]

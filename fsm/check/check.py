@@ -41,7 +41,7 @@ def check_flow(flow: Flow, limit: int = LIMIT) -> Report:
 
     Args:
         flow: The flow, as `load_flow` returns it.
-        limit: Give the proof up after this many configurations; the report then proves nothing.
+        limit: Stop after this many configurations. The report then proves nothing.
 
     Returns:
         A report. `ok` is true if everything is proved; `findings` says what is wrong and where.
@@ -56,7 +56,20 @@ def check_flow(flow: Flow, limit: int = LIMIT) -> Report:
 
 
 def check_file(name: str | Path, limit: int = LIMIT) -> Report:
-    """Prove a shipped flow or a file; of one that cannot be loaded, report why."""
+    """Prove a shipped flow or the flow in a file.
+
+    Args:
+        name: The name of a shipped flow, or a path.
+        limit: Stop after this many configurations. The report then proves nothing.
+
+    Returns:
+        A report. If the file cannot be loaded, its findings say why.
+
+    Example:
+        >>> from turnfsm.check import check_file
+        >>> check_file("half_duplex").ok, check_file("missing.yaml").ok
+        (True, False)
+    """
     try:
         return check_flow(load_flow(name), limit)
     except FlowError as exc:

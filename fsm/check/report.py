@@ -19,11 +19,12 @@ Result: TypeAlias = Literal["holds", "fails", "waived", "open"]
 
 @attrs.frozen
 class PropertyResult:
-    """What was found out about one property.
+    """The result for one property.
 
     Attributes:
+        name: The name of the property.
         origin: ``turn`` for one of the ten, ``declared`` for one of the flow's own.
-        result: ``open`` means that it could not be proved and was not broken either.
+        result: ``proved``, ``broken``, ``waived``, or ``open``: neither proved nor broken.
         detail: The worst case, the reason of a waiver, or what is missing.
     """
 
@@ -38,13 +39,17 @@ class Report:
     """The proof of one flow.
 
     Attributes:
-        findings: What is wrong, in the order of places; those of severity ``error`` fail it.
-        traces: Finding to its shortest counterexample.
+        file: The file of the flow.
+        flow: The flow's name.
+        findings: What is wrong, in the order of places. Those of severity ``error`` fail the proof.
+        properties: The result for each property.
         configurations, transitions: How many were visited and followed.
-        complete: Everything reachable was visited; if not, nothing is claimed.
-        facts: How many facts and ghosts were followed.
-        notes: The properties that are waived, with their reasons, where the flow says so.
-        loaded: It is a flow; if not, the findings say why and nothing else is known.
+        seconds: How long it took.
+        complete: Everything reachable was visited. If not, nothing is proved.
+        facts: How many facts were followed, those of the checker itself (ghosts) included.
+        traces: Finding to its shortest counterexample.
+        notes: The waived properties with their reasons, where the flow waives them.
+        loaded: The file is a flow. If not, the findings say why and nothing else is known.
     """
 
     file: str
@@ -67,7 +72,19 @@ class Report:
 
 
 def as_text(reports: Iterable[Report]) -> str:
-    """For a terminal: findings with their counterexamples, then one line for each property."""
+    """Format reports for a terminal: findings with counterexamples, then a line for each property.
+
+    Args:
+        reports: The reports.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> from turnfsm.check import as_text, check_file
+        >>> as_text([check_file("session")]).splitlines()[-1].startswith("session.yaml: proved")
+        True
+    """
     return "\n".join(line for report in reports for line in _text(report))
 
 
@@ -98,7 +115,20 @@ def _summary(report: Report) -> str:
 
 
 def as_json(reports: Iterable[Report]) -> str:
-    """One document: a list of reports."""
+    """Format reports as one JSON document: a list of reports.
+
+    Args:
+        reports: The reports.
+
+    Returns:
+        The JSON.
+
+    Example:
+        >>> import json
+        >>> from turnfsm.check import as_json, check_file
+        >>> json.loads(as_json([check_file("session")]))[0]["flow"]
+        'session'
+    """
     return json.dumps([_report(report) for report in reports], indent=2)
 
 
@@ -131,7 +161,19 @@ def _finding(finding: Finding, trace: Trace | None) -> dict[str, Any]:
 
 
 def as_github(reports: Iterable[Report]) -> str:
-    """Workflow commands: GitHub shows them at the line."""
+    """Format reports as workflow commands: GitHub then shows each finding at its line.
+
+    Args:
+        reports: The reports.
+
+    Returns:
+        One command a line; empty if nothing was found.
+
+    Example:
+        >>> from turnfsm.check import as_github, check_file
+        >>> as_github([check_file("missing.yaml")]).partition("file=")[0]
+        '::error '
+    """
     lines: list[str] = []
     for report in reports:
         for f in (*report.findings, *report.notes):

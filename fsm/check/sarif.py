@@ -21,7 +21,20 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def as_sarif(reports: Iterable[Report]) -> str:
-    """One run; a counterexample is a code flow, a waived property a note."""
+    """Format reports as SARIF 2.1.0, for code scanning. A counterexample becomes a code flow.
+
+    Args:
+        reports: The reports.
+
+    Returns:
+        The JSON, with one run.
+
+    Example:
+        >>> import json
+        >>> from turnfsm.check import as_sarif, check_file
+        >>> json.loads(as_sarif([check_file("session")]))["version"]
+        '2.1.0'
+    """
     found = [(f, r.traces.get(f)) for r in reports for f in (*r.findings, *r.notes)]
     codes = sorted({finding.code for finding, _ in found})
     results = [_result(finding, trace, codes) for finding, trace in found]

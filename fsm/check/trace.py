@@ -17,17 +17,18 @@ __all__ = ["Trace", "TraceStep", "trace"]
 
 @attrs.frozen
 class TraceStep:
-    """One thing that happens.
+    """One step of a counterexample.
 
     Attributes:
         trigger: The trigger or timer.
         of: The step, turn or call that it belongs to, as ``SCOPE NUMBER``; None if to none.
         host_facts: What the host answers, where it matters.
-        state, facts, ghosts: What holds afterwards; ghosts are true in the world, whatever the
-            flow believes.
+        state: The state afterwards.
+        facts: The facts that are true afterwards.
+        ghosts: What is really so afterwards, whatever the facts of the flow say.
         actions: What the host then does.
-        refused: The machine refuses it.
-        row: The row that was taken, if one was.
+        refused: The machine refuses the trigger.
+        row: The id of the transition that was taken, if one was.
     """
 
     trigger: str
@@ -55,9 +56,10 @@ class Trace:
     """A shortest counterexample, from the initial state on.
 
     Attributes:
+        initial: The initial state.
         steps: What happens, in order.
-        quiet: What timers do from there when nothing more happens, as sentences.
-        flow: What a machine needs to go the same way.
+        quiet: What timers do afterwards if no event comes any more, as sentences.
+        flow: The flow.
     """
 
     initial: str
@@ -66,13 +68,13 @@ class Trace:
     flow: Flow | None = attrs.field(default=None, repr=False, eq=False)
 
     def text(self) -> str:
-        """Numbered lines."""
+        """The steps as numbered lines."""
         lines = [f"   0. {self.initial}  {{}}"]
         lines += [f"{i:>4}. {step.line()}" for i, step in enumerate(self.steps, 1)]
         return "\n".join([*lines, *(f"   …  {line}" for line in self.quiet)])
 
     def entries(self) -> list[dict[str, Any]]:
-        """The steps as plain data: what a `Machine` is told, and its verdicts."""
+        """The steps as plain data: what a `Machine` gets, and what it answers."""
         return [
             {
                 "trigger": step.trigger,

@@ -44,24 +44,24 @@ def render(
     overview: bool = False,
     width: int = 1600,
 ) -> bytes:
-    """Draw a flow; the same flow gives the same bytes.
+    """Draw a flow. The same flow gives the same bytes.
 
     Args:
         flow: The flow.
         format: ``svg``, ``png``, ``mmd`` (Mermaid), ``dot`` or ``md`` (tables in Markdown).
         marks: What to show on top: `configuration` or `trace`.
-        theme: ``auto`` follows the reader's system (PNG: light).
+        theme: ``light``, ``dark``, or ``auto``: as the reader's system has it (PNG: light).
         focus: Fade what does not leave the marked state.
-        overview: Draw only the states and the arrows between them, with the few triggers that
-            matter, 800 wide.
+        overview: Draw only the states and the arrows between them, with the most important
+            triggers, 800 pixels wide.
         width: Pixels of a PNG.
+
+    Returns:
+        The content of a file; text formats are UTF-8.
 
     Raises:
         TurnfsmError: PNG is asked for and resvg-py is not installed.
         ValueError: An overview is asked for with marks.
-
-    Returns:
-        The content of a file; text formats are UTF-8.
 
     Example:
         >>> from turnfsm import load_flow
@@ -86,10 +86,21 @@ def render(
 
 
 def format_of(path: str) -> Format:
-    """The format that a file's name asks for.
+    """The format of a file, by the end of its name.
+
+    Args:
+        path: The path or name of the file.
+
+    Returns:
+        ``svg``, ``png``, ``mmd``, ``dot`` or ``md``.
 
     Raises:
         TurnfsmError: There is no such format.
+
+    Example:
+        >>> from turnfsm.diagram import format_of
+        >>> format_of("turn.png")
+        'png'
     """
     ending = path.rpartition(".")[2].lower() if "." in path else ""
     for format in get_args(Format):

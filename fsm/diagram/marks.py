@@ -18,7 +18,7 @@ __all__ = ["Marks", "configuration", "trace"]
 
 @attrs.frozen
 class Marks:
-    """What to show on top of a flow.
+    """What a picture shows on top of a flow.
 
     Attributes:
         state: The state that is held.
@@ -38,10 +38,24 @@ class Marks:
 
 
 def configuration(flow: Flow, state: str, facts: Iterable[str] = ()) -> Marks:
-    """Mark a state, and by its facts what would be taken now.
+    """Mark a state, and the transitions that its facts allow now.
+
+    Args:
+        flow: The flow.
+        state: The state that is held.
+        facts: The facts that are true.
+
+    Returns:
+        The marks for `render`.
 
     Raises:
         UnknownName: The flow has no such state or fact.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> from turnfsm.diagram import configuration
+        >>> configuration(load_flow("turn"), "thinking", ["user_speaking"]).state
+        'thinking'
     """
     machine = Machine(flow)
     machine.restore(state, facts)
@@ -55,10 +69,23 @@ def configuration(flow: Flow, state: str, facts: Iterable[str] = ()) -> Marks:
 
 
 def trace(flow: Flow, journal: Journal) -> Marks:
-    """Count what a journal took, entered and refused.
+    """Mark what a journal took, entered and refused, with how often.
+
+    Args:
+        flow: The flow.
+        journal: The journal.
+
+    Returns:
+        The marks for `render`.
 
     Raises:
-        UnknownName: The journal names a state or a row that the flow does not have.
+        UnknownName: The journal has a state or a row that the flow does not have.
+
+    Example:
+        >>> from turnfsm import load_flow, read_journal
+        >>> from turnfsm.diagram import trace
+        >>> trace(load_flow("turn"), read_journal("journal.jsonl")).visits["speaking"]
+        3
     """
     taken: Counter[str] = Counter()
     refused: Counter[tuple[str, str]] = Counter()

@@ -10,13 +10,23 @@ __all__ = ["to_png"]
 
 
 def to_png(svg: str, width: int = 1600) -> bytes:
-    """Rasterize one of our pictures.
+    """Make a PNG of an SVG that turnfsm has drawn.
 
     Args:
+        svg: The SVG.
         width: Pixels.
+
+    Returns:
+        The content of the file.
 
     Raises:
         TurnfsmError: resvg-py is not installed.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> from turnfsm.diagram import render, to_png
+        >>> to_png(render(load_flow("session"), theme="light").decode(), width=400)[1:4]
+        b'PNG'
     """
     try:
         import resvg_py

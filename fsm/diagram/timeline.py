@@ -61,16 +61,28 @@ def timeline(
     end: float | None = None,
     theme: Theme = "auto",
 ) -> str:
-    """Draw a journal as SVG; what is longer than a minute is wrapped into strips.
+    """Draw a journal over time, as SVG. More than a minute is drawn as several strips.
 
     Args:
-        flow: The flow that was run: the order of its states, and its timers.
-        rows: ``states`` draws a row for each state, with the refusals on them.
-        start: Seconds from the start of the journal.
-        end: Seconds; None is the journal's end.
+        journal: The journal.
+        flow: The flow that made it: the order of its states, and its timers.
+        rows: ``bar`` draws the states as one bar; ``states`` draws a row for each state, with the
+            refusals on it.
+        start: Where the picture begins, in seconds from the start of the journal.
+        end: Where it ends, in seconds; None is the end of the journal.
+        theme: ``light``, ``dark``, or ``auto``: as the reader's system has it.
+
+    Returns:
+        The SVG.
 
     Raises:
-        TurnfsmError: The stretch is empty.
+        TurnfsmError: There is nothing between `start` and `end`.
+
+    Example:
+        >>> from turnfsm import read_journal
+        >>> from turnfsm.diagram import timeline
+        >>> timeline(read_journal("journal.jsonl"))[:4]
+        '<svg'
     """
     lanes = read_lanes(journal, flow)
     stop = lanes.end if end is None else min(end, lanes.end)

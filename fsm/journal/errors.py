@@ -6,4 +6,4 @@ __all__ = ["JournalError"]
 
 
 class JournalError(TurnfsmError):
-    """A journal that cannot be read or written; names the file and the line."""
+    """A journal cannot be read or written. The message names the file and the line."""

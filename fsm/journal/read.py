@@ -27,18 +27,27 @@ LONGEST = 1e7
 
 
 def read_journal(path: str | Path) -> Journal:
-    """Read the journal in a file.
+    """Read a journal from a file.
 
     A damaged end is left out; `Journal.damage` and a warning in the log say so.
 
+    Args:
+        path: The file.
+
+    Returns:
+        The header, the entries and the notes.
+
     Raises:
-        JournalError: The file cannot be read, is no journal or one of another version, or is
+        JournalError: The file cannot be read, is not a journal, is of another version, or is
             damaged before its end.
 
     Example:
-        >>> from turnfsm import read_journal
-        >>> read_journal("journal.jsonl").entries[0].trigger  # doctest: +SKIP
-        'user_started_speaking'
+        >>> import pathlib, tempfile
+        >>> from turnfsm import Header, Journal, read_journal, write_journal
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "journal.jsonl"
+        >>> write_journal(file, Journal(Header("turn", "listening"), ()))
+        >>> read_journal(file).header.flow
+        'turn'
     """
     try:
         data = Path(path).read_bytes()
@@ -52,10 +61,11 @@ def read_journal(path: str | Path) -> Journal:
 
 
 def parse_journal(data: bytes | str, file: str = "<journal>") -> Journal:
-    """Read a journal from what a file holds.
+    """Read a journal from the bytes of a file.
 
     Args:
-        file: The name that errors and `Journal.damage` use.
+        data: The bytes.
+        file: The name for errors and `Journal.damage`.
 
     Raises:
         JournalError: As `read_journal`.
@@ -80,10 +90,10 @@ def parse_journal(data: bytes | str, file: str = "<journal>") -> Journal:
 
 
 def journal_of(records: Iterable[Mapping[str, Any]]) -> Journal:
-    """The journal that these records make, as a sink has got them.
+    """Make a journal of records, as a sink gets them.
 
     Raises:
-        JournalError: They are no journal's.
+        JournalError: They are not the records of a journal.
     """
     return _journal(((f"record {n}", record) for n, record in enumerate(records, 1)), None)
 

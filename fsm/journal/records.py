@@ -17,15 +17,17 @@ VERSION = 1
 
 @attrs.frozen
 class Entry:
-    """One trigger and what became of it.
+    """One trigger and the decision on it.
 
     Attributes:
         seq: Its number, from 1; entries and notes are counted together.
         t: Seconds since the runtime was made.
-        of: The step, turn or call that it belonged to.
+        trigger: The trigger or timer.
+        of: The step, turn or call that it belonged to; None if to none.
         facts: The facts that were true afterwards.
-        cause: The number of the entry whose effect posted this one.
-        data: What the caller said about it.
+        verdict: The machine's answer, `Taken` or `Refused`.
+        cause: The number of the entry whose effect posted this one; None if none did.
+        data: What the caller passed along with the trigger.
     """
 
     seq: int
@@ -38,7 +40,7 @@ class Entry:
     data: Mapping[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """The entry as a line of the file has it."""
+        """The entry as a JSON object."""
         verdict = self.verdict
         record: dict[str, Any] = {"seq": self.seq, "t": round(self.t, 6), "trigger": self.trigger}
         record |= {"of": self.of, "state": verdict.source, "facts": list(self.facts)}
@@ -53,12 +55,13 @@ class Entry:
 
 @attrs.frozen
 class Note:
-    """Something worth keeping that is no trigger: a transcript, a span of audio, a tool call.
+    """A record that is no trigger: a transcript, a span of audio, a tool call.
 
     Attributes:
         seq: Its number, from 1; entries and notes are counted together.
         t: Seconds since the runtime was made.
         kind: What it is about, such as ``message`` or ``tool_started``.
+        data: The note's fields.
     """
 
     seq: int
@@ -67,7 +70,7 @@ class Note:
     data: Mapping[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """The note as a line of the file has it."""
+        """The note as a JSON object."""
         data = dict(self.data)
         return {"seq": self.seq, "t": round(self.t, 6), "note": self.kind, "data": data}
 
@@ -95,11 +98,12 @@ class Header:
     """The first line of a journal.
 
     Attributes:
-        flow: The name of the flow that was run.
-        initial: The state that it began in.
-        started_at: When it began, in seconds of Unix time.
+        flow: The name of the flow.
+        initial: The state that the flow began in.
+        started_at: When the journal began, in seconds of Unix time.
         snapshot: Where a replay begins if the first entries are no longer kept.
-        redacted: How and under which keys what people said was taken out; None if it was not.
+        redacted: How and under which keys the words of the conversation were removed; None if they
+            were not.
         timers: The seconds of the timers in this session; empty in journals that do not say.
     """
 
@@ -111,7 +115,7 @@ class Header:
     timers: Mapping[str, float] = attrs.field(factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """The header as the file's first line has it."""
+        """The header as a JSON object."""
         record: dict[str, Any] = {"journal": VERSION, "flow": self.flow, "initial": self.initial}
         record["started_at"] = round(self.started_at, 3)
         if self.timers:
@@ -128,8 +132,14 @@ class Journal:
     """The journal of one conversation, as it was read. Times are seconds from its start.
 
     Attributes:
+        header: The first line.
         records: Entries and notes, in their order.
-        damage: What was lost at the end of the file, with file and line; None if it is whole.
+        damage: What was lost at the end of the file, with file and line; None if nothing was.
+
+    Example:
+        >>> from turnfsm import Header, Journal
+        >>> Journal(Header("turn", "listening"), ()).entries
+        ()
     """
 
     header: Header
@@ -143,7 +153,7 @@ class Journal:
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
-        """What is no trigger."""
+        """The records that are no triggers."""
         return tuple(record for record in self.records if isinstance(record, Note))
 
     def to_json(self) -> Iterator[dict[str, Any]]:

@@ -35,13 +35,26 @@ class Divergence:
 
 
 def replay(journal: Journal, flow: Flow) -> Divergence | None:
-    """Run a journal through a flow; None if every verdict, state, fact and row is reproduced.
+    """Run the triggers of a journal through a flow, and compare every decision.
 
-    A journal whose beginning was dropped from memory says in its header where it goes on from;
-    it is replayed from there.
+    Verdict, state, facts and row of each entry are compared. If the first entries are no longer
+    kept, the replay begins at the snapshot in the header.
+
+    Args:
+        journal: The journal.
+        flow: The flow that made it, or a changed one.
+
+    Returns:
+        The first difference, or None.
 
     Raises:
-        UnknownTrigger, UnknownName: The journal is of another flow.
+        UnknownTrigger: The flow does not have a trigger of the journal.
+        UnknownName: The flow does not have a state or fact of the journal.
+
+    Example:
+        >>> from turnfsm import Header, Journal, load_flow, replay
+        >>> replay(Journal(Header("turn", "listening"), ()), load_flow("turn")) is None
+        True
     """
     machine = Machine(flow)
     snapshot = journal.header.snapshot

@@ -32,17 +32,34 @@ _SHELF = Path(__file__).parents[2] / "specs"
 
 
 def shipped_flows() -> dict[str, Path]:
-    """The flows that come with turnfsm, by name."""
+    """The flows that come with turnfsm.
+
+    Returns:
+        Name to path.
+
+    Example:
+        >>> from turnfsm import shipped_flows
+        >>> shipped_flows()["turn"].name
+        'turn.yaml'
+    """
     return {path.stem: path for path in sorted(_SHELF.glob("*.yaml"))}
 
 
 def parse_flow(text: str, file: str = "<flow>") -> tuple[Flow | None, list[Finding]]:
-    """The flow in a text and everything that is wrong with it, in the order of its lines.
-
-    A flow with findings of severity ``error`` is None.
+    """Read a flow from a text, with everything that is wrong with it.
 
     Args:
-        file: Where the text came from: findings carry it, a relative `extends` starts there.
+        text: The YAML.
+        file: The name that findings carry. A relative `extends` starts in its folder.
+
+    Returns:
+        The flow, or None if there are errors; and the findings, in the order of the lines.
+
+    Example:
+        >>> from turnfsm import parse_flow
+        >>> flow, findings = parse_flow("{flow: door, initial: shut, states: {shut: {}}}")
+        >>> flow.initial, findings
+        ('shut', [])
     """
     page = Page(file, text.removeprefix("\ufeff"))
     flow, findings = _parse(page, Path(file))
@@ -50,13 +67,13 @@ def parse_flow(text: str, file: str = "<flow>") -> tuple[Flow | None, list[Findi
 
 
 def load_flow(name_or_path: str | Path) -> Flow:
-    """Load a shipped flow by its name, or a file by its path. A shipped flow is read only once.
+    """Load a shipped flow by its name, or a file by its path.
 
     Args:
-        name_or_path: Such as ``"turn"`` or ``"mine.yaml"``.
+        name_or_path: Such as ``"turn"`` or ``"mine.yaml"``. A shipped flow is read only once.
 
     Returns:
-        The flow, with what it extends merged in. It is valid, but not yet proved.
+        The flow, merged with the flow that it extends. It is valid, but not yet proved.
 
     Raises:
         FlowError: The file cannot be read, or is not a flow. The message has every finding with

@@ -33,7 +33,14 @@ __all__ = ["Figures", "Summary", "measure", "summarize"]
 
 @attrs.frozen
 class Summary:
-    """Seconds, summed up; percentiles lie between the two values next to them."""
+    """Durations in seconds, summarized. A percentile lies between the two nearest values.
+
+    Attributes:
+        count: How many there are.
+        mean: The mean.
+        p50, p90, p99: Percentiles.
+        most: The longest.
+    """
 
     count: int
     mean: float
@@ -44,7 +51,13 @@ class Summary:
 
 
 def summarize(seconds: Iterable[float]) -> Summary | None:
-    """Mean, percentiles and maximum; None of nothing.
+    """Summarize durations: count, mean, percentiles and maximum.
+
+    Args:
+        seconds: The durations.
+
+    Returns:
+        The summary; None if there are no durations.
 
     Example:
         >>> from turnfsm.metrics import summarize
@@ -71,13 +84,13 @@ def _rate(count: int, total: int) -> float | None:
 
 @attrs.frozen
 class Figures:
-    """What was measured; `Figures.over` puts many conversations together.
+    """The figures of one conversation, or of many: `Figures.over` adds them up.
 
     Attributes:
-        journals: How many conversations.
+        journals: The number of conversations.
         seconds: How long they took together.
-        values: All that was measured, in the order in which it was.
-        ticks: Each conversation for the panel.
+        values: Everything that was measured, in order.
+        ticks: The ticks of each conversation, for the panel.
     """
 
     journals: int
@@ -109,31 +122,34 @@ class Figures:
 
     @property
     def interruptions(self) -> Mapping[str, int]:
-        """How often the user began over the agent, by what became of it."""
+        """How often the user began to speak over the agent, by outcome."""
         return Counter(value.outcome for value in self._interruptions)
 
     @property
     def yield_rate(self) -> float | None:
-        """Share of those that stopped the agent within 2 s; one that had ended counts for none."""
+        """The share of interruptions to which the agent stopped within 2 s.
+
+        An interruption after which the agent had said everything anyway is not counted.
+        """
         asked = [value for value in self._interruptions if value.outcome != "ended"]
         stopped = (value.stop_latency for value in asked)
         return _rate(sum(s is not None and s < YIELD for s in stopped), len(asked))
 
     @property
     def talk_through_rate(self) -> float | None:
-        """Share of those that did not."""
+        """The share of interruptions to which the agent did not stop within 2 s."""
         rate = self.yield_rate
         return None if rate is None else 1.0 - rate
 
     @property
     def false_interruption_rate(self) -> float | None:
-        """Share of the user's cuts after which no words came."""
+        """The share of the user's cuts that were followed by no words."""
         cuts = self._cuts
         return _rate(cuts["resumed"] + cuts["given_up"], cuts.total())
 
     @property
     def resume_rate(self) -> float | None:
-        """Share of the cuts without words after which the agent went on."""
+        """The share of the cuts without words after which the agent went on."""
         cuts = self._cuts
         return _rate(cuts["resumed"], cuts["resumed"] + cuts["given_up"])
 
@@ -144,7 +160,7 @@ class Figures:
 
     @property
     def overlaps(self) -> tuple[Overlap, ...]:
-        """The stretches in which both were heard."""
+        """The spans in which both were heard."""
         return tuple(value for value in self.values if isinstance(value, Overlap))
 
     @property
@@ -169,7 +185,7 @@ class Figures:
 
     @property
     def states(self) -> Mapping[str, tuple[float, ...]]:
-        """For each state the seconds of every time that it was held."""
+        """For each state, how long it was held each time, in seconds."""
         held: dict[str, list[float]] = {}
         for value in self.values:
             if isinstance(value, StateHeld):
@@ -193,19 +209,22 @@ class Figures:
 def measure(
     journal: Journal, *, timers: Collection[str] | None = None, silence: float = SILENCE
 ) -> Figures:
-    """The figures of one conversation.
+    """Measure one conversation.
 
     Args:
-        journal: Of a flow that governs a turn; of another flow only states and refusals count.
-        timers: The names of the flow's timers, for journals that do not name them.
-        silence: Seconds from which on a silence counts.
+        journal: The journal of a turn. Of another flow only states and refusals are measured.
+        timers: The names of the flow's timers, for journals that do not have them.
+        silence: A silence counts from this many seconds on.
+
+    Returns:
+        The figures.
 
     Example:
         >>> from turnfsm import read_journal
         >>> from turnfsm.metrics import measure, summarize
-        >>> figures = measure(read_journal("journal.jsonl"))  # doctest: +SKIP
-        >>> summarize(figures.responses).p90  # doctest: +SKIP
-        0.83
+        >>> figures = measure(read_journal("journal.jsonl"))
+        >>> round(summarize(figures.responses).p50, 2)
+        0.45
     """
     values = tuple(values_of(journal, timers=timers, silence=silence))
     seconds = round(journal.records[-1].t, 6) if journal.records else 0.0

@@ -104,11 +104,21 @@ def silences_in(quiet: Quiet, longer_than: float) -> Iterator[Silence]:
 def values_of(
     journal: Journal, *, timers: Collection[str] | None = None, silence: float = SILENCE
 ) -> Iterator[Value]:
-    """All that there is to measure in a journal.
+    """Measure everything in a journal.
 
     Args:
-        timers: The names of its flow's timers; by default those that its header names.
-        silence: Seconds from which on a silence is told.
+        journal: The journal.
+        timers: The names of its flow's timers; by default those in its header.
+        silence: A silence counts from this many seconds on.
+
+    Returns:
+        The values, in order.
+
+    Example:
+        >>> from turnfsm import read_journal
+        >>> from turnfsm.metrics import values_of
+        >>> next(values_of(read_journal("journal.jsonl")))
+        StateHeld(at=0.0, state='listening', seconds=2.7)
     """
     header = journal.header
     known = timers if timers is not None else header.timers or TURN_TIMERS

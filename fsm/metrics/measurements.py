@@ -17,10 +17,13 @@ __all__ = ["INSTRUMENTS", "Instrument", "Measurement", "measurements_in", "measu
 
 @attrs.frozen
 class Instrument:
-    """A histogram of seconds, or a counter.
+    """An instrument of OpenTelemetry: a histogram of seconds, or a counter.
 
     Attributes:
-        unit: As UCUM has it: ``s``, or a word in braces for what is counted.
+        name: Its name.
+        kind: ``histogram`` or ``counter``.
+        unit: As UCUM has it: ``s``, or in braces what is counted.
+        is_: What it measures.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Measurement:
     """One value for one instrument.
 
     Attributes:
+        name: The name of the instrument.
         value: Seconds for a histogram, 1 for a counter.
         labels: Names and values, in the order of the names.
     """
@@ -80,7 +84,7 @@ class Measurement:
 
 
 def measurements_in(value: values.Value) -> tuple[Measurement, ...]:
-    """What telemetry has of a value."""
+    """The measurements that a value gives."""
     match value:
         case values.Response():
             return (Measurement("turnfsm.turn.response.latency", value.seconds),)
@@ -107,13 +111,19 @@ def measurements_in(value: values.Value) -> tuple[Measurement, ...]:
 
 
 def measurements_of(journal: Journal) -> Iterator[Measurement]:
-    """What telemetry had of the session that wrote this journal, in the same order.
+    """What the session that wrote this journal sent to telemetry, in the same order.
+
+    Args:
+        journal: The journal.
+
+    Returns:
+        The measurements.
 
     Example:
         >>> from turnfsm import read_journal
         >>> from turnfsm.metrics import measurements_of
-        >>> list(measurements_of(read_journal("journal.jsonl")))[0]  # doctest: +SKIP
-        Measurement(name='turnfsm.state.duration', value=3.3, labels=(('state', 'listening'),))
+        >>> next(measurements_of(read_journal("journal.jsonl")))
+        Measurement(name='turnfsm.state.duration', value=2.7, labels=(('state', 'listening'),))
     """
     found: Iterable[values.Value] = values_of(journal)
     for value in found:

@@ -27,8 +27,13 @@ class Tick:
     Attributes:
         user, agent: They speak.
         backchannel: What the user begins in this tick is a backchannel.
-        sounds: Vocal tics (``vocal_tic``) and words to somebody else (``non_directed``) of the
-            user in this tick, each with a text that tells it from the next.
+        sounds: Vocal tics (``vocal_tic``) and words to somebody else (``non_directed``) in this
+            tick, each with a text that distinguishes it from the next one.
+
+    Example:
+        >>> from turnfsm.metrics import Tick
+        >>> Tick(user=True).agent
+        False
     """
 
     user: bool = False
@@ -39,7 +44,16 @@ class Tick:
 
 @attrs.frozen
 class PanelCounts:
-    """What the rates are fractions of."""
+    """How many events the rates of the panel are based on.
+
+    Attributes:
+        responses: Turns of the user.
+        yields: Interruptions by the user.
+        backchannels: Backchannels over the agent.
+        vocal_tics: Vocal tics.
+        non_directed: Words to somebody else.
+        agent_interrupts: Times that the agent began to speak over the user.
+    """
 
     responses: int = 0
     yields: int = 0
@@ -51,17 +65,18 @@ class PanelCounts:
 
 @attrs.frozen
 class Panel:
-    """The panel; None where a conversation has nothing of the kind.
+    """The interaction panel of tau-voice. A figure is None if a conversation has nothing to count.
 
     Attributes:
-        response_latency: L_R, seconds from the end of a user's turn to the agent's response, mean.
-        yield_latency: L_Y, seconds from a user's interruption until the agent stops, mean.
-        response_rate: R_R, share of the user's turns that got a response before the user had to
-            speak again.
-        yield_rate: R_Y, share of the user's interruptions to which the agent yielded in 2 s.
-        agent_interruption_rate: I_A, times that the agent began over the user, a turn.
-        backchannels_ignored, vocal_tics_ignored, non_directed_ignored: S_BC, S_VT, S_ND, shares of
-            what was not meant for the agent and did not move it.
+        response_latency: L_R, mean seconds from the end of a user's turn to the agent's response.
+        yield_latency: L_Y, mean seconds from a user's interruption until the agent stops.
+        response_rate: R_R, the share of the user's turns that got a response before the user spoke
+            again.
+        yield_rate: R_Y, the share of interruptions after which the agent stopped within 2 s.
+        agent_interruption_rate: I_A, how often the agent began to speak over the user, per turn.
+        backchannels_ignored, vocal_tics_ignored, non_directed_ignored: S_BC, S_VT, S_ND, the share
+            of sounds not meant for the agent that did not change what it did.
+        counts: How many events these are based on.
     """
 
     response_latency: float | None
@@ -103,10 +118,13 @@ class _Tally:
 
 
 def panel(conversations: Iterable[Sequence[Tick]]) -> Panel:
-    """The panel over these conversations.
+    """The panel of tau-voice over conversations.
 
     Args:
-        conversations: The ticks of each, in their order.
+        conversations: The ticks of each conversation, in order.
+
+    Returns:
+        The panel.
 
     Example:
         >>> from turnfsm.metrics import Tick, panel

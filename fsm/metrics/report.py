@@ -25,7 +25,20 @@ class _Table:
 
 
 def report_text(figures: Figures) -> str:
-    """For a terminal."""
+    """Format figures for a terminal.
+
+    Args:
+        figures: The figures.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> from turnfsm import read_journal
+        >>> from turnfsm.metrics import measure, report_text
+        >>> report_text(measure(read_journal("journal.jsonl"))).splitlines()[0]
+        '1 conversation, 11.2 s'
+    """
     parts = [_title(figures)]
     for table in _tables(figures):
         lines = (table.head, *table.rows)
@@ -40,7 +53,20 @@ def report_text(figures: Figures) -> str:
 
 
 def report_markdown(figures: Figures) -> str:
-    """For a pull request or a page."""
+    """Format figures as Markdown.
+
+    Args:
+        figures: The figures.
+
+    Returns:
+        The Markdown.
+
+    Example:
+        >>> from turnfsm import read_journal
+        >>> from turnfsm.metrics import measure, report_markdown
+        >>> "| response |" in report_markdown(measure(read_journal("journal.jsonl")))
+        True
+    """
     parts = [f"# {_title(figures).strip()}", ""]
     for table in _tables(figures):
         parts += [f"## {table.title}", "", _row(table.head)]
@@ -50,7 +76,20 @@ def report_markdown(figures: Figures) -> str:
 
 
 def report_html(figures: Figures) -> str:
-    """One page that needs nothing else; dark where the reader's system is."""
+    """Format figures as an HTML page in one file.
+
+    Args:
+        figures: The figures.
+
+    Returns:
+        The page.
+
+    Example:
+        >>> from turnfsm import read_journal
+        >>> from turnfsm.metrics import measure, report_html
+        >>> report_html(measure(read_journal("journal.jsonl")))[:15]
+        '<!doctype html>'
+    """
     body = [f"<h1>{escape(_title(figures).strip())}</h1>"]
     for table in _tables(figures):
         head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in table.head)
@@ -68,7 +107,21 @@ def report_html(figures: Figures) -> str:
 
 
 def report_json(figures: Figures) -> str:
-    """For other programs; figures in full, times in seconds."""
+    """Format figures as JSON, not rounded, with times in seconds.
+
+    Args:
+        figures: The figures.
+
+    Returns:
+        The JSON.
+
+    Example:
+        >>> import json
+        >>> from turnfsm import read_journal
+        >>> from turnfsm.metrics import measure, report_json
+        >>> json.loads(report_json(measure(read_journal("journal.jsonl"))))["journals"]
+        1
+    """
     return json.dumps(_plain(figures), indent=2)
 
 

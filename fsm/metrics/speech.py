@@ -20,10 +20,22 @@ _LONGEST = 100_000.0
 
 
 def ticks_of(journal: Journal) -> list[Tick]:
-    """The conversation in ticks of 0.2 s: somebody speaks in a tick if they do in its middle.
+    """Who speaks in each 0.2 s of a conversation: in a tick, whoever speaks in its middle.
 
-    Sounds of the user that were labelled count for S_BC, S_VT and S_ND:
+    S_BC, S_VT and S_ND need sounds of the user with labels:
     ``session.turn.note("user_sound", what="backchannel", start=3.1, end=3.6)``.
+
+    Args:
+        journal: The journal.
+
+    Returns:
+        The ticks for `panel`.
+
+    Example:
+        >>> from turnfsm import read_journal
+        >>> from turnfsm.metrics import panel, ticks_of
+        >>> panel([ticks_of(read_journal("journal.jsonl"))]).response_rate
+        1.0
     """
     user, agent, end = _spans(journal)
     count = int(min(end, _LONGEST) / TICK + 0.5)

@@ -45,7 +45,7 @@ class Response:
     """A committed turn was answered.
 
     Attributes:
-        at: When the user had stopped speaking; for a turn without voice, its commit.
+        at: When the user stopped speaking; for a turn without voice, when it was committed.
         heard_at: When the answer was first heard.
     """
 
@@ -64,9 +64,9 @@ class Interruption:
 
     Attributes:
         at: When the user began.
-        outcome: ``interrupted``: the agent stopped for good; ``resumed``: it stopped and went on;
-            ``talked_through``: it did not stop; ``ended``: it had said all within 2 s, and the user
-            still spoke.
+        outcome: ``interrupted``: the agent stopped for good. ``resumed``: it stopped and went on.
+            ``talked_through``: it did not stop. ``ended``: it had said everything within 2 s, while
+            the user still spoke.
         stopped_at: When the agent was no longer heard; None if it did not stop.
     """
 
@@ -86,8 +86,8 @@ class Cut:
 
     Attributes:
         at: When.
-        outcome: ``resumed``: it went on; ``interrupted``: it did not, and words or a turn of the
-            user say why; ``given_up``: it did not, and the user had said nothing.
+        outcome: ``resumed``: it went on. ``interrupted``: it did not go on, because the user said
+            something. ``given_up``: it did not go on, and the user had said nothing.
     """
 
     at: float
@@ -99,7 +99,9 @@ class Overlap:
     """Both were heard.
 
     Attributes:
-        by: Who began while the other spoke.
+        at: When it began.
+        by: Who began to speak while the other spoke.
+        seconds: How long.
     """
 
     at: float
@@ -109,10 +111,11 @@ class Overlap:
 
 @attrs.frozen
 class Blip:
-    """So little was heard of the agent before it was interrupted that it means nothing.
+    """Less than 0.7 s of the agent was heard before it was interrupted.
 
     Attributes:
         at: When it ended.
+        seconds: How long it was heard.
         trigger: What ended it.
     """
 
@@ -123,7 +126,13 @@ class Blip:
 
 @attrs.frozen
 class StateHeld:
-    """A state was held from `at` on."""
+    """A state was held.
+
+    Attributes:
+        at: From when on.
+        state: The state.
+        seconds: How long.
+    """
 
     at: float
     state: str
@@ -132,7 +141,14 @@ class StateHeld:
 
 @attrs.frozen
 class Refusal:
-    """A trigger was refused."""
+    """A trigger was refused.
+
+    Attributes:
+        at: When.
+        trigger: The trigger.
+        state: The state that refused it.
+        why: The reason, as a sentence.
+    """
 
     at: float
     trigger: str
@@ -142,9 +158,10 @@ class Refusal:
 
 @attrs.frozen
 class TurnEnd:
-    """It is certain what became of a committed turn of the user.
+    """The outcome of a committed user turn.
 
     Attributes:
+        at: When it was known.
         number: Its place in the conversation, from 1.
         outcome: ``replied``, ``superseded`` or ``dropped``.
         kept: It had to wait before it was taken.
@@ -161,6 +178,8 @@ class ToolEnd:
     """A tool call has ended for its turn.
 
     Attributes:
+        at: When.
+        name: The tool's name.
         end: ``result``, ``error``, ``cancelled``, or ``released``: it goes on without its turn.
     """
 
@@ -171,9 +190,11 @@ class ToolEnd:
 
 @attrs.frozen
 class Part:
-    """A stretch of time in which the agent was silent for one cause.
+    """A span in which the agent was silent for one cause.
 
     Attributes:
+        start, end: When, in seconds.
+        cause: One of `CAUSES`.
         why: The cause in a sentence, with the times and names of this conversation.
         spoken: The user said words then.
         refused: The requests that were refused, each with the state.
@@ -194,7 +215,11 @@ class Part:
 
 @attrs.frozen
 class Quiet:
-    """The agent was not heard, from one stretch of its audio to the next."""
+    """The agent was not heard.
+
+    Attributes:
+        parts: One after the other, each with its cause.
+    """
 
     parts: tuple[Part, ...]
 
@@ -226,7 +251,7 @@ class Silence:
 
     @property
     def cause(self) -> Cause:
-        """What took the most of it; of equals the first."""
+        """The cause that took the longest."""
         took: dict[Cause, float] = {}
         for part in self.parts:
             took[part.cause] = took.get(part.cause, 0.0) + part.seconds

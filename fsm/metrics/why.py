@@ -17,10 +17,11 @@ __all__ = ["Explanation", "explain", "explain_at"]
 
 @attrs.frozen
 class Explanation:
-    """A stretch of time and what took it.
+    """A span of time, and why the agent was silent in it.
 
     Attributes:
-        cause: What took the most of it; None if the agent was heard.
+        start, end: When, in seconds.
+        cause: The cause that took the longest; None if the agent was heard.
         lines: The parts, one line each: when, how long, the cause, and the places in the flow.
     """
 
@@ -40,24 +41,43 @@ class Explanation:
 def explain(
     journal: Journal, flow: Flow | None = None, *, longer_than: float = SILENCE
 ) -> tuple[Explanation, ...]:
-    """The silences of a conversation.
+    """Explain the silences of a conversation.
 
     Args:
-        flow: The flow of the journal; with it, a refusal names its line.
-        longer_than: Seconds.
+        journal: The journal.
+        flow: The flow of the journal. With it, a refusal names the line of the flow.
+        longer_than: Seconds that a silence must last at least.
+
+    Returns:
+        Each silence with its causes. Printed, it is text for a terminal.
 
     Example:
         >>> from turnfsm import load_flow, read_journal
         >>> from turnfsm.metrics import explain
-        >>> for silence in explain(read_journal("journal.jsonl")):  # doctest: +SKIP
-        ...     print(silence)
+        >>> [silence.cause for silence in explain(read_journal("journal.jsonl"), load_flow("turn"))]
+        ['nothing_asked']
     """
     silences = (v for v in values_of(journal, silence=longer_than) if isinstance(v, Silence))
     return tuple(_explained(silence.parts, silence.cause, flow) for silence in silences)
 
 
 def explain_at(journal: Journal, at: float, flow: Flow | None = None) -> Explanation | None:
-    """What took a moment, of whatever length; None if the journal does not reach it."""
+    """Explain what happened at one moment, however short the silence is.
+
+    Args:
+        journal: The journal.
+        at: Seconds from the start of the journal.
+        flow: The flow of the journal. With it, a refusal names the line of the flow.
+
+    Returns:
+        The span that the moment belongs to; None if it lies outside the journal.
+
+    Example:
+        >>> from turnfsm import read_journal
+        >>> from turnfsm.metrics import explain_at
+        >>> print(explain_at(read_journal("journal.jsonl"), 4.6))
+            2.90 s  the agent is heard for 2.60 s
+    """
     end = 0.0
     for value in values_of(journal):
         if not isinstance(value, Quiet):

@@ -15,34 +15,48 @@ _MARK = "__turnfsm_host__"
 
 
 def turn_action(method: _F) -> _F:
-    """Mark a method of an agent or a session as the action of its name.
+    """Mark a method of an agent or a session as the action of the same name.
 
-    The method takes the `Event` that chose it. An asynchronous one is a task that ends with the
-    action's ``owner``; its end comes back as the trigger that ``done`` names, its error as
-    ``failed``.
+    An asynchronous method runs as a task, which is cancelled when the action's ``owner`` ends. When
+    the task has ended, the trigger in ``done`` is posted; if it raised, the one in ``failed``.
 
-    Example::
+    Args:
+        method: Takes the `Event` that chose the action.
 
-        class Support(Agent):
-            @turn_action
-            async def ring_supervisor(self, event: Event) -> None:
-                self.advice = await ring()
+    Returns:
+        The same method.
+
+    Example:
+        >>> from livekit.agents import Agent
+        >>> from turnfsm import Event
+        >>> from turnfsm.livekit import turn_action
+        >>> class Support(Agent):
+        ...     @turn_action
+        ...     async def ring_supervisor(self, event: Event) -> None:
+        ...         print("ringing")
     """
     setattr(method, _MARK, "action")
     return method
 
 
 def host_fact(method: _F) -> _F:
-    """Mark a method of an agent or a session as the host fact of its name.
+    """Mark a method of an agent or a session as the host fact of the same name.
 
-    It takes nothing and answers True or False at once: it is asked in the middle of a decision.
+    Args:
+        method: Takes nothing and returns True or False. It must not be asynchronous: it is asked
+            during a decision.
 
-    Example::
+    Returns:
+        The same method.
 
-        class Support(Agent):
-            @host_fact
-            def supervisor_online(self) -> bool:
-                return self.supervisors > 0
+    Example:
+        >>> from livekit.agents import Agent
+        >>> from turnfsm.livekit import host_fact
+        >>> class Support(Agent):
+        ...     supervisors = 1
+        ...     @host_fact
+        ...     def supervisor_online(self) -> bool:
+        ...         return self.supervisors > 0
     """
     setattr(method, _MARK, "host fact")
     return method

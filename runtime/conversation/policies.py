@@ -31,16 +31,17 @@ _RECOVER = "__turnfsm_recover__"
 
 
 class NotMade(TurnfsmError):
-    """Raised by the function of `recover_with`: the call never took effect, and may be made."""
+    """The call never took effect and may be made again. For the function of `recover_with`."""
 
 
 @attrs.frozen
 class CutOffCall:
-    """A call that ran when its worker died.
+    """A tool call that was running when its worker died.
 
     Attributes:
-        key: Names this call and no other, in all sessions; `TurnContext.call_key` had the same.
-        arguments: By name, as the model gave them.
+        key: The key of this call, unique over all sessions; the same as its `TurnContext.call_key`.
+        name: The tool's name.
+        arguments: The arguments by name, as the model gave them.
     """
 
     key: str
@@ -53,10 +54,29 @@ Recover = Callable[[CutOffCall], Any]
 
 
 def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
-    """Decorate a tool with its policy; above or below ``@function_tool``.
+    """Decorate a tool with what an interruption of its turn does to it.
+
+    Put it above or below ``@function_tool``.
+
+    Args:
+        policy: ``cancel``: the call is cancelled. ``detach``: it goes on in the background, and its
+            result is told later. ``finish``: the interruption waits for it, up to the timer
+            ``finish_limit``. ``hold``: its turn cannot be interrupted.
+
+    Returns:
+        The decorator.
 
     Raises:
         TurnfsmError: There is no such policy.
+
+    Example:
+        >>> from livekit.agents import function_tool
+        >>> from turnfsm.livekit import on_interruption
+        >>> @on_interruption("cancel")
+        ... @function_tool
+        ... async def search(query: str) -> str:
+        ...     '''Search the catalogue.'''
+        ...     return "three books"
     """
     if policy not in get_args(Policy):
         raise TurnfsmError(f"no policy {policy!r}; {near(policy, get_args(Policy))}")
@@ -71,30 +91,54 @@ def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
 
 
 def repeatable(tool: Tool) -> Tool:
-    """Decorate a tool that is executed again when a turn repeats a call."""
+    """Decorate a tool that runs again when a turn repeats an identical call.
+
+    Without it, the repeated call is answered with the result that is there.
+
+    Args:
+        tool: The tool, above or below ``@function_tool``.
+
+    Returns:
+        The same tool.
+
+    Example:
+        >>> from livekit.agents import function_tool
+        >>> from turnfsm.livekit import repeatable
+        >>> @repeatable
+        ... @function_tool
+        ... async def roll_dice() -> str:
+        ...     '''Roll a dice.'''
+        ...     return "four"
+    """
     setattr(tool, _REPEATABLE, True)
     setattr(getattr(tool, "__wrapped__", tool), _REPEATABLE, True)
     return tool
 
 
 def recover_with(recover: Recover) -> Callable[[Tool], Tool]:
-    """Decorate a tool with the function that is asked what became of a call whose worker died.
+    """Decorate a tool with a function that finds out what became of a call whose worker died.
 
-    It returns what the call gave, raises `NotMade` if the call never took effect, and anything else
-    if it cannot tell: the model then reads that nobody knows. It may be asynchronous, and has 5 s.
+    Args:
+        recover: Takes a `CutOffCall` and returns the result of the call. It raises `NotMade` if the
+            call never took effect, and any other error if it cannot tell: the model then reads that
+            the outcome is unknown. It may be asynchronous, and has 5 s.
 
-    Example::
+    Returns:
+        The decorator.
 
-        async def find_charge(call: CutOffCall) -> str:
-            charge = await bank.find(idempotency_key=call.key)
-            if charge is None:
-                raise NotMade
-            return f"charged {charge.amount}"
-
-
-        @recover_with(find_charge)
-        @function_tool
-        async def charge_card(ctx: TurnContext, amount: int) -> str: ...
+    Example:
+        >>> from livekit.agents import function_tool
+        >>> from turnfsm.livekit import CutOffCall, NotMade, recover_with
+        >>> charges = {}  # at the bank
+        >>> def find_charge(call: CutOffCall) -> str:
+        ...     if call.key not in charges:
+        ...         raise NotMade
+        ...     return f"charged {charges[call.key]}"
+        >>> @recover_with(find_charge)
+        ... @function_tool
+        ... async def charge_card(amount: int) -> str:
+        ...     '''Charge the card.'''
+        ...     return f"charged {amount}"
     """
     if not callable(recover):
         raise TurnfsmError(

@@ -22,14 +22,29 @@ __all__ = ["Request", "Rule", "RuleLLM"]
 
 @frozen
 class Rule:
-    """What the model does when the user has said something that `heard` is found in."""
+    """What the model does when the user has said something.
 
-    heard: str  # a regular expression over bare words, see `words`
-    thinks: float = 0.0  # seconds before the first token, beside the model's own
-    say: str = ""  # before the tool call, where there is one
+    Attributes:
+        heard: A regular expression over the words of the user's message; the rule matches if it is
+            found.
+        thinks: Seconds before the first token, in addition to the model's own.
+        say: What it says, before the tool call if there is one.
+        tool: The tool that it calls; empty for none.
+        arguments: The arguments of that call.
+        answer: What it says when the tool has ended; ``{result}`` stands for the result.
+
+    Example:
+        >>> from turnfsm.demo import Rule
+        >>> Rule("hello", say="Hi there.").tool
+        ''
+    """
+
+    heard: str
+    thinks: float = 0.0
+    say: str = ""
     tool: str = ""
     arguments: Mapping[str, Any] = field(factory=dict)
-    answer: str = "{result}"  # said once the tool has ended
+    answer: str = "{result}"
 
 
 @frozen
@@ -42,10 +57,20 @@ class Request:
 
 
 class RuleLLM(llm.LLM[Literal["metrics_collected"]]):
-    """Replies by the first rule that matches the last user message, or answers the last results.
+    """A model that replies by rules: to the last user message, or to the last tool results.
 
-    It has no memory and no side effects but the list of requests, so that a speculative call
-    does no harm.
+    It has no memory and no side effects, so a speculative request does no harm.
+
+    Args:
+        rules: The first that matches is used.
+        fallback: The reply if none matches.
+        pace: The clock of the conversation.
+        first_token: Seconds until the first token.
+        token: Seconds between tokens.
+
+    Example:
+        >>> from turnfsm.demo import Pace, Rule, RuleLLM
+        >>> llm = RuleLLM([Rule("hello", say="Hi.")], fallback="I see.", pace=Pace())
     """
 
     def __init__(

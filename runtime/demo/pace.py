@@ -8,8 +8,16 @@ __all__ = ["Pace"]
 class Pace:
     """The clock that microphone, audio output, tools and script share.
 
-    Seconds of conversation start at 0 with the first use and pass `speed` times faster than the
-    event loop's own, so that a run under a virtual loop is virtual here too.
+    Seconds of the conversation start at 0 with the first use. They pass `speed` times faster than
+    those of the event loop.
+
+    Args:
+        speed: How much faster; 1 is real time.
+
+    Example:
+        >>> from turnfsm.demo import Pace
+        >>> Pace(speed=4.0).wall(2.0)
+        0.5
     """
 
     def __init__(self, speed: float = 1.0) -> None:

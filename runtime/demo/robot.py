@@ -15,7 +15,16 @@ _SHELVES = {
 
 
 class Robot(Agent):
-    """Drives and finds parcels. Its position moves while a tool runs, not when it ends."""
+    """An agent that drives and finds parcels. Its position changes while a tool runs.
+
+    Args:
+        pace: The clock of the conversation.
+
+    Example:
+        >>> from turnfsm.demo import Pace, Robot
+        >>> [tool.info.name for tool in Robot(Pace()).tools]
+        ['drive', 'find_parcel']
+    """
 
     def __init__(self, pace: Pace) -> None:
         super().__init__(

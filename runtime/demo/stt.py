@@ -27,10 +27,16 @@ class Recognised:
 
 
 class MoonshineSTT(stt.STT[Literal["metrics_collected"]]):
-    """An STT of whole utterances; the session cuts them with its own VAD.
+    """An STT for whole utterances. The session's VAD finds their ends.
 
-    A transcript that consists of one of the phrases in `ignore` is reported as empty, which the
-    framework takes for speech without content: the place for backchannels and throat-clearing.
+    Args:
+        transcriber: The speech model.
+        ignore: Phrases, such as backchannels. A transcript that is one of them is reported as
+            empty: LiveKit then takes it for speech without words.
+
+    Example::
+
+        stt = MoonshineSTT(Transcriber.load(), ignore=["uh-huh"])
     """
 
     def __init__(self, transcriber: Transcriber, *, ignore: Iterable[str] = ()) -> None:

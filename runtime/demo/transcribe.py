@@ -16,7 +16,16 @@ _MODEL_FILES = ("encoder_model.ort", "decoder_model_merged.ort", "tokenizer.bin"
 
 
 class Transcriber:
-    """Speech to text, one passage at a time, in a thread of its own."""
+    """Speech to text, one passage at a time, in a thread of its own. Make one with `load`.
+
+    Args:
+        model: The loaded model.
+
+    Example::
+
+        transcriber = Transcriber.load()
+        text = await transcriber.transcribe(samples, rate=16000)
+    """
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -24,7 +33,11 @@ class Transcriber:
 
     @classmethod
     def load(cls) -> Self:
-        """Takes about a second; raises DemoUnavailable where package or model is missing."""
+        """Load the model, in about a second.
+
+        Raises:
+            DemoUnavailable: The package or the model is missing.
+        """
         moonshine = import_extra("moonshine_voice", "STT")
         folder = Path(str(moonshine.get_assets_path())) / "tiny-en"
         require_files(folder, _MODEL_FILES, "STT", "moonshine-voice==0.1.0")

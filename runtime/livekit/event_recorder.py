@@ -43,20 +43,24 @@ _EVENTS = (
 
 
 class EventRecorder:
-    """Writes what a session says of itself, for `turnfsm audit`.
+    """Records the events of a session for `turnfsm audit`. Works with any `AgentSession`.
 
-    Of what people said it keeps a keyed hash of each word, so that the audit can tell whether words
-    were lost; the key is never written.
+    It stores no words of the conversation. It stores a keyed hash of each word, so that the audit
+    can see whether words were lost; the key is not stored.
 
     Args:
         session: An `AgentSession`, before it is started.
         target: The path of a new file, or an open text file.
 
-    Example::
+    Raises:
+        JournalError: The file exists or cannot be made.
 
-        session = AgentSession(stt=..., llm=..., tts=..., vad=...)
-        EventRecorder(session, "events.jsonl")
-        await session.start(agent)
+    Example:
+        >>> import io
+        >>> from livekit.agents import AgentSession
+        >>> from turnfsm.livekit import EventRecorder
+        >>> session = AgentSession()
+        >>> recorder = EventRecorder(session, io.StringIO())  # before session.start(agent)
     """
 
     def __init__(self, session: AgentSession[Any], target: str | Path | IO[str]) -> None:

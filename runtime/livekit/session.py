@@ -54,44 +54,46 @@ Handler = Callable[..., Any]
 
 
 class TurnSession(GovernedSession[Userdata_T]):
-    """Replaces `AgentSession`; takes the same arguments, and twelve more.
+    """Replaces `AgentSession`: takes the same arguments, and these.
 
     Args:
         flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
         timers: Seconds that replace those of the flow.
         sinks: Each gets every record of the journal, such as a `JsonlSink`.
-        ledger: The tool calls of a session that was cut off, `Ledger.from_journal(...)`: a
-            call that it had completed is answered from it once and not executed again.
-        store: Where the session is kept, so that another worker can go on with it: the path of a
+        ledger: The tool calls of a session that was cut off, `Ledger.from_journal(...)`. A call
+            that was completed there is answered from it once, and not executed again.
+        store: Where the session is kept, so that another worker can continue it: the path of a
             SQLite file, ``postgresql://...``, or a `Store`. See docs/store.md.
-        session_id: The name under which another worker finds it, such as that of the room.
-        actions: Has a method for each action and host fact that the flow declares beside those of
-            the turn. Methods that are marked with `turn_action` and `host_fact` in a subclass of
-            the session, or in the agent in charge, need no ``actions``.
-        proof: What becomes of a flow that is not proved: ``require`` raises, ``warn`` logs and
-            records it, ``off`` does not check. A flow is checked once a process, in 0.1 to 0.5 s;
-            those that come with turnfsm are known to be proved.
-        telemetry: Give figures and span events to OpenTelemetry: True for the global provider, or
+        session_id: The name under which another worker finds the session, such as the room's name.
+        actions: An object with a method for each action and host fact that a flow of your own
+            declares. Methods marked with `turn_action` and `host_fact`, in a subclass of the
+            session or in the current agent, do not need it.
+        proof: What happens with a flow that is not proved: ``require`` raises, ``warn`` logs and
+            records it, ``off`` does not check. A flow is checked once in a process, in 0.1 to
+            0.5 s. The flows that come with turnfsm are proved already.
+        telemetry: Send figures and span events to OpenTelemetry: True for the global provider, or
             a `Telemetry`.
-        audit: Judge the journal by the flow's properties as it is written. One that is broken is
-            the event ``turn_property_broken``, a warning and a counter; nothing else changes.
-        publish_state: Tell the room the state of the flow: the attribute ``turnfsm.state`` of the
-            agent's participant, beside LiveKit's ``lk.agent.state``.
-        view: Shows the session on a page in the browser while it runs: True is
-            http://127.0.0.1:8765, ``"host:port"`` another address, a `LiveView` one of your own.
-            Left out: what the environment variable TURNFSM_VIEW says.
+        audit: Check the journal against the flow's properties while it is written. A broken
+            property gives the event ``turn_property_broken``, a warning and a counter; nothing
+            else changes.
+        publish_state: Publish the state of the flow in the room, as the attribute ``turnfsm.state``
+            of the agent's participant, next to LiveKit's ``lk.agent.state``.
+        view: Show the session on a page in the browser while it runs. True is
+            http://127.0.0.1:8765, ``"host:port"`` another address, a `LiveView` your own page. By
+            default the environment variable TURNFSM_VIEW decides.
+        options: The arguments of `AgentSession`.
 
     Raises:
         FlowError: The flow cannot be used, or is not proved.
-        HostError: The flow lacks a word that the binding needs, or asks for an action or a host
-            fact that nobody implements.
+        HostError: The flow lacks a state or trigger that a session needs, or has an action or a
+            host fact without a method.
         TurnfsmError: An argument is of the wrong kind; the message says what to write.
 
-    Example::
-
-        session = TurnSession(stt=..., llm=..., tts=..., vad=..., timers={"thinking_limit": 60.0})
-        await session.start(agent)
-        session.turn.state  # 'listening'
+    Example:
+        >>> from turnfsm.livekit import TurnSession
+        >>> session = TurnSession(timers={"thinking_limit": 60.0})  # and stt=..., llm=..., tts=...
+        >>> session.turn.state, session.timers["thinking_limit"]
+        ('listening', 60.0)
     """
 
     def __init__(
@@ -150,8 +152,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         return {**self._flow.timers, **self._timers}
 
     def follow_options(self) -> None:
-        """Take `options.interruption["false_interruption_timeout"]` over, which LiveKit reads at
-        each use."""
+        """Read the option ``false_interruption_timeout`` again, as LiveKit does at each use."""
         seconds = self.options.interruption["false_interruption_timeout"]
         if seconds != self._resumes_after:
             self._resumes_after = seconds
@@ -160,15 +161,20 @@ class TurnSession(GovernedSession[Userdata_T]):
 
     @property
     def user_turns(self) -> Mapping[str, int]:
-        """How many committed turns of the user were replied, superseded and dropped so far, and
-        how many are queued for the floor."""
+        """How many committed user turns were replied to, superseded and dropped so far.
+
+        `queued` turns wait for the floor.
+        """
         turns = self._conductor.turns
         return {**dict.fromkeys(OUTCOMES, 0), **turns.outcomes, "queued": len(turns.kept)}
 
     @property
     def deferred(self) -> tuple[Deferred[Any], ...]:
-        """What waits to begin, in the order in which it was asked for: a run, kept user turns; then
-        the replies that are owed. Each begins with the context variables of who asked for it."""
+        """What waits to begin, in the order in which it was requested.
+
+        A run and kept user turns come first, then replies that are owed. Each begins with the
+        context variables of the task that requested it.
+        """
         why = "the user interrupted before the result had come"
         owed = (
             Deferred("owed reply", call.id, owner=call.name, reason=why, context=call.context)
@@ -192,7 +198,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         """As `AgentSession.start`.
 
         Raises:
-            UnsupportedLiveKit: LiveKit did not let the flow govern the agent.
+            UnsupportedLiveKit: With this version of LiveKit the flow cannot govern the agent.
         """
         check_tool_names(self._turn.flow.tools, _tool_names([*self.tools, *agent.tools]))
         self._custom.check_agent(agent)
@@ -224,17 +230,18 @@ class TurnSession(GovernedSession[Userdata_T]):
         return result
 
     async def restore(self) -> Past | None:
-        """Take the session over from its last worker, before `start`, which does it otherwise.
+        """Take the session over from the worker that had it before.
 
-        For an application whose agents hand over: the agent that was in charge is to be given to
-        `start`.
+        `start` does this, too. Call it before `start` if the application has several agents:
+        `start` then needs the agent that was active.
 
         Returns:
-            How the conversation stood: `agent` is the id of the agent in charge, `items` what was
-            said. None if there was no worker before, or no store.
+            How the conversation stood: `agent` is the id of the active agent, `items` what was
+                said.
+            None if no worker had the session before, or there is no store.
 
         Raises:
-            StoreError: The store cannot be used, or the session not be gone on with.
+            StoreError: The store cannot be used, or the session cannot be continued.
         """
         if self._keeping is not None and not self._keeping.acquired:
             self._past = await self._keeping.acquire(self._flow.name)
@@ -242,18 +249,18 @@ class TurnSession(GovernedSession[Userdata_T]):
 
     @property
     def epoch(self) -> int:
-        """How many workers have held the session, with this one; 0 without a store."""
+        """How many workers have had the session, including this one; 0 without a store."""
         return self._keeping.epoch if self._keeping is not None else 0
 
     async def session_closed(self) -> None:
-        """LiveKit has closed the session; what is left of it is written."""
+        """LiveKit has closed the session: write what is not written yet."""
         await super().session_closed()
         self._observers.end()
         if self._keeping is not None:
             await self._keeping.aclose()
 
     def taken(self, error: SessionTaken) -> None:
-        """Another worker has the session: this one says nothing more and closes."""
+        """Another worker has taken the session: say nothing more, and close."""
         self._turn.close()
         self._taken = asyncio.ensure_future(self.aclose())
 
@@ -281,7 +288,10 @@ class TurnSession(GovernedSession[Userdata_T]):
         output_type: type[Run_T] | None = None,
         output_options: NotGivenOr[RunOutputOptions | None] = NOT_GIVEN,
     ) -> RunResult[Run_T]:
-        """As `AgentSession.run`; begins and ends when the chain of agents is at rest."""
+        """As `AgentSession.run`.
+
+        It begins and ends when no handoff is under way and every agent has entered.
+        """
         if self.activity is None:
             raise RuntimeError("AgentSession isn't running")
         result: RunResult[Run_T] = RunResult(
@@ -296,8 +306,11 @@ class TurnSession(GovernedSession[Userdata_T]):
         return result
 
     def on(self, event: TurnEvents, callback: Handler | None = None) -> Handler:
-        """As `AgentSession.on`, with three events more: ``turn_verdict``,
-        ``turn_limit_reached`` and ``turn_property_broken``."""
+        """As `AgentSession.on`.
+
+        There are three more events: ``turn_verdict``, ``turn_limit_reached`` and
+        ``turn_property_broken``.
+        """
         if event == "turn_verdict":
             self._observers.want_verdicts()
         handler: Handler = super().on(event, callback)  # type: ignore[arg-type]
@@ -309,7 +322,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         def off(self, event: TurnEvents, callback: Handler) -> None: ...
 
     def emit(self, event: Any, arg: Any) -> None:
-        """As `AgentSession.emit`; the machine hears of it first."""
+        """As `AgentSession.emit`; the flow gets the event first."""
         if not self._turn.closed:
             self._reports.hear(event, arg)
         super().emit(event, arg)

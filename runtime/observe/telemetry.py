@@ -23,12 +23,12 @@ _SCALARS = (str, bool, int, float)
 
 
 class Telemetry:
-    """What a session tells OpenTelemetry: `TurnSession(telemetry=Telemetry(...))`.
+    """What a session sends to OpenTelemetry: `TurnSession(telemetry=Telemetry(...))`.
 
     Args:
         meter_provider: Where histograms and counters go; by default the global one.
         spans: Add the events `turnfsm.transition` and `turnfsm.refused` to LiveKit's spans.
-        said: What people said may stand in the events, as the journal has it.
+        said: The events may contain the words of the conversation, as far as the journal has them.
 
     Example:
         >>> from turnfsm.livekit import Telemetry
@@ -58,7 +58,7 @@ class Telemetry:
         self._record["turnfsm.audit.broken"](1, {"property": property})
 
     def measured(self, value: Value) -> None:
-        """Record what there is of a value."""
+        """Record a measured value."""
         for measurement in measurements_in(value):
             self._record[measurement.name](measurement.value, _as_attributes(measurement.labels))
 

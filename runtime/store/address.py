@@ -13,14 +13,17 @@ _NEEDED = ("acquire", "append", "forget", "close")
 
 
 def open_store(store: Store | str | Path) -> Store:
-    """The store at an address; nothing is connected yet.
+    """The store at an address. Nothing is connected yet.
 
     Args:
-        store: A path is a SQLite file, ``postgresql://...`` a PostgreSQL database; a store is given
-            back as it is.
+        store: A path is a SQLite file, ``postgresql://...`` a PostgreSQL database. A `Store` is
+            returned as it is.
+
+    Returns:
+        The store.
 
     Raises:
-        StoreError: It is neither, or needs an extra that is not installed.
+        StoreError: The address is neither, or needs an extra that is not installed.
 
     Example:
         >>> from turnfsm.store import open_store

@@ -23,16 +23,16 @@ what is open of the user's turns."""
 
 @attrs.frozen
 class Past:
-    """A conversation as its last worker has left it.
+    """A conversation as the worker before has left it.
 
     Attributes:
-        epoch: The number of the worker that goes on with it.
-        journal: What the last worker has journaled.
-        items: The conversation, as LiveKit's chat items have it in JSON, in its order.
-        shown: The ids of those that the agent in charge, and its model, had.
-        agent: The id of the agent in charge; None if no agent was.
-        turns: What was open of the user's turns.
-        missing: What was not kept, and cannot be restored.
+        epoch: The epoch of the worker that continues it.
+        journal: The journal of the worker before.
+        items: The conversation: LiveKit's chat items as JSON, in order.
+        shown: The ids of the items that the active agent and its model had.
+        agent: The id of the active agent; None if there was none.
+        turns: The user turns that were not finished.
+        missing: What was not kept and cannot be restored.
     """
 
     epoch: int
@@ -60,14 +60,14 @@ class Past:
 
     @property
     def begun(self) -> bool:
-        """Somebody has heard something, or has said something."""
+        """The user has heard something of the agent, or has said something."""
         return (
             bool(self.turns.get("begun")) or self._seq_of("playout_started", "turn_committed") > 0
         )
 
     @property
     def words_lost(self) -> bool:
-        """The user was speaking, and nothing of it was recognised."""
+        """The user was speaking, and there is no transcript of it."""
         if self.turns.get("uncommitted"):
             return False
         heard = self._seq_of("final_transcript", "turn_committed", "endpointing_ended")
@@ -76,13 +76,13 @@ class Past:
 
     @property
     def owed(self) -> Mapping[str, bool]:
-        """What a worker that dies before it has said anything owes as well."""
+        """What the next worker must also do if this one dies before it has said anything."""
         names = "reply_under_way", "reply_heard", "words_lost"
         return {name: getattr(self, name) for name in names}
 
     @property
     def reply_under_way(self) -> bool:
-        """The agent was about to say something, or was saying it, and nobody had interrupted it."""
+        """The agent was about to speak, or was speaking, and was not interrupted."""
         if self._owed("reply_under_way"):
             return True
         if "turn_open" in self.facts or self._seq_of("turn_replied") > self._seq_of("step_started"):
@@ -94,7 +94,7 @@ class Past:
 
     @property
     def reply_heard(self) -> bool:
-        """The user has heard the beginning of it."""
+        """The user has heard the beginning of that reply."""
         if self._owed("reply_heard"):
             return True
         asked = max(self._seq_of("turn_committed"), self._said_whole)
@@ -102,7 +102,7 @@ class Past:
 
     @property
     def apologised(self) -> bool:
-        """The user has heard the beginning of an apology since they have said something."""
+        """The user has heard the beginning of an apology since they last spoke."""
         asked, heard = self._seq_of("turn_committed"), self._seq_of("playout_started")
         apologies = (note for note in self.journal.notes if note.kind == "apology")
         return any(note.data.get("heard") or asked < note.seq < heard for note in apologies)

@@ -44,17 +44,21 @@ _INSERT = "INSERT INTO turnfsm_record VALUES (%s, %s, %s, %s) ON CONFLICT DO NOT
 
 
 class PostgresStore:
-    """A store in a PostgreSQL database (12 or newer); it makes its three tables if they are
-    missing.
+    """A store in a PostgreSQL database, version 12 or newer. It makes missing tables.
 
     Args:
-        url: As libpq takes it, ``postgresql://user@host/database``. A password is better given by
-            ``PGPASSWORD`` or a password file; it is never logged.
+        url: As libpq takes it, ``postgresql://user@host/database``. Give the password in
+            ``PGPASSWORD`` or a password file. It is never logged.
         patience: Seconds that a connection or a statement may take.
-        redact: How what people said is left out, ``leave_out`` or ``hash``; None keeps it.
+        redact: How the words of the conversation are left out: ``leave_out``, ``hash``, or None to
+            keep them.
 
     Raises:
         StoreError: psycopg is not installed.
+
+    Example:
+        >>> from turnfsm.store import PostgresStore
+        >>> store = PostgresStore("postgresql://me@localhost/calls")  # connects when it is used
     """
 
     def __init__(self, url: str, *, patience: float = 3.0, redact: Redact | None = None) -> None:

@@ -16,19 +16,23 @@ SCHEMA = 1
 
 
 class StoreError(TurnfsmError):
-    """A store cannot be used; the message says what to do."""
+    """The store cannot be used. The message says what to do."""
 
 
 class StoreAway(StoreError):
-    """A store does not answer now, or cannot write: it may be asked again later."""
+    """The store does not answer now, or cannot write. Try again later."""
 
 
 class SessionTaken(StoreError):
-    """Another worker has acquired the session since: this one may write nothing more.
+    """Another worker has acquired the session: this one may not write any more.
+
+    Args:
+        session: The id of the session.
+        epoch: The epoch of this worker, which is no longer the newest.
 
     Attributes:
-        session: The id of the session.
-        epoch: The epoch that this worker holds, and that is no longer the newest.
+        session: As above.
+        epoch: As above.
     """
 
     def __init__(self, session: str, epoch: int) -> None:
@@ -45,8 +49,9 @@ class Acquired:
     """A session that this worker now holds.
 
     Attributes:
-        epoch: Counts the workers that have held the session, from 1.
-        records: What the worker before has written, in its order; empty for a new session.
+        session: The id of the session.
+        epoch: The number of the worker that holds the session, from 1.
+        records: What the worker before has written, in order; empty for a new session.
     """
 
     session: str
@@ -59,10 +64,13 @@ class Batch:
     """Records of one session that are written together, all or none.
 
     Attributes:
-        first: The number of the first record in its epoch, from 1. A batch that is written a
-            second time, because nobody knows whether the first time succeeded, changes nothing.
-        records: One JSON object each; may be empty, which only asks whether the epoch still holds.
-        durable: They must survive a power cut before the answer comes; else a killed process.
+        session: The id of the session.
+        epoch: The epoch of the worker that writes.
+        first: The number of the first record in its epoch, from 1. Writing the same batch again
+            changes nothing: a worker may repeat it if it does not know whether it was written.
+        records: One JSON object each. No records: the store only says whether the epoch still
+            holds.
+        durable: True: they survive a power cut once `append` has returned. False: a killed process.
     """
 
     session: str
@@ -73,16 +81,23 @@ class Batch:
 
 
 class Store(Protocol):
-    """Keeps what sessions write, one epoch for each worker that holds a session.
+    """Keeps what sessions write, with one epoch for each worker that holds a session.
 
-    Every method blocks, and is called by one thread at a time, always the same one.
+    Every method blocks. All of them are called in one and the same thread.
+
+    Example:
+        >>> from turnfsm.store import SqliteStore, Store
+        >>> store: Store = SqliteStore("calls.db")
+        >>> store.acquire("room-1").epoch
+        1
+        >>> store.close()
     """
 
     def acquire(self, session: str) -> Acquired:
-        """Begin the next epoch of a session; batches of older epochs are refused from now on.
+        """Begin the next epoch of a session. From now on batches of older epochs are refused.
 
-        The records are those of the last epoch that has any: each begins with all that the
-        session needs, so that none before it is read.
+        The records are those of the last epoch that has any. Each epoch begins with all that the
+        session needs, so older ones are not read.
 
         Raises:
             StoreAway: The store does not answer.
@@ -90,23 +105,23 @@ class Store(Protocol):
         """
 
     def append(self, batches: Sequence[Batch]) -> Sequence[SessionTaken | None]:
-        """Write batches, of several sessions perhaps, in one transaction.
+        """Write batches, perhaps of several sessions, in one transaction.
 
         Returns:
-            For each batch None, or why it was refused; the others are written.
+            For each batch None, or why it was refused. The others are written.
 
         Raises:
-            StoreAway: Nothing was written, or nobody knows; write the same batches again.
+            StoreAway: Nothing was written, or it is unknown. Write the same batches again.
             StoreError: The store cannot be used.
         """
         ...
 
     def forget(self, session: str) -> None:
-        """Delete all that a session has written; the next worker begins it anew.
+        """Delete all that a session has written. The next worker begins a new session.
 
         Raises:
             StoreAway: The store does not answer.
         """
 
     def close(self) -> None:
-        """Let go of the connection; the next call opens another one."""
+        """Close the connection. The next call opens another one."""

@@ -43,7 +43,8 @@ class SqliteStore:
     Args:
         path: The file. It must be on a local disk: SQLite's locks do not work over a network.
         patience: Seconds that a call waits for other processes that write to the same file.
-        redact: How what people said is left out, ``leave_out`` or ``hash``; None keeps it.
+        redact: How the words of the conversation are left out: ``leave_out``, ``hash``, or None to
+            keep them.
 
     Example:
         >>> from turnfsm.store import Batch, SqliteStore

@@ -33,19 +33,28 @@ REAL_TIME = time.time
 
 
 class VirtualTimeError(RuntimeError):
-    """The program under test cannot go on in virtual time."""
+    """The program cannot go on in virtual time."""
 
 
 class NothingLeft(VirtualTimeError):
-    """No callback is ready, no timer is set and no thread works: the program would hang."""
+    """No callback is ready, no timer is set and no thread works: the program would hang forever."""
 
 
 class VirtualTimeLimit(VirtualTimeError):
-    """Virtual time passed its upper limit, or the loop spins without time passing."""
+    """Virtual time has passed its limit, or the loop spins while no time passes."""
 
 
 class VirtualClock:
-    """Seconds since the start of the run; `patched()` lets the `time` module follow them."""
+    """The clock of a virtual loop. With `patched()` the `time` module reads it.
+
+    Args:
+        start: Seconds that it begins at.
+
+    Example:
+        >>> from turnfsm.testing import VirtualClock
+        >>> VirtualClock(start=5.0).monotonic()
+        5.0
+    """
 
     __slots__ = ("_ticks", "now")
 
@@ -137,15 +146,32 @@ class _JumpingSelector(selectors.DefaultSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop in virtual time, for tests: a minute of waiting takes no time.
+    """An event loop in virtual time, for tests: waiting a minute takes no time.
 
-    Time stands still while a callback is ready and jumps to the next deadline when none is.
-    While `run_in_executor` work (or a `real_work()` block) is in flight it waits for that work
-    for real instead, at most `thread_timeout` real seconds. Timers with equal deadlines fire in the
-    order they were set. Sockets are polled, never waited for: wrap such waits in `real_work()`.
+    Time stands still while a callback is ready, and jumps to the next deadline if none is. While
+    work of `run_in_executor` or a `real_work()` block is under way, the loop waits for it in real
+    time. Timers with equal deadlines fire in the order in which they were set. Sockets are polled
+    and
+    never waited for: wrap such waits in `real_work()`.
 
-    Raises `NothingLeft` where a real loop would hang for ever, and `VirtualTimeLimit` past
-    `limit` virtual seconds or after `spins` rounds of the loop without time passing.
+    Args:
+        clock: The clock; by default a new one.
+        limit: Virtual seconds that a run may take.
+        spins: Rounds of the loop that may pass without time passing.
+        thread_timeout: Real seconds that work in a thread may take.
+
+    Raises:
+        NothingLeft: A real loop would hang forever.
+        VirtualTimeLimit: `limit` or `spins` was passed.
+
+    Example:
+        >>> import asyncio
+        >>> from turnfsm.testing import VirtualLoop
+        >>> loop = VirtualLoop()
+        >>> loop.run_until_complete(asyncio.sleep(60.0))
+        >>> loop.time()
+        60.0
+        >>> loop.close()
     """
 
     def __init__(
@@ -279,7 +305,26 @@ def run(
     limit: float = 3600.0,
     make_loop: Callable[..., VirtualLoop] = VirtualLoop,
 ) -> T:
-    """Run `main` on a `VirtualLoop` with the `time` module patched, and return its result."""
+    """Run a coroutine on a `VirtualLoop`, with the `time` module patched.
+
+    Args:
+        main: The coroutine.
+        limit: Virtual seconds that it may take.
+        make_loop: `VirtualLoop`, or a function that makes another one.
+
+    Returns:
+        Its result.
+
+    Raises:
+        NothingLeft: A real loop would hang forever.
+        VirtualTimeLimit: It takes longer than `limit`.
+
+    Example:
+        >>> import asyncio
+        >>> from turnfsm.testing import run
+        >>> run(asyncio.sleep(60.0, "done"))
+        'done'
+    """
     clock = VirtualClock()
 
     def factory() -> VirtualLoop:

@@ -23,7 +23,7 @@ Factories = Mapping[str, Callable[[], asyncio.AbstractEventLoop]]
 
 @pytest.hookimpl(wrapper=True)
 def pytest_asyncio_loop_factories(item: Any) -> Generator[None, Factories | None, Factories]:
-    """A virtual loop for the tests that ask for it; the loops of others stay what they are."""
+    """Give tests that use `virtual_time` a virtual loop. Other tests keep their loop."""
     theirs = yield
     if "virtual_time" in item.fixturenames:
         return {"virtual": VirtualLoop}

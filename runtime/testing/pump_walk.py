@@ -17,10 +17,19 @@ FAR = 80_000.0
 
 
 def play_path(path: CoveringPath, flow: Flow | str) -> tuple[str, ...]:
-    """Post the triggers of a path and let its timers fire, each as the path foretells.
+    """Play a path on the event pump: post its triggers and let its timers fire.
+
+    Args:
+        path: A path of `turnfsm.testing.session_paths` or of `turnfsm paths`.
+        flow: The flow, or its name or path.
 
     Returns:
-        What the runtime did otherwise, a sentence each; empty if model and runtime agree.
+        What the pump did otherwise, a sentence each; empty if it followed the path.
+
+    Example:
+        >>> from turnfsm.testing import play_path, session_paths
+        >>> play_path(session_paths("push_to_talk").paths[0], "push_to_talk")
+        ()
     """
     player = _Player(load_flow(flow) if isinstance(flow, str) else flow, path)
     run(player.play(), limit=float("inf"))

@@ -25,8 +25,8 @@ these, because races differ in how many awaits one task must be ahead of another
 class PermutedLoop(VirtualLoop):
     """A virtual loop that wakes tasks in another order.
 
-    Only the order of what is ready at the same moment changes, and of timers with the same
-    deadline. What code may rely on is kept:
+    It changes the order of callbacks that are ready at the same moment, and of timers with the same
+    deadline. What code may rely on stays:
 
     - callbacks of one future run in the order in which they were added, tasks that wait for it
       included;
@@ -35,7 +35,16 @@ class PermutedLoop(VirtualLoop):
     - a task that yields with ``sleep(0)`` goes on after all that was ready before it.
 
     Args:
-        seed: Draws the schedule.
+        clock: The clock; by default a new one.
+        seed: Each seed gives another order, always the same.
+        options: As for `VirtualLoop`.
+
+    Example:
+        >>> import asyncio
+        >>> from functools import partial
+        >>> from turnfsm.testing import PermutedLoop, run
+        >>> run(asyncio.sleep(1.0, "done"), make_loop=partial(PermutedLoop, seed=7))
+        'done'
     """
 
     def __init__(self, clock: VirtualClock | None = None, *, seed: int, **options: Any) -> None:

@@ -32,8 +32,11 @@ __all__ = [
 class ScriptError(TurnfsmError):
     """A scenario file that cannot be played.
 
-    Attributes:
+    Args:
         findings: Every problem of the file, in the order of its lines.
+
+    Attributes:
+        findings: The same.
     """
 
     def __init__(self, findings: list[Finding]) -> None:
@@ -112,36 +115,57 @@ class Check:
 
 @attrs.frozen
 class Script:
-    """A scenario as its file declares it."""
+    """A scenario as its file declares it.
+
+    Attributes:
+        name: What it shows.
+        expect: What must happen.
+        is_: More about it; the key ``is`` in YAML.
+        agent: Module or file of the agent and its name there, such as ``../waiter.py:Waiter``.
+        flow: The flow of the session.
+        timers: Seconds that replace those of the flow.
+        userdata: The session's `userdata`: plain data, or ``module:Name`` of a function that makes
+            it.
+        session: More arguments of the session, such as ``max_tool_steps`` or ``turn_handling``.
+        seconds: How long it is played; by default 10 s longer than the last thing in the file.
+        turn_detection: ``vad``, ``stt`` or ``manual``.
+        can_pause: The audio output can pause.
+        user: What the user says and when.
+        do: What is done at which time.
+        model: What the model answers.
+        durations: Seconds that a sentence of the agent takes; by default 0.3 a word.
+        file: The file.
+        places: File and line of each check.
+        source: Where everything stands in the file.
+
+    Example:
+        >>> from turnfsm.testing import load_script
+        >>> load_script("hello.yaml").length
+        11.0
+    """
 
     name: str
     expect: tuple[Check, ...]
     is_: str = attrs.field(default="", metadata={"yaml": "is"})
     agent: str | None = None
-    """Module or file and the name in it, a colon between them; a class or a function."""
     flow: str = "turn"
     timers: Mapping[str, float] = attrs.field(factory=dict)
     userdata: Any = None
-    """The session's `userdata`: plain data, or ``module:Name`` of what makes it."""
     session: Mapping[str, Any] = attrs.field(factory=dict)
-    """Further arguments of the session, such as ``max_tool_steps`` or ``turn_handling``."""
     seconds: float | None = None
-    """How long it is played; without it, 10 s longer than the last thing that is declared."""
     turn_detection: Literal["vad", "stt", "manual"] = "vad"
     can_pause: bool = True
     user: tuple[Sound, ...] = ()
     do: tuple[Step, ...] = ()
     model: Model = Model()
     durations: Mapping[str, float] = attrs.field(factory=dict)
-    """Seconds that a sentence of the agent takes; 0.3 a word without it."""
     file: File = attrs.field(default=File(), metadata={"internal": True})
     places: tuple[str, ...] = attrs.field(default=(), metadata={"internal": True})
-    """File and line of each check, a colon between them."""
     source: Source | None = attrs.field(default=None, eq=False, metadata={"internal": True})
 
     @property
     def length(self) -> float:
-        """Seconds that are played."""
+        """How long it is played, in seconds."""
         moments = [*(s.at for s in self.user), *(s.at for s in self.do)]
         moments += [check.at for check in self.expect if check.at is not None]
         return self.seconds if self.seconds is not None else max([0.0, *moments]) + 10.0
@@ -151,15 +175,26 @@ class Script:
         return self.source.place(path) if self.source else str(self.file)
 
     def load_flow(self) -> Flow:
-        """The flow that governs; a path is relative to the file."""
+        """Load the flow of the session; a path is relative to the file."""
         return load_flow(_flow_path(self.flow, self.file))
 
 
 def load_script(file: str | File) -> Script:
     """Read a scenario.
 
+    Args:
+        file: The YAML file.
+
+    Returns:
+        The scenario, for `play_script`.
+
     Raises:
-        ScriptError: The file is not one; the message holds every finding with its place.
+        ScriptError: The file is not a scenario. The message has every finding with its place.
+
+    Example:
+        >>> from turnfsm.testing import load_script
+        >>> load_script("hello.yaml").name
+        'the agent greets'
     """
     file = File(file)
     try:

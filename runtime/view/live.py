@@ -36,13 +36,13 @@ _MORE_PORTS = 20
 
 
 class LiveView:
-    """A page on which sessions are seen while they run; several may have it in common.
+    """A page in the browser that shows sessions while they run. Several sessions may share one.
 
     Args:
-        host: Where it listens. Beyond loopback, whoever looks needs the token.
-        port: The port; 0 is any that is free.
-        token: The token; made if it is left out and needed.
-        more_ports: How many ports behind a busy one are tried.
+        host: The address on which it listens. If it is not loopback, the page needs the token.
+        port: The port; 0 is any free one.
+        token: The token; by default one is made if it is needed.
+        more_ports: How many ports are tried after a busy one.
 
     Attributes:
         url: What to open in a browser.
@@ -50,11 +50,13 @@ class LiveView:
     Raises:
         TurnfsmError: The address cannot be used.
 
-    Example::
-
-        view = LiveView(port=0)
-        session = TurnSession(view=view, ...)
-        print(view.url)
+    Example:
+        >>> from turnfsm.livekit import LiveView, TurnSession
+        >>> view = LiveView(port=0)
+        >>> session = TurnSession(view=view)
+        >>> view.url.startswith("http://127.0.0.1:")
+        True
+        >>> view.close()
     """
 
     def __init__(
@@ -75,15 +77,16 @@ class LiveView:
         self.hub.bind(self._server.loop.call_soon_threadsafe)
 
     def feed(self, flow: Flow, sinks: Iterable[Sink] = ()) -> Feed:
-        """A sink that shows a session here.
+        """A sink that shows a session on this page.
 
-        What people said is left out, unless the session has a `JsonlSink` that keeps it.
+        The words of the conversation are left out unless the session has a `JsonlSink` that keeps
+        them.
         """
         keeps = any(isinstance(sink, JsonlSink) and sink.redact is None for sink in sinks)
         return Feed(self.hub, flow, None if keeps else "leave_out")
 
     def in_server(self, job: Callable[[], T]) -> T:
-        """Run something in the server's thread, where the hub lives."""
+        """Run a function in the server's thread, which owns the hub."""
 
         async def run() -> T:
             return job()
@@ -92,7 +95,7 @@ class LiveView:
         return result
 
     def close(self) -> None:
-        """End the page; sessions go on."""
+        """Stop the server. Sessions are not affected."""
         self.hub.bind(None)
         self._server.close()
 

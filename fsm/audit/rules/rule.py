@@ -22,11 +22,11 @@ Found = Iterator[tuple[float, str]]
 
 @attrs.frozen
 class Finding:
-    """One failure.
+    """One failure that an audit has found.
 
     Attributes:
-        at: When it shows, in seconds.
-        failure: The letter of its class in docs/failures.md; empty if it is of none.
+        at: When, in seconds.
+        failure: The letter of its class in docs/failures.md; empty if it has none.
         property: The one of the ten properties that forbids it; empty if none does.
         what: What happened, in a sentence.
     """

@@ -32,13 +32,24 @@ STILL_RUNNING = "The call is still running. Its result will follow; do not make 
 
 
 class TurnContext(RunContext[Userdata_T]):
-    """The `RunContext` of a tool in a `TurnSession`; annotate with either."""
+    """The `RunContext` of a tool in a `TurnSession`. Annotate the parameter with either class.
+
+    Example:
+        >>> from livekit.agents import function_tool
+        >>> from turnfsm.livekit import TurnContext
+        >>> @function_tool
+        ... async def book_table(ctx: TurnContext, time: str) -> str:
+        ...     '''Book a table.'''
+        ...     await ctx.commit_point()  # raises if the user has interrupted
+        ...     return f"booked for {time}"
+    """
 
     async def commit_point(self) -> None:
-        """Ask, right before a side effect, whether the turn that wanted it still stands.
+        """Call it right before a side effect: it raises if the turn was interrupted.
 
         Raises:
-            SpeechInterrupted: The user has interrupted; a tool that lets it pass ends with it.
+            SpeechInterrupted: The user has interrupted. If the tool does not catch it, the call
+                ends with this error.
         """
         speech = self.speech_handle
         keeping = speech._conductor.keeping if isinstance(speech, GovernedHandle) else None
@@ -57,8 +68,10 @@ class TurnContext(RunContext[Userdata_T]):
 
     @property
     def call_key(self) -> str:
-        """Names this call and no other, in all sessions that are kept in a store: the key for a
-        service that has an effect only once. After a crash `recover_with` gets the same."""
+        """The key of this call, unique over all sessions of a store.
+
+        Pass it as idempotency key to a service. After a crash `recover_with` gets the same key.
+        """
         speech = self.speech_handle
         keeping = speech._conductor.keeping if isinstance(speech, GovernedHandle) else None
         call = self.function_call.call_id

@@ -22,7 +22,16 @@ Key = tuple[str, str]
 
 @attrs.frozen
 class Call:
-    """A tool call that the model makes."""
+    """A tool call that the model makes.
+
+    Attributes:
+        name: The tool.
+        arguments: By name.
+
+    Example:
+        >>> from turnfsm.testing import Call, Reply
+        >>> reply = Reply("One moment.", Call("book_table", {"time": "eight"}))
+    """
 
     name: str
     arguments: Mapping[str, Any] = attrs.field(factory=dict)

@@ -24,12 +24,18 @@ __all__ = ["ScriptedSTT", "ScriptedVAD"]
 
 
 class ScriptedVAD(vad.VAD):
-    """Ideal voice activity: every sound of the user is speech, nothing else is.
+    """A perfect VAD: every sound of the user is speech, nothing else is.
 
-    Start and end are reported after `min_speech` and `min_silence` seconds, and an inference
-    event each frame, with the accumulated durations that LiveKit's gates read. With `fails_at` it
-    ends with an error after so many seconds of audio. With `says_speaking` off its inference events
-    leave `VADEvent.speaking` at LiveKit's default, False, as some VADs do.
+    Args:
+        min_speech: Seconds of sound after which it reports the start.
+        min_silence: Seconds of silence after which it reports the end.
+        fails_at: Seconds of audio after which it ends with an error; None: it does not.
+        says_speaking: False: its inference events leave `VADEvent.speaking` at LiveKit's default,
+            False, as some VADs do.
+
+    Example:
+        >>> from turnfsm.testing import ScriptedVAD
+        >>> vad = ScriptedVAD(min_silence=0.5)
     """
 
     def __init__(
@@ -108,11 +114,18 @@ class _VADStream(vad.VADStream):
 
 
 class ScriptedSTT(stt.STT[Any]):
-    """Streaming recognition of a `ScriptedUser`: the words whose frames arrived, after a delay.
+    """A streaming STT: it recognises the words of a `ScriptedUser` after their delay.
 
-    A text in `failures` breaks the stream off after so many seconds of its sound, once; livekit
-    then opens another. With `ends_turns` it says when the user starts to speak, and after each
-    final transcript that the user has ended, as ``turn_detection="stt"`` needs it.
+    Args:
+        user: The user.
+        failures: Text to seconds: the stream breaks off so long after the start of that sound,
+            once. LiveKit then opens another one.
+        ends_turns: It also reports the start of speech and, after each final transcript, its end,
+            as ``turn_detection="stt"`` needs it.
+
+    Example:
+        >>> from turnfsm.testing import ScriptedSTT, ScriptedUser
+        >>> stt = ScriptedSTT(ScriptedUser(), failures={"hello": 0.2})
     """
 
     def __init__(
@@ -127,7 +140,7 @@ class ScriptedSTT(stt.STT[Any]):
         self.failures = dict(failures or {})
 
     def check(self, code: int, offset: float) -> None:
-        """Break off where the script says so."""
+        """Break off if the script says so."""
         text = self.user.utterance(code).text if code else ""
         if offset >= self.failures.get(text, float("inf")):
             del self.failures[text]

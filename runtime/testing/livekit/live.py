@@ -16,14 +16,25 @@ __all__ = ["LiveStage"]
 
 
 class LiveStage:
-    """Plays a `Stage` a step at a time, in virtual time; between two steps a test may look at the
-    session, let the user speak (``stage.user.says(..., at=stage.now)``) or do anything else.
+    """Plays a `Stage` step by step, in virtual time.
 
-    With hypothesis it is the system under a `RuleBasedStateMachine`.
+    Between two steps a test may look at the session, let the user speak
+    (``stage.user.says(..., at=stage.now)``) or do anything else. With hypothesis it is the system
+    under a `RuleBasedStateMachine`.
 
     Args:
-        stage: Is played once.
+        stage: The stage. It is played once.
         make_loop: `VirtualLoop`, or a `PermutedLoop` of a seed.
+
+    Example:
+        >>> from turnfsm.livekit import TurnSession
+        >>> from turnfsm.testing import LiveStage, ScriptedUser, Stage
+        >>> user = ScriptedUser().says("hello there my friend", at=1.0)
+        >>> with LiveStage(Stage(TurnSession, user=user)) as play:
+        ...     play.advance(1.5)
+        ...     print(play.stage.session.user_state)
+        ...     outcome = play.finish()
+        speaking
     """
 
     def __init__(self, stage: Stage, make_loop: Callable[..., VirtualLoop] = VirtualLoop) -> None:
@@ -50,7 +61,14 @@ class LiveStage:
         self._open.close()
 
     def advance(self, seconds: float) -> None:
-        """Let time pass; AssertionError if the stage has ended by itself."""
+        """Let time pass.
+
+        Args:
+            seconds: How much.
+
+        Raises:
+            AssertionError: The stage has ended by itself.
+        """
         self._loop.run_until_complete(asyncio.sleep(seconds))
         assert not self._playing.done(), self._playing.exception()
 
@@ -60,6 +78,6 @@ class LiveStage:
         self.advance(0.0)
 
     def finish(self) -> Outcome:
-        """Close the session; what was observed."""
+        """Close the session, and return what was observed."""
         self._enough.set()
         return self._loop.run_until_complete(self._playing)

@@ -16,7 +16,13 @@ __all__ = ["Outcome", "Speech", "TimelineEntry", "ToolRun"]
 
 @attrs.frozen
 class TimelineEntry:
-    """One line of the timeline."""
+    """One line of the timeline.
+
+    Attributes:
+        at: When, in seconds.
+        lane: Whose line it is, such as ``user`` or ``agent``.
+        what: What happened.
+    """
 
     at: float
     lane: str
@@ -28,7 +34,17 @@ class TimelineEntry:
 
 @attrs.define
 class ToolRun:
-    """A tool call as livekit reported it; `end` and `status` stay None while it runs."""
+    """A tool call as LiveKit reported it.
+
+    Attributes:
+        name: The tool.
+        call_id: The call's id.
+        start: When it began, in seconds.
+        end: When it ended; None while it runs.
+        status: How it ended; None while it runs.
+        message: What LiveKit said about it.
+        arguments: As the model wrote them.
+    """
 
     name: str
     call_id: str
@@ -37,12 +53,19 @@ class ToolRun:
     status: str | None = None
     message: str | None = None
     arguments: str = ""
-    """As the model wrote them."""
 
 
 @attrs.define
 class Speech:
-    """A speech handle: when it was created, when it was done, and how."""
+    """A speech handle.
+
+    Attributes:
+        number: Its number, from 1.
+        source: What created it, such as ``generate_reply``.
+        created: When, in seconds.
+        done: When it was done; None if it was not.
+        interrupted: It was interrupted.
+    """
 
     number: int
     source: str
@@ -53,7 +76,35 @@ class Speech:
 
 @attrs.define
 class Outcome:
-    """Everything that a user, an agent's author or a log reader could have observed."""
+    """What was observed of a conversation. Times are seconds from the start of the stage.
+
+    Attributes:
+        events: The timeline.
+        heard: What the user heard.
+        requests: The requests to the model.
+        tools: The tool calls.
+        speeches: The speech handles.
+        agent_states, user_states: Each published state, with its time.
+        items: The items that were added to the conversation, each with its time.
+        false_interruptions: When, and whether the speech was resumed.
+        errors, warnings: What was logged or emitted, with the time.
+        notes: What `Stage.note` was called with, with the time.
+        marks: The time at which each note was first made.
+        chat_ctx: The chat context of the last agent, before the session was closed.
+        history: The session's own history, over all agents.
+        realtime_ctx: The conversation as a realtime model has it, before the session was closed.
+        closed_in: How long closing the session took; infinite if it did not end.
+        orphans: Tasks that still ran after the session was closed.
+        timers: What the timers call that were still set then; known in virtual time only.
+
+    Example:
+        >>> from turnfsm.livekit import TurnSession
+        >>> from turnfsm.testing import ScriptedLLM, ScriptedUser, Stage
+        >>> user = ScriptedUser().says("hello", at=1.0)
+        >>> outcome = Stage(TurnSession, user=user, llm=ScriptedLLM({"hello": "Hi."})).run(5.0)
+        >>> len(outcome.requests), outcome.heard_saying("Hi").text, outcome.orphans
+        (1, 'Hi.', ())
+    """
 
     events: list[TimelineEntry] = attrs.field(factory=list)
     heard: list[Heard] = attrs.field(factory=list)
@@ -68,28 +119,21 @@ class Outcome:
     warnings: list[tuple[float, str]] = attrs.field(factory=list)
     notes: list[tuple[float, str]] = attrs.field(factory=list)
     marks: dict[str, float] = attrs.field(factory=dict)
-    """The time at which each note was first made."""
     chat_ctx: llm.ChatContext = attrs.field(factory=llm.ChatContext.empty)
-    """The chat context of the last agent, before the session was closed."""
     history: llm.ChatContext = attrs.field(factory=llm.ChatContext.empty)
-    """The session's own history, over all agents."""
     realtime_ctx: llm.ChatContext | None = None
-    """What a realtime model has as its conversation, before the session was closed."""
     closed_in: float = 0.0
-    """Seconds that closing the session took; infinite if it did not end."""
     orphans: tuple[str, ...] = ()
-    """Tasks that outlived the closed session."""
     timers: tuple[str, ...] = ()
-    """What the timers call that outlived it; known in virtual time only."""
 
     @property
     def context(self) -> tuple[str, ...]:
-        """The last agent's chat context, one line an item."""
+        """The last agent's chat context, one line for each item."""
         return items_of(self.chat_ctx)
 
     @property
     def heard_lines(self) -> tuple[str, ...]:
-        """What the user heard and when, one line a stretch of audio."""
+        """What the user heard and when, one line for each span of audio."""
         return tuple(f"{h.start:.2f}-{h.end:.2f} s {h.text!r}" for h in self.heard)
 
     def heard_after(self, at: float) -> list[Heard]:
@@ -97,7 +141,7 @@ class Outcome:
         return [h for h in self.heard if h.start >= at - 1e-6]
 
     def heard_saying(self, text: str) -> Heard | None:
-        """The first stretch of audio that contains these words."""
+        """The first span of audio that contains these words."""
         return next((h for h in self.heard if text in h.text), None)
 
     def state_at(self, at: float) -> str:
@@ -122,12 +166,14 @@ class Outcome:
         return any(h.start <= at < h.end for h in self.heard)
 
     def trace(self) -> tuple[str, ...]:
-        """The timeline, sorted within an instant: equal for equal runs, although livekit keeps
-        listeners in sets and so calls them in no fixed order."""
+        """The timeline, sorted within each instant, so that equal runs give equal traces.
+
+        LiveKit keeps listeners in sets and calls them in no fixed order.
+        """
         return tuple(sorted(str(event) for event in self.events))
 
     def timeline(self) -> str:
-        """The timeline in the order of happening, as text for a failing test."""
+        """The timeline in order, as text for a failing test."""
         return "\n".join(str(event) for event in sorted(self.events, key=lambda e: e.at))
 
 

@@ -32,7 +32,14 @@ __all__ = ["Played", "play_script"]
 
 @attrs.frozen
 class Played:
-    """What came of a scenario: its problems, each with the place of the check."""
+    """The result of a scenario.
+
+    Attributes:
+        script: The scenario.
+        outcome: What was observed.
+        entries: The journal's entries.
+        problems: The checks that failed, each with its place; empty if none did.
+    """
 
     script: Script
     outcome: Outcome
@@ -40,7 +47,7 @@ class Played:
     problems: tuple[str, ...] = ()
 
     def state_at(self, at: float) -> str:
-        """The turn's state at a moment."""
+        """The state of the flow at a moment."""
         state = self.entries[0].verdict.source if self.entries else ""
         for entry in self.entries:
             if isinstance(entry.verdict, Taken) and entry.t <= at:
@@ -48,7 +55,7 @@ class Played:
         return state
 
     def timeline(self) -> str:
-        """What was observed and what the flow decided, in the order of happening."""
+        """What was observed and what the flow decided, in order."""
         turn = [
             TimelineEntry(round(e.t, 6), "turn", line) for e in self.entries if (line := _line(e))
         ]
@@ -57,10 +64,21 @@ class Played:
 
 
 def play_script(script: Script) -> Played:
-    """Play in virtual time, on a loop of its own.
+    """Play a scenario in virtual time, on a loop of its own.
+
+    Args:
+        script: The scenario.
+
+    Returns:
+        What was observed, and the checks that failed.
 
     Raises:
         TurnfsmError: The agent that the file names cannot be imported.
+
+    Example:
+        >>> from turnfsm.testing import load_script, play_script
+        >>> play_script(load_script("hello.yaml")).problems
+        ()
     """
     stage = _stage(script)
     outcome = stage.run(script.length)

@@ -24,11 +24,22 @@ _FRAME_SAMPLES = int(RATE * FRAME)
 
 
 class ScriptedRealtime(llm.RealtimeModel):
-    """Speech to speech: hears `user`, answers as `model` would, speaks with `voice`.
+    """A realtime model: it hears `user`, answers as `model` would, and speaks with `voice`.
 
-    With `turn_detection` it ends the user's turns itself, after `silence` seconds, and is
-    interrupted by any sound; without, the session commits the turns. With `auto_tool_reply` it
-    replies to the results of tools without being asked. `with_audio=False`: it answers in text.
+    Args:
+        user: The user.
+        model: What it answers.
+        voice: How long its sentences take.
+        turn_detection: It ends the user's turns itself, and any sound interrupts it. Without, the
+            session commits the turns.
+        auto_tool_reply: It replies to tool results without being asked.
+        with_audio: False: it answers in text.
+        silence: Seconds of silence after which it ends a turn.
+
+    Example:
+        >>> from turnfsm.testing import ScriptedLLM, ScriptedRealtime, ScriptedTTS, ScriptedUser
+        >>> user = ScriptedUser().says("hello", at=1.0)
+        >>> model = ScriptedRealtime(user, ScriptedLLM({"hello": "Hi."}), ScriptedTTS())
     """
 
     def __init__(

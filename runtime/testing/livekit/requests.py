@@ -28,10 +28,10 @@ class RequestEntry:
     """One entry of a request: what somebody said, a tool call, or the result of one.
 
     Attributes:
-        kind: Who speaks, or `call` or `result`.
-        text: What was said, the arguments of a call as JSON, or what it gave.
-        id: The call's id, of calls and results.
-        name: The tool's name, of calls.
+        kind: Who speaks, or ``call`` or ``result``.
+        text: What was said, the arguments of a call as JSON, or the result.
+        id: The call's id, for calls and results.
+        name: The tool's name, for calls.
     """
 
     kind: Literal["system", "user", "assistant", "call", "result"]
@@ -50,21 +50,44 @@ def formatted_request(
 ) -> tuple[RequestEntry, ...]:
     """The request that a provider gets, entry by entry.
 
-    LiveKit puts each call next to its result and leaves out what has none.
+    LiveKit puts each call next to its result, and leaves out calls without one.
 
     Args:
-        chat_ctx: The context that the request is made with.
+        chat_ctx: The chat context of the request.
         format: One of `REQUEST_FORMATS`.
 
+    Returns:
+        The entries.
+
     Example:
-        ``[str(entry) for entry in formatted_request(session.history)]``
+        >>> from livekit.agents import ChatContext
+        >>> from turnfsm.testing import formatted_request
+        >>> chat_ctx = ChatContext()
+        >>> _ = chat_ctx.add_message(role="user", content="hello")
+        >>> formatted_request(chat_ctx)[0].text
+        'hello'
     """
     messages, _ = chat_ctx.to_provider_format(format, inject_dummy_user_message=False)
     return tuple(_READERS[format](messages))
 
 
 def realtime_request(chat_ctx: llm.ChatContext) -> tuple[RequestEntry, ...]:
-    """A realtime model's conversation, in the order in which the model has it."""
+    """A realtime model's conversation, in its order.
+
+    Args:
+        chat_ctx: The model's chat context.
+
+    Returns:
+        The entries.
+
+    Example:
+        >>> from livekit.agents import ChatContext
+        >>> from turnfsm.testing import realtime_request
+        >>> chat_ctx = ChatContext()
+        >>> _ = chat_ctx.add_message(role="user", content="hello")
+        >>> realtime_request(chat_ctx)[0].kind
+        'user'
+    """
     return tuple(entry for item in chat_ctx.items if (entry := _held(item)) is not None)
 
 
@@ -115,16 +138,22 @@ def misreadings(entries: Iterable[RequestEntry], *, running: Collection[str] = (
 def request_problems(
     chat_ctx: llm.ChatContext, *, realtime: bool = False, running: Collection[str] = ()
 ) -> list[str]:
-    """What is wrong with a context as the model gets it, in every format that there is.
+    """What is wrong with a chat context as the model gets it, in every provider's format.
 
     Args:
-        chat_ctx: The context.
+        chat_ctx: The chat context.
         realtime: A realtime model has it in this order; nothing is formatted.
-        running: The ids of calls that still run: a realtime model may have them open.
+        running: The ids of calls that still run. A realtime model may have them without a result.
 
     Returns:
-        What the model would refuse or misread, and what it does not get: calls and results that
-        are in the context and not in the request, or under another's id.
+        One sentence for each problem: something that the model refuses or misreads, or a call or
+        result that is in the context and not in the request.
+
+    Example:
+        >>> from livekit.agents import ChatContext
+        >>> from turnfsm.testing import request_problems
+        >>> request_problems(ChatContext())
+        []
     """
     if realtime:
         return misreadings(realtime_request(chat_ctx), running=running)

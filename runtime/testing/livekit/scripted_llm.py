@@ -36,33 +36,52 @@ def _positive(instance: object, field: attrs.Attribute[float], value: float) -> 
 
 @attrs.frozen
 class Reply:
-    """What the model answers: text, then tool calls; times in seconds."""
+    """What the model answers: text, then tool calls.
+
+    Attributes:
+        text: The text.
+        calls: A `Call` or several.
+        ttft: Seconds to the first token.
+        duration: Seconds from the first token to the last.
+        error: Raised after the text, instead of the calls.
+
+    Example:
+        >>> from turnfsm.testing import Call, Reply
+        >>> Reply("One moment.", Call("book_table"), ttft=0.5).calls[0].name
+        'book_table'
+    """
 
     text: str = ""
     calls: tuple[Call, ...] = attrs.field(default=(), converter=_calls)
     ttft: float = attrs.field(default=0.2, validator=_positive)
     duration: float = attrs.field(default=0.1, validator=_positive)
-    """From the first token to the last."""
     error: Exception | None = None
-    """Raised after the text, in place of the calls."""
 
 
 @attrs.define
 class Request:
-    """One request to the model: when, for what, with which context, and how it ended."""
+    """One request to the model.
+
+    Attributes:
+        at: When, in seconds.
+        prompt: The text that it is to answer.
+        context: The items of the chat context then, one line each.
+        chat_ctx: A copy of the chat context.
+        outcome: ``running``, ``complete``, ``failed`` or ``cancelled``.
+        ended: When it ended; None while it runs.
+        finished_calls: The ids of the tool calls that had ended when the request was made.
+        realtime: It went to a realtime model, which has its conversation in the order of
+            `chat_ctx`.
+    """
 
     at: float
     prompt: str
     context: tuple[str, ...]
-    """The items of the chat context then, one line each."""
     chat_ctx: llm.ChatContext
     outcome: str = "running"
-    """running, complete, failed or cancelled."""
     ended: float | None = None
     finished_calls: frozenset[str] = frozenset()
-    """Ids of the tool calls that had ended when the request was made."""
     realtime: bool = False
-    """A realtime model was asked: it has its conversation in the order of `chat_ctx`."""
 
     @property
     def shown(self) -> tuple[RequestEntry, ...]:
@@ -76,14 +95,28 @@ Rule = Reply | str | Callable[[Request], Reply]
 
 
 class ScriptedLLM(llm.LLM[Any]):
-    """Answers by the last thing that the context asks: a user's text, a tool's output, or
-    instructions. A key matches when it is contained in that text; a tool rule is keyed by the
-    tool's name. What no rule matches is answered with `otherwise`.
+    """A model that answers by rules.
 
-    It believes its context: a call that it has made for a message of the user, and that a later
-    request shows with the message but without the call, is made again, as a real model does it.
-    With `retries` also one whose output says that nothing was done. `believes=False`: it does what
-    the rules say and no more.
+    A rule for the user matches if its key is contained in the last user message or the
+    instructions; a rule for a tool has the tool's name as key. A rule gives a `Reply`, a text, or
+    a function of the `Request`.
+
+    Like a real model, it repeats a tool call that it has made for a message if a later request
+    shows the message but not the call.
+
+    Args:
+        on_user: The rules for what the user says.
+        on_tool: The rules for tool results.
+        otherwise: The answer if no rule matches.
+        believes: False: it does not repeat calls.
+        retries: It also repeats a call whose output says that nothing was done.
+
+    Example:
+        >>> from turnfsm.testing import Call, Reply, ScriptedLLM
+        >>> llm = ScriptedLLM(
+        ...     {"a table": Reply("One moment.", Call("book_table"))},
+        ...     {"book_table": "Your table is booked."},
+        ... )
     """
 
     def __init__(
@@ -126,7 +159,10 @@ class ScriptedLLM(llm.LLM[Any]):
         realtime: bool = False,
         may_call: bool = True,
     ) -> tuple[Request, Reply]:
-        """Record a request made now and find its answer; `may_call=False`: one without calls."""
+        """Record a request made now, and find its answer.
+
+        With `may_call=False` the answer has no tool calls.
+        """
         kind, name, text = _question(chat_ctx)
         request = Request(
             at=asyncio.get_running_loop().time(),
@@ -150,7 +186,7 @@ class ScriptedLLM(llm.LLM[Any]):
         return request, reply
 
     def tell(self, request: Request) -> None:
-        """Report a request's news to the listener, if there is one."""
+        """Notify the listener of a request, if there is one."""
         if self.on_request is not None:
             self.on_request(request)
 

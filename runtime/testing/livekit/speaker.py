@@ -39,7 +39,12 @@ def check_faults(faults: Iterable[Fault]) -> frozenset[Fault]:
 
 @attrs.frozen
 class Heard:
-    """Audio that the user heard without a break; times are those of the loop."""
+    """Audio that the user heard without a break.
+
+    Attributes:
+        start, end: When, in seconds from the start of the stage.
+        text: The words that were heard.
+    """
 
     start: float
     end: float
@@ -64,9 +69,17 @@ class _Segment:
 
 
 class ScriptedAudioOutput(io.AudioOutput):
-    """Plays what it is given at the pace of the loop's clock and records what was heard.
+    """Plays audio at the pace of the loop's clock, and records what was heard.
 
-    `faults`: "no_start" and "no_end" keep the playback events from being reported.
+    Args:
+        voice: The TTS, which knows the words of its audio.
+        can_pause: The output can pause.
+        faults: ``no_start`` and ``no_end``: it does not report the start or the end of playout.
+
+    Example:
+        >>> from turnfsm.testing import ScriptedAudioOutput, ScriptedTTS
+        >>> ScriptedAudioOutput(ScriptedTTS(), can_pause=False).can_pause
+        False
     """
 
     def __init__(

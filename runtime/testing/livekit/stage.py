@@ -117,7 +117,7 @@ class Stage:
         self._loop: asyncio.AbstractEventLoop
 
     def at(self, seconds: float, action: Action) -> Stage:
-        """Do something at this time, once the session has started; async ones run as tasks."""
+        """Do something at this time, once the session has started. A coroutine runs as a task."""
         if seconds < 0:
             raise KitError(f"{seconds:g} s is before the stage begins; give 0 or more")
         if self._acting is None:
@@ -127,11 +127,11 @@ class Stage:
         return self
 
     def note(self, what: str) -> None:
-        """Put a remark, with the time, into the outcome; tools of a scenario use it."""
+        """Put a note into the outcome, with the time. Tools of a scenario use it."""
         self._recorder.note(what)
 
     def forget(self) -> None:
-        """Drop what was observed so far, for a measurement of memory."""
+        """Drop what was observed so far, to measure memory."""
         outcome, model = self._recorder.outcome, self.llm
         answers = model.answers if isinstance(model, ScriptedRealtime) else model
         for kept in (outcome.events, outcome.requests, outcome.speeches, outcome.items,
@@ -146,14 +146,16 @@ class Stage:
     def run(
         self, seconds: float, *, make_loop: Callable[..., VirtualLoop] = VirtualLoop
     ) -> Outcome:
-        """Play for so many virtual seconds on a loop of its own; for synchronous tests."""
+        """Play for so many virtual seconds, on a loop of its own."""
         return run(self.play(seconds), make_loop=make_loop)
 
     async def play(self, seconds: float | asyncio.Event) -> Outcome:
-        """Play on the running loop (virtual, or this takes `seconds` for real), then close.
+        """Play on the running loop, then close the session.
+
+        On a loop that is not virtual this takes real time.
 
         Args:
-            seconds: How long, or what is set when it is enough.
+            seconds: How long, or an event that ends it.
         """
         bind_wall_clock()
         self._loop = asyncio.get_running_loop()

@@ -22,7 +22,20 @@ _SAMPLES = int(RATE * FRAME)
 
 @attrs.frozen
 class Utterance:
-    """One stretch of sound from the user; `text` is empty for noise."""
+    """One sound of the user.
+
+    Attributes:
+        at: When it begins, in seconds from the start of the stage.
+        duration: Seconds.
+        text: The words; empty for noise.
+        stt_delay: Seconds from its end to the final transcript; None: no transcript comes.
+        interims: Interim transcripts: seconds from the start of the sound, and the text.
+
+    Example:
+        >>> from turnfsm.testing import Utterance
+        >>> Utterance(at=1.0, duration=0.6, text="hello there").end
+        1.6
+    """
 
     at: float
     duration: float
@@ -49,7 +62,12 @@ def spoken_between(text: str, duration: float, start: float, end: float) -> str:
 
 
 class ScriptedUser:
-    """The user's side of a conversation; times are seconds from the start of the stage."""
+    """What the user says and when. Times are seconds from the start of the stage.
+
+    Example:
+        >>> from turnfsm.testing import ScriptedUser
+        >>> user = ScriptedUser().says("hello there", at=1.0).makes_noise(at=3.0, duration=0.4)
+    """
 
     def __init__(self) -> None:
         self.utterances: list[Utterance] = []
@@ -64,12 +82,23 @@ class ScriptedUser:
         stt_delay: float | None = 0.3,
         interims: tuple[tuple[float, str], ...] = (),
     ) -> ScriptedUser:
-        """Speak `text`; it takes 0.3 s a word unless `duration` says otherwise."""
+        """Say `text`.
+
+        Args:
+            text: The words.
+            at: When.
+            duration: Seconds; by default 0.3 a word.
+            stt_delay: Seconds from the end of the sound to the final transcript; None: none comes.
+            interims: Interim transcripts: seconds from the start of the sound, and the text.
+
+        Returns:
+            The user, so that calls can be chained.
+        """
         seconds = duration if duration is not None else 0.3 * len(text.split())
         return self._add(Utterance(at, seconds, text, stt_delay, interims))
 
     def makes_noise(self, *, at: float, duration: float) -> ScriptedUser:
-        """A cough, a door: the VAD takes it for speech, no transcript comes of it."""
+        """Make a sound without words, such as a cough: the VAD takes it for speech."""
         return self._add(Utterance(at, duration, "", None))
 
     def _add(self, new: Utterance) -> ScriptedUser:
@@ -102,7 +131,15 @@ class ScriptedUser:
 
 
 class ScriptedAudioInput(io.AudioInput):
-    """A microphone: one frame each `FRAME` seconds, marked with the utterance it carries."""
+    """A microphone: it gives one frame every `FRAME` seconds, with what `user` says then.
+
+    Args:
+        user: The user.
+
+    Example:
+        >>> from turnfsm.testing import ScriptedAudioInput, ScriptedUser
+        >>> microphone = ScriptedAudioInput(ScriptedUser().says("hello", at=1.0))
+    """
 
     def __init__(self, user: ScriptedUser) -> None:
         super().__init__(label="ScriptedAudioInput")

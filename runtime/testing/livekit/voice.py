@@ -18,10 +18,18 @@ __all__ = ["ScriptedTTS"]
 
 
 class ScriptedTTS(tts.TTS[Any]):
-    """Speech of a known length: 0.3 s a word, or what `durations` says for a text.
+    """A TTS with a known duration for each text.
 
-    `latency` seconds pass before the first audio. A text in `failures` breaks off after so many
-    seconds of its audio.
+    Args:
+        durations: Text to seconds.
+        failures: Text to seconds: the audio breaks off after so long.
+        latency: Seconds before the first audio.
+        seconds_per_word: The duration of a text that `durations` does not have.
+
+    Example:
+        >>> from turnfsm.testing import ScriptedTTS
+        >>> ScriptedTTS(durations={"Hi.": 0.5}).duration("Hi.")
+        0.5
     """
 
     def __init__(
@@ -46,7 +54,7 @@ class ScriptedTTS(tts.TTS[Any]):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Everything that it has been asked to say."""
+        """All texts that it was asked to say."""
         return tuple(self._texts)
 
     def text(self, code: int) -> str:

@@ -29,13 +29,38 @@ LONGEST = 9
 
 
 def session_paths(flow: Flow | str = "turn") -> Cover:
-    """The shortest paths through a flow of kind ``turn`` that real components can take."""
+    """The shortest paths through a flow of kind ``turn`` that a session can take.
+
+    Args:
+        flow: The flow, or its name or path.
+
+    Returns:
+        The paths, and what no path reaches.
+
+    Example:
+        >>> from turnfsm.testing import session_paths
+        >>> len(session_paths("push_to_talk").paths) > 10
+        True
+    """
     loaded = load_flow(flow) if isinstance(flow, str) else flow
     return cover(loaded, LiveKitWorld(), LONGEST)
 
 
 def walk_path(path: CoveringPath, flow: Flow | str = "turn") -> Walk:
-    """Walk a path on a `TurnSession` with scripted components, in virtual time."""
+    """Play a path on a `TurnSession` with scripted components, in virtual time.
+
+    Args:
+        path: A path of `session_paths`.
+        flow: The flow, or its name or path.
+
+    Returns:
+        The session, with what it did otherwise in `problems`.
+
+    Example:
+        >>> from turnfsm.testing import session_paths, walk_path
+        >>> walk_path(session_paths("push_to_talk").paths[0], "push_to_talk").problems
+        []
+    """
     walk = Walk(load_flow(flow) if isinstance(flow, str) else flow, path)
     walk.play()
     return walk
