@@ -20,13 +20,22 @@ from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUs
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
+# More than half of the files that mypy reads otherwise; no type of theirs is in ours.
+MYPY = """
+[mypy]
+strict = true
+[mypy-openai.*,mcp.*,cryptography.*,psycopg.*]
+follow_imports = skip
+"""
 
-def test_an_application_passes_mypy_and_its_mistakes_do_not() -> None:
+
+def test_an_application_passes_mypy_and_its_mistakes_do_not(tmp_path: Path) -> None:
     """The file holds both: a mistake that passed would leave a "type: ignore" without need."""
-    file = str(HERE / "typed_agent.py")
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / ".mypy_cache")]
+    file, config = str(HERE / "typed_agent.py"), tmp_path / "mypy.ini"
+    config.write_text(MYPY)
+    kept = str(ROOT / ".mypy_cache" / "typed_agent")
     found = subprocess.run(
-        [*command, file],
+        [sys.executable, "-m", "mypy", "--config-file", config, "--cache-dir", kept, file],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
