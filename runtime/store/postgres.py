@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnfsm.runtime.journal import Redact
 
+from .connection import prepared
 from .protocol import SCHEMA, Acquired, Batch, SessionTaken, StoreAway, StoreError
 
 if TYPE_CHECKING:
@@ -136,13 +137,7 @@ class PostgresStore:
 
     def _connection(self) -> psycopg.Connection[Any]:
         if self._open is None:
-            connection = self._connect()
-            try:
-                self._prepare(connection)
-            except BaseException:
-                connection.close()
-                raise
-            self._open = connection
+            self._open = prepared(self._connect(), self._prepare)
         return self._open
 
     def _connect(self) -> psycopg.Connection[Any]:

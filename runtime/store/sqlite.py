@@ -12,6 +12,7 @@ from pathlib import Path
 
 from turnfsm.runtime.journal import Redact
 
+from .connection import prepared
 from .protocol import SCHEMA, Acquired, Batch, SessionTaken, StoreAway, StoreError
 
 __all__ = ["SqliteStore"]
@@ -135,13 +136,7 @@ class SqliteStore:
     def _connection(self) -> sqlite3.Connection:
         if self._open is None:
             self._make_file()
-            connection = self._connect()
-            try:
-                self._prepare(connection)
-            except BaseException:
-                connection.close()
-                raise
-            self._open = connection
+            self._open = prepared(self._connect(), self._prepare)
         return self._open
 
     def _connect(self) -> sqlite3.Connection:
