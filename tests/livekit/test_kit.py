@@ -40,8 +40,10 @@ async def nothing_left_over(virtual_time: VirtualClock) -> AsyncIterator[None]:
 
 async def frames(user: ScriptedUser, seconds: float) -> list[rtc.AudioFrame]:
     """What the microphone gives in so many seconds."""
-    microphone = ScriptedAudioInput(user)
-    return [await anext(microphone) for _ in range(round(seconds / 0.05))]
+    microphone, sound = ScriptedAudioInput(user), []
+    while sum(frame.duration for frame in sound) < seconds - 1e-6:
+        sound.append(await anext(microphone))
+    return sound
 
 
 async def hear(recognizer: stt.STT, sound: list[rtc.AudioFrame]) -> list[tuple[float, str, str]]:
@@ -57,7 +59,7 @@ async def hear(recognizer: stt.STT, sound: list[rtc.AudioFrame]) -> list[tuple[f
 
     listener = asyncio.create_task(listen())
     for frame in sound:
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(frame.duration)
         stream.push_frame(frame)
     stream.end_input()
     await listener
@@ -66,10 +68,32 @@ async def hear(recognizer: stt.STT, sound: list[rtc.AudioFrame]) -> list[tuple[f
 
 
 async def test_the_microphone_paces_its_frames(virtual_time: VirtualClock) -> None:
-    """A second of sound takes a second, in 20 frames of 50 ms."""
+    """A second of sound takes a second: frames of 50 ms, and one for the silence before it."""
     sound = await frames(ScriptedUser().says("hello", at=0.2, duration=0.5), 1.0)
     assert virtual_time.now == pytest.approx(1.0)
-    assert [bool(f.data[0]) for f in sound] == [False] * 4 + [True] * 10 + [False] * 6
+    assert [bool(f.data[0]) for f in sound] == [False] + [True] * 10 + [False] * 6
+    assert [f.duration for f in sound] == [0.2] + [0.05] * 16
+
+
+async def test_frames_are_long_from_a_second_after_a_sound_to_the_next() -> None:
+    """Who listens has heard by then that the sound has ended."""
+    user = ScriptedUser().makes_noise(at=0.0, duration=0.1).makes_noise(at=2.4, duration=0.1)
+    sound = await frames(user, 2.5)
+    assert [f.duration for f in sound] == [0.05] * 22 + [0.5, 0.5, 0.3] + [0.05] * 2
+
+
+async def test_a_sound_that_begins_in_the_middle_of_a_silence_is_heard_at_once(
+    virtual_time: VirtualClock,
+) -> None:
+    """What is added while the microphone is silent comes as it would if it had been planned."""
+    user = ScriptedUser()
+    listening = asyncio.create_task(frames(user, 1.0))
+    await asyncio.sleep(0.72)
+    user.says("hello", at=virtual_time.now, duration=0.15)
+    sound = await listening
+    assert [f.duration for f in sound] == [0.5, 0.2] + [0.05] * 6
+    assert [bool(f.data[0]) for f in sound[2:]] == [True] * 3 + [False] * 3
+    assert virtual_time.now == pytest.approx(1.0)
 
 
 async def test_two_sounds_of_the_user_may_not_overlap() -> None:
@@ -79,7 +103,7 @@ async def test_two_sounds_of_the_user_may_not_overlap() -> None:
 
 
 async def test_vad_reports_start_end_and_every_frame() -> None:
-    """Start after 50 ms of sound, end after 250 ms of silence, one inference event a frame."""
+    """Start after 50 ms of sound, end after 250 ms of silence, an inference event each frame."""
     sound = await frames(ScriptedUser().makes_noise(at=0.5, duration=1.0), 2.0)
     stream = ScriptedVAD().stream()
     for frame in sound:
@@ -90,7 +114,7 @@ async def test_vad_reports_start_end_and_every_frame() -> None:
 
     inferences = [e for e in events if e.type is vad.VADEventType.INFERENCE_DONE]
     start, end = [e for e in events if e.type is not vad.VADEventType.INFERENCE_DONE]
-    assert len(inferences) == 40
+    assert len(inferences) == len(sound) == 31
     assert (start.type, start.timestamp) == (vad.VADEventType.START_OF_SPEECH, 0.55)
     assert (end.type, end.timestamp) == (vad.VADEventType.END_OF_SPEECH, 1.75)
     assert end.speech_duration == pytest.approx(1.0)

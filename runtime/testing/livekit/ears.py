@@ -18,7 +18,7 @@ from livekit.agents.language import LanguageCode
 from livekit.agents.types import NotGivenOr
 from livekit.agents.utils import AudioBuffer
 
-from .user import FRAME, RATE, ScriptedUser, Utterance, code_of, offset_of
+from .user import FRAME, RATE, ScriptedUser, Utterance, code_of, length_of, offset_of
 
 __all__ = ["ScriptedSTT", "ScriptedVAD"]
 
@@ -78,15 +78,16 @@ class _VADStream(vad.VADStream):
         fails_at = self._owner.fails_at
         if fails_at is not None and self._samples / RATE > fails_at:
             raise RuntimeError("the scripted VAD fails")
+        length = length_of(frame)
         if self._speaking:
-            self._speech += 1
+            self._speech += length
         else:
-            self._silence += 1
+            self._silence += length
         self._report(vad.VADEventType.INFERENCE_DONE, [frame])
         if code_of(frame):
-            self._loud, self._quiet = self._loud + 1, 0
+            self._loud, self._quiet = self._loud + length, 0
         else:
-            self._loud, self._quiet = 0, self._quiet + 1
+            self._loud, self._quiet = 0, self._quiet + length
         if not self._speaking and self._loud * FRAME >= self._owner.min_speech:
             self._speaking, self._speech, self._silence = True, self._loud, 0
             self._report(vad.VADEventType.START_OF_SPEECH, [frame])

@@ -22,7 +22,7 @@ from .realtime import ScriptedRealtime
 from .recorder import Recorder, found_by_collector
 from .scripted_llm import ScriptedLLM
 from .speaker import Fault, Heard, ScriptedAudioOutput, check_faults
-from .user import ScriptedAudioInput, ScriptedUser
+from .user import FRAME, SETTLED, ScriptedAudioInput, ScriptedUser
 from .voice import ScriptedTTS
 from .wallclock import bind_wall_clock
 
@@ -205,7 +205,9 @@ class Stage:
         self._recorder.attach(self.session)
         answers = self.llm.answers if isinstance(self.llm, ScriptedRealtime) else self.llm
         answers.on_request = self._recorder.on_request
-        microphone = ScriptedAudioInput(self.user)
+        silence = self.llm.silence if isinstance(self.llm, ScriptedRealtime) else 0.0
+        settled = max(SETTLED, self.vad.min_silence + FRAME, silence + FRAME)
+        microphone = ScriptedAudioInput(self.user, settled=settled)
         microphone.start(origin)
         self.session.input.audio = microphone
         self.output = ScriptedAudioOutput(self.tts, can_pause=self._can_pause, faults=self._faults)

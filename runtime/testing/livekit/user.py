@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right, insort
+from math import inf
 
 import attrs
 from livekit import rtc
@@ -11,12 +12,16 @@ from livekit.agents.voice import io
 
 from turnfsm.runtime.testing.errors import KitError
 
-__all__ = ["FRAME", "RATE", "ScriptedAudioInput", "ScriptedUser", "Utterance"]
+__all__ = ["FRAME", "RATE", "SETTLED", "ScriptedAudioInput", "ScriptedUser", "Utterance"]
 
 RATE = 16_000
 FRAME = 0.05
-"""Seconds in a frame of the microphone."""
+"""Seconds in a frame of the microphone while the user is heard."""
 
+SETTLED = 1.0
+"""Seconds after a sound until the frames of the microphone get longer."""
+
+_LONGEST = 10  # frames in one, when nothing is said
 _SAMPLES = int(RATE * FRAME)
 
 
@@ -72,6 +77,8 @@ class ScriptedUser:
     def __init__(self) -> None:
         self.utterances: list[Utterance] = []
         self._starts: list[tuple[float, int]] = []  # when each begins, and its code
+        self.waiting: set[asyncio.Future[None]] = set()
+        """Done when something is added: microphones in the middle of a silence."""
 
     def says(
         self,
@@ -116,6 +123,8 @@ class ScriptedUser:
                 )
         self.utterances.append(new)
         insort(self._starts, (new.at, len(self.utterances)))
+        for microphone in self.waiting:
+            _wake(microphone)
         return self
 
     def code_at(self, t: float) -> int:
@@ -133,19 +142,25 @@ class ScriptedUser:
 class ScriptedAudioInput(io.AudioInput):
     """A microphone: it gives one frame every `FRAME` seconds, with what `user` says then.
 
+    In a silence its frames are longer, so that tests are quicker: half a second at most. They stay
+    short until ``settled`` seconds after a sound, and none goes on into the next sound.
+
     Args:
         user: The user.
+        settled: Seconds, more than a VAD or model waits before it says that a sound has ended.
 
     Example:
         >>> from turnfsm.testing import ScriptedAudioInput, ScriptedUser
         >>> microphone = ScriptedAudioInput(ScriptedUser().says("hello", at=1.0))
     """
 
-    def __init__(self, user: ScriptedUser) -> None:
+    def __init__(self, user: ScriptedUser, *, settled: float = SETTLED) -> None:
         super().__init__(label="ScriptedAudioInput")
         self._user = user
+        self._settled = settled
         self._origin: float | None = None
         self._count = 0
+        self._sounded = -inf  # the count when a sound was last heard
         self._attached = True
 
     def start(self, origin: float) -> None:
@@ -169,23 +184,59 @@ class ScriptedAudioInput(io.AudioInput):
         loop = asyncio.get_running_loop()
         if self._origin is None:
             self._origin = loop.time()
+        if silent := await self._silence(loop, self._origin):
+            self._count += silent
+            return _frame(0, 0, silent)
         begun = self._count * FRAME
         self._count += 1
         await asyncio.sleep(max(0.0, self._origin + begun + FRAME - loop.time()))
         t = begun + FRAME / 2
         code = self._user.code_at(t)
+        if code:
+            self._sounded = self._count
         offset = int((t - self._user.utterance(code).at) / FRAME) if code else 0
         return _frame(code, offset)
 
+    async def _silence(self, loop: asyncio.AbstractEventLoop, origin: float) -> int:
+        """Wait while nothing is said; how many frames long that was, 0 for an ordinary frame."""
+        begun, silent = self._count, 0
+        if (begun - self._sounded) * FRAME < self._settled:
+            return 0
+        while silent < _LONGEST and not self._user.code_at((begun + silent + 0.5) * FRAME):
+            silent += 1
+        if silent < 2:
+            return 0
+        woken: asyncio.Future[None] = loop.create_future()
+        timer = loop.call_at(origin + (begun + silent) * FRAME, _wake, woken)
+        self._user.waiting.add(woken)
+        try:
+            await woken
+        finally:
+            timer.cancel()
+            self._user.waiting.discard(woken)
+        passed = int((loop.time() - origin) / FRAME + 1e-6)
+        return min(silent, max(0, passed - begun))
 
-def _frame(code: int, offset: int) -> rtc.AudioFrame:
+
+def _wake(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
+
+
+def _frame(code: int, offset: int, length: int = 1) -> rtc.AudioFrame:
     mark = code.to_bytes(2, "little") + offset.to_bytes(2, "little")
+    samples = length * _SAMPLES
     return rtc.AudioFrame(
-        data=mark + bytes(2 * _SAMPLES - len(mark)),
+        data=mark + bytes(2 * samples - len(mark)),
         sample_rate=RATE,
         num_channels=1,
-        samples_per_channel=_SAMPLES,
+        samples_per_channel=samples,
     )
+
+
+def length_of(frame: rtc.AudioFrame) -> int:
+    """How many times `FRAME` a frame is long."""
+    return max(1, round(frame.samples_per_channel / _SAMPLES))
 
 
 def code_of(frame: rtc.AudioFrame) -> int:
