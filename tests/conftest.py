@@ -1,5 +1,6 @@
 """Fixtures for all tests: `virtual_time` from the project's own pytest plugin, and its wheel."""
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,14 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 pytest_plugins = ["turnfsm.testing.plugin"]
+
+gc.disable()  # while modules are imported and tests are collected, which all stay
+
+
+def pytest_collection_finish() -> None:
+    """Nothing that is there now is looked at by the garbage collector again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -205,13 +205,18 @@ class Stage:
         self._recorder.attach(self.session)
         answers = self.llm.answers if isinstance(self.llm, ScriptedRealtime) else self.llm
         answers.on_request = self._recorder.on_request
-        silence = self.llm.silence if isinstance(self.llm, ScriptedRealtime) else 0.0
-        settled = max(SETTLED, self.vad.min_silence + FRAME, silence + FRAME)
-        microphone = ScriptedAudioInput(self.user, settled=settled)
+        microphone = ScriptedAudioInput(self.user, settled=self._settled())
         microphone.start(origin)
         self.session.input.audio = microphone
         self.output = ScriptedAudioOutput(self.tts, can_pause=self._can_pause, faults=self._faults)
         self.session.output.audio = self.output
+
+    def _settled(self) -> float:
+        """Seconds of silence after which all who listen know that a sound has ended."""
+        waits = [self.vad.min_silence] if self.vad else []
+        if isinstance(self.llm, ScriptedRealtime):
+            waits.append(self.llm.silence)
+        return max(SETTLED, max(waits, default=0.0) + FRAME)
 
     def _models(self) -> dict[str, Any]:
         if not isinstance(self.llm, ScriptedRealtime):
