@@ -1,5 +1,6 @@
 """What `import turnfsm` shows: the public names, each of which can be had, and nothing else."""
 
+import asyncio
 import doctest
 import inspect
 import io
@@ -8,6 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -121,6 +123,17 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def event_loop() -> Iterator[None]:
+    """A session that is made outside a coroutine takes the current loop."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
+
+
+@pytest.mark.usefixtures("event_loop")
 @pytest.mark.parametrize("name", PUBLIC)
 def test_the_example_of_a_public_name_runs(
     name: str, recorded: Path, monkeypatch: pytest.MonkeyPatch
