@@ -1,1 +1,1 @@
-"""What decides about a conversation: the floor, tool calls, user turns, the agent's state."""
+"""Decides about a conversation: the floor, tool calls, user turns, the agent state."""

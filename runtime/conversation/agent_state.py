@@ -1,4 +1,4 @@
-"""The agent state that LiveKit publishes, as a projection of the machine's state."""
+"""The agent state that LiveKit publishes; it follows the state of the flow."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ the next one takes it. Without the gap the agent state would flicker each time."
 
 
 class AgentState:
-    """Keeps LiveKit's agent state what the machine says."""
+    """Publishes LiveKit's agent state for each state of the flow."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -41,7 +41,7 @@ class AgentState:
         self.muted = False
 
     def wanted(self, published: str, otel_context: Any, start_time: float | None) -> None:
-        """LiveKit wants to publish the agent state: it alone knows whether a model is asked."""
+        """LiveKit wants to publish an agent state: only LiveKit knows whether a model was asked."""
         self._ready = True
         told = published in ("thinking", "listening")
         if told:
@@ -51,10 +51,10 @@ class AgentState:
     def project(
         self, otel_context: Any = None, start_time: float | None = None, *, told: bool = False
     ) -> None:
-        """Publish the agent state of the state that is held.
+        """Publish the agent state for the state that is held.
 
         Args:
-            told: LiveKit has said that nothing is heard any more; nothing more is to come first.
+            told: LiveKit has reported that nothing is heard any more: do not wait for the gap.
         """
         if self.muted:
             return
@@ -71,7 +71,7 @@ class AgentState:
         self._publish(self._wanted(), otel_context, start_time)
 
     def close(self) -> None:
-        """Publish nothing that has waited."""
+        """Drop what waits to be published."""
         self._settling = False
         if self._timer is not None:
             self._timer.cancel()

@@ -1,4 +1,4 @@
-"""Tool calls have ids of their own; a model may give an id again, in a later turn or at once."""
+"""Gives each tool call an id of its own: a model may use the same id twice."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ from collections.abc import Container
 __all__ = ["CallIds"]
 
 UNDER_WAY = 256
-"""More calls than this have not begun and are not in the conversation yet: never."""
+"""The most calls that have not begun yet and are not in the conversation yet."""
 
 
 class CallIds:
-    """The ids of a session's calls. An id that is free stays as the model gave it: some providers
-    find more by it."""
+    """The ids of a session's calls.
+
+    If the model's id is free, it is kept: some providers use it to find more about the call.
+    """
 
     def __init__(self) -> None:
         self._own: dict[str, str] = {}
 
     def own(self, item: str, given: str, *used: Container[str]) -> str:
-        """The id of a call, the same whenever it is asked for while the call is under way.
+        """The id of a call. It is the same each time, as long as the call is under way.
 
         Args:
-            item: What tells this call from all others: the id of its item.
-            given: What the model calls it.
-            used: The ids of all other calls that stand in a conversation or have begun.
+            item: The id of the call's item, which no other call has.
+            given: The id that the model gave.
+            used: The ids of all other calls that are in a conversation or have begun.
         """
         if item not in self._own:
             id, number = given, 1

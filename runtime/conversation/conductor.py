@@ -1,7 +1,7 @@
-"""What happens in the conversation, reported to the turn's flow; what is asked, answered by it.
+"""Reports to the turn's flow what happens in a conversation, and asks it before LiveKit acts.
 
-What is reported of the user is in `user_reports`. Every method stands for something that the
-framework says. Its docstring names what that is in LiveKit and the trigger that it posts.
+`user_reports` has the methods for the user. Each method stands for one event or method of LiveKit.
+Its docstring names it, and the trigger that is posted.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ __all__ = ["Conductor"]
 
 
 class Conductor(UserReports):
-    """The reports and questions of one session; `TurnHost` has the effects.
+    """What a session reports and asks. `TurnHost` has the effects.
 
     Args:
-        session: What carries the decisions out.
+        session: Carries the decisions out.
         lifecycle: The session's own flow.
-        ledger: Every tool call is entered here.
-        deferred: Where what begins later waits.
+        ledger: Has an entry for every tool call.
+        deferred: Holds what begins later.
     """
 
     def __init__(
@@ -83,23 +83,30 @@ class Conductor(UserReports):
 
     def chain_moved(self) -> None:
         """An agent was entered, handed over to, or left: LiveKit's `_update_activity` and
-        `_inline_task_slot` have ended. Posts `chain_moved` to the session's flow, and to the
-        turn's what is different for the agent now in charge."""
+        `_inline_task_slot` have ended.
+
+        Posts `chain_moved` to the session's flow. Posts to the turn's flow what is different for
+        the new agent.
+        """
         self.lifecycle.chain_moved()
         if self._governs and self._session.started:
             self.tools.count()
             self._schedule_deferred()
 
     def resumed(self) -> None:
-        """The session has started, perhaps in the place of one whose worker has died. Posts
-        `owed_reply` when the floor is free, if something is to be said."""
+        """The session has started, perhaps after a worker has died.
+
+        Posts `owed_reply` when the floor is free, if something must be said.
+        """
         if self.host.resumption is not None:
             self.host.resumption.post("started")
             self._schedule_deferred()
 
     def reply_requested(self) -> None:
         """A reply is asked for, with all results that are there: LiveKit's ``speech_created``.
-        Posts nothing: it tells what was owed."""
+
+        Posts nothing. The reply also tells results that are still owed.
+        """
         self.tools.reply_requested()
         if self.host.resumption is not None:
             self.host.resumption.post("overtaken")
@@ -164,7 +171,7 @@ class Conductor(UserReports):
             self.agent_state.project(holder.speech.turn_context, created_at)
 
     def tokens_came(self) -> None:
-        """The agent's `llm_node` has given something."""
+        """The agent's `llm_node` has produced something."""
         self.progress.tokens_came()
 
     @property
@@ -183,8 +190,10 @@ class Conductor(UserReports):
             self._post("playout_finished", step)
 
     def agent_state_wanted(self, wanted: str, otel_context: Any, start_time: float | None) -> None:
-        """LiveKit wants to publish an agent state; that of the flow's state is published instead.
-        Posts `playout_started` where there is no audio."""
+        """LiveKit wants to publish an agent state. That of the flow's state is published instead.
+
+        Posts `playout_started` where there is no audio.
+        """
         if not self._governs or wanted == "initializing":
             self._session.publish(wanted, otel_context, start_time)
             return
@@ -210,17 +219,18 @@ class Conductor(UserReports):
         return True
 
     def request_made(self, speech: str, shown: Collection[str]) -> None:
-        """LiveKit asks the model, which is shown the results of these calls. Posts nothing."""
+        """LiveKit asks the model, and shows it the results of these calls. Posts nothing."""
         self.tools.told.request_made(speech, shown)
 
     def to_tell(self, speech: Speech, shown: Collection[str]) -> str | None:
-        """What the model is to be asked for besides, if its request shows results of these calls.
-        Posts nothing."""
+        """What the instructions add if the request shows results of these calls. Posts nothing."""
         return self.host.wording(self.tools.to_tell(speech, shown))
 
     def reply_said(self, speech: str, *, whole: bool) -> None:
-        """LiveKit's `SpeechHandle._item_added`, with a reply that was heard, to its end if it is
-        `whole`. Posts nothing."""
+        """LiveKit's `SpeechHandle._item_added`, with a reply that was heard. Posts nothing.
+
+        `whole`: it was heard to its end.
+        """
         self.tools.told.said(speech, whole=whole)
         self.tools.forget_settled()
 
@@ -228,7 +238,7 @@ class Conductor(UserReports):
         return not self._governs or speech.interrupted or bool(self.turn.ask("reply"))
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until this holds; looked at whenever something has happened."""
+        """Wait until a condition holds. It is checked whenever something has happened."""
         moved = asyncio.Event()
         self._waiting.append(moved)
         try:
@@ -239,14 +249,15 @@ class Conductor(UserReports):
             self._waiting.remove(moved)
 
     def own_id(self, item: str, given: str) -> str:
-        """The id of a call, by its item; the model's, unless another call has that."""
+        """The id of a call: the model's id, unless another call has it."""
         agent = self._session.activity
         before = agent.other_calls(item) if agent is not None else ()
         return self._ids.own(item, given, before, self._ledger)
 
     async def before_call(self, call: Any, turn: str) -> str | None:
-        """A tool is about to begin. Posts nothing; where the session is kept, the call is kept
-        first, unless it may be repeated.
+        """A tool is about to begin. Posts nothing.
+
+        If the session is kept, the call is stored first, unless it may be repeated.
 
         Returns:
             What the model is to read if the tool must not begin, else None.
@@ -265,13 +276,13 @@ class Conductor(UserReports):
             self.turn.note("call_given_up", call=call_id)
 
     async def after_call(self) -> None:
-        """A tool has given something, of which nobody has heard. Posts nothing."""
+        """A tool has returned a value, and nobody has heard of it yet. Posts nothing."""
         if self.keeping is not None:
             await asyncio.sleep(0)  # LiveKit reports the end in the next turn of the loop
             await self.keeping.before_reply()
 
     async def wait_for_calls(self, calls: Collection[str]) -> None:
-        """As long as a handoff waits for these calls, which may end meanwhile."""
+        """Wait as long as a handoff may wait for these calls."""
         limit = self._session.timers.get("tool_limit")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limit):

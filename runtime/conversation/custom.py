@@ -1,4 +1,4 @@
-"""Actions and host facts of an application's own, beside those of the turn."""
+"""Actions and host facts of the application, in addition to those of the turn."""
 
 from __future__ import annotations
 
@@ -63,24 +63,23 @@ def host_fact(method: _F) -> _F:
 
 
 class CustomHost:
-    """The host of one session: what the turn itself can do, and what the application adds.
+    """The host of one session: the turn's own methods, and those of the application.
 
-    An action or host fact is looked for in the turn's own host, then in ``actions`` (any method of
-    its name), then among the marked methods of the session, and else belongs to the agent in
-    charge.
+    A method is searched in the turn's own host, then in ``actions`` (any method of the name), then
+    among the marked methods of the session, and finally in the current agent.
 
     Args:
-        flow: The flow whose actions and host facts are wanted.
+        flow: The flow whose actions and host facts are needed.
         turn: The turn's own host.
         session: A session, whose class may mark methods.
-        actions: What `TurnSession(actions=...)` was given.
-        agent: Gives the agent in charge.
+        actions: The argument of `TurnSession`.
+        agent: Returns the current agent.
 
     Attributes:
-        left_to_agent: What neither has: a marked method of the agent must.
+        left_to_agent: What none of them has: the agent must have a marked method.
 
     Raises:
-        HostError: ``actions`` was given, and something of the flow is nowhere.
+        HostError: ``actions`` was given, and a method is missing.
     """
 
     def __init__(
@@ -106,10 +105,10 @@ class CustomHost:
             raise self._lacking(actions, self.left_to_agent, "add a method of that name")
 
     def check_agent(self, agent: object) -> None:
-        """Look whether an agent has what is left to it.
+        """Check that an agent has the methods that are left to it.
 
         Raises:
-            HostError: It has not; the message names its class.
+            HostError: It has not. The message names its class.
         """
         marked = self._marked(agent)
         if missing := [name for name in self.left_to_agent if name not in marked]:

@@ -1,4 +1,4 @@
-"""The tool calls of a worker that has died: what became of them, and what is still to be told."""
+"""The tool calls of a worker that has died: what became of them, and what must still be told."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ logger = logging.getLogger("turnfsm")
 KeyOf = Callable[[str, str], str]
 
 RECOVER_LIMIT = 5.0
-"""Seconds in which a tool must have found out what became of a call."""
+"""Seconds that the function of `recover_with` may take."""
 
 
 async def ledger_of(
     journal: Journal, tools: Mapping[str, Any], policies: Tools, key_of: KeyOf
 ) -> Ledger:
-    """The calls of the time before. Each has ended: those that ran were asked for, or nobody knows.
+    """The ledger of the worker that has died, in which every call has ended.
+
+    For calls that were running, their `recover_with` function is asked.
 
     Args:
-        journal: That of the worker before.
-        tools: Those that the agent has now, by name.
+        journal: The journal of that worker.
+        tools: The tools of the current agent, by name.
         policies: What the flow says about tools.
-        key_of: Names a call and no other, in all sessions.
+        key_of: Gives each call a key that is unique over all sessions.
     """
     journal = _readable(_with_intended(journal))
     ended = []
@@ -51,8 +53,7 @@ async def ledger_of(
 
 
 def untold_of(ledger: Ledger, *, reply_under_way: bool) -> list[LedgerCall]:
-    """The calls of which the user has to hear what became: they have not, and nobody had begun to
-    say it."""
+    """The calls whose outcome the user must still hear: nobody has told it or begun to tell it."""
     states = {"ended", "given", "owed"} | ({"untold"} if reply_under_way else set())
     news = [call for call in ledger if not call.told and call.output]
     results = [call for call in news if call.gave == "result" and call.state in states]
@@ -60,7 +61,7 @@ def untold_of(ledger: Ledger, *, reply_under_way: bool) -> list[LedgerCall]:
 
 
 def output_of(call: LedgerCall, *, made: bool) -> str | None:
-    """What the model reads of a call; None if it may be made as if it had never been.
+    """What the model reads of a call; None if the call may be made as if it had never been made.
 
     Args:
         made: The model knows that it has made the call.
@@ -89,7 +90,7 @@ async def _end_of(call: LedgerCall, tool: Any, policies: Tools, key_of: KeyOf) -
         return {"how": "cancelled", "output": None}
     except Exception as exc:
         logger.warning(
-            "nobody knows what became of %s (%s): its recovery raised %s",
+            "the outcome of tool call %s (%s) is unknown: its recovery function raised %s",
             call.name, call.id, type(exc).__name__,
         )  # fmt: skip
         return {"how": "unknown", "output": UNKNOWN_END}
@@ -105,7 +106,7 @@ def _arguments(call: LedgerCall) -> dict[str, Any]:
 
 
 def _with_intended(journal: Journal) -> Journal:
-    """A call that was about to begin may have begun: its start was not written any more."""
+    """Add calls that were about to begin: they may have begun, and their start was not written."""
     notes: Sequence[Note] = journal.notes
     begun = {n.data.get("call") for n in notes if n.kind in ("tool_started", "call_given_up")}
     records = [
@@ -120,7 +121,7 @@ def _with_intended(journal: Journal) -> Journal:
 
 
 def _readable(journal: Journal) -> Journal:
-    """Where arguments and results were left out, there are at least the names of the calls."""
+    """The journal with the names of the calls, where arguments and results were left out."""
     if journal.header.redacted is None:
         return journal
     records = [

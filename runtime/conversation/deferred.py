@@ -1,4 +1,4 @@
-"""What begins later than it was asked for, with the context variables of who asked."""
+"""Work that begins later than it was requested, with the context variables of its requester."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Deferred(Generic[T]):
 
     Attributes:
         what: A run, a user turn that was kept, or a reply that is owed.
-        work: What it is about: the arguments of the run, the turn, the tool call.
-        owner: Whose it is: the agent that was in charge, or the call.
+        work: The arguments of the run, the turn, or the tool call.
+        owner: The agent that was active, or the name of the tool.
         reason: Why it could not begin at once.
-        context: The context variables at the moment when it was asked for. What it does sees them,
-            such as the mocks of `mock_tools` and the span of a trace.
-        end: None while it waits.
+        context: The context variables at the time of the request, such as the mocks of `mock_tools`
+            and the span of a trace. The work runs with them.
+        end: How it ended; None while it waits.
     """
 
     what: Kind
@@ -37,12 +37,12 @@ class Deferred(Generic[T]):
     end: Literal["begun", "dropped"] | None = None
 
     def run(self, call: Callable[[T], object]) -> None:
-        """Call with the work, with the context variables of who asked for it."""
+        """Call a function with the work, in the context of the request."""
         self.context.run(call, self.work)
 
 
 class DeferredQueue:
-    """Everything that waits in a session, in the order in which it was asked for."""
+    """Everything that waits in a session, in the order in which it was requested."""
 
     def __init__(self) -> None:
         self._waiting: list[Deferred[Any]] = []
@@ -51,21 +51,21 @@ class DeferredQueue:
         return iter(tuple(self._waiting))
 
     def add(self, what: Kind, work: T, *, owner: str, reason: str) -> Deferred[T]:
-        """Keep work for later, with the context variables that hold now."""
+        """Keep work for later, with the current context variables."""
         deferred = Deferred(what, work, owner, reason)
         self._waiting.append(deferred)
         return deferred
 
     def of(self, what: Kind) -> list[Deferred[Any]]:
-        """What waits of one kind."""
+        """The waiting work of one kind."""
         return [deferred for deferred in self._waiting if deferred.what == what]
 
     def begun(self, deferred: Deferred[Any]) -> None:
-        """It waits no more."""
+        """The work begins: it does not wait any more."""
         self._end(deferred, "begun")
 
     def drop(self, deferred: Deferred[Any]) -> None:
-        """It does not begin any more."""
+        """The work will never begin."""
         self._end(deferred, "dropped")
 
     def _end(self, deferred: Deferred[Any], how: Literal["begun", "dropped"]) -> None:

@@ -1,4 +1,4 @@
-"""Who holds the floor, and whether it is heard."""
+"""Tracks who holds the floor, and whether it is heard."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Step:
     """A generation step that holds the floor.
 
     Attributes:
-        id: The speech and the number of the step in the session; events of the step carry it.
+        id: The speech's id and the number of the step in the session. Events of the step carry it.
     """
 
     id: str
@@ -26,11 +26,11 @@ class Step:
 
 
 class Floor:
-    """The step that holds the floor, and the output that it is heard from.
+    """The step that holds the floor, and its audio output.
 
     Args:
         started, finished: Called with the step's id when its audio starts and ends.
-        audio_came: Called with the seconds of each frame that the output is given.
+        audio_came: Called with the seconds of each frame that the output gets.
     """
 
     def __init__(

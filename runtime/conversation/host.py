@@ -47,7 +47,7 @@ class TurnHost:
 
     @property
     def owes(self) -> bool:
-        """Something is to be told to the user that they do not wait for."""
+        """There is something to tell that the user does not wait for."""
         pending = self.resumption is not None and self.resumption.pending
         return pending or bool(self._tools.owed)
 
@@ -59,7 +59,7 @@ class TurnHost:
         return step is not None and step.speech.interruptible
 
     def user_silent(self) -> bool:
-        """The user is silent inside what they say, for so long that the agent may begin."""
+        """The user pauses inside an utterance for so long that the agent may begin."""
         agent = self._agent
         return agent is not None and agent.user_silent
 
@@ -69,12 +69,12 @@ class TurnHost:
         return agent is not None and agent.can_pause
 
     def endpointing(self) -> bool:
-        """The end of the user's turn is being decided; its end is then reported."""
+        """The end of the user's turn is being decided. The end of the decision is reported."""
         agent = self._session.activity
         return self._follow(agent.turn_decision if agent is not None else None)
 
     def answer_coming(self) -> bool:
-        """A realtime model may begin to answer the user; the end of that is then reported."""
+        """A realtime model may begin to answer the user. The end of that is reported."""
         agent = self._session.activity
         return self._follow(agent.answer_decision if agent is not None else None)
 
@@ -88,35 +88,35 @@ class TurnHost:
         return self._tools.held
 
     def results_at_hand(self) -> bool:
-        """Every result that the conversation lacks can be added to a request."""
+        """Every result that the conversation does not have yet can be added to a request."""
         return self._tools.results_at_hand
 
     def model_replies(self) -> bool:
-        """A realtime model starts the reply to the results of tools by itself."""
+        """A realtime model replies to tool results without being asked."""
         agent = self._session.activity
         return self.results_need_reply and agent is not None and agent.model_replies
 
     def result_already_used(self) -> bool:
-        """Nothing is owed that the user has not heard."""
+        """No result is owed that the user has not heard."""
         return not self.owes
 
     # -- the reply to the user
 
     def answer_turn(self, event: Event) -> None:
-        """The adapter goes on with the turn that it asked about."""
+        """Allowed: the adapter continues with the turn that it asked about."""
 
     def drop_turn(self, event: Event) -> None:
         """Give the open turn up."""
         self.turn.post("turn_dropped", reason="overdue")
 
     def start_preemptive_generation(self, event: Event) -> None:
-        """The adapter goes on with the speculation that it asked about."""
+        """Allowed: the adapter continues with the speculation that it asked about."""
 
     def request_reply(self, event: Event) -> None:
-        """The adapter goes on with the request that it asked about."""
+        """Allowed: the adapter continues with the request that it asked about."""
 
     def request_with_results(self, event: Event) -> None:
-        """The adapter goes on with the request, completed with the results that are missing."""
+        """Allowed: the adapter adds the missing results and continues with the request."""
 
     # -- the output
 
@@ -133,7 +133,7 @@ class TurnHost:
             self.turn.post("output_held", step.id)
 
     def drop_audio(self, event: Event) -> None:
-        """Forget what the output has taken: a step that failed while it was paused has a rest."""
+        """Clear the output: a step that failed while it was paused has left audio in it."""
         if (agent := self._audible) is not None:
             agent.drop_audio()
 
@@ -164,7 +164,7 @@ class TurnHost:
     # -- limits
 
     def report_limit(self, event: Event) -> None:
-        """Tell the application and the log; the journal has it."""
+        """Tell the application, and log it; the journal has it already."""
         reached = TurnLimitReached(event.trigger, self._session.timers[event.trigger])
         logger.warning("%s", reached)
         self._session.report_limit(reached)
@@ -177,11 +177,11 @@ class TurnHost:
     # -- the end of a step
 
     def interrupt_speech(self, event: Event) -> None:
-        """Interrupt the speech that holds the floor; the trigger's data says for whom."""
+        """Interrupt the speech that holds the floor. The trigger's data says why."""
         self._stop(event.data.get("source", "audio_activity"), force=False)
 
     def force_interrupt(self, event: Event) -> None:
-        """Interrupt the speech that holds the floor, whose time is over."""
+        """Interrupt the speech that holds the floor, even if it may not be interrupted."""
         self._stop("programmatic", force=True)
 
     def abandon_step(self, event: Event) -> None:
@@ -189,14 +189,17 @@ class TurnHost:
         step = self._floor.step
         if step is None:
             return
-        logger.warning("speech %s did not wind down in time; it is abandoned", step.speech.id)
+        logger.warning("speech %s did not end in time; it is abandoned", step.speech.id)
         step.agent.end_playout(self._floor.heard_for)
         step.speech.end_step()
 
     # -- tool calls
 
     def release_tools(self, event: Event) -> None:
-        """Let go of the calls of a turn that is over: they run on, their results are owed."""
+        """Stop waiting for the calls of a turn that is over.
+
+        They run on, and their results are owed.
+        """
         for speech in self._tools.release():
             # Not before its step has given the floor back: the next speech would start while the
             # old one's audio is still being cleared.
@@ -204,19 +207,19 @@ class TurnHost:
                 speech.end()
 
     def unblock_tools(self, event: Event) -> None:
-        """Go on without the calls that the turn waits for."""
+        """Continue without the calls that the turn waits for."""
         self._tools.unblock()
 
     def give_up_tools(self, event: Event) -> None:
-        """The same, and the model is told that they still run."""
+        """Continue without them, and tell the model that they still run."""
         self._tools.give_up()
 
     def lift_holds(self, event: Event) -> None:
-        """Calls that may finish have had their time."""
+        """The time for calls with the policy finish is over: their turn may be interrupted."""
         self._tools.lift_holds()
 
     def deliver_owed_reply(self, event: Event) -> None:
-        """Have the results said that the user has not heard."""
+        """Tell the results that the user has not heard."""
         due = self._tools.deliver()
         cancelled = [call for call in due if call.how == "cancelled"]
         arrived = [call for call in due if call.how != "cancelled"]
@@ -231,7 +234,7 @@ class TurnHost:
             context.run(agent.request, " ".join(said))
 
     def wording(self, calls: list[ToolCall]) -> str | None:
-        """What the model reads that is to tell results with its answer to something else."""
+        """The instructions for a model that tells results together with its answer."""
         said = [BESIDES.format(calls=_names(calls))] if calls else []
         said += self.resumption.besides() if self.resumption is not None else []
         return " ".join(said) or None

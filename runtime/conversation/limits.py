@@ -1,4 +1,4 @@
-"""Limits of the flow that a stock session does not have: each that is reached is reported."""
+"""The time limits of the flow; each one that is reached is reported."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import attrs
 __all__ = ["MEANS", "TurnLimitReached"]
 
 MEANS: Mapping[str, str] = {
-    "thinking_limit": "the model has given nothing for so long; its reply is given up",
-    "speaking_limit": "the output has not said that it has played what it was given; it is cut",
-    "pause_limit": "the user was heard for so long without words; the speech is not resumed",
-    "tool_limit": "a tool call has run for so long; the turn goes on without it",
-    "turn_overdue": "a turn of the user has no reply yet; it is not waited for any longer",
+    "thinking_limit": "the model has produced nothing for this long; its reply is dropped",
+    "speaking_limit": "the output has not reported the end of playout; the speech is interrupted",
+    "pause_limit": "the user's voice lasted this long without words; the speech is not resumed",
+    "tool_limit": "a tool call has run for this long; the turn continues without it",
+    "turn_overdue": "a user turn has had no reply for this long; it is dropped",
 }
-"""What it means that a limit of `specs/turn.yaml` is reached."""
+"""What has happened when a limit of `specs/turn.yaml` is reached."""
 
 
 @attrs.frozen
 class TurnLimitReached:
-    """Says ``session.on("turn_limit_reached", ...)``: a limit of the flow has ended a wait.
+    """The event of ``session.on("turn_limit_reached", ...)``: a limit of the flow has ended a wait.
 
     Attributes:
-        limit: The timer's name; `TurnSession(timers={...})` gives it other seconds.
-        seconds: How long it was waited, since something last came.
+        limit: The timer's name. `TurnSession(timers={...})` sets its seconds.
+        seconds: The limit, counted from the last sign of progress.
     """
 
     limit: str

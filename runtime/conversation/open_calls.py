@@ -1,4 +1,4 @@
-"""The tool calls that something is still to come of, and what is asked of all of them together."""
+"""The tool calls that are not finished, and questions about all of them together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNCOMMITTED = ("ended", "given")
 
 
 class OpenCalls:
-    """The calls, by id; each goes when nothing is to come of it any more."""
+    """The calls that are not finished, by id."""
 
     turn: TurnRuntime
 
@@ -35,17 +35,17 @@ class OpenCalls:
         return self._calls[call_id]
 
     def get(self, call_id: str) -> ToolCall | None:
-        """The call, if something is still to come of it."""
+        """The call of this id; None if it is finished."""
         return self._calls.get(call_id)
 
     def is_repeatable(self, name: str) -> bool:
-        """A call of this tool may be made again, without a question."""
+        """An identical call of this tool is executed again."""
         agent = self._session.activity
         tool = agent.tool(name) if agent is not None else None
         return is_repeatable(name, tool, self._policies)
 
     def known_result(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall | None:
-        """The result of an identical call of the same turn; a tool may opt out."""
+        """The result of an identical call of the same turn, unless the tool is repeatable."""
         if self.is_repeatable(name):
             return None
         agent = self._session.activity
@@ -53,22 +53,25 @@ class OpenCalls:
         return self._ledger.answer(call_id, name, arguments, turn, shown)
 
     def was_answered(self, call_id: str) -> bool:
-        """The model was told that the call still runs; what it gives comes apart from its step."""
+        """The model was told that the call still runs.
+
+        Its result comes later, apart from the step.
+        """
         call = self._calls.get(call_id)
         return call is not None and call.state == "answered"
 
     def uncommitted(self) -> list[ToolCall]:
-        """The calls that have ended and whose results the conversation does not hold yet."""
+        """The calls that have ended, and whose results are not in the conversation yet."""
         return self._in(UNCOMMITTED)
 
     def detached_tasks(self) -> list[asyncio.Task[Any]]:
-        """The tasks of speeches whose turn is over and that wait for their calls."""
+        """The tasks of speeches whose turn is over and that still wait for their calls."""
         speeches = {call.speech for call in self._calls.values() if call.turn_over}
         return [task for speech in speeches for task in speech.tasks if not task.done()]
 
     @property
     def blocking(self) -> bool:
-        """The turn of the agent in charge waits for a call."""
+        """The turn of the current agent waits for a call."""
         agent = self._session.activity
         return any(call.agent is agent for call in self._in(BLOCKING))
 
@@ -84,12 +87,12 @@ class OpenCalls:
 
     @property
     def results_at_hand(self) -> bool:
-        """Every result that the conversation lacks can be added to a request."""
+        """Every result that the conversation does not have yet can be added to a request."""
         return all(call.speech.finished for call in self._in(("ended",)))
 
     @property
     def owed(self) -> list[ToolCall]:
-        """The calls whose results stand in the conversation and are not told."""
+        """The calls whose results are in the conversation and must still be told."""
         return self._in(("owed",))
 
     def runs_for(self, speech: Speech) -> bool:
@@ -122,7 +125,7 @@ class OpenCalls:
             del self._calls[call.id]
 
     def forget_settled(self) -> None:
-        """The user has heard of what was owed."""
+        """Drop the owed results that the user has heard by now."""
         settled = [call.id for call in self._calls.values() if call.settled]
         for call_id in settled:
             del self._calls[call_id]

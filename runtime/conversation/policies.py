@@ -1,4 +1,4 @@
-"""What becomes of a tool call whose turn is interrupted: by name, by decorator, by default."""
+"""What an interruption does to a tool call: by the flow, by decorator, by default."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CutOffCall:
 
 
 Recover = Callable[[CutOffCall], Any]
-"""Gives what the call gave, awaited if need be."""
+"""Returns the result of the call, or a coroutine of it."""
 
 
 def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
@@ -154,26 +154,26 @@ def recover_with(recover: Recover) -> Callable[[Tool], Tool]:
 
 
 def recover_of(tool: Any) -> Recover | None:
-    """The function that is asked what became of a call."""
+    """The function of `recover_with`; None if the tool has none."""
     found: Recover | None = _marked(tool, _RECOVER)
     return found
 
 
 def policy_of(name: str, tool: Any, tools: Tools) -> Policy:
-    """The flow's word for this name, else the decorator's, else the flow's default."""
+    """The policy in the flow for this name, else the decorator's, else the flow's default."""
     decorated: Policy | None = _marked(tool, _POLICY)
     return tools.by_name.get(name) or decorated or tools.interrupted
 
 
 def is_repeatable(name: str, tool: Any, tools: Tools) -> bool:
-    """Whether an identical call of a turn is executed again."""
+    """Whether an identical call of the same turn is executed again."""
     return name in tools.repeatable or bool(_marked(tool, _REPEATABLE))
 
 
 def check_tool_names(tools: Tools, known: Iterable[str]) -> None:
-    """Refuse a name in the flow that is nearly a tool's.
+    """Refuse a name in the flow that is nearly the name of a tool.
 
-    Names that are far from all are left alone: they may be tools of an agent yet to come.
+    A name that is like no tool is accepted: an agent that comes later may have that tool.
 
     Raises:
         TurnfsmError: A name is misspelt.

@@ -1,8 +1,7 @@
-"""What a conversation needs of the framework that carries it: an output, a model, tool calls.
+"""What a conversation needs from a framework: an output, a model, tool calls.
 
 The framework's adapter does two things. It reports what has happened, with the methods of
-`Conductor` and `ToolCalls`, and it carries out what was decided, with the methods of these
-protocols.
+`Conductor` and `ToolCalls`. It carries out decisions, with the methods of these protocols.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ has passed."""
 
 
 class Speech(Protocol):
-    """All that the agent says and does for one reply, in one or more steps.
+    """What the agent says and does for one reply, in one or more steps.
 
     LiveKit: `SpeechHandle`.
     """
 
     @property
     def id(self) -> str:
-        """Its name in the journal."""
+        """Its id in the journal."""
 
     @property
     def interrupted(self) -> bool:
@@ -51,42 +50,44 @@ class Speech(Protocol):
 
     @property
     def answers(self) -> str:
-        """The id that the user's words have, to which it is the reply, once they stand in the
-        conversation; empty if it is no such reply, or if the model gives the id."""
+        """The id of the user message that it answers, once that is in the conversation.
+
+        Empty if it answers none, or if the model gives the id.
+        """
 
     @property
     def steps_over(self) -> bool:
-        """It has held the floor and has given it back."""
+        """It has held the floor and has returned it."""
 
     @property
     def finished(self) -> bool:
-        """Its tasks have ended: nothing more is committed for it."""
+        """Its tasks have ended: nothing more of it is added to the conversation."""
 
     @property
     def tasks(self) -> Sequence[asyncio.Task[Any]]:
-        """The tasks that carry it."""
+        """The tasks that run for it."""
 
     @property
     def turn_context(self) -> Any:
         """The OpenTelemetry context of the agent's turn."""
 
     def stop(self, source: Source, *, force: bool = False) -> None:
-        """Interrupt it; by force also if it is not interruptible.
+        """Interrupt it; with force even if it may not be interrupted.
 
         The adapter then reports `Conductor.speech_interrupted`.
         """
 
     def hold(self) -> None:
-        """Keep it from being interrupted until `let_go`; holds are counted."""
+        """Disallow interruptions until `let_go`; holds are counted."""
 
     def let_go(self) -> None:
-        """Take one hold back."""
+        """Release one hold."""
 
     def end_step(self) -> None:
-        """Stop waiting for the step that runs; `Conductor.floor_returned` follows."""
+        """Stop waiting for the step that runs. `Conductor.floor_returned` follows."""
 
     def end(self) -> None:
-        """Stop waiting for what it still does; its tasks go on."""
+        """Stop waiting for what it still does. Its tasks run on."""
 
 
 class Output(Protocol):
@@ -109,24 +110,26 @@ class Output(Protocol):
         finished: Callable[[], None],
         given: Callable[[float], None],
     ) -> Callable[[], None]:
-        """Call when playout starts, with the wall clock's time, when it finishes, and with the
-        seconds of each frame that the output is given; returns a function that ends it.
+        """Call functions when playout starts, when it finishes, and with each frame.
+
+        At the start they get the wall clock's time, with each frame its seconds. Returns a
+        function that removes them.
 
         LiveKit: the output's ``playback_started`` and ``playback_finished``, which become
         `playout_started` and `playout_finished`.
         """
 
     def pause_audio(self, *, heard: bool) -> None:
-        """Pause; ``heard``: in the middle of what the user hears."""
+        """Pause. `heard`: the user is hearing it."""
 
     def resume_audio(self, *, heard: bool) -> None:
-        """Go on; ``heard``: with what the user has heard the beginning of."""
+        """Resume. `heard`: the user has heard the beginning."""
 
     def drop_audio(self) -> None:
-        """Forget what was taken and not played."""
+        """Clear the audio that was taken and not played."""
 
     def end_playout(self, played: float) -> None:
-        """Report, in the place of an output that does not, that it plays no more.
+        """Report the end of playout for an output that does not report it.
 
         Args:
             played: Seconds that may have been heard.
@@ -141,10 +144,10 @@ class Model(Protocol):
 
     @property
     def model_replies(self) -> bool:
-        """A realtime model that replies to the results of tools without being asked."""
+        """A realtime model that replies to tool results without being asked."""
 
     def request(self, instructions: str) -> None:
-        """Ask for a reply that nobody else asks for.
+        """Ask for a reply, for example to tell a result that is owed.
 
         LiveKit: `AgentSession.generate_reply`; `step_started` follows.
         """
@@ -160,34 +163,39 @@ class Calls(Protocol):
     """
 
     def tool(self, name: str) -> Any:
-        """The tool of this name; None if there is none."""
+        """The tool of this name, or None."""
 
     def other_calls(self, item: str) -> Collection[str]:
-        """The ids of the calls in its conversation and in the session's, but for the one of this
-        item."""
+        """The ids of all other calls, in the agent's and in the session's conversation.
+
+        Args:
+            item: The id of the item of this call.
+        """
 
     @property
     def shown_results(self) -> Collection[str]:
-        """The ids of the results that stand in the agent's conversation."""
+        """The ids of the results in the agent's conversation."""
 
     def cancel_call(self, call: str) -> None:
-        """Cancel a tool where it stands; `ToolCalls.ended` follows."""
+        """Cancel a running tool; `ToolCalls.ended` follows."""
 
     def answer(self, calls: Sequence[str]) -> None:
-        """Give these calls, which go on, an output that says so.
+        """Answer these calls with an output that says that they still run.
 
-        Before each the adapter asks `ToolCalls.may_answer`.
+        The adapter first asks `ToolCalls.may_answer` for each of them.
         """
 
     def answer_open_calls(self, calls: Sequence[str]) -> None:
-        """The same, where a model waits for an output of every call before it replies."""
+        """Do the same for a model that needs an output of every call before it replies."""
 
     def tell_cancelled(self, call: str, text: str) -> None:
-        """Put an output into the conversation for a call that was answered and then cancelled;
-        `ToolCalls.late_result` follows."""
+        """Add an output to the conversation for a call that was answered and then cancelled.
+
+        `ToolCalls.late_result` follows.
+        """
 
     def tell(self, results: Sequence[Any]) -> None:
-        """Have a realtime model know results as they come."""
+        """Send results to a realtime model as soon as they are there."""
 
 
 class Turns(Protocol):
@@ -198,15 +206,15 @@ class Turns(Protocol):
 
     @property
     def turn_decision(self) -> asyncio.Task[None] | None:
-        """The task that decides on the end of the user's turn, while it is open."""
+        """The task that decides on the end of the user's turn, while it runs."""
 
     @property
     def answer_decision(self) -> asyncio.Task[None] | None:
-        """The task that waits for a realtime model's answer, which it begins by itself."""
+        """The task that waits for the answer that a realtime model begins by itself."""
 
     @property
     def commits_audio(self) -> bool:
-        """A turn is all that was heard since the one before, as a realtime model has it."""
+        """A turn is all audio since the turn before, as with a realtime model."""
 
     @property
     def talked_over(self) -> bool:
@@ -218,7 +226,7 @@ class Turns(Protocol):
 
     @property
     def user_silent(self) -> bool:
-        """The user is silent inside what they say, for so long that speech may begin."""
+        """The user pauses inside an utterance for so long that the agent may begin."""
 
     @property
     def accepts_turns(self) -> bool:
@@ -226,7 +234,7 @@ class Turns(Protocol):
 
     @property
     def greets(self) -> bool:
-        """What it says as it enters is still to be heard to its end.
+        """What `on_enter` says has not been heard to its end.
 
         LiveKit: speeches that `on_enter` has scheduled.
         """
@@ -236,7 +244,7 @@ class Turns(Protocol):
 
 
 class Agent(Output, Model, Calls, Turns, Protocol):
-    """An agent that is, or was, in charge.
+    """An agent of the session, active or not.
 
     LiveKit: `AgentActivity`.
     """
@@ -250,7 +258,7 @@ class Session(Protocol):
 
     @property
     def activity(self) -> Agent | None:
-        """The agent that is in charge."""
+        """The agent that is active."""
 
     @property
     def started(self) -> bool:
@@ -286,7 +294,7 @@ class Session(Protocol):
         ...
 
     def follow_options(self) -> None:
-        """Take over what the application has changed of the options since."""
+        """Use the options that the application has changed since."""
 
     def add_words(self, info: Any) -> None:
         """Put a turn that nobody answers any more into the conversation.
@@ -302,11 +310,11 @@ class Session(Protocol):
 
 
 class Lifecycle(Protocol):
-    """The life of the session, under a flow of its own."""
+    """The session's own flow: its start, its runs, its end."""
 
     @property
     def drain_limit(self) -> float:
-        """Seconds that a handoff or a close waits for calls that no turn waits for."""
+        """Seconds for which a handoff or a close waits for calls that no turn waits for."""
 
     def chain_moved(self) -> None:
         """An agent was entered, handed over to, or left: posts `chain_moved`."""
@@ -319,20 +327,23 @@ class Lifecycle(Protocol):
 
 
 class Keeping(Protocol):
-    """Where the session is kept, so that another worker can go on with it."""
+    """The store of the session, from which another worker can continue it."""
 
     def words_came(self) -> None:
-        """The user has given words that nothing in the journal tells of; they wait."""
+        """The user has said words that no turn has yet: keep them."""
 
     async def before_effect(self) -> str | None:
-        """Keep all that has happened, before a tool has its effect.
+        """Store everything that has happened, before a tool has its effect.
 
         Returns:
-            What the model is to read if the tool may not have it; None if it may.
+            None if the tool may have its effect; otherwise what the model is to read.
         """
 
     def key_of(self, call: str, turn: str) -> str:
-        """What names this call and no other, in all sessions."""
+        """A key for a call that is unique over all sessions."""
 
     async def before_reply(self) -> None:
-        """Keep the ends of calls, before the model and the user know of them; not for long."""
+        """Store the ends of calls before the model and the user learn of them.
+
+        Waits only for a short time.
+        """

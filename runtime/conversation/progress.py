@@ -1,4 +1,4 @@
-"""Whether the step that holds the floor goes on: tokens come, or audio is left to be heard."""
+"""Watches whether the step that holds the floor makes progress."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ __all__ = ["Progress"]
 
 
 class Progress:
-    """Looks at a step now and then, and reports if it has gone on since.
+    """Looks at a step at intervals, and reports if it has made progress since the last look.
+
+    Progress is a token of the model, or audio that is still to be heard.
 
     Args:
         report: Called with the step's id.
@@ -41,7 +43,7 @@ class Progress:
         self._came = True
 
     def audio_came(self, seconds: float) -> None:
-        """The output has taken audio, which is heard behind what it has taken before."""
+        """The output has taken audio. It is played after what the output has taken before."""
         self._heard_until = max(self._heard_until, asyncio.get_running_loop().time()) + seconds
 
     def _look_later(self) -> None:

@@ -1,4 +1,4 @@
-"""What a session says first that goes on in the place of one whose worker has died."""
+"""What a session says first when it continues after its worker has died."""
 
 from __future__ import annotations
 
@@ -66,28 +66,29 @@ class Before(Protocol):
 
     @property
     def words_lost(self) -> bool:
-        """The user was speaking, and nothing of it was recognised."""
+        """The user was speaking, and there is no transcript of it."""
 
     @property
     def apologised(self) -> bool:
-        """An apology was begun since the user has last said something."""
+        """An apology was begun since the user last spoke."""
 
     @property
     def owed(self) -> Mapping[str, bool]:
-        """The facts that the next worker must know, if this one dies before it has said it."""
+        """The facts that the next worker needs if this one dies before it has said anything."""
         ...
 
 
 class Resumption:
-    """The host of `specs/resume.yaml`; its methods and attributes named like actions and host
-    facts are those.
+    """The host of `specs/resume.yaml`.
+
+    Methods and attributes with the name of an action or host fact are that action or fact.
 
     Args:
         before: How the conversation stood.
-        untold: The calls of which the user has not heard what became.
+        untold: The calls whose outcome the user has not heard.
 
     Attributes:
-        apologises: What is owed contains an apology.
+        apologises: What must be said contains an apology.
     """
 
     def __init__(self, before: Before, untold: Sequence[LedgerCall]) -> None:
@@ -101,21 +102,21 @@ class Resumption:
 
     @property
     def pending(self) -> bool:
-        """Something is to be said as soon as the floor is free."""
+        """Something must be said as soon as the floor is free."""
         return self._machine.state == "owing"
 
     @property
     def owes(self) -> bool:
-        """Nothing of what is owed is being said yet."""
+        """Something must be said, and no reply that says it has begun."""
         return self._machine.state in ("entered", "owing", "asked")
 
     @property
     def owed(self) -> Mapping[str, bool]:
-        """What the next worker must know, if this one dies before it has said what is owed."""
+        """What the next worker needs if this one dies before it has said it."""
         return self._before.owed if self.owes else {}
 
     def post(self, trigger: str) -> None:
-        """Decide on a trigger, move, and carry the actions out."""
+        """Decide on a trigger, change the state, and carry the actions out."""
         facts = {name: self._fact(name) for name in self._machine.asks(trigger)}
         self._machine.set_host_facts(facts)
         if self._machine.state in ("anew", "done"):
@@ -127,12 +128,12 @@ class Resumption:
             self.apologises = action.endswith("_apology") or action == "ask_again"
 
     def deliver(self) -> str:
-        """The instructions of the reply that says what is owed."""
+        """The instructions of the reply that says what must be said."""
         self.post("delivered")
         return " ".join([self._words, *self._of_calls()])
 
     def besides(self) -> list[str]:
-        """What is added to the instructions of a reply to the user that takes its place."""
+        """What is added to the instructions of another reply that comes first."""
         return self._of_calls() if self._tells_besides else []
 
     def _of_calls(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which results of tool calls the user has heard of."""
+"""Tracks which tool results the user has heard."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from turnfsm.runtime.ledger import Ledger
 __all__ = ["ToldResults"]
 
 MOST_REPLIES = 64
-"""Of so many replies it is known what their requests showed; most are over, and were not heard."""
+"""The most replies whose shown results are remembered."""
 
 
 class ToldResults:
-    """A result is told when a reply was said whose request showed it to the model.
+    """A result is told when a reply was heard whose request contained it.
 
-    What is said for another reason tells nothing: the words before a call, a `say()` of the tool.
+    Other speech tells no result: the words before a call, a `say()` of the tool.
 
     Args:
-        ledger: Where this is entered.
+        ledger: Where it is recorded.
     """
 
     def __init__(self, ledger: Ledger) -> None:

@@ -1,4 +1,4 @@
-"""One tool call: a machine of its own, run under `specs/tool_call.yaml`."""
+"""One tool call: a machine of its own that runs under `specs/tool_call.yaml`."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _SAID = {"say_nothing_done": NOTHING_DONE, "say_unknown": UNKNOWN}
 
 @attrs.define(eq=False)
 class ToolCall:
-    """A tool call that something is still to come of.
+    """A tool call that is not finished.
 
     Attributes:
-        entry: The same call in the ledger, which has its machine.
+        entry: The call's entry in the ledger, with its machine.
         speech: The speech that it was made for.
         agent: The agent that made it.
-        has_output: It gave something that the user may want to hear.
-        was_cancelled: So it was; that it has ended is reported later.
-        context: The context variables with which it was called; its owed reply begins with them.
+        has_output: It has a result that the user may want to hear.
+        was_cancelled: It was cancelled. Its end is reported later.
+        context: The context variables of the call; the reply that tells its result runs with them.
     """
 
     entry: LedgerCall
@@ -75,12 +75,12 @@ class ToolCall:
 
     @property
     def result_id(self) -> str:
-        """The id under which its result stands in the conversation."""
+        """The id of its result in the conversation."""
         return self.entry.result_id or self.id
 
     @property
     def settled(self) -> bool:
-        """Nothing more comes of it, and no reply is to tell what came."""
+        """It is finished, and its result need not be told."""
         said = self.entry.machine.holds("begun") or not self.has_result()
         return self.state == "closed" or (self.state == "untold" and said)
 
@@ -91,16 +91,16 @@ class ToolCall:
 
     @property
     def cancellation(self) -> str | None:
-        """What the model is to read of it if it was cancelled, else None."""
+        """What the model reads of it if it was cancelled, else None."""
         if not self.was_cancelled and self.how != "cancelled":
             return None
         return CANCELLED_WITH_TURN if self.cancels() and self.turn_over else CANCELLED
 
     def post(self, trigger: str, **data: Any) -> Verdict:
-        """Decide on a trigger, move, and carry the actions out.
+        """Decide on a trigger, change the state, and carry the actions out.
 
         Args:
-            data: What the journal says about it.
+            data: What the journal records about it.
         """
         answers = {fact: getattr(self, fact)() for fact in self.entry.machine.asks(trigger)}
         verdict = self._ledger.post(self.entry, trigger, answers, **data)
@@ -110,7 +110,7 @@ class ToolCall:
         return verdict
 
     def refusal_of_effect(self) -> str | None:
-        """What the model is to read if the tool may not have its effect now, else None."""
+        """None if the tool may have its effect now; otherwise what the model is to read."""
         return None if self.post("commit_point") else _said(self.post("effect_refused"))
 
     def cut_wait(self) -> str | None:
@@ -136,12 +136,11 @@ class ToolCall:
         return self.policy == "finish"
 
     def has_result(self) -> bool:
-        """It gave something that the user may want to hear, and that its model, which replies to
-        results by itself, does not tell."""
+        """It has a result that the user may want to hear, and no realtime model tells it."""
         return self.has_output and (self.agent is None or not self.agent.model_replies)
 
     def talked_over(self) -> bool:
-        """The user speaks over the turn, or their words may be about to be answered."""
+        """The user speaks over the turn, or what they said may be answered soon."""
         return self.agent is not None and self.agent.talked_over
 
     # -- actions
@@ -151,11 +150,11 @@ class ToolCall:
         self.speech.hold()
 
     def release_turn(self) -> None:
-        """Take the hold back."""
+        """Release the hold."""
         self.speech.let_go()
 
     def interrupt_turn(self) -> None:
-        """Interrupt the speech, unless it is held still."""
+        """Interrupt the speech, unless another call holds it."""
         if self.speech.interruptible:
             self.speech.stop("audio_activity")
 
@@ -165,7 +164,7 @@ class ToolCall:
             self.agent.cancel_call(self.id)
 
     def tell_cancelled(self) -> None:
-        """Put it into the conversation."""
+        """Add an output that says so to the conversation."""
         if self.agent is not None:
             self.agent.tell_cancelled(self.id, CANCELLED)
 

@@ -1,4 +1,4 @@
-"""All tool calls of a session: reported by the adapter, released by the turn's flow."""
+"""All tool calls of a session. The adapter reports them, and the turn's flow releases them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Result:
     """The output of a call.
 
     Attributes:
-        empty: It says nothing, as that of a handoff.
+        empty: It has no text, as the output of a handoff.
     """
 
     call: str
@@ -34,7 +34,7 @@ class Result:
 
 
 class ToolCalls(OpenCalls):
-    """The tool calls that something is still to come of, each with its own machine.
+    """The tool calls that are not finished, each with its own machine.
 
     Args:
         moved: Called when a result that is owed has come.
@@ -66,15 +66,20 @@ class ToolCalls(OpenCalls):
             self.count()
 
     def reported(self, call_id: str) -> None:
-        """LiveKit's ``tool_call_updated``: a tool goes on in the background. Posts `tools_drained`
-        if the turn waits for no other."""
+        """LiveKit's ``tool_call_updated``: a tool continues in the background.
+
+        Posts `tools_drained` if the turn waits for no other call.
+        """
         if (call := self._calls.get(call_id)) is not None:
             self._post(call, "reported")
             self.count()
 
     def ended(self, call_id: str, how: End, output: str | None, *, result_id: str) -> None:
-        """LiveKit's ``tool_call_ended``. Posts `tool_ended`, unless the result comes apart from
-        its step, and `tools_drained` if it was the last."""
+        """LiveKit's ``tool_call_ended``.
+
+        Posts `tool_ended`, unless the result comes apart from its step, and `tools_drained` if it
+        was the last call.
+        """
         call = self._calls.get(call_id)
         data: dict[str, Any] = {"how": how, "output": output}
         if result_id != call_id:
@@ -94,8 +99,10 @@ class ToolCalls(OpenCalls):
         self._moved()
 
     def given(self, results: Iterable[Result]) -> None:
-        """Outputs are there; LiveKit commits them when their step has been heard: its
-        `SpeechHandle._item_added`. Posts nothing: a request that waits looks again."""
+        """Outputs are there. Posts nothing: a request that waits looks again.
+
+        LiveKit commits them when their step was heard: `SpeechHandle._item_added`.
+        """
         for result in results:
             if (call := self._calls.get(result.call)) is not None:
                 call.has_output = not result.empty
@@ -103,8 +110,10 @@ class ToolCalls(OpenCalls):
         self._moved()
 
     def committed(self, results: Iterable[Result]) -> None:
-        """Outputs stand in the conversation: LiveKit's `_tool_items_added`. Posts
-        `results_committed` once none is missing."""
+        """Outputs are in the conversation: LiveKit's `_tool_items_added`.
+
+        Posts `results_committed` when none is missing.
+        """
         for result in results:
             if (call := self._calls.get(result.call)) is not None:
                 call.has_output = not result.empty
@@ -122,39 +131,47 @@ class ToolCalls(OpenCalls):
                 self._post(call, "overtaken")
 
     def late_result(self, result: Result) -> None:
-        """The result of an answered call stands in the conversation: LiveKit's
-        `_ToolExecutor._enqueue_reply`. Posts `owed_reply` when the user can hear of it."""
+        """The result of an answered call is in the conversation.
+
+        Posts `owed_reply` when it can be told.
+
+        LiveKit: `_ToolExecutor._enqueue_reply`.
+        """
         if (call := self._calls.get(result.call)) is not None:
             call.has_output = not result.empty
             self._post(call, "late_result")
             self._moved()
 
     def reply_requested(self) -> None:
-        """A reply is asked for with all results that are there: LiveKit's ``speech_created``.
-        Posts nothing: what was owed is told by that reply."""
+        """A reply is asked for, with all results that are there: LiveKit's ``speech_created``.
+
+        Posts nothing. The reply also tells results that are still owed.
+        """
         for call in tuple(self._calls.values()):
             self._post(call, "reply_requested")
 
     def to_tell(self, speech: Speech, shown: Collection[str]) -> list[ToolCall]:
-        """The calls that this speech is to tell of, of those whose results its request shows."""
+        """Of the calls whose results the request shows: those that this speech is to tell."""
         shown_calls = (call for call in self._calls.values() if call.result_id in shown)
         return [call for call in shown_calls if call.speech is not speech and call.post("tell")]
 
     def shown(self, calls: Iterable[ToolCall]) -> None:
-        """A request was completed with the results of these calls. Posts nothing."""
+        """The results of these calls were added to a request. Posts nothing."""
         for call in calls:
             self._post(call, "reply_requested")
 
     # -- what the adapter asks
 
     def cancelled(self, call_id: str) -> None:
-        """A tool was cancelled: LiveKit gives an empty output, and says so afterwards. Posts
-        nothing."""
+        """A tool was cancelled.
+
+        Posts nothing: LiveKit sets an empty output, and reports the end later.
+        """
         if (call := self._calls.get(call_id)) is not None:
             call.was_cancelled = True
 
     def gave(self, call_id: str, value: object, *, handoff: bool) -> None:
-        """The value itself, as an identical call will be answered with it."""
+        """The tool's return value, with which an identical call is answered."""
         self._ledger.keep(call_id, value, handoff=handoff)
 
     def may_answer(self, call_id: str) -> bool:
@@ -163,13 +180,15 @@ class ToolCalls(OpenCalls):
         return call is not None and bool(call.post("say_running"))
 
     def hands_over_in_any_case(self, call_id: str) -> bool:
-        """The call has given an agent, and its turn could not be interrupted meanwhile."""
+        """The call has returned an agent, and its turn could not be interrupted."""
         call = self._ledger.find(call_id)
         return call is not None and call.handoff and call.policy in ("finish", "hold")
 
     def interrupts(self, call_id: str) -> None:
-        """A tool is about to interrupt its own turn: LiveKit's ``interrupt``, called by a tool. No
-        call holds the turn any more. Posts nothing; `speech_interrupted` may follow."""
+        """A tool is about to interrupt its own turn, with LiveKit's ``interrupt``.
+
+        No call holds the turn any more. Posts nothing; `speech_interrupted` may follow.
+        """
         if (own := self._calls.get(call_id)) is not None:
             for call in self._in(RUNNING):
                 if call.speech is own.speech:
@@ -178,7 +197,7 @@ class ToolCalls(OpenCalls):
     # -- what the turn's flow needs of all calls together
 
     def count(self) -> None:
-        """Post what the calls' states say together and the turn does not know yet."""
+        """Post what has changed for all calls together, such as that none is running any more."""
         turn, blocking = self.turn, self.blocking
         if blocking and not turn.holds("tools_running"):
             turn.post("tool_started")
@@ -190,26 +209,31 @@ class ToolCalls(OpenCalls):
     # -- what the turn's flow decides
 
     def cancel_released(self) -> None:
-        """Cancel the calls that no turn waits for, but for those that must not be interrupted."""
+        """Cancel the calls that no turn waits for, except those with the policy hold or finish."""
         for call in self._in(RUNNING):
             if call.state not in BLOCKING and call.policy != "hold":
                 call.cancel_tool()
 
     def leave(self, agent: object) -> None:
-        """An agent is left and has waited for its calls: their turns are over, as if they had been
-        interrupted; a close cancels them. One that must not be interrupted is waited for."""
+        """An agent was left, and has waited for its calls: the turns of these calls are over.
+
+        It is as if the turns were interrupted; a close cancels the calls. A call that must not be
+        interrupted is waited for.
+        """
         calls = [call for call in self._in(BLOCKING) if call.agent is agent]
         kept = [call.speech for call in calls if call.policy == "hold"]
         for call in calls:
             if call.speech in kept:
                 continue
-            logger.warning("%s (%s) did not end in time; its agent goes", call.name, call.id)
+            logger.warning(
+                "tool %s (%s) did not end in time; its agent is closed", call.name, call.id
+            )
             call.speech.stop("programmatic", force=True)
             if self._session.closing:
                 call.cancel_tool()
 
     def unblock(self) -> list[ToolCall]:
-        """The turn goes on without the calls that it has waited for. Posts `tools_released`."""
+        """The turn continues without the calls that it has waited for. Posts `tools_released`."""
         calls = self._in(BLOCKING)
         for call in calls:
             self._post(call, "unblocked")
@@ -217,14 +241,16 @@ class ToolCalls(OpenCalls):
         return calls
 
     def give_up(self) -> None:
-        """The same, and the model is told that they still run."""
+        """The turn continues without its calls, and the model is told that they still run."""
         for speech, calls in _by_speech(self.unblock()):
             self._answer(calls)
             self.answer_calls_delaying_commit(speech)
 
     def release(self) -> list[Speech]:
-        """The calls of interrupted speeches run on, and what they give is owed; those of the
-        policy cancel end. Posts `tools_released`. Returns the speeches."""
+        """The calls of interrupted speeches run on, and their results are owed.
+
+        Those with the policy cancel end. Posts `tools_released`. Returns the speeches.
+        """
         calls = [call for call in self._in(RUNNING) if call.speech.interrupted]
         for call in calls:
             self._post(call, "turn_over")
@@ -237,17 +263,20 @@ class ToolCalls(OpenCalls):
         return [speech for speech, _ in _by_speech(calls)]
 
     def lift_holds(self) -> None:
-        """Calls that may finish have had their time."""
+        """The time for calls with the policy finish is over."""
         for call in self._in(("held",)):
             self._post(call, "hold_lifted")
 
     def answer_calls_delaying_commit(self, speech: Speech) -> None:
-        """LiveKit commits the results of a step when its last call has ended, or was answered."""
+        """Answer calls that delay the commit of their step.
+
+        LiveKit commits the results of a step when its last call has ended, or was answered.
+        """
         if any(call.speech is speech for call in self.uncommitted()):
             self._answer([call for call in self._in(("detached",)) if call.speech is speech])
 
     def deliver(self) -> list[ToolCall]:
-        """Take what is owed, to be told now."""
+        """The calls whose results are owed, to be told now."""
         due = self.owed
         for call in due:
             self._post(call, "delivered")

@@ -1,4 +1,4 @@
-"""Settings of the session that hold while a state is held; LiveKit reads them at each use."""
+"""Settings of the session that apply while a state is held. LiveKit reads them at each use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SPECULATION = {
 
 
 class Tuner:
-    """Puts a state's tuning into force, and the session's own settings back."""
+    """Applies the tuning of a state, and restores the session's own settings afterwards."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -40,7 +40,7 @@ class Tuner:
         self._mute(bool(tuning.mute))
 
     def leave(self) -> None:
-        """The session has closed, or starts."""
+        """The session has closed, or starts: restore its own settings."""
         self.enter(Tuning())
 
     @property

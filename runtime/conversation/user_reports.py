@@ -1,7 +1,7 @@
-"""What is reported of the user, to the turn's flow: voice, words, and turns.
+"""Reports about the user to the turn's flow: voice, words, and turns.
 
-Every method stands for something that the framework says. Its docstring names what that is in
-LiveKit and the trigger that it posts.
+Each method stands for one event or method of LiveKit. Its docstring names it, and the trigger that
+is posted.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from .user_turns import Outcome, Turn, UserTurns
 __all__ = ["UserReports"]
 
 WORDS_LIMIT = 3.0
-"""Seconds after which voice without words was a noise."""
+"""Seconds after which a voice without words counts as noise."""
 
 
 class UserReports:
-    """The reports and questions about the user of one session; the rest is the conductor's.
+    """What a session reports and asks about the user. `Conductor` has the rest.
 
     Args:
-        session: What carries the decisions out.
-        deferred: Where what begins later waits.
+        session: Carries the decisions out.
+        deferred: Holds what begins later.
     """
 
     turn: TurnRuntime
@@ -71,8 +71,10 @@ class UserReports:
         self._post("user_stopped_speaking")
 
     def answer_awaited(self) -> None:
-        """LiveKit's `_on_input_speech_stopped`, of a model that detects turns. Posts
-        `endpointing_ended` when the model has begun to answer, or will not."""
+        """LiveKit's `_on_input_speech_stopped`, of a realtime model that detects turns.
+
+        Posts `endpointing_ended` when the model has begun to answer, or will not answer.
+        """
         self.host.answer_coming()
 
     @property
@@ -82,14 +84,14 @@ class UserReports:
 
     @property
     def words_due(self) -> bool:
-        """Voice has ended so recently that words of it may still be recognised."""
+        """A voice has ended so recently that its words may still be recognised."""
         return self.turn.now - self._voice_ended < WORDS_LIMIT
 
     def words_limit(self, voice: float) -> float:
-        """The seconds after a voice in which words of it may come.
+        """For how many seconds after a voice its words may still come.
 
         Args:
-            voice: How long it was; one that was too short to interrupt is hardly a word.
+            voice: How long the voice was. One too short to interrupt is probably not a word.
         """
         long = voice >= self._session.interruption_options["min_duration"]
         timer = "false_interruption" if long else "transcript_wait"
@@ -100,8 +102,10 @@ class UserReports:
         self._post("final_transcript")
 
     def barge_in(self) -> None:
-        """LiveKit's `_interrupt_by_audio_activity`, with every frame of an utterance. Posts
-        `barge_in` when the answer is a new one."""
+        """LiveKit's `_interrupt_by_audio_activity`, with every frame of an utterance.
+
+        Posts `barge_in` if the answer may have changed since the last frame.
+        """
         verdict = self.turn.ask("barge_in")
         last, taken = self._last_barge_in, isinstance(verdict, Taken)
         # What has an effect is never a repetition: the speech may have gone on since.
@@ -122,8 +126,10 @@ class UserReports:
     # -- turns
 
     def may_commit(self, owner: str, info: Any) -> bool:
-        """LiveKit's `on_end_of_turn`, behind its own gates. Posts `turn_committed`, and `turn_kept`
-        if that is refused."""
+        """LiveKit's `on_end_of_turn`, after its own checks.
+
+        Posts `turn_committed`, and `turn_kept` if that is refused.
+        """
         verdict = self._post("turn_committed", text=info.new_transcript, source="user_turn")
         if isinstance(verdict, Refused):
             self.turns.keep(info, owner, verdict.why)
@@ -135,11 +141,10 @@ class UserReports:
         return True
 
     def cannot_take(self, owner: str, info: Any) -> bool:
-        """LiveKit's `on_end_of_turn` of an agent that is about to go: the next one answers. Posts
-        nothing.
+        """LiveKit's `on_end_of_turn` of an agent that is about to be replaced. Posts nothing.
 
         Returns:
-            True if the turn is kept.
+            True if the turn is kept: the next agent answers it.
         """
         if self.closing:
             return False
@@ -147,15 +152,17 @@ class UserReports:
         return True
 
     def keep_uncommitted_turn(self, owner: str, info: Any, commits_by_itself: bool) -> None:
-        """LiveKit's `_close_session` while a turn is open: the next agent gets it, answered or to
-        be committed. Posts nothing."""
+        """LiveKit's `_close_session` while a turn is open: the next agent gets the turn.
+
+        Posts nothing.
+        """
         if commits_by_itself:
-            self.turns.keep(info, owner, "its agent went before it was committed")
+            self.turns.keep(info, owner, "its agent was closed before it was committed")
         else:
             self._carried = info.new_transcript
 
     def take_carried_transcript(self) -> str:
-        """What the STT of the agent before has heard, once."""
+        """The words that the STT of the agent before has recognised; only once."""
         words, self._carried = self._carried, ""
         return words
 
@@ -169,12 +176,12 @@ class UserReports:
         self.turns.follow(task, items)
 
     def floor_denied(self, speech: Speech, task: asyncio.Task[Any] | None) -> None:
-        """LiveKit finds that a turn must not interrupt: it drops the turn, which is kept."""
+        """LiveKit finds that the turn must not interrupt, and drops it. It is kept here."""
         if self.floor.holds(speech):
             self.turns.mark_unanswerable(task)
 
     def handoff_seen(self, task: asyncio.Task[Any] | None) -> None:
-        """LiveKit finds that a handoff has begun: it drops the turn, which is kept."""
+        """LiveKit finds that a handoff has begun, and drops the turn. It is kept here."""
         if not self.closing:  # LiveKit puts what is said into a close into the history
             self.turns.mark_unanswerable(task)
 

@@ -1,4 +1,4 @@
-"""The user's turns: each ends replied, superseded or dropped, and none is lost on the way."""
+"""The user's turns. Each one ends as replied, superseded or dropped."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Turn:
         info: The turn as LiveKit describes it.
         owner: The agent that it was committed to.
         kept: It had to wait for the floor, or for another agent.
-        scheduled: A reply is, so that its words stand in the conversation.
+        scheduled: Its reply was scheduled, so its words are in the conversation.
         speech: The speech of that reply.
-        too_late: LiveKit drops it, for it has found that the agent is about to go, or that a speech
-            which cannot be interrupted has taken the floor.
-        items: The ids of what the conversation held when the turn began.
+        too_late: LiveKit drops it, because a handoff has begun, or because a speech that cannot be
+            interrupted has taken the floor.
+        items: The ids of the items in the conversation when the turn began.
         over: It ended without a reply.
     """
 
@@ -48,14 +48,14 @@ class Turn:
 
     @property
     def unanswered(self) -> bool:
-        """It came too late to be answered at once; it is kept."""
+        """It could not be answered at once, and is kept."""
         return self.too_late and not self.scheduled
 
     def stands_in(self, said: Collection[str]) -> bool:
-        """Whether its words stand in the conversation, or never will.
+        """Whether its words are in the conversation, or will never be.
 
         Args:
-            said: The ids of what the user has said, as far as the conversation has it.
+            said: The ids of the user's messages in the conversation.
         """
         if self.over or self.speech is None:
             return self.over
@@ -70,8 +70,9 @@ class UserTurns:
     """Follows each committed turn to its end.
 
     Args:
-        ended: Called with the turn and its outcome; ``current`` if no newer turn was committed.
-        deferred: Where the turns wait that are kept.
+        ended: Called with the turn and its outcome, and with `current`: no newer turn was
+            committed.
+        deferred: Holds the turns that are kept.
     """
 
     def __init__(
@@ -86,13 +87,16 @@ class UserTurns:
         self._unsaid: list[Turn] = []  # whose words may not stand in the conversation yet
 
     def restore(self, outcomes: Mapping[str, int]) -> None:
-        """Go on counting: so many turns of the session have ended before."""
+        """Continue counting: this many turns of the session have ended before."""
         self.outcomes.update({how: outcomes[how] for how in OUTCOMES if how in outcomes})
         self._count = self.outcomes.total()
 
     def commit(self, info: Any, owner: str) -> Turn:
-        """A turn is committed. If it has not waited, those that wait are older, and part of it: it
-        begins with their words, and one reply answers all."""
+        """A turn is committed.
+
+        Unless it has waited itself, it takes in the turns that wait: it begins with their words,
+        and one reply answers them all.
+        """
         kept = [deferred for deferred in self.kept if deferred.work is info]
         for deferred in kept:
             self._deferred.begun(deferred)
@@ -104,10 +108,10 @@ class UserTurns:
         return self._latest
 
     def typed(self, info: Any, speech: Speech, items: Iterable[str]) -> None:
-        """A reply to words is scheduled that are no turn of the voice.
+        """A reply to typed words is scheduled.
 
         Args:
-            items: The ids of what the conversation holds.
+            items: The ids of the items in the conversation.
         """
         self._follow_words(Turn(0, info, scheduled=True, speech=speech, items=frozenset(items)))
 
@@ -118,14 +122,14 @@ class UserTurns:
 
     @property
     def unsaid(self) -> bool:
-        """There are words that may not stand in the conversation yet."""
+        """There are words of the user that may not be in the conversation yet."""
         return bool(self._unsaid)
 
     def waiting(self, said: Collection[str]) -> list[Any]:
-        """The turns whose words stand nowhere else, in their order.
+        """The turns whose words are not in the conversation, in order.
 
         Args:
-            said: The ids of what the user has said, as far as the conversation has it.
+            said: The ids of the user's messages in the conversation.
         """
         self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(said)]
         return [*(turn.info for turn in self._unsaid), *(deferred.work for deferred in self.kept)]
@@ -136,30 +140,30 @@ class UserTurns:
             self._deferred.add("user turn", info, owner=owner, reason=reason)
 
     def take_in_kept(self) -> None:
-        """The latest turn has all that was heard, and so the turns that waited."""
+        """The latest turn contains all audio, and so the turns that waited."""
         for deferred in self.kept:
             self._deferred.begun(deferred)
             self.outcomes["superseded"] += 1
 
     def follow(self, task: asyncio.Task[Any], items: Iterable[str]) -> None:
-        """LiveKit answers the latest turn in this task, unless its agent has gone by then."""
+        """LiveKit answers the latest turn in this task, unless its agent is closed before."""
         if self._latest is not None:
             self._latest.items = frozenset(items)
             self._tasks[task] = self._latest
             task.add_done_callback(self._task_ended)
 
     def mark_unanswerable(self, task: asyncio.Task[Any] | None) -> None:
-        """The turn that this task answers, if it is one's, has found no way to its reply."""
+        """The turn that this task answers cannot be answered now."""
         turn = self.answered_by(task)
         if turn is not None:
             turn.too_late = True
 
     def answered_by(self, task: asyncio.Task[Any] | None) -> Turn | None:
-        """The turn that this task answers, if it is one's task."""
+        """The turn that this task answers, or None."""
         return self._tasks.get(task) if task is not None else None
 
     def reply(self, task: asyncio.Task[Any] | None, speech: Speech) -> Turn | None:
-        """A speech was scheduled by this task; the turn that it answers, if it is one's task."""
+        """This task has scheduled a speech. Returns the turn that it answers, or None."""
         turn = self.answered_by(task)
         if turn is not None:
             turn.scheduled, turn.speech = True, speech
@@ -167,7 +171,7 @@ class UserTurns:
         return turn
 
     def withdraw(self, speech: object) -> None:
-        """The speech that was to answer the latest turn is given up; nothing of it was heard."""
+        """The speech that was to answer the latest turn is dropped. Nothing of it was heard."""
         turn = self._latest
         if turn is None or turn.speech is not speech or not turn.replied:
             return
@@ -182,7 +186,7 @@ class UserTurns:
         return turn is self._latest
 
     def close(self) -> None:
-        """The session has closed: what is still open is dropped."""
+        """The session has closed: drop the turns that are not finished."""
         for task in tuple(self._tasks):
             task.remove_done_callback(self._task_ended)
             self._task_ended(task)

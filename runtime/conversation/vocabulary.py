@@ -1,4 +1,4 @@
-"""The words that a flow shares with the binding: what it must declare to govern a session."""
+"""The names that a flow must declare to govern a session."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ TRIGGERS = (
     *("speech_interrupted", "interruptions_disallowed"),
     *("tool_started", "tool_ended", "results_committed", "tools_drained", "tools_released"),
 )
-"""What the binding reports and asks."""
+"""The triggers that the binding posts."""
 
 FACTS = ("tools_running", "output_held", "result_uncommitted", "user_speaking")
-"""What the binding looks at."""
+"""The facts that the binding reads."""
 
 ACTIONS = ("answer_turn", "request_reply", "start_output", "release_tools", "abandon_step")
-"""Without these no turn is answered, heard or brought to its end."""
+"""The actions without which no turn is answered, heard or ended."""
 
 
 def check_vocabulary(flow: Flow) -> None:
-    """Refuse a flow that would fail in mid-conversation.
+    """Refuse a flow that would fail in the middle of a conversation.
 
     Raises:
-        HostError: The flow lacks words, with all of them.
+        HostError: Names are missing; the message has all of them.
     """
     used = {action for row in flow.rows() for action in row.transition.actions}
     lacks = [
         *(f"trigger {word!r}" for word in TRIGGERS if word not in flow.triggers),
         *(f"fact {word!r}" for word in FACTS if word not in flow.facts),
-        *(f"use of the action {word!r}" for word in ACTIONS if word not in used),
+        *(f"action {word!r} in a transition" for word in ACTIONS if word not in used),
     ]
     if lacks:
         raise HostError(
-            f"flow {flow.name!r} cannot govern a TurnSession, it lacks the {', '.join(lacks)}; "
-            "begin it with 'extends: turn', which has them all"
+            f"flow {flow.name!r} cannot govern a TurnSession: it lacks the {', '.join(lacks)}; "
+            "write 'extends: turn', which has them all"
         )

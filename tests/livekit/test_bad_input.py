@@ -42,7 +42,7 @@ async def test_a_flow_that_never_answers_is_refused() -> None:
         name: attrs.evolve(state, on={**state.on, "turn_committed": ()})
         for name, state in TURN.states.items()
     }
-    with pytest.raises(HostError, match="lacks the use of the action 'answer_turn'"):
+    with pytest.raises(HostError, match="lacks action 'answer_turn' in a transition"):
         TurnSession(flow=attrs.evolve(TURN, states=states))
 
 

@@ -87,4 +87,6 @@ def agent_did_not_wait(about: int, pair: Pair) -> bool:
         for run in pair.ours.runs
         for at in handoffs
     )
-    return long and [*pair.ours.warnings][about].endswith("did not end in time; its agent goes")
+    return long and [*pair.ours.warnings][about].endswith(
+        "did not end in time; its agent is closed"
+    )
