@@ -29,10 +29,10 @@ def _variant(path: Path, text: str) -> Path:
 
 
 async def test_a_flow_of_something_else_is_refused() -> None:
-    """With every word that is missing, and how to get them."""
+    """With every name that is missing, and how to get them."""
     with pytest.raises(HostError, match=r"lacks the trigger 'user_started_speaking', .*'turn_com"):
         TurnSession(flow="session")
-    with pytest.raises(HostError, match="begin it with 'extends: turn', which has them all"):
+    with pytest.raises(HostError, match="write 'extends: turn', which has them all"):
         TurnSession(flow="session")
 
 
@@ -42,7 +42,7 @@ async def test_a_flow_that_never_answers_is_refused() -> None:
         name: attrs.evolve(state, on={**state.on, "turn_committed": ()})
         for name, state in TURN.states.items()
     }
-    with pytest.raises(HostError, match="lacks action 'answer_turn' in a transition"):
+    with pytest.raises(HostError, match="lacks the action 'answer_turn' in a transition"):
         TurnSession(flow=attrs.evolve(TURN, states=states))
 
 
