@@ -149,8 +149,8 @@ S3 = Scenario(
     tuple(ISSUES + n for n in ("5545", "6107", "5533")),
     failure="B",
     wrong=(
-        "The application is told of an interruption and of speech that goes on, where "
-        "nothing was said."
+        "The application gets a false interruption and a resume, although the agent was not "
+        "speaking."
     ),
 )
 S3B = Scenario(
@@ -161,7 +161,7 @@ S3B = Scenario(
     _verdict_s3(6.0),
     tuple(ISSUES + n for n in ("5545", "6107")),
     failure="B",
-    wrong="The application is told of an interruption, as in S3, between a tool and its answer.",
+    wrong="The application gets a false interruption, as in S3, between a tool and its answer.",
 )
 
 AGENT_STATE = (S1D, S3, S3B, S6B)

@@ -20,57 +20,57 @@ class FailureClass:
 CLASSES: tuple[FailureClass, ...] = (
     FailureClass(
         "A",
-        "A speculation meets a tool",
-        "A reply is prepared before the turn is committed although a tool call is still running: "
-        "the request is wasted, or the user hears two replies.",
+        "A preemptive reply while a tool runs",
+        "A reply is generated before the turn is committed, although a tool call is still running. "
+        "The request is wasted, or the user hears two replies.",
         "`preemptive_generation` is refused in every state but `listening`.",
     ),
     FailureClass(
         "B",
-        "A pause outlives its step",
-        "Noise pauses or resumes a step of which nothing was ever heard.",
-        "`paused` is entered from `speaking` only; a step's facts are forgotten when it ends.",
+        "A pause where nothing was heard",
+        "Noise pauses or resumes a step, although no audio of this step was heard.",
+        "Only `speaking` leads to `paused`; the facts of a step become false when it ends.",
     ),
     FailureClass(
         "C",
         "Tool results lost, repeated or out of place",
-        "After an interruption the model is asked without the call, without its result, or with "
-        "something in between, and makes the call again.",
-        "No request is made while a result is uncommitted, and each call ends exactly once.",
+        "After an interruption a request to the model lacks the call or its result, or has "
+        "something between them. So the model makes the call again.",
+        "No request is made while a result is not committed, and each call ends exactly once.",
     ),
     FailureClass(
         "D",
-        "An interruption meets a tool",
-        "The agent is deaf until the tool ends, the result is never spoken, or the side effect "
-        "that the user stopped happens all the same.",
-        "A committed turn releases the calls at once, their results are owed, and a wait inside "
-        "a tool ends with the interruption.",
+        "An interruption while a tool runs",
+        "The agent does not answer until the tool ends, or never says its result, or the tool has "
+        "its side effect although the user has stopped it.",
+        "When a turn is committed, the running calls are released at once. Their results are said "
+        "later. If a tool waits for playout, an interruption ends this wait.",
     ),
     FailureClass(
         "E",
-        "Waiting for what cannot come",
-        "The agent stays mute, or a run fails or ends early, because somebody waits for a report "
-        "that never comes or does not wait for one that does.",
-        "Every state that waits has a timer of its own, and `turnfsm check` proves it.",
+        "Waiting for something that does not come",
+        "The agent is silent forever because it waits for something that never comes; or a run "
+        "fails or ends early because it does not wait.",
+        "Every state that waits has its own timer, and `turnfsm check` proves it.",
     ),
     FailureClass(
         "F",
         "A turn of the user is lost",
-        "What the user said gets no reply and is in no history, or is answered much later.",
-        "A committed turn is replied, kept, superseded or dropped with a reason; no commit is "
+        "What the user said gets no reply and is not in the history, or it is answered much later.",
+        "A committed turn is replied, kept, superseded, or dropped with a reason. No commit is "
         "cancelled.",
     ),
     FailureClass(
         "G",
-        "The record is not what was heard",
-        "The conversation holds words that nobody heard, or lacks words that somebody did.",
-        "What a step said is committed when it ends, as far as it was heard.",
+        "The history is not what was heard",
+        "The history has words that nobody heard, or lacks words that somebody heard.",
+        "When a step ends, the words that were heard are added to the history.",
     ),
     FailureClass(
         "H",
-        "The agent state lies",
-        "The agent's published state is not what the user hears.",
-        "The agent state follows the state of the flow; `speaking` is entered by playout only.",
+        "The agent state is wrong",
+        "The agent state does not agree with what the user hears.",
+        "The agent state follows the state of the flow; only playout leads to `speaking`.",
     ),
 )
 """In the order of their letters."""

@@ -124,7 +124,7 @@ T1 = Scenario(
 )
 T2 = Scenario("T2", "turns without words are committed", 20.0, _empty, _verdict_empty, control=True)
 T3 = Scenario(
-    "T3", "the user speaks while the agent enters", 15.0, _at_start, _verdict_at_start, control=True
+    "T3", "the user speaks while `on_enter` runs", 15.0, _at_start, _verdict_at_start, control=True
 )
 T4 = Scenario(
     "T4",

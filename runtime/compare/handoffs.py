@@ -127,17 +127,17 @@ def _verdict_cascade(outcome: Outcome) -> list[str]:
 
 S4 = Scenario(
     "S4",
-    "`session.run()` right after `start()`, while the first task is entered",
+    "`session.run()` right after `start()`, while the first task begins",
     20.0,
     lambda session: _stage(session, settles_after=0.0, first=0.0, second=10.0),
     _verdict_first,
     failure="E",
     links=RUN_LINKS,
-    wrong="The application gets an exception, the user's input no answer.",
+    wrong="The application gets an exception, and the user's input gets no answer.",
 )
 S4B = Scenario(
     "S4b",
-    "`session.run()` right after `start()`, the first task is entered 0.5 s later",
+    "`session.run()` right after `start()`, the first task begins 0.5 s later",
     20.0,
     lambda session: _stage(session, settles_after=0.5, first=0.0, second=10.0),
     _verdict_first,
@@ -150,13 +150,13 @@ S4B = Scenario(
 )
 S4C = Scenario(
     "S4c",
-    "`session.run()` on a settled chain: the last hop of a cascade",
+    "`session.run()` leads to several handoffs: the last one",
     20.0,
     lambda session: _stage(session, settles_after=0.0, first=3.0, second=10.0),
     _verdict_cascade,
     failure="E",
     links=RUN_LINKS,
-    wrong="The application gets a result without its last two events, which the caller hears.",
+    wrong="The result that the application gets lacks the last two events, which the caller hears.",
 )
 
 HANDOFFS = (S4, S4B, S4C)

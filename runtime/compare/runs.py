@@ -192,7 +192,7 @@ def _verdict_closed(outcome: Outcome) -> list[str]:
 
 R1 = Scenario(
     "R1",
-    "three runs over a group of three tasks: every event of each cascade, in order",
+    "three runs through a group of three tasks: every event, in order",
     35.0,
     _clinic,
     _verdict_clinic,

@@ -195,7 +195,7 @@ class _Interleaving:
     """When code interrupts, and then asks; 0 where the user does it by voice."""
     stage: Mapping[str, Any]
     awaited: tuple[Model, ...] = ()
-    """Where code awaits the interruption; elsewhere it asks in the same breath."""
+    """Where code awaits the interruption; elsewhere it asks at once."""
 
 
 def _by_voice(title: str, **stage: Any) -> _Interleaving:
@@ -233,7 +233,7 @@ def _s2(number: int, case: _Interleaving, model: Model) -> Scenario:
     prefix, who, links = _FAMILIES[model]
     if case.interrupted_at:
         awaited = model in case.awaited
-        who += "`await interrupt()`, then" if awaited else "`interrupt()` and in the same breath"
+        who += "`await interrupt()`, then" if awaited else "`interrupt()` and at once"
         who += " the next request; "
     failure, wrong = _WRONG.get((number, model), ("", ""))
     return Scenario(
@@ -258,7 +258,7 @@ _WAITS = "The caller asks and hears nothing for {} s."
 _WRONG: dict[tuple[int, Model], tuple[str, str]] = {
     (3, "pipeline"): (
         "C",
-        "The caller hears that the table is being booked when it is booked, and never that it is.",
+        "When the table is booked, the caller hears 'It is being booked', and nothing after that.",
     ),
     (5, "pipeline"): (
         "G",

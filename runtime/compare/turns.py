@@ -111,17 +111,17 @@ S6 = Scenario(
     _verdict_s6,
     (ISSUES + "1613", ISSUES + "2368"),
     failure="F",
-    wrong="The caller's question is lost: no answer, no record.",
+    wrong="The caller's question is lost: no answer, and it is not in the history.",
 )
 S7 = Scenario(
     "S7",
-    "the user speaks while a handoff drains",
+    "the user speaks while a handoff is in progress",
     20.0,
     _s7,
     _verdict_s7,
     (PULLS + "6844",),
     failure="F",
-    wrong="The caller's question is lost: no answer, no record.",
+    wrong="The caller's question is lost: no answer, and it is not in the history.",
 )
 S13 = Scenario(
     "S13",

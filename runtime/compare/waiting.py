@@ -144,7 +144,7 @@ S5_WAIT = Scenario(
     _verdict_both,
     (ISSUES + "5359",),
     failure="D",
-    wrong="The caller's contract is cancelled by the interruption that was to stop it.",
+    wrong="The caller's contract is cancelled, although the interruption should have stopped it.",
 )
 S5_INTERRUPT = Scenario(
     "S5-interrupt",
