@@ -29,21 +29,21 @@ CLASSES: tuple[FailureClass, ...] = (
         "B",
         "A pause where nothing was heard",
         "Noise pauses or resumes a step, although no audio of this step was heard.",
-        "Only `speaking` leads to `paused`; the facts of a step become false when it ends.",
+        "only `speaking` leads to `paused`; the facts of a step become false when it ends.",
     ),
     FailureClass(
         "C",
         "Tool results lost, repeated or out of place",
         "After an interruption a request to the model lacks the call or its result, or has "
         "something between them. So the model makes the call again.",
-        "No request is made while a result is not committed, and each call ends exactly once.",
+        "no request is made while a result is not committed, and each call ends exactly once.",
     ),
     FailureClass(
         "D",
         "An interruption while a tool runs",
         "The agent does not answer until the tool ends, or never says its result, or the tool has "
         "its side effect although the user has stopped it.",
-        "When a turn is committed, the running calls are released at once. Their results are said "
+        "when a turn is committed, the running calls are released at once. Their results are said "
         "later. If a tool waits for playout, an interruption ends this wait.",
     ),
     FailureClass(
@@ -51,26 +51,26 @@ CLASSES: tuple[FailureClass, ...] = (
         "Waiting for something that does not come",
         "The agent is silent forever because it waits for something that never comes; or a run "
         "fails or ends early because it does not wait.",
-        "Every state that waits has its own timer, and `turnfsm check` proves it.",
+        "every state that waits has its own timer, and `turnfsm check` proves it.",
     ),
     FailureClass(
         "F",
         "A turn of the user is lost",
         "What the user said gets no reply and is not in the history, or it is answered much later.",
-        "A committed turn is replied, kept, superseded, or dropped with a reason. No commit is "
+        "a committed turn is replied, kept, superseded, or dropped with a reason. No commit is "
         "cancelled.",
     ),
     FailureClass(
         "G",
         "The history is not what was heard",
         "The history has words that nobody heard, or lacks words that somebody heard.",
-        "When a step ends, the words that were heard are added to the history.",
+        "when a step ends, the words that were heard are added to the history.",
     ),
     FailureClass(
         "H",
         "The agent state is wrong",
         "The agent state does not agree with what the user hears.",
-        "The agent state follows the state of the flow; only playout leads to `speaking`.",
+        "the agent state follows the state of the flow; only playout leads to `speaking`.",
     ),
 )
 """In the order of their letters."""

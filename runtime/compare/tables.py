@@ -95,8 +95,8 @@ def as_markdown(rows: Sequence[Compared]) -> str:
 
 
 def _section(failure: FailureClass, rows: Iterable[Compared]) -> str:
-    said = f"## {failure.letter}. {failure.title}\n\n{failure.is_}\n\nOn `TurnSession`: {failure.cure}"
-    return f"{said}\n\n{_markdown_table(rows)}"
+    head = f"## {failure.letter}. {failure.title}\n\n{failure.is_}"
+    return f"{head}\n\nIn turnfsm: {failure.cure}\n\n{_markdown_table(rows)}"
 
 
 def _markdown_table(rows: Iterable[Compared]) -> str:
