@@ -13,22 +13,22 @@ from turnfsm.runtime.cli._streams import steady_output
 __all__ = ["COMMANDS", "build_app", "main"]
 
 COMMANDS = {
-    "demo": "Play a recorded conversation on a governed session.",
-    "check": "Prove flows; show how a property can be broken.",
+    "demo": "Play a recorded conversation on a TurnSession.",
+    "check": "Prove flows, or show how a property can be broken.",
     "mutants": "Test the proof: does it notice each small change?",
-    "paths": "List short paths that cover a flow.",
+    "paths": "List short paths that together take every transition.",
     "matrix": "Print what every trigger does in every state.",
     "render": "Draw a flow as SVG, PNG, Mermaid, DOT or Markdown.",
     "view": "Show a conversation or a flow in the browser.",
-    "report": "Measure conversations, from their journals.",
-    "audit": "Judge sessions that turnfsm did not govern.",
+    "report": "Measure conversations from their journals.",
+    "audit": "Find known problems in recorded sessions.",
     "why": "Say why a conversation was silent.",
-    "log": "Print a journal, or follow it.",
+    "log": "Print a journal, also while it is being written.",
     "timeline": "Draw the journal of a conversation over time.",
     "diagrams": "Draw all shipped flows into one folder.",
     "schema": "Write the JSON Schema of flows for editors.",
     "export": "Write a flow for another tool.",
-    "compare": "Play known failures on AgentSession and TurnSession.",
+    "compare": "Play known failures on AgentSession and on TurnSession.",
     "soak": "Play random conversations with your own agent.",
 }
 """Each command and its line in the help; `turnfsm.runtime.cli.NAME` has a function NAME."""
@@ -54,9 +54,9 @@ def build_app(words: Sequence[str]) -> typer.Typer:
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback(help="Turn-taking of voice agents as state machines: check, draw and run them.")(
-        _root
-    )
+    app.callback(
+        help="Turn-taking for voice agents as one state machine: check flows, draw them, run them."
+    )(_root)
     wanted = next((word for word in words if not word.startswith("-")), None)
     for name, line in COMMANDS.items():
         command = _load(name) if name == wanted else _not_wanted

@@ -28,15 +28,18 @@ def audit(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...", help="Recordings of EventRecorder, spans (JSON), or journals."
+            metavar="FILE...", help="Recordings of an EventRecorder, spans (JSON), or journals."
         ),
     ],
     format: Annotated[Format, typer.Option(help="Format of the findings.")] = Format.text,
     flow: Annotated[
-        str | None, typer.Option(help="The flow of journals. Default: the one that they name.")
+        str | None, typer.Option(help="The flow of the journals. Default: the flow that they name.")
     ] = None,
 ) -> None:
-    """Judge sessions by what they have left. Exit status 0: right, 1: findings, 2: bad input."""
+    """Find known problems in recorded sessions, also of AgentSession.
+
+    Exit status 0: no problem was found, 1: there are findings, 2: bad input.
+    """
     from turnfsm.fsm import load_flow
     from turnfsm.fsm.audit import audit_file
 

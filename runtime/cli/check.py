@@ -37,7 +37,8 @@ _WRITERS: dict[Format, Callable[[Iterable[Report]], str]] = {
 
 def check(
     flows: Annotated[
-        list[str], typer.Argument(metavar="FLOW...", help="Shipped flows or .yaml files.")
+        list[str],
+        typer.Argument(metavar="FLOW...", help="Shipped flows, such as turn, or .yaml files."),
     ],
     format: Annotated[Format, typer.Option(help="Format of the report.")] = Format.text,
     limit: Annotated[
@@ -49,10 +50,13 @@ def check(
     ] = None,
     record: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="If all flows are proved, write their digests to FILE."),
+        typer.Option(metavar="FILE", help="If all flows are proved, write their hashes to FILE."),
     ] = None,
 ) -> None:
-    """Prove flows. Exit status 0: proved, 1: findings, 2: bad input."""
+    """Prove the properties of flows, or show how they can be broken.
+
+    Exit status 0: all flows are proved, 1: there are findings, 2: bad input.
+    """
     reports = [check_file(name, limit) for name in flows]
     if counterexamples is not None:
         for report in reports:

@@ -31,7 +31,7 @@ def compare(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[ID...]", help="Scenarios, such as S1. Default: all.", show_default=False
+            metavar="[ID...]", help="Conversations, such as S1. Default: all.", show_default=False
         ),
     ] = None,
     format: Annotated[Format, typer.Option(help="Format of the result.")] = Format.table,
@@ -40,9 +40,9 @@ def compare(
         typer.Option("-o", "--output", metavar="FILE", help="Write the result to FILE."),
     ] = None,
 ) -> None:
-    """Play the scenarios on AgentSession and on TurnSession.
+    """Play known failures on AgentSession and on TurnSession, and show what the caller gets.
 
-    Exit status 0: TurnSession is right in every scenario, 1: it is wrong in one, 2: bad input.
+    Exit status 0: TurnSession is right in every conversation, 1: it is not, 2: bad input.
     """
     from turnfsm.runtime.compare import compare as play
 

@@ -1,4 +1,4 @@
-"""`turnfsm demo`: a recorded conversation, governed by a flow, with its evidence."""
+"""`turnfsm demo`: a recorded conversation on a TurnSession, and checks of how it went."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,12 +17,12 @@ def demo(
         ),
     ] = 1.0,
     text: Annotated[
-        bool, typer.Option("--text", help="Type the conversation: no sound, no model, no waiting.")
+        bool, typer.Option("--text", help="The user types: no sound, no speech models, no waiting.")
     ] = False,
     flow: Annotated[
         str,
         typer.Option(
-            metavar="FLOW", help="The flow that governs the session: a shipped one or a .yaml file."
+            metavar="FLOW", help="The flow of the session: a shipped one or a .yaml file."
         ),
     ] = "turn",
     llm: Annotated[
@@ -32,15 +32,15 @@ def demo(
             help="Use this provider/model instead of scripted replies. Needs an API key.",
         ),
     ] = "",
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder for what is written.")
-    ] = Path("demo-out"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write to.")] = Path(
+        "demo-out"
+    ),
 ) -> None:
-    """Play a recorded conversation on a governed session, and check how it went.
+    """Play a recorded conversation on a TurnSession, and check how it went.
 
-    Writes conversation.html, a page to see and hear it, conversation.wav (user left, agent
-    right), journal.jsonl, timeline.svg and transcript.txt. Exit status 0: it went as
-    declared, 1: it did not, 2: bad input.
+    It writes conversation.html (a page to see and hear the conversation), conversation.wav (user
+    left, agent right), journal.jsonl, timeline.svg and transcript.txt. Exit status 0: it went as
+    it should, 1: it did not, 2: bad input.
     """
     if text and speed != 1.0:
         raise typer.BadParameter("--text takes no time; leave --speed out")

@@ -17,12 +17,14 @@ _OURS = {".svg", ".png", ".mmd", ".md"}
 
 
 def diagrams(
-    folder: Annotated[Path, typer.Option("-o", "--output", help="The folder.")] = Path("diagrams"),
+    folder: Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")] = Path(
+        "diagrams"
+    ),
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 if a file is stale.")
+        bool, typer.Option("--check", help="Write nothing; exit status 1 if a file is out of date.")
     ] = False,
 ) -> None:
-    """Draw all shipped flows: SVG, Mermaid, tables, and an index README.md."""
+    """Draw all shipped flows: SVG, Mermaid, tables, and an index (README.md)."""
     from turnfsm.fsm import load_flow, shipped_flows
     from turnfsm.fsm.diagram.gallery import gallery
 

@@ -25,13 +25,15 @@ class Target(StrEnum):
 
 
 def export(
-    flow: Annotated[str, typer.Argument(help="A shipped flow or a .yaml file.")],
+    flow: Annotated[
+        str, typer.Argument(metavar="FLOW", help="A shipped flow, such as turn, or a .yaml file.")
+    ],
     to: Annotated[
         Target,
         typer.Option(
             help="transitions: JSON, the arguments of its Machine. xstate: JSON, what "
-            "createMachine takes, or a whole module if FILE ends in .js or .mjs. promela: a model "
-            "for Spin with the flow's properties. json: the flow itself."
+            "createMachine takes, or a module if FILE ends in .js or .mjs. promela: a model for "
+            "Spin, with the properties of the flow. json: the flow itself."
         ),
     ],
     output: Annotated[
@@ -39,7 +41,7 @@ def export(
         typer.Option("-o", "--output", metavar="FILE", help="Write to FILE. Default: print."),
     ] = None,
 ) -> None:
-    """Write a flow for another tool."""
+    """Write a flow for another tool: transitions, XState or Spin."""
     from turnfsm.fsm.load.loader import load_flow
     from turnfsm.runtime.cli._files import write_whole
 

@@ -21,15 +21,15 @@ _EVERY = 0.2  # seconds between two looks at a file that is followed
 
 
 def log(
-    journal: Annotated[Path, typer.Argument(help="A journal (JSONL).")],
+    journal: Annotated[Path, typer.Argument(metavar="JOURNAL", help="A journal (JSONL file).")],
     follow: Annotated[
-        bool, typer.Option("-f", "--follow", help="Go on with what is written, until Ctrl-C.")
+        bool, typer.Option("-f", "--follow", help="Wait for more lines, until Ctrl-C.")
     ] = False,
     refused: Annotated[
-        bool, typer.Option("--refused", help="Only what was refused, with the reason.")
+        bool, typer.Option("--refused", help="Only refusals, with their reasons.")
     ] = False,
 ) -> None:
-    """Print a journal, a line for each trigger and each note."""
+    """Print a journal: one line for each trigger and each note."""
     from turnfsm.fsm import TurnfsmError
 
     try:

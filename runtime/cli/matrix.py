@@ -34,10 +34,12 @@ _STYLES = {
 
 
 def matrix(
-    flow: Annotated[str, typer.Argument(help="A shipped flow or a .yaml file.")],
+    flow: Annotated[
+        str, typer.Argument(metavar="FLOW", help="A shipped flow, such as turn, or a .yaml file.")
+    ],
     format: Annotated[Format, typer.Option(help="Format of the table.")] = Format.table,
 ) -> None:
-    """Print what every trigger does in every state, refusals included."""
+    """Print what every trigger does in every state, and where it is refused."""
     from turnfsm.fsm.load.loader import load_flow
     from turnfsm.fsm.matrix import as_csv, as_markdown
     from turnfsm.fsm.matrix import matrix as tabulate

@@ -18,12 +18,15 @@ __all__ = ["mutants"]
 
 
 def mutants(
-    flow: Annotated[str, typer.Argument(metavar="FLOW", help="A shipped flow or a .yaml file.")],
+    flow: Annotated[
+        str, typer.Argument(metavar="FLOW", help="A shipped flow, such as turn, or a .yaml file.")
+    ],
     explained: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Reasons why some mutants may survive (TOML). Default: FLOW.mutants.toml.",
+            help="TOML file with the reasons why some mutants are no mistake. Default: "
+            "FLOW.mutants.toml.",
         ),
     ] = None,
     every: Annotated[int, typer.Option(min=1, metavar="N", help="Try only one mutant in N.")] = 1,
@@ -31,8 +34,9 @@ def mutants(
         bool, typer.Option("--json", help="Print the result of every mutant as JSON.")
     ] = False,
 ) -> None:
-    """Test the proof of a flow: does it fail when the flow is changed in one place (a mutant)?
+    """Test the proof of a flow.
 
+    A mutant is a copy of the flow with one change. The proof should fail for each mutant.
     Exit status 0: every mutant is caught or explained, 1: some survive, 2: bad input.
     """
     subject = load_flow(flow)

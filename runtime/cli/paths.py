@@ -32,17 +32,20 @@ class Where(StrEnum):
 
 
 def paths(
-    flow: Annotated[str, typer.Argument(help="A shipped flow or a .yaml file.")],
+    flow: Annotated[
+        str, typer.Argument(metavar="FLOW", help="A shipped flow, such as turn, or a .yaml file.")
+    ],
     format: Annotated[Format, typer.Option(help="Format of the paths.")] = Format.text,
     run: Annotated[
         Where | None,
         typer.Option(
-            help="Run them, in virtual time. pump: each trigger is posted. session: a TurnSession "
-            "with scripted user, model, voice and audio output, for flows like turn."
+            help="Play the paths in virtual time. pump: post each trigger to the event pump. "
+            "session: play them on a TurnSession with scripted user, model, TTS and audio output "
+            "(for turn and flows that extend it)."
         ),
     ] = None,
 ) -> None:
-    """List short paths that together reach every state, transition and outcome of a guard."""
+    """List short paths that together take every transition and test every guard both ways."""
     from turnfsm.fsm.cover import cover
     from turnfsm.fsm.load.loader import load_flow
 

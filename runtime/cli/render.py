@@ -26,7 +26,9 @@ class Theme(StrEnum):
 
 
 def render(
-    flow: Annotated[str, typer.Argument(help="A shipped flow or a .yaml file.")],
+    flow: Annotated[
+        str, typer.Argument(metavar="FLOW", help="A shipped flow, such as turn, or a .yaml file.")
+    ],
     output: Annotated[
         Path, typer.Option("-o", "--output", help="FILE.svg, .png, .mmd, .dot or .md.")
     ],
@@ -35,15 +37,15 @@ def render(
         str, typer.Option(help="The facts that are true in this state, separated by commas.")
     ] = "",
     focus: Annotated[
-        bool, typer.Option("--focus", help="Fade all transitions that do not leave this state.")
+        bool, typer.Option("--focus", help="Fade the transitions of other states.")
     ] = False,
     trace: Annotated[
         Path | None, typer.Option(help="Colour the transitions that this journal took.")
     ] = None,
     overview: Annotated[
-        bool, typer.Option("--overview", help="Draw only states and arrows, 800 pixels wide.")
+        bool, typer.Option("--overview", help="Draw a small picture: only states and arrows.")
     ] = False,
-    theme: Annotated[Theme, typer.Option(help="auto: as the viewer's system.")] = Theme.auto,
+    theme: Annotated[Theme, typer.Option(help="auto: like the system of the reader.")] = Theme.auto,
     width: Annotated[
         int, typer.Option(min=200, max=10_000, help="Width of a PNG in pixels.")
     ] = 1600,

@@ -24,17 +24,19 @@ class Format(StrEnum):
 
 
 def report(
-    journals: Annotated[list[Path], typer.Argument(metavar="JOURNAL...", help="Journals (JSONL).")],
+    journals: Annotated[
+        list[Path], typer.Argument(metavar="JOURNAL...", help="Journals (JSONL files).")
+    ],
     format: Annotated[Format, typer.Option(help="Format of the report.")] = Format.text,
     silence: Annotated[
-        float, typer.Option(min=0.1, help="Seconds from which on a silence counts.")
+        float, typer.Option(min=0.1, help="A silence counts if it is longer than this, in seconds.")
     ] = 2.0,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write the report to FILE."),
     ] = None,
 ) -> None:
-    """Measure conversations: latencies, interruptions, silences by cause, rates, states."""
+    """Measure conversations: latencies, interruptions, silences and their causes, states."""
     from turnfsm.fsm import metrics
     from turnfsm.fsm.journal import read_journal
 

@@ -24,14 +24,15 @@ _DEFAULT = {_Format.json: Path("specs/flow.schema.json"), _Format.markdown: Path
 def schema(
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write to this file; - prints.", show_default=False),
+        typer.Option("--output", "-o", help="Write to this file; - prints it.", show_default=False),
     ] = None,
     form: Annotated[
         _Format,
         typer.Option("--format", help="json: for editors. markdown: the reference of all keys."),
     ] = _Format.json,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 if the file is stale.")
+        bool,
+        typer.Option("--check", help="Write nothing; exit status 1 if the file is out of date."),
     ] = False,
 ) -> None:
     """Write the JSON Schema of flows (specs/flow.schema.json), or a reference of all keys."""

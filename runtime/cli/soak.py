@@ -29,15 +29,18 @@ def soak(
     flow: Annotated[
         str,
         typer.Option(
-            metavar="FLOW", help="The flow that governs TurnSession: a shipped one or a .yaml file."
+            metavar="FLOW", help="The flow of TurnSession: a shipped one or a .yaml file."
         ),
     ] = "turn",
     userdata: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What makes the user data: module:Name.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="A class or function that makes the user data: module:Name."
+        ),
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="How many conversations.")] = 100,
     minutes: Annotated[
-        float | None, typer.Option(min=0.01, help="Play for this long instead.")
+        float | None, typer.Option(min=0.01, help="Play for so many minutes instead.")
     ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the first conversation; the next one has seed + 1.")
@@ -49,10 +52,10 @@ def soak(
         ),
     ] = False,
 ) -> None:
-    """Play random conversations with an agent on AgentSession and on TurnSession.
+    """Play random conversations with your agent, on AgentSession and on TurnSession.
 
-    User, model, voice and audio output are scripted, in virtual time; the model calls the agent's
-    tools. Exit status 0: TurnSession did worse nowhere, 1: it did, 2: bad input.
+    User, model, TTS and audio output are scripted, in virtual time; the model calls the agent's
+    tools. Exit status 0: TurnSession was nowhere worse, 1: it was, 2: bad input.
     """
     from turnfsm.fsm import load_flow
     from turnfsm.runtime.testing.livekit.named import load_named

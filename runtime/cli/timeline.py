@@ -23,22 +23,22 @@ class Rows(StrEnum):
 
 
 def timeline(
-    journal: Annotated[Path, typer.Argument(help="A journal (JSONL).")],
+    journal: Annotated[Path, typer.Argument(metavar="JOURNAL", help="A journal (JSONL file).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="FILE.svg or .png.")],
     flow: Annotated[
-        str | None, typer.Option(help="The flow of the journal. Default: the one that it names.")
+        str | None, typer.Option(help="The flow of the journal. Default: the flow that it names.")
     ] = None,
     rows: Annotated[
-        Rows, typer.Option(help="Draw states as one bar, or each in a row of its own.")
+        Rows, typer.Option(help="Draw all states in one bar, or each state in its own row.")
     ] = Rows.bar,
-    start: Annotated[float, typer.Option("--from", min=0, help="Begin here, in seconds.")] = 0.0,
-    end: Annotated[float | None, typer.Option("--to", min=0, help="End here, in seconds.")] = None,
-    theme: Annotated[Theme, typer.Option(help="auto: as the viewer's system.")] = Theme.auto,
+    start: Annotated[float, typer.Option("--from", min=0, help="First second to draw.")] = 0.0,
+    end: Annotated[float | None, typer.Option("--to", min=0, help="Last second to draw.")] = None,
+    theme: Annotated[Theme, typer.Option(help="auto: like the system of the reader.")] = Theme.auto,
     width: Annotated[
         int, typer.Option(min=200, max=10_000, help="Width of a PNG in pixels.")
     ] = 1600,
 ) -> None:
-    """Draw a journal as lanes: user, agent audio, tools, state, timers, refusals."""
+    """Draw a journal over time, with lanes: user, agent, tools, state, timers, refusals."""
     from turnfsm.fsm.diagram import timeline as draw
     from turnfsm.fsm.diagram import to_png
     from turnfsm.fsm.journal import read_journal

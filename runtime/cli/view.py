@@ -26,13 +26,15 @@ def view(
         Path,
         typer.Argument(
             metavar="JOURNAL|FLOW",
-            help="A journal (JSONL); with --live also a folder of journals. Or a flow: a shipped "
-            "one or a .yaml file.",
+            help="A journal (JSONL file); with --live also a folder of them. Or a flow: a shipped "
+            "one, such as turn, or a .yaml file.",
         ),
     ],
     audio: Annotated[
         Path | None,
-        typer.Option(metavar="WAV", help="The recording: user left, agent right, or one channel."),
+        typer.Option(
+            metavar="WAV", help="The recording: user left, agent right, or both in one channel."
+        ),
     ] = None,
     offset: Annotated[
         float, typer.Option(help="The second of the journal at which the recording begins.")
@@ -42,30 +44,33 @@ def view(
         typer.Option("-o", "--output", help="FILE.html. Default: beside the journal."),
     ] = None,
     flow: Annotated[
-        str | None, typer.Option(help="The flow of the journal. Default: the one that it names.")
+        str | None, typer.Option(help="The flow of the journal. Default: the flow that it names.")
     ] = None,
     live: Annotated[
         bool, typer.Option("--live", help="Show journals in the browser while they are written.")
     ] = False,
     host: Annotated[
-        str, typer.Option(help="Where a served page listens. Beyond loopback a token is needed.")
+        str,
+        typer.Option(help="The address to serve the page at. Not 127.0.0.1: viewers need a token."),
     ] = "127.0.0.1",
     port: Annotated[
         int,
-        typer.Option(min=0, max=65535, help="The port of a served page; 0: any free one."),
+        typer.Option(min=0, max=65535, help="The port to serve the page at; 0: any free one."),
     ] = 8765,
     token: Annotated[
-        str | None, typer.Option(help="The token that viewers of a served page need.")
+        str | None,
+        typer.Option(help="The token that viewers need. Default: random, or none at 127.0.0.1."),
     ] = None,
 ) -> None:
-    """Show a conversation, or a flow, on a page in the browser.
+    """Show a conversation, or a flow, in the browser.
 
-    Of a journal: one HTML page that needs nothing else, with picture, time, words, sound, and the
-    line of each decision; with --live, served while a session runs. A session shows itself with
-    the environment variable TURNFSM_VIEW=1.
+    For a journal, write one HTML file that needs no server: picture, timeline, words, sound, and
+    the YAML line of each decision. With --live, serve this page while the journal is written. (To
+    see a session without a journal, start your agent with the environment variable
+    TURNFSM_VIEW=1.)
 
-    Of a flow: picture, table, proof, counterexamples and a simulator, served while the file is
-    edited; with -o, one HTML page without the simulator.
+    For a flow, serve a page with picture, table, proof, counterexamples and a simulator. It
+    changes when you save the file. With -o, write one HTML file, without the simulator.
 
     Exit status 0: done, 2: bad input.
     """

@@ -16,18 +16,19 @@ __all__ = ["flow_of", "why"]
 
 
 def why(
-    journal: Annotated[Path, typer.Argument(help="A journal (JSONL).")],
+    journal: Annotated[Path, typer.Argument(metavar="JOURNAL", help="A journal (JSONL file).")],
     at: Annotated[
-        float | None, typer.Option(min=0, help="Only this moment, in seconds.", show_default=False)
+        float | None,
+        typer.Option(min=0, help="Only the silence at this second.", show_default=False),
     ] = None,
     longer_than: Annotated[
-        float, typer.Option(min=0.1, help="Seconds from which on a silence is told.")
+        float, typer.Option(min=0.1, help="Only silences longer than this, in seconds.")
     ] = 2.0,
     flow: Annotated[
-        str | None, typer.Option(help="The flow of the journal. Default: the one that it names.")
+        str | None, typer.Option(help="The flow of the journal. Default: the flow that it names.")
     ] = None,
 ) -> None:
-    """Say why nobody was heard: the cause of every silence, from the journal."""
+    """Say why a conversation was silent: the cause of every silence, from its journal."""
     from turnfsm.fsm import TurnfsmError
     from turnfsm.fsm.journal import read_journal
     from turnfsm.fsm.metrics import explain, explain_at
