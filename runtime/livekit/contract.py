@@ -1,4 +1,4 @@
-"""Checks at import that the installed livekit-agents has what the overrides expect."""
+"""Checks at import that the installed livekit-agents has what the overrides need."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .private_api import ORDERS, PRIVATE_NAMES, Order, PrivateName
 __all__ = ["SUPPORTED", "broken", "check", "installed"]
 
 SUPPORTED = ">=1.8.7,<1.9"
-"""The livekit-agents that the binding was written for and is tested with."""
+"""The versions of livekit-agents that the binding was written for and is tested with."""
 
 _FROM, _BELOW = (1, 8, 7), (1, 9)
 
 
 def check() -> None:
-    """Raise unless this livekit-agents is one that the overrides fit.
+    """Raise if the overrides do not fit the installed livekit-agents.
 
     Raises:
         UnsupportedLiveKit: With the version, the supported range and every name that is missing.
@@ -47,7 +47,7 @@ def installed() -> str:
 
 
 def broken() -> list[str]:
-    """What is not as the overrides expect it, one sentence each."""
+    """What is different from what the overrides need, one sentence each."""
     return [*_problems(private_api, PRIVATE_NAMES), *_problems(_ordered, ORDERS)]
 
 
@@ -101,7 +101,7 @@ def _ordered(row: Order) -> str | None:
     missing = [word for word in (*row.first, *row.then) if word not in words]
     if not missing and max(map(words.index, row.first)) < min(map(words.index, row.then)):
         return None
-    return f"{row.owner.partition(':')[2]}.{row.name} goes another way: {row.why}"
+    return f"{row.owner.partition(':')[2]}.{row.name} works in another order: {row.why}"
 
 
 def _resolve(owner: str) -> Any:

@@ -37,11 +37,11 @@ class SpeechInterrupted(ToolError):
 
 
 class _Expected(str):
-    """What a tool says of an interruption; nobody needs to be warned of it."""
+    """The message of an interruption: LiveKit need not warn about it."""
 
 
 class _NoWarning(logging.Filter):
-    """LiveKit warns of every `ToolError`; that the user interrupts is ordinary."""
+    """LiveKit warns about every `ToolError`; an interruption by the user is normal."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not isinstance(record.__dict__.get("lk.pii.error"), _Expected)

@@ -1,4 +1,4 @@
-"""Records the public events of a LiveKit session, stock or ours."""
+"""Records the public events of a session, `AgentSession` or `TurnSession`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["EventRecorder"]
 logger = logging.getLogger("turnfsm")
 
 _LOOK_EVERY = 0.1
-"""Seconds between two looks at the speeches that are under way."""
+"""Seconds between two looks at the speeches that are not done."""
 
 _CLOSES_IN = 30.0
 """Seconds that a close may take."""
@@ -97,7 +97,7 @@ class EventRecorder:
             asyncio.get_running_loop().call_later(_LOOK_EVERY, self._look)
 
     def _watch_close(self) -> None:
-        """No event says that a close has begun, only that it is over."""
+        """No event is emitted when a close begins, only when it ends."""
         close = self._session.aclose
 
         async def aclose() -> None:
@@ -110,7 +110,7 @@ class EventRecorder:
         self._session.aclose = aclose  # type: ignore[method-assign]
 
     def _look(self) -> None:
-        """No event says that a speech was interrupted, only, later, that it is done."""
+        """No event is emitted when a speech is interrupted, only later, when it is done."""
         for speech in tuple(self._open):
             if speech.interrupted:
                 self._open.discard(speech)
@@ -147,7 +147,7 @@ class EventRecorder:
             self._file.write(json.dumps(record) + "\n")
             self._file.flush()
         except (OSError, ValueError) as exc:  # the conversation goes on without the recording
-            logger.error("the events are recorded no longer: %s", exc)
+            logger.error("the recording of events has stopped: %s", exc)
             self._file = None
 
     # -- what is kept of each event

@@ -1,4 +1,4 @@
-"""What is kept of a session beside its journal: its conversation, and what is open of the turns."""
+"""What the store keeps of a session besides its journal: the conversation and unfinished turns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turnfsm.runtime.store.past import KEPT
 __all__ = ["KeptConversation"]
 
 INSTRUCTIONS = "lk.agent_task.instructions"
-"""The ids of an agent's instructions begin so; the next agent has its own."""
+"""How ids of an agent's instructions begin. They are not kept: the next agent has its own."""
 
 
 class KeptSession(Protocol):
@@ -31,14 +31,14 @@ class KeptSession(Protocol):
 
 
 class KeptConversation:
-    """Gathers what has changed in a session's conversation since it was written the last time.
+    """Collects what has changed in a session's conversation since the last write.
 
     Args:
-        agent: The one that is about to take charge.
-        given: The ids of what it had in its conversation before it was restored: the application
-            gives that to the next worker's agent, too.
-        begun: The user has heard or said something in the time of a worker before.
-        words: What people said may be kept.
+        agent: The agent that is about to become active.
+        given: The ids of the items that it had before it was restored. The application gives these
+            to the next worker's agent, too.
+        begun: The user has heard or said something with a worker before.
+        words: The words of the conversation may be kept.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class KeptConversation:
 
 
 def as_json(item: llm.ChatItem) -> dict[str, Any]:
-    """An item of a conversation, without pictures and audio."""
+    """An item of a conversation as JSON, without pictures and audio."""
     (made,) = llm.ChatContext([item]).to_dict(exclude_timestamp=False, exclude_metrics=True)[
         "items"
     ]

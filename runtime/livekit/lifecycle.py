@@ -1,4 +1,4 @@
-"""The life of a session under `specs/session.yaml`: when a run begins, and when it ends."""
+"""The session's own flow, `specs/session.yaml`: when a run begins, and when it ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ logger = logging.getLogger("turnfsm")
 
 
 class SessionLifecycle:
-    """The host of the session's own flow; its methods named like actions are those actions."""
+    """The host of the session's own flow. Methods with the name of an action are that action."""
 
     def __init__(self, session: GovernedSession[Any], deferred: DeferredQueue) -> None:
         self._session = session
@@ -32,7 +32,7 @@ class SessionLifecycle:
 
     @property
     def drain_limit(self) -> float:
-        """Seconds that a handoff or a close waits for calls that no turn waits for."""
+        """Seconds for which a handoff or a close waits for calls that no turn waits for."""
         return self.runtime.flow.timers["drain_limit"]
 
     # -- what happens
@@ -43,7 +43,7 @@ class SessionLifecycle:
         self.chain_moved()
 
     def chain_moved(self) -> None:
-        """The chain of agents moved; look again when the agent in charge has entered."""
+        """The chain of agents has moved. Look again when the active agent has entered."""
         self._post("chain_moved")
         activity = self._session.activity
         if activity is not None and not self.at_rest():
@@ -64,11 +64,11 @@ class SessionLifecycle:
         await self.runtime.aclose()
 
     def request(self, result: RunResult[Any], **reply: Any) -> RunResult[Any]:
-        """Carry a run out, as soon as the chain is at rest.
+        """Begin a run as soon as the chain of agents is at rest.
 
         Raises:
-            RuntimeError: Another run is active or waits, or the session closes; LiveKit refuses it
-                in the same words.
+            RuntimeError: Another run is active or waits, or the session closes. The text is
+                LiveKit's.
         """
         if self._session.closing:
             raise RuntimeError("AgentSession is closing, cannot use run()")
@@ -85,11 +85,13 @@ class SessionLifecycle:
         self._post("run_requested")
         return result
 
-    # -- given facts
+    # -- host facts
 
     def at_rest(self) -> bool:
-        """No handoff is under way and the agent in charge has entered, or nothing has moved since
-        it was reported."""
+        """No handoff is under way and the active agent has entered.
+
+        Also true once `report_unsettled` was carried out, until something moves.
+        """
         return self._session.chain_at_rest or self._reported == self._session.chain_position
 
     def run_idle(self) -> bool:
@@ -120,13 +122,13 @@ class SessionLifecycle:
             self._run.end()
 
     def fail_run(self, event: Event) -> None:
-        """End the run that waits."""
+        """End the waiting run with an error."""
         self._drop()
         if self._run is not None:
             self._run.fail(RuntimeError("session closed before the run could begin"))
 
     def cancel_tools(self, event: Event) -> None:
-        """Cancel what the close would wait for."""
+        """Cancel the calls that the close would wait for."""
         self._session.cancel_released_calls()
 
     def cancel_entering(self, event: Event) -> None:
@@ -134,10 +136,13 @@ class SessionLifecycle:
         self._session.cancel_entering()
 
     def report_unsettled(self, event: Event) -> None:
-        """Warn; wait no longer for the chain as it is."""
+        """Warn, and stop waiting for the chain of agents."""
         self._reported = self._session.chain_position
         agent = self._session.current_agent.label
-        logger.warning("on_enter of %s did not end in time; going on without it", agent)
+        logger.warning(
+            "on_enter of %s did not end in time; the session continues without waiting for it",
+            agent,
+        )
 
     # -- inside
 

@@ -1,4 +1,4 @@
-"""Who observes a session: its log, telemetry, its own audit, the room, the application."""
+"""Who observes a session: log, telemetry, audit, room, application."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ turn_log = logging.getLogger("turnfsm.turn")
 
 
 class Observers:
-    """Watches each of a session's runtimes, one after the other.
+    """Connects the observers of a session to each of its runtimes.
 
     Args:
         telemetry: Gets figures and span events.
-        audit: The journal is judged as it is written.
-        publish_state: The room is told the state.
+        audit: The journal is checked while it is written.
+        publish_state: The state is published in the room.
         emit: Emits an event of the session.
     """
 
@@ -57,13 +57,13 @@ class Observers:
         self._watch = Watch(turn.journal, consumers, self._listeners(turn, floor, room))
 
     def report_verdicts(self, turn: TurnRuntime) -> None:
-        """Emit every verdict of this runtime once somebody wants them."""
+        """Emit every verdict of this runtime, as soon as there is a listener."""
         self._turn = turn
         if self._verdicts_wanted:
             turn.observe(self._report)
 
     def want_verdicts(self) -> None:
-        """Somebody listens to ``turn_verdict``."""
+        """There is a listener for ``turn_verdict``."""
         if not self._verdicts_wanted:
             self._verdicts_wanted = True
             if self._turn is not None:

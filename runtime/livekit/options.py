@@ -48,16 +48,16 @@ __all__ = [
 logger = logging.getLogger("turnfsm")
 
 _AT_ONCE = 0.01
-"""Seconds of a `false_interruption_timeout` of 0: a timer of a flow takes a moment."""
+"""The timer's seconds for a `false_interruption_timeout` of 0: a timer cannot have 0."""
 
 _NEVER = 80_000.0
-"""Seconds of a timeout that is longer than the timers of a flow can be."""
+"""The timer's seconds for a timeout that is longer than a timer can be."""
 
 _TIMEOUT = "false_interruption_timeout"
 _DISCARD = "discard_audio_if_uninterruptible"
 
 _DEPRECATED = {_TIMEOUT: (_TIMEOUT, "agent_false_interruption_timeout"), _DISCARD: (_DISCARD,)}
-"""The deprecated arguments of the session that say the same."""
+"""The deprecated arguments of the session with the same meaning."""
 
 
 class VideoSampler(Protocol):
@@ -67,8 +67,10 @@ class VideoSampler(Protocol):
 
 
 class SessionOptions(TypedDict, Generic[Userdata_T], total=False):
-    """The keyword arguments of `AgentSession`, for type checkers and editors; a test holds them
-    against LiveKit's signature."""
+    """The keyword arguments of `AgentSession`, for type checkers and editors.
+
+    A test compares them with LiveKit's signature.
+    """
 
     stt: NotGivenOr[stt.STT[Any] | STTModels | str]
     vad: NotGivenOr[vad.VAD | None]
@@ -111,8 +113,7 @@ class SessionOptions(TypedDict, Generic[Userdata_T], total=False):
 
 
 class StartOptions(TypedDict, total=False):
-    """The keyword arguments of `AgentSession.start`, without `capture_run`, which decides what it
-    returns."""
+    """The keyword arguments of `AgentSession.start` except `capture_run`."""
 
     room: NotGivenOr[rtc.Room]
     room_options: NotGivenOr[room_io.RoomOptions]
@@ -127,15 +128,15 @@ def resumption(flow: Flow, given: Mapping[str, Any], seconds: float | None) -> d
     """The timers of a flow that a `false_interruption_timeout` replaces.
 
     Args:
-        flow: The flow; it keeps its own seconds if the application has given none.
+        flow: The flow. It keeps its own seconds if the application has given no timeout.
         given: The keyword arguments of the session.
-        seconds: What LiveKit has made of them; None: no speech is resumed, and none is paused.
+        seconds: What LiveKit has made of them. None: no speech is resumed, and none is paused.
     """
     return timers_of_resumption(flow, seconds) if _is_said(_TIMEOUT, given) else {}
 
 
 def timers_of_resumption(flow: Flow, seconds: float | None) -> dict[str, float]:
-    """The same, of an application that has given them."""
+    """The timers for a timeout that the application has given."""
     if "false_interruption" not in flow.timers or seconds is None:
         return {}
     timers = {"false_interruption": min(max(float(seconds), _AT_ONCE), _NEVER)}
@@ -146,10 +147,10 @@ def timers_of_resumption(flow: Flow, seconds: float | None) -> dict[str, float]:
 
 
 def hear_uninterruptible(given: Mapping[str, Any], interruption: MutableMapping[str, Any]) -> None:
-    """Have the user recognised during speech that cannot be interrupted: what they say is kept.
+    """Let the STT hear the user during speech that cannot be interrupted: what they say is kept.
 
-    LiveKit gives the STT silence instead, unless it is told otherwise. An application that wants
-    this by name has it, with a warning.
+    By default LiveKit gives the STT silence then. An application that sets the option explicitly
+    keeps it, and gets a warning.
 
     Args:
         given: The keyword arguments of the session.

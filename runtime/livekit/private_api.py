@@ -1,6 +1,7 @@
-"""The names of livekit-agents that the overrides touch beside its documented interface.
+"""The private names of livekit-agents that the overrides use.
 
-`contract` checks each at import, `docs/livekit.md` lists them, and a test holds the list complete.
+`contract` checks each of them at import. `docs/livekit.md` lists them. A test checks that the list
+is complete.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ Kind = Literal["method", "property", "attribute", "global", "key"]
 
 
 class PrivateName(NamedTuple):
-    """One name: where it lives, of what kind it is, and what it is for.
+    """One name: where it is, of what kind, and what it is used for.
 
-    `takes` are the parameters of a method, in order; an ellipsis at its end allows for more.
+    `takes` are the parameters of a method, in order; an ellipsis at the end allows more.
     """
 
     owner: str

@@ -1,4 +1,4 @@
-"""What LiveKit's own events say of a session, reported to the conductor."""
+"""Reports LiveKit's own events to the conductor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HOW: Mapping[str, End] = {"done": "result", "error": "error"}
 
 
 class Reports:
-    """Reports each event before the application hears of it."""
+    """Reports each event before the application gets it."""
 
     def __init__(
         self,
@@ -71,13 +71,13 @@ class Reports:
 
 
 def _give_ids(event: FunctionToolsExecutedEvent, own_id: Callable[[str, str], str]) -> None:
-    """A call that LiveKit has refused never began: it has its id from here."""
+    """Give an id to a call that LiveKit has refused: it never began."""
     for call, output in event.zipped():
         call.call_id = output.call_id = own_id(call.id, call.call_id)
 
 
 def _refuse_handoff(event: FunctionToolsExecutedEvent, ledger: Ledger) -> None:
-    """An interrupted turn hands nobody over; the call's output says so, behind what it gave."""
+    """Refuse the handoff of an interrupted turn; the call's output says so."""
     if not event.has_agent_handoff:
         return
     event.cancel_agent_handoff()

@@ -1,4 +1,4 @@
-"""A session that goes on in the place of one whose worker has died: its conversation, its calls."""
+"""Restores a session whose worker has died: its conversation and its calls."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class RestoredSession(Protocol):
 
 
 async def restore(past: Past, session: RestoredSession, agent: Agent, keeping: Keeping) -> None:
-    """Put a conversation back as its last worker has left it.
+    """Restore a conversation as the worker before has left it.
 
     Args:
-        agent: The one that is about to take charge.
+        agent: The agent that is about to become active.
     """
     if past.missing:
         logger.warning(
-            "session %r goes on without %s: its store does not keep them (redact)",
+            "session %r continues without %s: its store does not keep them (redact)",
             keeping.session_id, " and without ".join(past.missing),
         )  # fmt: skip
     turn, conductor = session.turn, session._conductor
@@ -87,8 +87,10 @@ async def restore(past: Past, session: RestoredSession, agent: Agent, keeping: K
 
 
 def enter_again(agent: Agent, past: Past) -> None:
-    """Let an agent take charge that was in charge before: its `on_enter` is not called, for it has
-    greeted; its `on_resume` is, if it has one."""
+    """Let an agent become active that was active before.
+
+    Its `on_enter` is not called, because it has greeted. Its `on_resume` is called if it has one.
+    """
 
     async def on_enter() -> None:
         del agent.on_enter  # if it is entered once more, it is new
@@ -100,8 +102,10 @@ def enter_again(agent: Agent, past: Past) -> None:
 
 
 def items_of_past(past: Past) -> list[llm.ChatItem]:
-    """The conversation. Nothing of it is younger than now: the clock of another machine, or of
-    this one before it was set, may be ahead, and LiveKit sorts by time."""
+    """The conversation, with no item younger than now.
+
+    The clock of the worker before may be ahead, and LiveKit sorts items by time.
+    """
     items = llm.ChatContext.from_dict({"items": [dict(item) for item in past.items]}).items
     ahead = max((item.created_at for item in items), default=0.0) - time.time()
     if ahead >= 0:
@@ -111,7 +115,7 @@ def items_of_past(past: Past) -> list[llm.ChatItem]:
 
 
 def items_of_calls(ledger: Ledger, known: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
-    """The calls that the conversation lacks, each with its output, at its end."""
+    """The calls that the conversation lacks, each with its output, at the end."""
     items = list(known)
     answered = {item.call_id for item in items if item.type == "function_call_output"}
     made = {item.call_id for item in items if item.type == "function_call"}

@@ -115,7 +115,7 @@ CHANGES = [
         AgentActivity,
         "_interrupt_by_audio_activity",
         _other_order,
-        "AgentActivity._interrupt_by_audio_activity goes another way: LiveKit must check",
+        "AgentActivity._interrupt_by_audio_activity works in another order: LiveKit must check",
     ),
 ]
 

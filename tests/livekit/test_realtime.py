@@ -264,13 +264,13 @@ def test_a_result_on_its_way_is_not_sent_again() -> None:
     result = llm.FunctionCallOutput(call_id="call_1", name="book", output="done", is_error=False)
 
     async def main() -> None:
-        told = asyncio.create_task(tidy.tell([result]))
+        told = asyncio.create_task(sync.tell([result]))
         await asyncio.sleep(0.5)
-        await tidy(llm.ChatContext([call, said, result]))
+        await sync(llm.ChatContext([call, said, result]))
         await told
 
     server: Any = _SlowServer(call, said)
-    tidy = ChatContextSync(server, lambda item: True)
+    sync = ChatContextSync(server, lambda item: True)
     run(main())
     assert server.created == [result.id]
     assert [item.type for item in server.chat_ctx.items][:2] == [call.type, result.type]
@@ -322,14 +322,14 @@ def test_words_without_a_transcript_stay_with_the_model() -> None:
     that interrupt it are not in there yet."""
 
     async def main() -> None:
-        await tidy(llm.ChatContext([known]))
+        await sync(llm.ChatContext([known]))
 
     known, gone, new = (
         llm.ChatMessage(id=f"item_{n}", role="user", content=[f"words {n}"]) for n in range(3)
     )
     server: Any = _SlowServer(known, gone)
     server.chat_ctx.items.append(new)
-    tidy = ChatContextSync(server, lambda item: item != new.id)
+    sync = ChatContextSync(server, lambda item: item != new.id)
     run(main())
     assert [item.id for item in server.chat_ctx.items] == [known.id, new.id]
 

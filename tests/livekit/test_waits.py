@@ -82,7 +82,7 @@ def test_an_on_enter_that_never_returns_delays_one_run_at_most(first: float) -> 
         outcomes.append(stage.run(40.0))
     stock, ours = took[:3], took[3:]
     assert ours == [stock[0] if first else 10.0 + stock[0], *stock[1:]]
-    reports = [text for _, text in outcomes[1].warnings if "going on without it" in text]
+    reports = [text for _, text in outcomes[1].warnings if "without waiting for it" in text]
     assert len(reports) == 1
 
 

@@ -1,8 +1,8 @@
-"""Overrides of livekit-agents; no other module uses its private names.
+"""Overrides of livekit-agents. No other module uses its private names.
 
-Each override turns what LiveKit is about to do into a question to the conductor, or what it has
-done into a report. `contract` checks the names at import. An override stays only while a scenario
-fails without it (tests/livekit/test_ablation.py).
+An override asks the conductor before LiveKit acts, or reports what LiveKit has done. `contract`
+checks the names at import. Each override is needed: without it a scenario fails
+(tests/livekit/test_ablation.py).
 """
 
 from .activity import GovernedActivity, activity_of

@@ -1,4 +1,4 @@
-"""An agent's activity that asks before it acts."""
+"""An agent's activity that asks the flow before it acts."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ __all__ = ["GovernedActivity", "activity_of", "adopt"]
 
 
 class _GatesPassed(Exception):
-    """LiveKit's gates before a barge-in let it through; the machine decides from here."""
+    """LiveKit's own checks before a barge-in have passed: now the flow decides."""
 
 
 class _CommitRefused(Exception):
-    """The machine does not take the committed turn now."""
+    """The flow does not take the committed turn now."""
 
 
 class GovernedActivity(RequestingActivity):
-    """An agent's activity that asks before it acts."""
+    """An agent's activity that asks the flow before it acts."""
 
     _conductor: Conductor
     _probing = False
@@ -68,7 +68,7 @@ class GovernedActivity(RequestingActivity):
 
     @property
     def preemptive_generation_opts(self) -> PreemptiveGenerationOptions:
-        """The agent's, as far as the held state does not replace them."""
+        """The agent's options, unless the held state replaces them."""
         options = super().preemptive_generation_opts
         return cast(PreemptiveGenerationOptions, {**options, **self._conductor.speculation()})
 
@@ -171,7 +171,7 @@ class GovernedActivity(RequestingActivity):
     # -- the conversation
 
     def other_calls(self, item: str) -> frozenset[str]:
-        """The ids of the calls of the conversation, save that of this item."""
+        """The ids of the conversation's calls, without the one of this item."""
         return frozenset(
             other.call_id
             for items in (self._agent._chat_ctx.items, self._session.history.items)
@@ -181,13 +181,13 @@ class GovernedActivity(RequestingActivity):
 
     @property
     def shown_results(self) -> frozenset[str]:
-        """The ids of the results that stand in the agent's conversation."""
+        """The ids of the results in the agent's conversation."""
         return results_in(self._agent._chat_ctx)
 
     # -- tool calls
 
     def tool(self, name: str) -> Any:
-        """The agent's tool of this name, wherever it comes from; None if there is none."""
+        """The agent's tool of this name, or None."""
         return llm.ToolContext(self.tools).function_tools.get(name)
 
     # -- handoffs do not wait for speeches that the turn has let go of
@@ -210,7 +210,7 @@ class GovernedActivity(RequestingActivity):
 
     @property
     def at_rest(self) -> bool:
-        """This agent is in charge, has entered, and no handoff or task of it is under way."""
+        """This agent is active, has entered, and no handoff or task of it is under way."""
         entered = self._on_enter_task is None or self._on_enter_task.done()
         over = isinstance(self._agent, AgentTask) and self._agent.done()
         return self.accepts_turns and entered and not over and not self.in_task
@@ -235,7 +235,7 @@ def activity_of(context: RunContext[Any]) -> GovernedActivity | None:
 def adopt(activity: AgentActivity, conductor: Conductor) -> None:
     """Make an activity that LiveKit has built a governed one.
 
-    By assignment of the class: the constructor's arguments stay LiveKit's business.
+    Its class is replaced: so the constructor stays LiveKit's.
     """
     activity.__class__ = GovernedActivity
     assert isinstance(activity, GovernedActivity)

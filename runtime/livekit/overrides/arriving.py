@@ -15,13 +15,14 @@ __all__ = ["ArrivingActivity", "results_when_copied"]
 
 
 class ArrivingActivity(LeavingActivity):
-    """An agent's activity that takes over from another.
+    """The activity of an agent that takes over from another one.
 
-    The application copies the conversation before the handoff, or in the tool that hands over: the
-    copy lacks the calls that end afterwards. LiveKit asks the new agent only what the user says to
-    it; a user's turn that was kept, or a result that is owed, is asked of it with those calls. So
-    is everything after a call that has handed over although somebody interrupted, as its policy
-    may have it: LiveKit would have refused that handoff.
+    The application copies the conversation before the handoff, or in the tool that hands over.
+    Calls that end later are missing in this copy. LiveKit asks the new agent only to answer what
+    the user says to it. A user turn that was kept, or a result that is owed, needs the missing
+    calls. So does everything after a call that has handed over although the turn was interrupted,
+    as its policy
+    allows: LiveKit would have refused that handoff.
     """
 
     results_when_copied: frozenset[str]
@@ -29,19 +30,19 @@ class ArrivingActivity(LeavingActivity):
     _greeting: SpeechHandle | None = None
 
     async def start(self, **how: Any) -> None:
-        """Begin. A realtime model is sent its conversation here."""
+        """Begin. A realtime model gets its conversation here."""
         self._came_since = tuple(self._find_what_came_since())
         if self._conductor.turns.kept or self._conductor.tools.owed or self._was_to_hand_over:
             self.complete_conversation()
         await super().start(**how)
 
     def complete_conversation(self) -> None:
-        """Add the calls that have ended since it was copied, with their results."""
+        """Add the calls that have ended since the copy was made, with their results."""
         news, self._came_since = self._came_since, ()
         self._agent._chat_ctx.insert(news)
 
     def request(self, instructions: str) -> None:
-        """Ask for a reply that nobody else asks for."""
+        """Ask for a reply, for example to tell a result that is owed."""
         self.complete_conversation()
         super().request(instructions)
 
@@ -52,13 +53,13 @@ class ArrivingActivity(LeavingActivity):
 
     @property
     def greets(self) -> bool:
-        """What `on_enter` has said is still to be heard to its end."""
+        """What `on_enter` says has not been heard to its end."""
         greeting = self._greeting
         return greeting is not None and not greeting.done() and not self._no_pending_speech
 
     @property
     def _was_to_hand_over(self) -> bool:
-        """It takes over from a call that no interruption could keep from it."""
+        """It takes over by a call whose handoff an interruption does not prevent."""
         hands_over = self._conductor.tools.hands_over_in_any_case
         return any(
             item.type == "function_call" and hands_over(item.call_id) for item in self._came_since
@@ -93,13 +94,13 @@ def _first_of_pair(call: str) -> str:
 def results_when_copied(
     history: llm.ChatContext, conversation: llm.ChatContext, committed: Mapping[str, float]
 ) -> frozenset[str]:
-    """The results that a copy of the history could have held, had it been made with results.
+    """The results that a copy of the history can contain, if it was made with results.
 
     Args:
         history: All that was said and done before the handoff.
-        conversation: That of the agent that is to take over.
-        committed: When results have come into the history, by their calls. LiveKit commits those of
-            a step together, as of the moments when they ended; any other came when it ended.
+        conversation: That of the agent that takes over.
+        committed: When results came into the history, by their calls. LiveKit commits those of a
+            step together, with the times at which they ended; any other came when it ended.
     """
     held = {item.id for item in conversation.items}
     latest = max((item.created_at for item in history.items if item.id in held), default=0.0)

@@ -1,4 +1,4 @@
-"""A realtime model's conversation: each result once and next to its call, and what was heard."""
+"""A realtime model's conversation: each result once, next to its call; only what was heard."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ __all__ = [
 
 
 class ChatContextSync:
-    """In the place of a realtime session's `update_chat_ctx`: sends each result once, next to its
-    call, and leaves the user's words there. LiveKit appends results to the end, behind what was
-    said since, and takes words out whose transcript it has not got.
+    """Replaces `update_chat_ctx` of a realtime session.
+
+    It sends each result once, next to its call, and leaves the user's words in place. LiveKit
+    appends results at the end, after what was said since, and removes words without a transcript.
 
     Args:
         in_history: Whether the session's history has the item of this id.
-        ordered: Results stand next to their calls.
+        ordered: Results are put next to their calls.
     """
 
     def __init__(
@@ -46,38 +47,38 @@ class ChatContextSync:
 
     async def __call__(self, chat_ctx: llm.ChatContext) -> None:
         async with self._sending:
-            await self._send_tidy(chat_ctx.copy())
+            await self._send_ordered(chat_ctx.copy())
 
     def call_renamed(self, item: str, ours: str, theirs: str) -> None:
-        """A call has another id for us than for the model, who is told of it under its own.
+        """The session has another id for a call than the model. The model is told its own id.
 
         Args:
             item: The id of the call's item.
-            ours: What the session calls it.
-            theirs: What the model does.
+            ours: The session's id of the call.
+            theirs: The model's id.
         """
         self._ours[item], self._theirs[ours] = ours, theirs
 
     async def tell(self, results: Iterable[llm.FunctionCallOutput]) -> None:
-        """Send these results of calls that the model holds open."""
+        """Send results of calls that the model waits for."""
         self._results |= {result.call_id: result for result in results}
         async with self._sending:
             context = self._model.chat_ctx.copy()
             context.items[:] = map(self._with_our_id, context.items)
             if self._unsent(context):
-                await self._send_tidy(context)
+                await self._send_ordered(context)
 
     async def forget(self, ids: Iterable[str]) -> None:
-        """Take items out of the conversation that nobody has heard."""
+        """Remove items that nobody has heard from the conversation."""
         if not self._model.capabilities.mutable_chat_context:
             return
         self._forgotten |= set(ids)
         async with self._sending:
             context = self._model.chat_ctx.copy()
             if any(item.id in self._forgotten for item in context.items):
-                await self._send_tidy(context)
+                await self._send_ordered(context)
 
-    async def _send_tidy(self, context: llm.ChatContext) -> None:
+    async def _send_ordered(self, context: llm.ChatContext) -> None:
         # LiveKit may have copied the conversation before: what was told stays told, and what was
         # forgotten forgotten.
         items = [item for item in context.items if item.id not in self._forgotten]
@@ -121,9 +122,9 @@ def _with_call_id(item: llm.ChatItem, id: str | None) -> llm.ChatItem:
 
 
 def results_by_their_calls(items: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
-    """The same items, each result once, and behind its call: before what was said since.
+    """The same items, with each result once and next to its call.
 
-    A result that has nothing but calls and results before it, back to its call, stays where it is.
+    A result stays in place if only calls and results are between it and its call.
     """
     items = list(items)
     calls = {item.call_id for item in items if item.type == "function_call"}
@@ -149,10 +150,10 @@ def results_by_their_calls(items: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
 
 
 def open_words_last(items: Iterable[llm.ChatItem], known: Collection[str]) -> list[llm.ChatItem]:
-    """The same items, words that the user has just said behind a call that has ended since.
+    """The same items, with unanswered words of the user after a call that has ended since.
 
-    The model answers what comes last. What came of a call that it was told still runs comes as a
-    call of its own with its result, and would be answered in place of the words.
+    The model answers what comes last. The late result of a call that was answered comes as a call
+    of its own with its result, and would be answered instead of the words.
 
     Args:
         items: The conversation.
@@ -175,7 +176,7 @@ def open_words_last(items: Iterable[llm.ChatItem], known: Collection[str]) -> li
 def overtaken_results(
     items: Iterable[llm.ChatItem], results: Iterable[llm.FunctionCallOutput]
 ) -> list[str]:
-    """Those of these results behind which somebody has spoken in a conversation, by name and id."""
+    """Of these results: those after which somebody has spoken in a conversation, by name and id."""
     its = {result.id: f"{result.name} ({result.call_id})" for result in results}
     passed: list[str] = []
     overtaken: list[str] = []
@@ -188,13 +189,13 @@ def overtaken_results(
 
 
 def results_in(context: llm.ChatContext) -> frozenset[str]:
-    """The ids of the results that a conversation holds."""
+    """The ids of the results in a conversation."""
     items = context.items
     return frozenset(item.call_id for item in items if item.type == "function_call_output")
 
 
 class ClosedRealtimeSession:
-    """What a speech sees that outlives its agent: a model whom nothing more need be told."""
+    """The realtime session for a speech that outlives its agent: it does nothing."""
 
     def __init__(self, model: llm.RealtimeSession[Any]) -> None:
         self.capabilities = model.capabilities

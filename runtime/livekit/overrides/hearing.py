@@ -1,4 +1,4 @@
-"""An activity that tells what it hears of the user, and whether words of it are still to come."""
+"""An activity that reports what it hears of the user, and whether words may still come."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["HearingActivity"]
 
 
 class HearingActivity(ArrivingActivity):
-    """An activity that tells what it hears of the user.
+    """An activity that reports what it hears of the user.
 
-    The words of a voice come after its end, with some STTs more than a second. As long as they may
+    The words of a voice come after its end, with some STTs more than a second later. While they may
     come, the end of the user's turn is open.
     """
 
@@ -89,7 +89,7 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def _words_are_due(self) -> bool:
-        """The STT has not said yet what was heard, and words would end a turn."""
+        """The transcript of the last voice is missing, and words would end a turn."""
         recognition = self._audio_recognition
         by_itself = isinstance(recognition, GovernedRecognition) and recognition.commits_by_itself
         hears_words = self.stt is not None and self._rt_session is None
@@ -97,17 +97,17 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def user_silent(self) -> bool:
-        """The user is silent inside what they say, for so long that LiveKit lets speech begin.
+        """The user pauses inside an utterance for so long that LiveKit lets speech begin.
 
-        Some VADs do not say whether a frame is speech (`VADEvent.speaking` is False by default):
-        they are believed once they have said that one of this utterance is.
+        Some VADs do not say whether a frame is speech (`VADEvent.speaking` is False by default). A
+        VAD is believed when it has said so for one frame of this utterance.
         """
         heard = self._hears_silence and not self.manual_turns  # where LiveKit follows no voice
         return heard and self._user_silence_event.is_set()
 
     @property
     def turn_decision(self) -> asyncio.Task[None] | None:
-        """The task that decides on the end of the user's turn, while it is open."""
+        """The task that decides on the end of the user's turn, while it runs."""
         recognition = self._audio_recognition
         tasks = [None if self._rt_turn_detection_enabled else self._decision]
         if recognition is not None:
@@ -118,7 +118,7 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def _commit_may_bring_words(self) -> bool:
-        """Not if a VAD has heard no voice since the words that were committed last."""
+        """False if a VAD has heard no voice since the last committed words."""
         return self.vad is None or not self._words_came or bool(self.uncommitted_words)
 
     @property

@@ -1,4 +1,4 @@
-"""An agent that is left: what holds it up is waited for while something is said, and not for ever.
+"""An agent that was left. Its tools and hooks are waited for, up to a limit.
 
 A handoff and a close wait for the agent's tools and hooks; LiveKit waits as long as they take.
 """
@@ -20,7 +20,7 @@ __all__ = ["CLEANUP_LIMIT", "LeavingActivity"]
 logger = logging.getLogger("turnfsm")
 
 CLEANUP_LIMIT = 60.0
-"""Seconds of silence in which an agent may clean up: on_exit, on_user_turn_completed, toolsets."""
+"""Seconds of silence that on_exit, on_user_turn_completed and toolsets of an agent may take."""
 
 _ENTERING = "AgentTask_on_enter"
 _HOOKS = {
@@ -32,7 +32,7 @@ _HOOKS = {
 
 
 class LeavingActivity(RealtimeActivity):
-    """An agent's activity that can be left, whatever its tools and hooks do."""
+    """An agent's activity that can be left even if its tools and hooks hang."""
 
     _hooks_running: dict[asyncio.Task[Any], tuple[str, asyncio.Timeout]]
 
@@ -66,7 +66,9 @@ class LeavingActivity(RealtimeActivity):
         except TimeoutError:
             if not limit.expired():
                 raise
-            logger.warning("toolsets of %s did not close in time; it goes", self.label)
+            logger.warning(
+                "toolsets of %s did not close in time; the agent is closed without them", self.label
+            )
             await self._tool_executor.aclose()
             self._agent._activity = None
         finally:
@@ -78,7 +80,7 @@ class LeavingActivity(RealtimeActivity):
         return self._agent.label
 
     def cancel_entering(self) -> None:
-        """Give up an `on_enter` that has not returned, unless it still has something said."""
+        """Cancel an `on_enter` that has not returned, unless what it says is still to be heard."""
         if self._no_pending_speech:
             self._give_up_hooks(entering=True)
 
@@ -89,7 +91,7 @@ class LeavingActivity(RealtimeActivity):
 
     @contextlib.asynccontextmanager
     async def _bounded(self, limit: asyncio.Timeout | None = None) -> AsyncIterator[None]:
-        """Give up what holds the agent up. `limit` is that of its toolsets, once no call runs."""
+        """Wait, and cancel what takes too long. `limit` is for its toolsets, when no call runs."""
 
         def soon() -> None:
             self._give_up_hooks(entering=True)
@@ -111,7 +113,7 @@ class LeavingActivity(RealtimeActivity):
                 watch.cancel()
 
     async def _after_silence(self, seconds: float, call: Callable[[], None]) -> None:
-        """Call each time that nothing was said for so long."""
+        """Call a function each time that nothing was said for so long."""
         while True:
             await self._conductor.until(lambda: self._no_pending_speech)
             try:

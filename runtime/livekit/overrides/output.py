@@ -1,4 +1,4 @@
-"""An activity's audio output: listened to, paused and dropped as the flow decides."""
+"""An activity's audio output: watched, paused and cleared as the flow decides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["OutputActivity"]
 
 
 class OutputActivity(AgentActivity):
-    """What the conversation needs of an audio output."""
+    """What the conversation needs from an audio output."""
 
     @property
     def _audio_output(self) -> AudioOutput | None:
@@ -32,8 +32,10 @@ class OutputActivity(AgentActivity):
         finished: Callable[[], None],
         given: Callable[[float], None],
     ) -> Callable[[], None]:
-        """Call when playout starts and when it finishes, and with the seconds of each frame that
-        the output is given; returns a function that ends it."""
+        """Call functions when playout starts, when it finishes, and with the seconds of each frame.
+
+        Returns a function that removes them.
+        """
         output = self._audio_output
         if output is None:
             return _nothing
@@ -56,7 +58,7 @@ class OutputActivity(AgentActivity):
         return stop
 
     def pause_audio(self, *, heard: bool) -> None:
-        """Pause; the STT is told that what was heard is no longer."""
+        """Pause. If it was heard, turn detection is told that the agent is silent."""
         if (output := self._audio_output) is not None:
             output.pause()
         if heard:
@@ -65,7 +67,7 @@ class OutputActivity(AgentActivity):
                 self.interruption_by_audio_activity_enabled = True
 
     def resume_audio(self, *, heard: bool) -> None:
-        """Go on; the STT is told that the agent is heard again."""
+        """Resume. If it was heard, turn detection is told that the agent is heard again."""
         if heard:
             if self._audio_recognition is not None:
                 self._audio_recognition._on_start_of_agent_speech(started_at=time.time())
@@ -75,7 +77,7 @@ class OutputActivity(AgentActivity):
             output.resume()
 
     def end_playout(self, played: float) -> None:
-        """Report, in the place of an output that does not, that it plays no more.
+        """Report the end of playout for an output that does not report it.
 
         Args:
             played: Seconds that may have been heard.
@@ -87,7 +89,7 @@ class OutputActivity(AgentActivity):
             sink.on_playback_finished(playback_position=played, interrupted=True)
 
     def drop_audio(self) -> None:
-        """What the output has taken and not played is not to be heard any more."""
+        """Clear the audio that was taken and not played."""
         sink = self._audio_output
         if sink is not None and sink._pending_playback_count:
             sink.flush()  # a sink reports the end of a segment that is whole
@@ -95,4 +97,4 @@ class OutputActivity(AgentActivity):
 
 
 def _nothing() -> None:
-    """End nothing."""
+    """Do nothing."""

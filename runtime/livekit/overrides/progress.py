@@ -14,7 +14,7 @@ __all__ = ["count_audio", "count_tokens"]
 
 
 def count_audio(output: AudioOutput, came: Callable[[float], None]) -> Callable[[], None]:
-    """Report the seconds of each frame that an output is given; the result ends that."""
+    """Report the seconds of each frame that an output gets. Returns a function that stops it."""
     capture = output.capture_frame
 
     async def capture_frame(frame: rtc.AudioFrame) -> None:
@@ -30,7 +30,7 @@ def count_audio(output: AudioOutput, came: Callable[[float], None]) -> Callable[
 
 
 def count_tokens(agent: Agent, came: Callable[[], None]) -> None:
-    """Report whenever the agent's `llm_node` gives something."""
+    """Report whenever the agent's `llm_node` produces something."""
     node = agent.llm_node
     if isinstance(node, _CountedNode):
         node = node.node  # the agent was in another activity before

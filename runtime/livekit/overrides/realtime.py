@@ -1,4 +1,4 @@
-"""The part of an activity that speaks with a realtime model, whose conversation is its own."""
+"""The part of an activity that speaks with a realtime model, which has its own conversation."""
 
 from __future__ import annotations
 
@@ -28,19 +28,22 @@ _Item = TypeVar("_Item")
 logger = logging.getLogger("turnfsm")
 
 DECISION = 2.0
-"""Seconds after the user's speech in which a reply of a model that detects turns is waited for."""
+"""Seconds to wait for the reply of a model that detects turns, after the user has spoken."""
 
 UNLESS_TOLD = "If you have told them already, reply with nothing."
 ARRIVED = "The result of {calls} has arrived. Go on from it now, and do not make the call again."
 
 WAKE_CYCLES = 20
-"""Turns of the loop in which a tool ends that waits for its turn: it then answers for itself."""
+"""Rounds of the event loop that a waiting tool gets to end and to give its own output."""
 
 
 class RealtimeActivity(OutputActivity):
-    """A model that detects turns tells when the user speaks, if no VAD does, and has decided on
-    the end of a turn when it creates a generation. What is sent to it has each result next to its
-    call."""
+    """An activity with a realtime model.
+
+    A model that detects turns reports when the user speaks, if there is no VAD. It has decided on
+    the end of a turn when it creates a generation. Its conversation has results next to their
+    calls.
+    """
 
     _conductor: Conductor
     _decision: asyncio.Task[None] | None = None
@@ -78,7 +81,7 @@ class RealtimeActivity(OutputActivity):
         return sync if isinstance(sync, ChatContextSync) else None
 
     @property
-    def _tidy(self) -> ChatContextSync | None:
+    def _chat_sync(self) -> ChatContextSync | None:
         # One that replies to results by itself must not be told anything at another time.
         return None if self.model_replies else self._sync
 
@@ -92,10 +95,10 @@ class RealtimeActivity(OutputActivity):
     def interrupt(
         self, *, force: bool = False, source: Source = "programmatic"
     ) -> asyncio.Future[None]:
-        """As `AgentActivity.interrupt`; the user's voice leaves a turn alone that a tool holds,
-        and a tool may end its own.
+        """As `AgentActivity.interrupt`, but a turn that a tool holds is not interrupted by voice.
 
-        LiveKit has no such turn where the model detects turns, and takes it for an error.
+        A tool may interrupt its own turn. LiveKit has no such turn where the model detects turns,
+        and takes it for an error.
         """
         tool_interrupts()
         try:
@@ -124,13 +127,13 @@ class RealtimeActivity(OutputActivity):
 
     @property
     def answer_decision(self) -> asyncio.Task[None] | None:
-        """The task that waits for the answer of a model that detects turns, while it does."""
+        """The task that waits for the answer of a model that detects turns."""
         decision = self._decision if self._rt_turn_detection_enabled else None
         return None if decision is None or decision.done() else decision
 
     @property
     def commits_audio(self) -> bool:
-        """A turn is all that was heard since the one before, not words."""
+        """A turn is all audio since the turn before, not words."""
         return self._rt_session is not None and not self._rt_turn_detection_enabled
 
     @property
@@ -140,12 +143,12 @@ class RealtimeActivity(OutputActivity):
         return hears or self.answer_decision is not None
 
     def decide_within(self, seconds: float) -> None:
-        """The end of the user's turn is open until `turn_decided`, for so long at most."""
+        """The end of the user's turn is open until `turn_decided`, at most for `seconds`."""
         self._decided = asyncio.Event()
         self._decision = asyncio.create_task(_until(self._decided, seconds))
 
     def turn_decided(self) -> None:
-        """It is open no more."""
+        """The end of the user's turn is not open any more."""
         if self._decision is not None:
             self._decided.set()
 
@@ -169,8 +172,8 @@ class RealtimeActivity(OutputActivity):
             (_, unhandled), self._unhandled = self._unhandled, None
             made = [message.message_id async for message in unhandled.message_stream]
             made += [call.id async for call in unhandled.function_stream]
-            if (tidy := self._tidy) is not None:
-                await self._forget(set(made), tidy)
+            if (sync := self._chat_sync) is not None:
+                await self._forget(set(made), sync)
 
     def _overtaken_results(self, speech: SpeechHandle) -> str | None:
         # The model answers what comes last, and results stand behind their calls.
@@ -213,11 +216,11 @@ class RealtimeActivity(OutputActivity):
         await super()._realtime_generation_task(
             speech_handle=speech_handle, generation_ev=noted, **how
         )
-        if (tidy := self._tidy) is not None:
+        if (sync := self._chat_sync) is not None:
             heard = isinstance(speech_handle, GovernedHandle) and speech_handle.held_floor
             nothing_said = speech_handle.interrupted and not heard
             known = {item.id for item in self._session.history.items}
-            await self._forget({*made, *(said if nothing_said else ())} - known, tidy)
+            await self._forget({*made, *(said if nothing_said else ())} - known, sync)
         if not (said or made or speech_handle.interrupted):  # it has told them already
             self._conductor.reply_said(speech_handle.id, whole=True)
 
@@ -230,34 +233,34 @@ class RealtimeActivity(OutputActivity):
             self._sync.call_renamed(call.id, own, call.call_id)
         return call.model_copy(update={"call_id": own})
 
-    async def _forget(self, unheard: set[str], tidy: ChatContextSync) -> None:
+    async def _forget(self, unheard: set[str], sync: ChatContextSync) -> None:
         items = self._agent._chat_ctx.items
         items[:] = [item for item in items if item.id not in unheard]
         with contextlib.suppress(llm.RealtimeError):
-            await tidy.forget(unheard)
+            await sync.forget(unheard)
 
     def tell(self, results: Sequence[llm.FunctionCallOutput]) -> None:
-        """Have the model know results as they come.
+        """Send results to the model as they come.
 
-        LiveKit would wait until nobody speaks, and the model may be asked, or reply to the user by
-        itself, before that. A model that replies to results by itself must not hear them earlier.
+        LiveKit would wait until nobody speaks; the model may reply before that. A model that
+        replies to results by itself must not get them earlier.
         """
-        if (tidy := self._tidy) is not None:
+        if (sync := self._chat_sync) is not None:
             # LiveKit owns it, and awaits or cancels it with the agent.
-            telling = self._tell(tidy, results)
+            telling = self._tell(sync, results)
             self._telling = self._create_speech_task(telling, name="turnfsm.tell_results")
             self._telling.add_done_callback(_told)
 
-    async def _tell(self, tidy: ChatContextSync, results: Sequence[llm.FunctionCallOutput]) -> None:
+    async def _tell(self, sync: ChatContextSync, results: Sequence[llm.FunctionCallOutput]) -> None:
         with contextlib.suppress(llm.RealtimeError):  # LiveKit sends them again, later
-            await tidy.tell(results)
+            await sync.tell(results)
 
     def cancel_call(self, call: str) -> None:
-        """Cancel a tool where it stands."""
+        """Cancel a running tool."""
         cancel_call(self._session, call)
 
     def tell_cancelled(self, call: str, text: str) -> None:
-        """Put an output into the conversation for a call that was answered and then cancelled."""
+        """Add an output to the conversation for a call that was answered and then cancelled."""
         conversation = self._agent._chat_ctx
         calls = (item for item in conversation.items if item.type == "function_call")
         made = next((item for item in calls if item.call_id == call), None)
@@ -270,15 +273,15 @@ class RealtimeActivity(OutputActivity):
         self.tell([output])
 
     def answer_open_calls(self, calls: Sequence[str]) -> None:
-        """Answer the calls that a turn has let go of: a model asked for a reply may wait for them.
+        """Answer the calls that were released: some models need an output of every call.
 
-        One that replies by itself would speak into the user's turn, and again with the result.
+        A model that replies by itself would speak into the user's turn, and again with the result.
         """
         if self._rt_session is not None and not self.model_replies:
             self.answer(calls)
 
     def answer(self, calls: Sequence[str]) -> None:
-        """Give calls that go on in the background an output that says so."""
+        """Answer calls that go on in the background with an output that says so."""
         if calls:
             answer = self._answer(calls, self._answering)
             self._answering = self._create_speech_task(answer, name="turnfsm.answer_open_calls")
@@ -294,12 +297,12 @@ class RealtimeActivity(OutputActivity):
 
     @property
     def model_replies(self) -> bool:
-        """The realtime model replies to the results of tools without being asked."""
+        """The realtime model replies to tool results without being asked."""
         model = self.__dict__.get("_rt_session")  # not one whose agent has gone
         return model is not None and bool(model.capabilities.auto_tool_reply_generation)
 
     def request(self, instructions: str) -> None:
-        """Ask for a reply that nobody else asks for."""
+        """Ask for a reply, for example to tell a result that is owed."""
         if self._rt_turn_detection_enabled:  # it has answered the user by itself meanwhile, perhaps
             instructions = f"{instructions} {UNLESS_TOLD}"
         self._session.generate_reply(instructions=instructions)
@@ -311,7 +314,7 @@ class RealtimeActivity(OutputActivity):
 
 
 async def let_tools_end() -> None:
-    """Let a tool end whose wait has ended with the interruption."""
+    """Let tools end whose wait has ended with the interruption."""
     for _ in range(WAKE_CYCLES):
         await asyncio.sleep(0)
 
@@ -322,8 +325,11 @@ def _is_of_a_speech() -> bool:
 
 
 class _EnteringStream(Generic[_Item]):
-    """A stream whose items are looked at as they come. Not a generator: cancelling a reader would
-    end it for the others."""
+    """A stream that calls a function with each item.
+
+    Not a generator: cancelling one reader would end it
+    for the others.
+    """
 
     def __init__(self, stream: AsyncIterable[_Item], comes: Callable[[_Item], _Item]) -> None:
         self._items = aiter(stream)
@@ -338,7 +344,7 @@ class _EnteringStream(Generic[_Item]):
 
 def _told(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        logger.error("a result could not be told to the realtime model", exc_info=error)
+        logger.error("a result could not be sent to the realtime model", exc_info=error)
 
 
 async def _until(decided: asyncio.Event, seconds: float) -> None:

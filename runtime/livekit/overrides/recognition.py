@@ -1,4 +1,4 @@
-"""LiveKit's AudioRecognition, where a manual commit is carried out whatever is heard meanwhile."""
+"""LiveKit's AudioRecognition with one change: a voice does not cancel a manual commit."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ __all__ = ["GovernedRecognition", "turn_of"]
 
 
 class GovernedRecognition(AudioRecognition):
-    """LiveKit cancels an open end-of-turn decision when voice is heard. That is right for a
-    decision that silence triggered, and wrong for a turn that the application has committed
-    (livekit/agents#7010)."""
+    """An AudioRecognition in which a voice does not cancel a manual commit.
+
+    LiveKit cancels an open end-of-turn decision when voice is heard. That is right for a decision
+    after silence, and wrong for a turn that the application has committed (livekit/agents#7010).
+    """
 
     _committing = False
     _commit: asyncio.Task[None] | None = None
@@ -54,7 +56,7 @@ class GovernedRecognition(AudioRecognition):
         return commit is not None and commit.cancel()
 
     def take_uncommitted_transcript(self) -> _EndOfTurnInfo | None:
-        """The words that were recognised and are in no committed turn, as a turn."""
+        """The recognised words that are in no committed turn, as a turn."""
         words, self._audio_transcript = self._audio_transcript, ""
         if not words:
             return None
@@ -63,16 +65,16 @@ class GovernedRecognition(AudioRecognition):
 
     @property
     def uncommitted_words(self) -> str:
-        """The words that were recognised and are in no committed turn."""
+        """The recognised words that are in no committed turn."""
         return self._audio_transcript
 
     def resume_with(self, words: str) -> None:
-        """Begin with words that another one has heard, for a commit that is yet to come."""
+        """Begin with words that the agent before has recognised; they are committed later."""
         self._audio_transcript = words
 
     @property
     def commits_by_itself(self) -> bool:
-        """Turns are not left to the application to commit."""
+        """Turn detection is not manual."""
         return bool(self._turn_detection_mode != "manual")
 
 

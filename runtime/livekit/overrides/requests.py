@@ -1,4 +1,4 @@
-"""An activity's requests to the model: made when the flow agrees, with all that has happened."""
+"""An activity's requests to the model: made when the flow allows it, with all results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CUT_INTO: ContextVar[str] = ContextVar("cut_into", default="")
 
 
 class RequestingActivity(HearingActivity):
-    """An activity that completes what the model is shown, and waits until it may be asked."""
+    """An activity that completes what the model is shown, and waits until it may ask."""
 
     _replies: list[tuple[GovernedHandle, frozenset[str]]]
     _cut_in: tuple[SpeechHandle, str] | None = None

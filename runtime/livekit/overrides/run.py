@@ -12,8 +12,11 @@ __all__ = ["GovernedRun"]
 
 
 class GovernedRun(RunResult[Any]):
-    """LiveKit ends a run when all that it watches is done; between two agents of a cascade there
-    is a moment in which nothing is watched. A guard that is watched too keeps the run open."""
+    """A run that stays open while an agent hands over.
+
+    LiveKit ends a run when everything that it watches is done; between two agents nothing is
+    watched for a moment. A guard that the run watches, too, keeps it open.
+    """
 
     _moved: Callable[[], None]
     _guard: asyncio.Future[None]

@@ -1,4 +1,4 @@
-"""The overrides of a session; `TurnSession` is the public face."""
+"""The overrides of a session. `TurnSession` is the public class."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ CLOSE_LIMIT = 5.0
 the agent."""
 
 RECENT = 64
-"""Results of which it is known when they were committed; a copy for the next agent is no older."""
+"""The most results whose commit times are remembered; copies for the next agent are not older."""
 
 
 class GovernedSession(AgentSession[Userdata_T]):
-    """An `AgentSession` whose private parts report to a conductor."""
+    """An `AgentSession` whose private methods report to a conductor."""
 
     _conductor: Conductor
     _adopted: WeakSet[GovernedActivity]
@@ -62,7 +62,7 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     @property
     def activity(self) -> GovernedActivity | None:
-        """The activity of the agent that is in charge."""
+        """The activity of the active agent."""
         activity = self._activity
         return activity if isinstance(activity, GovernedActivity) else None
 
@@ -114,7 +114,7 @@ class GovernedSession(AgentSession[Userdata_T]):
             self._tearing_down = None
 
     def agent_left(self) -> None:
-        """The agent in charge has closed: of a close, only the session's own tools are left."""
+        """The active agent was closed. When the session closes, only its own tools are left."""
         if self._tearing_down is not None and not isinstance(self._agent, AgentTask):
             self._tearing_down.reschedule(asyncio.get_running_loop().time() + CLEANUP_LIMIT)
 
@@ -133,7 +133,7 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     @property
     def interruption_options(self) -> MutableMapping[str, Any]:
-        """What LiveKit reads at each decision about an interruption."""
+        """The options that LiveKit reads at each decision about an interruption."""
         return cast(MutableMapping[str, Any], self.options.interruption)
 
     @property
@@ -183,7 +183,7 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     @property
     def chain_at_rest(self) -> bool:
-        """No handoff is under way and the agent in charge has entered."""
+        """No handoff is under way and the active agent has entered."""
         handoff = self._update_activity_atask
         if self._activity_lock.locked() or (handoff is not None and not handoff.done()):
             return False
@@ -191,7 +191,7 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     @property
     def chain_position(self) -> tuple[object, ...]:
-        """What changes when the chain moves: agent, handoff, task of the agent."""
+        """Changes when the chain of agents moves: agent, handoff, task of the agent."""
         handoff = self._update_activity_atask, self._activity_lock.locked()
         return self.activity, *handoff, self.activity is not None and self.activity.in_task
 

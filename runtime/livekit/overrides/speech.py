@@ -1,4 +1,4 @@
-"""A speech whose interruption is reported at once, and whose waits end with it."""
+"""A speech whose interruption is reported at once and ends the waits for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["GovernedHandle", "current_speech", "govern", "items_of_call", "tool_
 
 
 class GovernedHandle(SpeechHandle):
-    """A speech whose interruption is reported at once, and whose waits end with it."""
+    """A speech whose interruption is reported at once and ends the waits for it."""
 
     _conductor: Conductor
     answers: str = ""
@@ -44,11 +44,14 @@ class GovernedHandle(SpeechHandle):
 
     @property
     def interruptible(self) -> bool:
-        """The same, without a question to the conductor."""
+        """As `allow_interruptions`, without asking the conductor."""
         return self._allow_interruptions
 
     def interrupt(self, *, force: bool = False, source: Source = "programmatic") -> SpeechHandle:
-        """As `SpeechHandle.interrupt`; a policy does not keep a tool from ending its own turn."""
+        """As `SpeechHandle.interrupt`.
+
+        A tool may always interrupt its own turn, whatever its policy.
+        """
         tool_interrupts(self)
         return super().interrupt(force=force, source=source)
 
@@ -123,7 +126,7 @@ class GovernedHandle(SpeechHandle):
         self._hold_interruptions()
 
     def let_go(self) -> None:
-        """Take one hold back."""
+        """Release one hold."""
         self._release_interruptions()
 
     def end_step(self) -> None:
@@ -131,7 +134,7 @@ class GovernedHandle(SpeechHandle):
         self._mark_generation_done()
 
     def end(self) -> None:
-        """Stop waiting for what the speech still does; its tasks go on."""
+        """Stop waiting for what the speech still does. Its tasks run on."""
         self._mark_done()
 
     @property
@@ -141,7 +144,7 @@ class GovernedHandle(SpeechHandle):
 
     @property
     def steps_over(self) -> bool:
-        """It has held the floor, and has given it back."""
+        """It has held the floor, and has returned it."""
         return self.held_floor and all(step.done() for step in self._generations)
 
     @property
@@ -157,7 +160,7 @@ class GovernedHandle(SpeechHandle):
 
     @property
     def tasks(self) -> list[asyncio.Task[Any]]:
-        """The tasks that carry the speech."""
+        """The tasks that run for the speech."""
         return self._tasks
 
 
@@ -174,7 +177,7 @@ def govern(handle: SpeechHandle, conductor: Conductor) -> GovernedHandle:
 
 
 def items_of_call(speech: Speech, call_id: str) -> list[llm.ChatItem]:
-    """A call and its output, if it is there, as LiveKit will commit them."""
+    """A call and, if it is there, its output, as LiveKit will commit them."""
     items = speech.chat_items if isinstance(speech, SpeechHandle) else []
     its = [item for item in items if getattr(item, "call_id", None) == call_id]
     return its if any(item.type == "function_call_output" for item in its) else []
@@ -191,10 +194,10 @@ def _blocking_call() -> llm.FunctionCall | None:
 
 
 def tool_interrupts(only: SpeechHandle | None = None) -> None:
-    """If the current task runs a tool, its own turn may be interrupted now.
+    """If the current task runs a tool: its own turn may be interrupted now.
 
     Args:
-        only: What it interrupts, if that is one speech.
+        only: The speech that is interrupted; None if it is every speech.
     """
     task = asyncio.current_task()
     info = _get_activity_task_info(task) if task is not None else None
@@ -208,5 +211,5 @@ def tool_interrupts(only: SpeechHandle | None = None) -> None:
 
 
 def current_speech() -> SpeechHandle | None:
-    """The speech on whose behalf the current task runs."""
+    """The speech for which the current task runs."""
     return _SpeechHandleContextVar.get(None)

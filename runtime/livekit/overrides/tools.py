@@ -1,4 +1,4 @@
-"""Tool calls: their context, and the executor that asks before it executes."""
+"""Tool calls: their context, and an executor that asks the flow before it executes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _hands_over(output: Any) -> bool:
 
 
 class GovernedExecutor(_ToolExecutor):
-    """Answers a call that its turn has made before from the result that is there."""
+    """An executor that answers a repeated call of a turn with the result that is there."""
 
     _conductor: Conductor
 
@@ -153,7 +153,7 @@ class GovernedExecutor(_ToolExecutor):
 
 
 def running_call(session: AgentSession[Any], call_id: str) -> TurnContext[Any] | None:
-    """The context of a tool call that is running, of whichever executor."""
+    """The context of a running tool call, of any executor."""
     task = _RunningTasks.get(session, {}).get(call_id)
     if task is None:
         return None
@@ -172,7 +172,7 @@ async def say_still_running(context: TurnContext[Any]) -> None:
 def cancelled_pair(
     call: llm.FunctionCall, text: str
 ) -> tuple[llm.FunctionCall, llm.FunctionCallOutput]:
-    """What LiveKit would commit as the result of a call that was answered before."""
+    """What LiveKit would commit as the result of a cancelled call that was answered before."""
     made = llm.FunctionCall(
         call_id=f"{call.call_id}_final", name=call.name, arguments=call.arguments
     )
@@ -183,7 +183,7 @@ def cancelled_pair(
 
 
 def cancel_call(session: AgentSession[Any], call_id: str) -> None:
-    """Cancel a tool call where it stands."""
+    """Cancel a running tool."""
     task = _RunningTasks.get(session, {}).get(call_id)
     if task is not None:
         task.exe_task.cancel()
