@@ -81,7 +81,7 @@ def _timed(kind: str) -> Engine:
 
 
 OURS: dict[str, Callable[[], Engine]] = {
-    "if/elif, the floor": _floor,
+    "if/elif": _floor,
     "Machine.step": _machine,
     "TurnRuntime.post, journal": _runtime,
     "TurnRuntime.post, journal, timers": lambda: _timed("asyncio"),

@@ -33,7 +33,7 @@ def sizes(count: int = 10_000, rounds: int = 9) -> dict[str, dict[str, float]]:
     turn = load_flow("turn")
     host, silent = Host(), host_of(turn)
     makers: dict[str, Callable[[], Any]] = {
-        "if/elif, the floor": Floor,
+        "if/elif": Floor,
         "Machine": lambda: Machine(FLOW),
         "TurnRuntime, empty journal": lambda: TurnRuntime(FLOW, host),
         "TurnRuntime of the shipped turn": lambda: TurnRuntime(turn, silent),

@@ -71,7 +71,7 @@ def test_an_engine_that_does_not_act_is_not_measured() -> None:
 
 def test_the_figures_are_relative_to_the_floor() -> None:
     """Every engine has a time and a ratio; the floor's ratio is one."""
-    names = ["if/elif, the floor", "Machine.step"]
+    names = ["if/elif", "Machine.step"]
     figures = measure({name: OURS[name] for name in names}, rounds=1)
     assert list(figures) == names
     assert figures[names[0]]["ratio"] == 1
@@ -125,7 +125,7 @@ def test_what_was_missed_is_said_with_how_much_and_why() -> None:
     """A goal that is met has no reason; one that is missed has both."""
     lines = {line[0]: line for line in goals(_figures(7.0))}
     assert lines["bytes of a Machine"][3:] == ("met", "")
-    _, limit, measured, said, why = lines["post as in a session, x floor"]
+    _, limit, measured, said, why = lines["post as in a session, x if/elif"]
     assert (limit, measured, said) == ("at most 6", "7.00", "missed by 1.00")
     assert "effect" in why
     assert lines["times faster than transitions"][3] == "missed by 14.00"
