@@ -24,6 +24,7 @@ __all__ = ["DEV_KEY", "DEV_SECRET", "RoomServer", "free_port", "here_or_elsewher
 
 DEV_KEY = "devkey"
 DEV_SECRET = "dev-secret-for-this-machine-only-not-for-use"  # never a real one
+ANSWERS = 5.0  # seconds that a server which runs has for its first answer
 _READY = 20.0  # seconds
 _CONFIG = """
 port: {port}
@@ -108,7 +109,7 @@ def here_or_elsewhere() -> Iterator[RoomServer]:
         with serving() as server:
             yield server
         return
-    _wait(url.replace("ws", "http", 1), None, 5.0)
+    _wait(url.replace("ws", "http", 1), None, ANSWERS)
     key = os.environ.get("LIVEKIT_API_KEY", DEV_KEY)
     yield RoomServer(url, key, os.environ.get("LIVEKIT_API_SECRET", DEV_SECRET))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import runpy
 import subprocess
 import sys
 import uuid
@@ -14,52 +17,70 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "room"))
 
 from supervisor import watched
 
+from room import server as room_server
 from room.build import ServerMissing
 from room.caller import Caller
 from room.judge import transcribed
+from room.main import main
 from room.server import RoomServer, free_port, serving
 from room.worker import AGENT, ROOT, working
 from turnfsm.runtime.demo.words import words
 from turnfsm.store import Batch, SqliteStore
 
 
-def demo(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """`python -m room` with this environment alone."""
-    known = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    return subprocess.run(
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """A user of whom nothing is known, here and for a process of its own."""
+    for name in list(os.environ):
+        if name.startswith(("LIVEKIT_", "XDG_", "TURNFSM_")):
+            monkeypatch.delenv(name)
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return environment | {"PYTHONPATH": str(ROOT)}
+
+
+def test_without_a_server_the_error_says_how_to_get_one(
+    tmp_path: Path, bare: dict[str, str]
+) -> None:
+    """The whole command, which ends with 2."""
+    done = subprocess.run(
         [sys.executable, "-m", "room", "-o", str(tmp_path / "out")],
-        env={**known, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-
-def test_without_a_server_the_error_says_how_to_get_one(tmp_path: Path) -> None:
-    done = demo(tmp_path)
+        env=bare, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr.startswith("error: there is no livekit-server\n  = help: `make room-server`")
     assert "Traceback" not in done.stderr
 
 
-def test_a_binary_that_is_not_there_is_named(tmp_path: Path) -> None:
-    done = demo(tmp_path, LIVEKIT_SERVER="/nowhere/livekit-server")
-    assert done.returncode == 2
-    assert "LIVEKIT_SERVER=/nowhere/livekit-server: there is no such program" in done.stderr
-
-
-def test_a_server_that_does_not_answer_is_named(tmp_path: Path) -> None:
-    port = free_port()
-    done = demo(tmp_path, LIVEKIT_URL=f"ws://127.0.0.1:{port}")
-    assert done.returncode == 2
-    assert f"error: no LiveKit server answers at 127.0.0.1:{port}" in done.stderr
-
-
-def test_a_program_that_is_no_server_is_an_error_at_once(tmp_path: Path) -> None:
-    done = demo(tmp_path, LIVEKIT_SERVER="/bin/false")
-    assert done.returncode == 2
-    assert "livekit-server ends at once" in done.stderr
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        (
+            "LIVEKIT_SERVER",
+            "/nowhere/livekit-server",
+            "error: LIVEKIT_SERVER=/nowhere/livekit-server: there is no such program",
+        ),
+        ("LIVEKIT_SERVER", "/bin/false", "error: livekit-server ends at once"),
+        ("LIVEKIT_URL", "ws://127.0.0.1:{port}", "error: no LiveKit server answers at 127.0.0.1:"),
+    ],
+    ids=["no program", "no server", "no answer"],
+)
+@pytest.mark.usefixtures("bare")
+def test_a_server_that_cannot_be_used_is_named(
+    name: str,
+    value: str,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.NOTSET, "livekit")  # which the command changes
+    monkeypatch.setattr(room_server, "ANSWERS", 0.5)
+    monkeypatch.setenv(name, value.format(port=free_port()))
+    assert main(["-o", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.startswith(said)
 
 
 @pytest.mark.room
@@ -92,25 +113,23 @@ def test_a_health_port_that_is_in_use_is_an_error_at_once(server: RoomServer) ->
         pass
 
 
-@pytest.mark.parametrize(
-    ("environment", "said"),
-    [
-        ({}, "error: LIVEKIT_URL is not set\n"),
-        ({"TURNFSM_HEALTH_PORT": "eight"}, "error: TURNFSM_HEALTH_PORT is 'eight'\n  = help: a n"),
-    ],
-    ids=["no server", "no number"],
-)
-def test_the_worker_says_what_it_lacks(environment: dict[str, str], said: str) -> None:
+def test_the_worker_says_what_it_lacks(bare: dict[str, str]) -> None:
     """In one error, before anything is started."""
     pytest.importorskip("piper")
-    known = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, str(AGENT), "start"],
-        env={**known, **environment}, capture_output=True, text=True, check=False, timeout=60,
+        env=bare, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr.startswith(said)
+    assert done.stderr.startswith("error: LIVEKIT_URL is not set\n")
     assert "Traceback" not in done.stderr
+
+
+def test_a_port_of_the_worker_that_is_no_number_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`sys.exit` with a text prints it, and ends with 1."""
+    monkeypatch.setenv("TURNFSM_HEALTH_PORT", "eight")
+    with pytest.raises(SystemExit, match=r"^error: TURNFSM_HEALTH_PORT is 'eight'\n  = help: a n"):
+        runpy.run_path(str(AGENT))
 
 
 async def test_a_job_goes_on_without_its_supervisor(
