@@ -109,13 +109,11 @@ class VirtualClock:
 class _FifoTimer(asyncio.TimerHandle):
     """A timer that, among equal deadlines, fires in the order in which it was set."""
 
-    __slots__ = ("_rank",)
-    _rank: float
+    __slots__ = ("place",)
+    place: tuple[float, float]
 
     def __lt__(self, other: object) -> bool:
-        if not isinstance(other, _FifoTimer):
-            return NotImplemented
-        return (self.when(), self._rank) < (other.when(), other._rank)
+        return self.place < other.place if isinstance(other, _FifoTimer) else NotImplemented
 
 
 class _SerialTask(asyncio.Task[T]):
@@ -135,6 +133,10 @@ class _JumpingSelector(selectors.DefaultSelector):
     loop: VirtualLoop
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout == 0 and len(self.get_map()) == 1:
+            # Only a thread may wake the loop, and what it wants done is in the loop's queue.
+            self.loop._spin(False)
+            return []
         events = super().select(0)
         if events or timeout == 0:
             self.loop._spin(bool(events))
@@ -214,7 +216,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """As asyncio's, with a timer that orders equal deadlines by age."""
         self._check_closed()  # type: ignore[attr-defined]
         timer = _FifoTimer(when, callback, args, self, context)
-        timer._rank = self._rank()
+        timer.place = (when, self._rank())
         heapq.heappush(self._scheduled, timer)  # type: ignore[attr-defined]
         timer._scheduled = True  # type: ignore[attr-defined]
         return timer
