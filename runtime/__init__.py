@@ -1,4 +1,4 @@
-"""What happens when a flow runs."""
+"""Runs flows: the event pump, the journal, timers, tasks, and the adapters."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

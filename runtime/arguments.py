@@ -1,4 +1,4 @@
-"""What an application hands to a runtime, checked before anything begins."""
+"""Checks the arguments that an application passes to a runtime."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _LONGEST = 86_400
 
 
 def check_count(name: str, value: int) -> int:
-    """How many of something are kept: a whole number from 1 on.
+    """Check a number of things to keep: a whole number from 1 on.
 
     Raises:
-        TurnfsmError: It is none.
+        TurnfsmError: It is something else.
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise TurnfsmError(f"{name} is {_shown(value)}; give a whole number from 1 on: {name}=4096")
@@ -28,11 +28,11 @@ def check_count(name: str, value: int) -> int:
 
 
 def check_timers(flow: Flow, timers: Mapping[str, float] | None) -> dict[str, float]:
-    """The seconds that replace those of the flow, by timer.
+    """Check the seconds that replace those of the flow, by timer.
 
     Raises:
         UnknownName: The flow has no timer of this name.
-        TurnfsmError: It is no mapping of timers to seconds.
+        TurnfsmError: It is not a mapping of timers to seconds.
     """
     if timers is None:
         return {}
@@ -52,10 +52,10 @@ def check_timers(flow: Flow, timers: Mapping[str, float] | None) -> dict[str, fl
 
 
 def check_sinks(sinks: Iterable[Sink] | None) -> tuple[Sink, ...]:
-    """The sinks of a journal.
+    """Check the sinks of a journal.
 
     Raises:
-        TurnfsmError: It is no list of sinks.
+        TurnfsmError: It is not a list of sinks.
     """
     if sinks is None:
         return ()
@@ -71,10 +71,10 @@ def check_sinks(sinks: Iterable[Sink] | None) -> tuple[Sink, ...]:
 
 
 def check_ledger(ledger: Ledger | None) -> Ledger:
-    """The ledger of a session; a new one for None.
+    """Check the ledger of a session. None gives a new one.
 
     Raises:
-        TurnfsmError: It is no ledger.
+        TurnfsmError: It is not a ledger.
     """
     from .ledger import Ledger
 

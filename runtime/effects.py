@@ -1,4 +1,4 @@
-"""What follows from a verdict: observers are told, then the host carries out what was chosen."""
+"""What follows a verdict: observers are notified, then the host carries the actions out."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["CAUSE", "CURRENT", "Effects", "Observer", "said"]
 logger = logging.getLogger("turnfsm")
 
 Observer = Callable[[int, Verdict], None]
-"""Is told the entry's number and its verdict, before the effects run."""
+"""Called with the entry's number and its verdict, before the effects run."""
 
 _new = tuple.__new__  # half the price of calling the class
 
 
 class _Cause(NamedTuple):
-    """The entry whose asynchronous effect the running task is."""
+    """The entry whose asynchronous effect the current task is."""
 
     pump: Effects
     seq: int
@@ -38,22 +38,22 @@ class _Cause(NamedTuple):
 CAUSE: ContextVar[_Cause | None] = ContextVar("turnfsm_cause", default=None)
 
 CURRENT = object()
-"""As ``of``: whichever step, turn or call is current."""
+"""A value for ``of``: the current step, turn or call, whichever it is."""
 
 
 class Effects(StateTimers):
-    """The part of a pump that tells and carries out what was decided.
+    """The part of a pump that notifies observers and carries actions out.
 
-    Effects run in the order in which they were chosen, one at a time, on the caller's stack. What
-    is posted meanwhile is decided and told at once; its effects wait in line.
+    Effects run one at a time in the caller's stack, in the order in which they were chosen. A
+    trigger posted meanwhile is decided and reported at once; its effects wait in a queue.
 
     Attributes:
         journal: Where every verdict is kept.
     """
 
-    # _observers: told of every verdict, in the order of the verdicts
+    # _observers: called with every verdict, in the order of the verdicts
     # _cause: the entry on whose behalf code runs now
-    # _running: a verdict is being told or carried out
+    # _running: a verdict is being reported or carried out
     # _waiting: what is to be carried out; without _running, what a KeyboardInterrupt has stopped:
     #   it runs with the next post
     # _tasks: those of asynchronous effects; None as long as there was none
@@ -79,7 +79,7 @@ class Effects(StateTimers):
 
     @property
     def closed(self) -> bool:
-        """Nothing is taken any more."""
+        """No trigger is taken any more."""
         return self._closed
 
     @abstractmethod
@@ -88,12 +88,16 @@ class Effects(StateTimers):
 
     @abstractmethod
     def note(self, kind: str, **data: Any) -> None:
-        """Keep something in the journal that is no trigger."""
+        """Add a record to the journal that is no trigger."""
 
     def observe(self, observer: Observer) -> Callable[[], None]:
-        """Tell an observer (entry number, verdict) of every post; gives what ends it.
+        """Call an observer with every verdict.
 
-        One that raises is logged and stays.
+        Args:
+            observer: Gets the entry's number and the verdict. If it raises, that is logged.
+
+        Returns:
+            A function that removes the observer.
         """
         self._watch((*self._observers, observer))
         return lambda: self._watch(tuple(o for o in self._observers if o is not observer))
@@ -103,7 +107,7 @@ class Effects(StateTimers):
         self._observer = self._tell_each if len(observers) > 1 else next(iter(observers), None)
 
     def _follow_up(self, raw: Raw, verdict: Verdict) -> None:
-        """Tell a verdict, and carry it out: now, or behind what is being carried out."""
+        """Report a verdict and carry it out: now, or after what is being carried out."""
         actions = verdict.actions
         seq, event = raw[0], _new(Event, raw)
         if self._running or self._waiting:
@@ -147,8 +151,10 @@ class Effects(StateTimers):
         return self._waiting
 
     def _cause_of(self, verdict: Verdict) -> int | None:
-        """End the tasks of what this verdict ends; gives the cause of the post, also if it comes
-        from a task."""
+        """End the tasks that this verdict ends.
+
+        Returns the cause of the post, also if a task posted it.
+        """
         cause = self._cause
         if cause is None and (posting := CAUSE.get()) is not None and posting.pump is self:
             cause = posting.seq
@@ -168,7 +174,7 @@ class Effects(StateTimers):
             self._tasks.end_all()
 
     def _tell_inside(self, seq: int, verdict: Verdict) -> None:
-        """What an observer posts is told when all have heard what it was told of."""
+        """Report what an observer has posted, after all observers have seen the verdict before."""
         if not self._telling:
             before = self._cause
             try:
@@ -202,7 +208,7 @@ class Effects(StateTimers):
                 logger.exception("observer %r raised at entry %d", observer, seq)
 
     def _catch_up(self) -> None:
-        """Tell what an observer has posted while it was told of a verdict, and carry it out."""
+        """Report what an observer has posted while it was called, and carry it out."""
         self._telling = False
         if self._news:
             self._tell(*self._news.popleft())
@@ -228,7 +234,7 @@ class Effects(StateTimers):
             raise
 
     def _failed(self, action: str, event: Event, exc: BaseException) -> None:
-        """An effect that raises becomes a note and, if the flow names one, a trigger."""
+        """Note that an effect raised; if the flow names a trigger for it, post that."""
         if isinstance(exc, asyncio.CancelledError):
             logger.warning("action %r was cancelled after %s", action, event.trigger)
         else:
@@ -258,7 +264,7 @@ class Effects(StateTimers):
         self._tasks.own(awaitable, owner, loop, context, lambda e: self._ended(action, event, e))
 
     def _ended(self, action: str, event: Event, exc: BaseException | None) -> None:
-        """A task has ended while its owner stood: that is a trigger, if the flow names one."""
+        """A task has ended before its owner: post the trigger that the flow names, if any."""
         before, self._cause = self._cause, event.seq
         try:
             if exc is not None:
@@ -276,5 +282,5 @@ def _of(event: Event) -> Any:
 
 
 def said(exc: BaseException) -> str:
-    """An exception as the journal has it."""
+    """An exception as text for the journal."""
     return f"{type(exc).__name__}: {exc}"

@@ -1,4 +1,4 @@
-"""What an effect is told."""
+"""What the method of an action gets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Event(tuple[Any, ...]):
 
     __slots__ = ()
 
-    # A copy of the journal's raw tuple is half the price of an object that holds it.
+    # Copying the journal's raw tuple costs half as much as an object that holds it.
     if TYPE_CHECKING:
         seq: int
         trigger: str

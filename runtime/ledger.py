@@ -1,7 +1,7 @@
-"""The ledger of a session's tool calls: each ends exactly once, and no result is lost.
+"""The ledger of a session's tool calls: each call ends exactly once, and no result is lost.
 
 The life of a call is a flow, `specs/tool_call.yaml`. The ledger has the machine of each call, and
-writes a note into the journal whenever one has moved. To restore a ledger is to take these notes
+writes a note into the journal whenever its state changes. To restore a ledger, these notes are run
 through the same flow.
 """
 
@@ -221,7 +221,7 @@ class Ledger:
     # -- inside
 
     def _replay(self, note: Note) -> None:
-        """A note of a call whose start is not in the journal any more says nothing."""
+        """Apply a note. A note of a call whose start is no longer in the journal is ignored."""
         trigger = note.kind.removeprefix("tool_")
         if trigger == note.kind:
             return
@@ -243,7 +243,7 @@ class Ledger:
             self._by_result[call.result_id] = call
 
     def _cut_off(self) -> None:
-        """The session ended here: nothing more comes of its calls but an answer."""
+        """The session ended here: its calls can only answer repeated calls from now on."""
         self._turns.clear()
         for call in self:
             call.apply("cut_off", (), {})
@@ -272,7 +272,7 @@ class Ledger:
         call.value, call.handoff = known.value, known.handoff
 
     def _forget(self) -> None:
-        """The oldest calls that are not needed, if there are too many."""
+        """Drop the oldest calls that are not needed, if there are too many."""
         if (left := len(self._calls) - self.maxlen) <= 0:
             return
         needed = {id(call) for calls in self._turns.values() for call in calls}

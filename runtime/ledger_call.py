@@ -1,4 +1,4 @@
-"""One call of a ledger: a machine of its own, and what it was made with and gave."""
+"""One call of a ledger: its machine, its arguments and its result."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from turnfsm.fsm.flow import Policy
 __all__ = ["End", "LedgerCall", "canonical"]
 
 End = Literal["result", "error", "cancelled", "released", "unknown"]
-"""How a call ends for its turn. A released call goes on; what it gives is owed to the user. Nobody
-may know how a call ended whose worker died."""
+"""How a call ends for its turn. A released call goes on; its result is owed to the user. It may be
+unknown how a call ended whose worker died."""
 
 _program: list[Program] = []
 

@@ -1,4 +1,4 @@
-"""Flows are proved before they govern: a shipped one by CI, another one when it is used."""
+"""Flows are proved before a session uses them: shipped ones by CI, others by the session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Proof", "digest", "record_of", "require_proof", "shipped_proofs"]
 
 Proof = Literal["require", "warn", "off"]
-"""What a session does with a flow that is not proved: refuse it, warn, or not look."""
+"""What a session does with a flow that is not proved: refuse it, warn, or not check."""
 
 logger = logging.getLogger("turnfsm")
 
@@ -30,18 +30,18 @@ _proved: set[str] = set()
 
 
 def digest(flow: Flow) -> str:
-    """A hash of what a flow says; equal flows have equal digests, wherever they were read from."""
+    """A hash of a flow. Equal flows have equal digests, wherever they were read from."""
     return hashlib.sha256(repr(flow).encode()).hexdigest()
 
 
 @cache
 def shipped_proofs() -> Mapping[str, Mapping[str, Any]]:
-    """What CI has proved of the shipped flows, by name: digest, configurations, transitions."""
+    """The proofs of the shipped flows by name: digest, configurations, transitions."""
     return json.loads(_SHIPPED.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def record_of(flows: Iterable[tuple[Flow, Report]]) -> str:
-    """The proofs of flows as `specs/proofs.json` holds them."""
+    """The proofs of flows, in the form of `specs/proofs.json`."""
     proofs = {
         flow.name: {
             "digest": digest(flow),
@@ -54,18 +54,19 @@ def record_of(flows: Iterable[tuple[Flow, Report]]) -> str:
 
 
 def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
-    """Check a flow that this process does not know to be proved; 0.1 to 0.5 s, once.
+    """Check a flow, unless this process knows that it is proved. Takes 0.1 to 0.5 s, once.
 
     Args:
-        proof: ``require`` raises if the flow is not proved, ``warn`` logs why, ``off`` does not
-            check and logs that.
+        flow: The flow.
+        proof: ``require`` raises if the flow is not proved. ``warn`` logs why. ``off`` does not
+            check, and logs that.
 
     Returns:
-        Why the flow is not known to be proved, for the journal; nothing if it is.
+        Why the flow is not known to be proved, for the journal; empty if it is proved.
 
     Raises:
         FlowError: The flow is not proved; it carries the findings.
-        TurnfsmError: There is no such ``proof``.
+        TurnfsmError: ``proof`` has another value.
     """
     if proof not in get_args(Proof):
         raise TurnfsmError(f"proof={proof!r} is not known; {near(proof, get_args(Proof))}")
@@ -88,7 +89,7 @@ def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
         logger.warning("flow %r governs and is not proved, %s:\n%s", flow.name, many, shown)
         return tuple(f"{f.file}:{f.line}:{f.column}: {f.message}" for f in errors)
     raise FlowError(
-        f"{shown}\nflow {flow.name!r} is not proved: {many}; `turnfsm check` shows how each comes "
-        "about, proof='warn' lets it govern all the same",
+        f"{shown}\nflow {flow.name!r} is not proved: {many}; `turnfsm check` shows a "
+        "counterexample for each, proof='warn' uses the flow nevertheless",
         errors,
     )

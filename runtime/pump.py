@@ -1,9 +1,9 @@
 """The event pump: decide, commit, then act.
 
-A trigger is decided on the caller's stack and nothing is awaited between the guard and the new
-state, so no other task can come between them. Effects run after the commit, in the order in which
-they were chosen. What an effect posts is decided at once, on the committed state; its effects join
-the queue (run to completion). Pinned by tests/runtime/test_pump.py.
+A trigger is decided in the caller's stack. Nothing is awaited between the guard and the new state,
+so no other task can run in between. Effects run after the commit, in the order in which they were
+chosen. What an effect posts is decided at once, on the committed state; its effects join the queue
+(run to completion). tests/runtime/test_pump.py holds all this.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ class EventPump(Effects):
         return self.machine.step(trigger, of)
 
     def _ask_host(self, facts: tuple[str, ...]) -> None:
-        """Ask the host for host facts. One that raises keeps its value."""
+        """Ask the host for host facts. If a method raises, the last value is used."""
         self._barred = "asking"
         answers, failed = answers_of(self._host, facts)
         if self._barred == "asking":

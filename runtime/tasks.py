@@ -1,4 +1,4 @@
-"""The tasks of asynchronous effects: each owned by the state, the scope or the session."""
+"""The tasks of asynchronous effects. Each is owned by a state, a scope or the session."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ __all__ = ["OwnedTasks"]
 logger = logging.getLogger("turnfsm")
 
 Ended = Callable[[BaseException | None], None]
-"""Told how a task ended while its owner stood: with what it raised, or None."""
+"""Called when a task has ended before its owner: with its exception, or None."""
 
 
 class OwnedTasks:
-    """Cancelled where their owner ends. What a task does after that is no longer heard of."""
+    """The tasks, which are cancelled when their owner ends.
+
+    What they do after that is not reported.
+    """
 
     __slots__ = ("_over", "_owners")
 
@@ -36,7 +39,7 @@ class OwnedTasks:
         context: Context,
         ended: Ended,
     ) -> None:
-        """Run it as a task that ends with its owner."""
+        """Run a coroutine as a task that is cancelled when its owner ends."""
         task = _task(awaitable, loop, context)
         self._owners[task] = owner
         task.add_done_callback(lambda done: self._ended(done, ended))
@@ -50,7 +53,7 @@ class OwnedTasks:
         self._cancel(list(self._owners))
 
     async def wait(self, max_wait: float) -> None:
-        """Until the cancelled tasks have ended, at most this many seconds."""
+        """Wait until the cancelled tasks have ended, at most this many seconds."""
         pending = self._over - {asyncio.current_task()}
         if pending:
             _, pending = await asyncio.wait(pending, timeout=max_wait)

@@ -16,10 +16,10 @@ def from_thread(
     post: Callable[[], Verdict],
     closed: Callable[[], Verdict],
 ) -> Future[Verdict]:
-    """Post on the loop's thread. The future cannot be cancelled.
+    """Post in the loop's thread. The future cannot be cancelled.
 
     Args:
-        closed: The answer where the loop is closed.
+        closed: The answer if the loop is closed.
 
     Raises:
         TurnfsmError: There is no loop yet.

@@ -1,8 +1,8 @@
-"""The timers of the held state, on at most one timer of the loop.
+"""The timers of the held state, with at most one timer of the event loop.
 
-A deadline is moved, not cancelled and set again: entering a state notes the moment, and the loop's
-timer stays where it is if it fires no later than the first deadline; it then moves on. Cancelling
-and setting it at every transition costs eight times as much, and asyncio keeps what is cancelled.
+Entering a state only stores the time. The loop's timer is not cancelled and set again: if it fires
+before the first deadline, it is moved then. Cancelling and setting it at every transition costs
+eight times as much, and asyncio keeps cancelled timers in memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Plan = Mapping[str, tuple[float, tuple[tuple[str, float], ...]]]
 order of declaration."""
 
 Deadline = tuple[float, str, str | None]
-"""When, which timer, and what it was answered the last time, if that changed nothing."""
+"""When, which timer, and the last answer to it, if that changed nothing."""
 
 _EPSILON = 1e-6  # seconds: a loop may wake a timer this much early
 
@@ -52,7 +52,7 @@ def _plan(program: Program, seconds: Mapping[str, float]) -> Plan:
 
 
 def clock_of(loop: asyncio.AbstractEventLoop | None) -> Clock:
-    """The loop's clock. Asyncio's is `time.monotonic` behind a call that costs as much again."""
+    """The loop's clock. For asyncio this is `time.monotonic`, without the call around it."""
     if loop is None or getattr(loop.time, "__func__", None) is asyncio.BaseEventLoop.time:
         return time.monotonic
     return loop.time
@@ -67,9 +67,9 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 class StateTimers(ABC):
-    """The part of a pump that keeps time.
+    """The part of a pump that keeps the time.
 
-    Entering a state only notes the moment; deadlines are worked out when the loop's timer fires.
+    Entering a state only stores the time; deadlines are computed when the loop's timer fires.
     """
 
     __slots__ = (
@@ -96,7 +96,7 @@ class StateTimers(ABC):
     @property
     @abstractmethod
     def closed(self) -> bool:
-        """Nothing is taken any more."""
+        """No trigger is taken any more."""
 
     @abstractmethod
     def ask(self, trigger: str, of: Any = None) -> Verdict:
@@ -113,7 +113,7 @@ class StateTimers(ABC):
         return self._loop
 
     def _bind(self, loop: asyncio.AbstractEventLoop) -> float:
-        """Go on in this loop; gives how much more its clock reads than the one before."""
+        """Continue in this loop. Returns by how much its clock is ahead of the one before."""
         if loop is self._loop:
             return 0.0
         clock = clock_of(loop)
@@ -127,7 +127,7 @@ class StateTimers(ABC):
         return moved
 
     def _enter(self, state: str, now: float) -> None:
-        """The timers of the state that was left are gone, those of this one start."""
+        """Stop the timers of the state that was left, and start those of this one."""
         self._entered = now
         self._deadlines = None
         first, _ = self._plan[state]
@@ -156,7 +156,10 @@ class StateTimers(ABC):
         self._handle, self._wakes = None, math.inf
 
     def _wake_at(self, when: float) -> float:
-        """Set the loop's timer. Gives how much more the clock reads, if this found the loop."""
+        """Set the loop's timer.
+
+        Returns by how much the clock is ahead, if this call has found the loop.
+        """
         self._stop_waking()
         moved = 0.0
         if self._loop is None and (running := running_loop()) is not None:
@@ -188,8 +191,11 @@ class StateTimers(ABC):
             self._wake_at(min(deadlines)[0])
 
     def _fire(self, timer: str, said: str | None) -> str | None:
-        """Post a timer, unless it would be answered once more what changes nothing: what the same
-        fact holds back again and again stands in the journal once. Gives such an answer."""
+        """Post a timer, unless its last answer changed nothing and would be the same now.
+
+        So the journal has one entry for a timer that the same fact holds back repeatedly. Returns
+        that answer.
+        """
         if said is not None:
             self.ask(timer)  # the host facts, too
             if self._idle(timer) == said:

@@ -97,17 +97,18 @@ class TurnRuntime(EventPump):
 
     @property
     def now(self) -> float:
-        """Seconds of the journal's clock."""
+        """Seconds since the journal began."""
         return self.clock() - self.journal.start
 
     def retime(self, timers: Mapping[str, float]) -> None:
-        """Replace the seconds of timers while the flow runs; what is left out has the flow's.
+        """Replace the seconds of timers while the flow runs.
 
         Args:
-            timers: Seconds; they hold for what is waited for from now on.
+            timers: Seconds, for what is waited for from now on. A timer that is left out has the
+                flow's.
 
         Raises:
-            UnknownName: It names a timer that the flow does not have.
+            UnknownName: The flow does not have the timer.
 
         Example::
 
@@ -117,7 +118,7 @@ class TurnRuntime(EventPump):
         self.note("timers", **timers)
 
     def holds(self, fact: str) -> bool:
-        """Whether a fact is true; a host fact as the host last answered."""
+        """Whether a fact is true. For a host fact: the host's last answer."""
         return self.machine.holds(fact)
 
 

@@ -1,6 +1,6 @@
-"""Writes the record of everything that was asked and that happened, with its verdict and cause.
+"""Writes journals: every request and event, with its verdict and cause.
 
-What a journal is, and how it is read, is `turnfsm.fsm.journal`.
+`turnfsm.fsm.journal` says what a journal is, and reads it.
 """
 
 from .live import Listener, LiveJournal, Raw, Sink

@@ -1,6 +1,6 @@
-"""The journal of a runtime that is running.
+"""The journal of a running runtime.
 
-Entries are plain tuples in a bounded deque: making a typed value of each would cost more than the
+Entries are plain tuples in a bounded deque: a typed value for each would cost more than the
 decision itself. A typed `Entry` is built when somebody reads.
 """
 
@@ -37,17 +37,17 @@ verdict (None: a note), cause, data."""
 
 
 Listener = Callable[[Raw], None]
-"""Is told of each record as it is kept; `LiveJournal.typed` makes a value of it."""
+"""Called with each record; `LiveJournal.typed` makes a value of it."""
 
 
 class Sink(Protocol):
-    """Where records go as they happen. One that raises is logged and gets nothing more."""
+    """Gets records as they happen. A sink that raises is logged and gets no more."""
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Take one record; on the caller's stack, so it must be quick."""
+        """Take one record. It is called inside `post`, so it must be quick."""
 
     def close(self) -> None:
-        """The session has ended. One that is started again writes again, from a header on."""
+        """The session has ended. If it is started again, `write` gets a new header first."""
 
 
 class LiveJournal:
@@ -108,7 +108,7 @@ class LiveJournal:
             self._entries.extend(moved)
         self._fresh = [(raw[0], raw[1] + seconds, *raw[2:]) for raw in self._fresh]
 
-    # -- what is written in batches, by a reader that comes when it is told
+    # -- for a reader that writes in batches, and is woken when there is something
 
     def tap(self, wake: Callable[[], None]) -> None:
         """Collect for `drain` what is there, and what comes from now on.
@@ -126,7 +126,7 @@ class LiveJournal:
         """What has come since the last `drain`."""
         fresh, self._fresh = self._fresh, []
         self._keep(fresh)
-        # A list's own method is as quick as the deque's; the sinks are told one by one.
+        # A list's own method is as quick as the deque's; sinks get records one by one.
         self.append = self._emit_fresh if self._told else self._fresh.append
         return fresh
 
@@ -188,7 +188,7 @@ class LiveJournal:
 
     @property
     def _told(self) -> bool:
-        """Somebody is told of each record."""
+        """There is a sink, a listener or a reader."""
         return bool(self._sinks or self._listeners)
 
     def note(self, now: float, kind: str, data: Mapping[str, Any]) -> int:
@@ -289,7 +289,7 @@ class LiveJournal:
         return Header(flow.name, flow.initial, round(self.started_at, 3), snapshot, None, timers)
 
     def _snapshot(self, raw: Raw) -> Snapshot:
-        """Where the machine was after the first entry that is kept."""
+        """The machine's configuration after the first entry that is kept."""
         seq, _t, _trigger, _of, after, tokens, *_ = raw
         assert after is not None
         return Snapshot(seq, after.state, self.program.names(after.facts), dict(tokens or {}))

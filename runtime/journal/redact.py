@@ -1,4 +1,4 @@
-"""What people said, kept off the disk."""
+"""Removes the words of the conversation from records."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ PRIVATE = frozenset(
 
 
 class Redactor:
-    """Takes what was said out of records.
+    """Removes the words of the conversation from records.
 
     Args:
-        how: ``leave_out`` drops the value; ``hash`` keeps a keyed hash of it, so that equal words
-            can be told within one journal, and guessed by nobody: a new key is made here and
-            never written. None changes nothing.
-        private: The keys that are meant.
+        how: ``leave_out`` drops the value. ``hash`` keeps a keyed hash of it: equal words in one
+            journal have equal hashes, and nobody can guess the words, because the key is not
+            written. None changes nothing.
+        private: The keys whose values are removed.
     """
 
     __slots__ = ("_key", "how", "private")
@@ -37,7 +37,7 @@ class Redactor:
         self._key = secrets.token_bytes(32)
 
     def __call__(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The record without what was said; a header says that it is so."""
+        """The record without the words. A header says how they were removed."""
         if self.how is None:
             return record
         if "journal" in record:

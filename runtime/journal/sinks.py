@@ -76,7 +76,7 @@ class JsonlSink:
             self.close()
 
     def close(self) -> None:
-        """Write nothing more."""
+        """Stop writing."""
         file, self._file = self._file, None
         if file is None or file is self._target:
             return
@@ -86,7 +86,7 @@ class JsonlSink:
             self.error = self.error or exc
 
     def _begin_another(self) -> None:
-        """A session that is started again has another journal."""
+        """Begin another file for a session that is started again."""
         if not isinstance(self._target, Path):
             self._file = self._target
             return
@@ -145,7 +145,7 @@ def write_journal(
 
 
 def as_line(record: Mapping[str, Any]) -> str:
-    """A record as a line of a file, whatever it holds."""
+    """A record as a line of a file, whatever values it has."""
     # Lone surrogates, which some STTs return, are not UTF-8: then all is escaped.
     try:
         line = json.dumps(record, ensure_ascii=False, default=_plain)
@@ -169,7 +169,7 @@ def new_file(path: Path) -> IO[str]:
     """Make a file that only its owner can read.
 
     Raises:
-        JournalError: It exists or cannot be made.
+        JournalError: The file exists or cannot be made.
     """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -181,7 +181,7 @@ def new_file(path: Path) -> IO[str]:
 
 
 def _exists(path: Path) -> JournalError:
-    return JournalError(f"{path} exists; name a new file, a journal is never written over")
+    return JournalError(f"{path} exists; name a new file, a journal does not overwrite another one")
 
 
 def _cannot(path: Path, exc: OSError) -> JournalError:

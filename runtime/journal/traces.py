@@ -1,4 +1,4 @@
-"""A counterexample as the journal of a machine that goes its way."""
+"""Makes a journal of a counterexample."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ __all__ = ["trace_journal"]
 
 
 def trace_journal(proof: Trace, pace: float = 0.0) -> Journal:
-    """The journal of a counterexample.
+    """The journal of a machine that takes the steps of a counterexample.
 
     Args:
+        trace: The counterexample.
         pace: Seconds that each step takes; a timer takes its own time.
     """
     assert proof.flow is not None

@@ -1,4 +1,7 @@
-"""A running session observed: log lines, telemetry, its own conformance. Nothing here decides."""
+"""Observes a running session: log lines, telemetry, the audit of its own journal.
+
+Decides nothing.
+"""
 
 from .watch import Consumer, Listener, Watch
 

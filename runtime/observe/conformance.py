@@ -1,4 +1,4 @@
-"""A session that judges its own journal: a property that is broken is told, and changes nothing."""
+"""Checks the journal of a running session: a broken property is reported, nothing else changes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _MOST_LINES = 10
 
 
 class Conformance:
-    """Holds each entry against the properties of its flow.
+    """Checks each entry against the properties of the flow.
 
     Args:
         timers: The seconds of all timers.
-        report: Is told of each property that is broken, when the entry was carried out.
+        report: Called with each broken property, after the entry was carried out.
     """
 
     measures = False

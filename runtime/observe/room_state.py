@@ -1,4 +1,4 @@
-"""The state of the flow as an attribute of the agent's participant, for those in the room."""
+"""Publishes the state of the flow in the room, as an attribute of the agent's participant."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ logger = logging.getLogger("turnfsm")
 ATTRIBUTE = "turnfsm.state"
 
 EVERY = 0.2
-"""Seconds between two updates: a state that is held for less may not be told."""
+"""Seconds between two updates: a state that is held for a shorter time may not be published."""
 
 
 class RoomState:
-    """Publishes the state that is held, at most every 0.2 s, and always the last one.
+    """Publishes the held state, at most every 0.2 s, and always the last one.
 
     Args:
         publish: Sets an attribute of the local participant; awaited, its errors are logged.
@@ -49,5 +49,7 @@ class RoomState:
             try:
                 await self._publish(ATTRIBUTE, self._told)
             except Exception as exc:  # a room that has gone must not end the conversation
-                logger.warning("the room is not told the state %r: %s", self._told, exc)
+                logger.warning(
+                    "the state %r could not be published in the room: %s", self._told, exc
+                )
             await asyncio.sleep(EVERY)

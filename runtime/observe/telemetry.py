@@ -1,4 +1,4 @@
-"""A session in OpenTelemetry: histograms, counters, and events on spans that are there already."""
+"""Sends a session to OpenTelemetry: histograms, counters, and events on LiveKit's spans."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _as_attributes(labels: tuple[tuple[str, str], ...]) -> dict[str, str]:
 
 
 def check_telemetry(telemetry: object) -> Telemetry | None:
-    """The telemetry of a session; None where it is off.
+    """The telemetry of a session; None if it is off.
 
     Raises:
         TurnfsmError: It is of another kind.
@@ -99,11 +99,11 @@ class Figures:
 
 
 class SpanEvents:
-    """Adds decisions to the spans of a session, while they are open.
+    """Adds decisions as events to the open spans of a session.
 
     Args:
-        said: What people said may stand in the events.
-        span: Gives the span that is under way; None if none is.
+        said: The events may contain the words of the conversation.
+        span: Returns the current span; None if there is none.
     """
 
     def __init__(self, said: bool, span: Callable[[], Span | None]) -> None:

@@ -1,6 +1,6 @@
 """Log lines of a session: INFO at the end of a turn, DEBUG for every verdict.
 
-The fields stand in the record's ``extra`` too. What people said is in neither.
+The fields are in the record's ``extra``, too. The words of the conversation are in neither.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class VerdictLog:
     """Writes a line for each verdict, when it is decided.
 
     Args:
-        typed: Makes a value of a record.
+        typed: Makes a value of a raw record.
     """
 
     def __init__(self, typed: Callable[[Raw], Entry | Note]) -> None:

@@ -1,4 +1,4 @@
-"""One set of measurements for all that observes a session, equal to what its journal gives."""
+"""Measures a session once, for all its observers. The journal gives the same figures."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ logger = logging.getLogger("turnfsm")
 
 
 class Listener(Protocol):
-    """Hears of each record as it is kept."""
+    """Gets each record at once."""
 
     def hear(self, raw: Raw) -> None:
-        """Take one record, on the stack of who posts: quick, posts nothing."""
+        """Take one record, inside `post`: be quick, and do not post."""
 
     def end(self) -> None:
         """The session has closed."""
 
 
 class Consumer(Protocol):
-    """Takes the records of a session, each with what it has completed.
+    """Takes the records of a session, each with the values that it has completed.
 
     Attributes:
-        measures: It wants to know what was completed.
-        late: Seconds after which it has a record at the latest.
+        measures: It needs the values.
+        late: The most seconds after which it gets a record.
     """
 
     measures: bool
@@ -42,14 +42,14 @@ class Consumer(Protocol):
 
 
 class Watch:
-    """Reads a journal for others; without any it does nothing at all.
+    """Reads a journal for its consumers and listeners. Without any it does nothing.
 
-    Consumers are told of many records together, which a record itself costs nothing: between two
-    records LiveKit's code runs, and what is done at each of them takes several times as long.
+    Consumers get many records together, which costs a post nothing. Doing the work at each record
+    would take several times as long, because LiveKit's code runs between two records.
 
     Args:
-        consumers: Read the journal now and then, from now on. The loop runs.
-        listeners: Hear of each record at once.
+        consumers: Read the journal at intervals, from now on. A loop must run.
+        listeners: Get each record at once.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Watch:
             told.append((record, feed(record) if self._measures else ()))
         missed = journal.seq - self._seq - len(told)
         if missed:
-            logger.warning("%d records came at once and are in no figure", missed)
+            logger.warning("%d records came at once and were dropped: no figure has them", missed)
         self._seq = journal.seq
         self._give(told)
 

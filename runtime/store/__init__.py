@@ -1,4 +1,4 @@
-"""Sessions that survive their worker: what was written, fenced by an epoch."""
+"""Stores of sessions: another worker can continue a session whose worker has died."""
 
 from .address import open_store
 from .past import Past

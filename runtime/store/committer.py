@@ -1,4 +1,4 @@
-"""The thread that writes for all sessions of a store: what waits is written in one transaction."""
+"""The thread that writes for all sessions of a store: everything that waits, in one transaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Unwritten(Protocol):
     """Records that are to be written."""
 
     def batch(self) -> Batch:
-        """Make the batch of them; called in the thread, each time that it is tried."""
+        """Make the batch; called in the thread, each time that writing is tried."""
         ...
 
 
@@ -30,10 +30,10 @@ class _Job:
 
 
 class Committer:
-    """Calls a store from a thread of its own, so that the event loop never waits for it.
+    """Calls a store in a thread of its own, so that the event loop never waits for it.
 
     Args:
-        store: Nobody else may call it meanwhile.
+        store: The store. Nobody else may call it meanwhile.
     """
 
     def __init__(self, store: Store) -> None:
@@ -50,8 +50,8 @@ class Committer:
         """Write records, together with all that wait.
 
         Raises:
-            StoreAway: They may be written again later.
-            SessionTaken: Their epoch is over.
+            StoreAway: The store does not answer. Write them again later.
+            SessionTaken: Another worker has the session.
             StoreError: The store cannot be used.
         """
         job = _Job(work)
@@ -61,7 +61,7 @@ class Committer:
             raise job.error
 
     async def aclose(self) -> None:
-        """Close the store, and end the thread."""
+        """Close the store and end the thread."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._pool, self._store.close)
         self._pool.shutdown(wait=False)

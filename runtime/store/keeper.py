@@ -1,4 +1,4 @@
-"""One session's writing: what was journaled is written in batches, and now if somebody waits."""
+"""Writes one session: its journal in batches, and at once if somebody waits for it."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ __all__ = ["Keeper"]
 logger = logging.getLogger("turnfsm")
 
 INTERVAL = 0.02
-"""Seconds in which what nobody waits for is gathered: so much is lost with a worker at most."""
+"""Seconds between two batches. What happens in this time may be lost with a worker."""
 
 LOOKS = 25
-"""Intervals without an entry after which the journal wakes the keeper. Until then the keeper
-looks by itself, so that no post has to wake it."""
+"""Intervals without an entry after which the journal must wake the keeper. Before that the keeper
+looks by itself, which costs a post nothing."""
 
 BEAT = 5.0
-"""Seconds after which a session that writes nothing asks whether it is still its own."""
+"""Seconds after which a session that writes nothing checks that no other worker has taken it."""
 
 PAUSES = (0.05, 0.1, 0.2, 0.5)
-"""Seconds between attempts to write to a store that does not answer; the last one is repeated."""
+"""Seconds between attempts to reach a store that does not answer; the last one is repeated."""
 
 Records = Callable[[], Sequence[Mapping[str, Any]]]
 
 
 @attrs.define(eq=False)
 class _Portion:
-    """What is written at once. The text is made in the committer's thread."""
+    """What is written at once. The committer's thread makes the text."""
 
     session: str
     epoch: int
@@ -61,14 +61,14 @@ class _Portion:
 
 
 class Keeper:
-    """Writes the journal of one session, and what else `gather` gives, while the session runs.
+    """Writes a session while it runs: the journal, and what `gather` returns.
 
     Args:
-        committer: Writes.
+        committer: Does the writing.
         session: The id of the session.
-        redact: Takes out what may not be kept.
-        failed: Called once when the session may write no more: it was taken, or the store cannot
-            be used.
+        redact: Removes what may not be kept.
+        failed: Called once if the session may not write any more: another worker has taken it, or
+            the store cannot be used.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Keeper:
         """Take the session over.
 
         Args:
-            limit: Seconds in which a store that does not answer is asked again.
+            limit: Seconds to wait for a store that does not answer.
 
         Raises:
             StoreAway: It has not answered in that time.
@@ -132,9 +132,10 @@ class Keeper:
 
         Args:
             journal: Its entries are written from here on.
-            start: All that a successor needs of the time before; written first, at once with what
-                the journal has until then.
-            gather: What is to be written beside the journal; asked before every writing.
+            start: Everything from before that the next worker needs; written first, together with
+                what the journal already has.
+            gather: Returns what is to be written in addition to the journal; called before each
+                write.
         """
         self._journal, self._gather = journal, gather
         self._start = start
@@ -143,10 +144,10 @@ class Keeper:
         self._beat()
 
     async def durable(self, limit: float) -> None:
-        """Wait until all that has happened is kept, and is known to be this worker's to keep.
+        """Wait until everything so far is stored, and no other worker has the session.
 
         Args:
-            limit: Seconds that a store which does not answer is waited for.
+            limit: Seconds to wait for a store that does not answer.
 
         Raises:
             StoreAway: It has not answered in that time.
@@ -166,18 +167,18 @@ class Keeper:
             raise self.error
 
     def look(self) -> None:
-        """Write what `gather` has, although nothing was journaled."""
+        """Write what `gather` returns, although nothing was journaled."""
         self._look = True
         self._write_now()
 
     async def aclose(self, limit: float) -> None:
-        """Write what is left, for so many seconds at most, and end."""
+        """Write what is left, in at most so many seconds, and end."""
         try:
             if self._journal is not None and self.error is None:
                 await self.durable(limit)
         except StoreError as exc:
             if exc is not self.error:
-                logger.warning("session %r: its end was not kept: %s", self.session, exc)
+                logger.warning("session %r: its end was not stored: %s", self.session, exc)
         finally:
             self._closed = True
             for timer in (self._timer, self._beating):

@@ -1,4 +1,4 @@
-"""A session that is kept in a store: when a tool and a reply wait for it, and who may write."""
+"""A session that is kept in a store: what waits for the store, and who may write."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["Keeping"]
 logger = logging.getLogger("turnfsm")
 
 START_LIMIT = 5.0
-"""Seconds that a session which starts waits for a store that does not answer."""
+"""Seconds that the start of a session waits for a store that does not answer."""
 
 EFFECT_LIMIT = 10.0
-"""Seconds that a tool waits, before it begins, for a store that does not answer."""
+"""Seconds that a tool call waits for a store that does not answer."""
 
 REPLY_LIMIT = 1.0
 """Seconds that a reply waits."""
 
 CLOSE_LIMIT = 2.0
-"""Seconds that a session which closes waits."""
+"""Seconds that the close of a session waits."""
 
 NOT_RECORDED = (
     "this was not done: it could not be recorded, and would be done twice after an interruption of "
@@ -76,26 +76,26 @@ class Keeping:
 
     @property
     def epoch(self) -> int:
-        """How many workers have held the session, with this one; 0 before it starts."""
+        """How many workers have had the session, including this one; 0 before it starts."""
         return self._keeper.epoch if self._keeper is not None else 0
 
     @property
     def acquired(self) -> bool:
-        """The session is this worker's, as far as it knows."""
+        """This worker has the session, as far as it knows."""
         return self._keeper is not None
 
     @property
     def keeps_words(self) -> bool:
-        """The store may have what people said."""
+        """The store may keep the words of the conversation."""
         return self._redact.how is None
 
     # -- the life of a session
 
     async def acquire(self, flow: str) -> Past | None:
-        """Take the session over; what its last worker has left, None for a new session.
+        """Take the session over. Returns what the worker before has left; None for a new session.
 
         Raises:
-            StoreError: The store cannot be used, or the session not be gone on with.
+            StoreError: The store cannot be used, or the session cannot be continued.
         """
         key = repr(self._store), self.session_id
         other = _in_use.get(key)
@@ -118,11 +118,11 @@ class Keeping:
     def begin(
         self, journal: LiveJournal, gather: Callable[[], Iterable[Mapping[str, Any]]]
     ) -> None:
-        """Write from now on; what is there already is written first, all at once.
+        """Write from now on. What is there already is written first, all at once.
 
         Args:
             journal: All of it is written.
-            gather: What is to be written beside it; asked before every writing.
+            gather: Returns what is to be written in addition; called before each write.
         """
         assert self._keeper is not None
         header = self._redact(journal.header().to_json())
@@ -135,34 +135,39 @@ class Keeping:
             await self._let_go()
 
     def words_came(self) -> None:
-        """The user has given words that nothing in the journal tells of; they wait."""
+        """The user has said words that no turn has yet: store them."""
         if self._keeper is not None:
             self._keeper.look()
 
     # -- what waits for the store
 
     def call_ended(self) -> None:
-        """A tool call has ended; what it gave must be kept before anybody knows of it."""
+        """A tool call has ended. Its result must be stored before anybody learns of it."""
         self._unkept_end = True
 
     async def before_effect(self) -> str | None:
-        """Keep all that has happened, before a tool has its effect."""
+        """Store everything that has happened, before a tool has its effect."""
         if self._keeper is None:
             return None
         try:
             await self._keeper.durable(EFFECT_LIMIT)
         except StoreError as exc:
-            logger.error("session %r: a tool does not begin: %s", self.session_id, exc)
+            logger.error("session %r: a tool call is refused: %s", self.session_id, exc)
             return NOT_RECORDED
         return None
 
     def key_of(self, call: str, turn: str) -> str:
-        """What names this call and no other, in all sessions."""
+        """A key for a call that is unique over all sessions."""
         return f"{self.session_id}/{turn}/{call}"
 
     async def before_reply(self) -> None:
-        """Keep the ends of calls, before the model and the user know of them; not for long: the
-        start of every call is kept, so that none is made twice, whatever the store does."""
+        """Store the ends of calls before the model and the user learn of them.
+
+        Waits only for a short time.
+
+        The start of every call is stored in any case: no call is made twice, whatever the store
+        does.
+        """
         if self._keeper is None or not self._unkept_end:
             return
         try:
@@ -186,4 +191,4 @@ class Keeping:
             logger.warning("%s", error)
             self._taken(error)
         else:
-            logger.error("session %r is kept no longer: %s", self.session_id, error)
+            logger.error("session %r is not kept any more: %s", self.session_id, error)

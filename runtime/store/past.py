@@ -1,4 +1,4 @@
-"""What a session that goes on knows of the time before: read from what the last worker wrote."""
+"""What a session that continues knows of the time before, from the records of the last worker."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from .protocol import Acquired, StoreError
 __all__ = ["Past", "read_past"]
 
 KEPT = "kept"
-"""The key of a record that is no part of the journal: an item of the conversation, its agent, and
-what is open of the user's turns."""
+"""The key of a record outside the journal: items of the conversation, agent, unfinished turns."""
 
 
 @attrs.frozen
@@ -130,10 +129,10 @@ class Past:
 
 
 def read_past(acquired: Acquired, flow: str) -> Past | None:
-    """What was written by the worker before; None if there was none.
+    """Read what the worker before has written; None if there was none.
 
     Args:
-        flow: The name of the flow that the session is to follow.
+        flow: The name of the flow of this session.
 
     Raises:
         StoreError: It is of another flow, or was written by another version of turnfsm.
@@ -145,7 +144,7 @@ def read_past(acquired: Acquired, flow: str) -> Past | None:
         journal = journal_of(record for record in records if KEPT not in record)
     except (ValueError, TypeError, JournalError) as exc:
         raise StoreError(
-            f"session {acquired.session!r}: what was kept of it cannot be read ({exc}); go on with "
+            f"session {acquired.session!r}: its records cannot be read ({exc}); go on with "
             "the turnfsm that wrote it, or give another session_id"
         ) from None
     if journal.header.flow != flow:

@@ -1,4 +1,4 @@
-"""What a store must offer, and how it fails."""
+"""What a store must implement, and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The viewer: a conversation, live or recorded, on one HTML page that needs nothing else."""
+"""The viewer: a conversation, live or recorded, on one HTML page."""
 
 from .journal_page import journal_data, journal_page
 

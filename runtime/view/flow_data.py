@@ -1,4 +1,4 @@
-"""A flow as the page needs it: its picture, its names, and where everything stands."""
+"""A flow as data for the page: its picture, its names, and where everything stands."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def flow_data(flow: Flow, timers: Mapping[str, float] | None = None) -> dict[str
     """What the page shows of a flow.
 
     Args:
+        flow: The flow.
         timers: Seconds that replace those of the flow.
     """
     drawn = render(flow, overview=True, theme="light").decode()

@@ -1,4 +1,4 @@
-"""A flow that is being written: what the page shows of its file, and its simulator."""
+"""A flow file that is being edited: what the page shows of it, and its simulator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class FlowFile:
     """A flow's file, and the last flow that could be loaded from it.
 
     Args:
-        name: A file, or the name of a shipped flow. It is read, and proved.
+        name: A file, or the name of a shipped flow. It is read and proved.
 
     Attributes:
         data: What the page shows.
@@ -29,11 +29,11 @@ class FlowFile:
         self._flow, self.data = flow_view(name)
 
     def read(self) -> dict[str, Any]:
-        """Read and prove it again; gives what the page shows."""
+        """Read and prove the file again. Returns what the page shows."""
         flow, data = flow_view(self.name, self._flow)
         self._flow, self.data = flow or self._flow, data
         return data
 
     def simulate(self, presses: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
-        """Press triggers, as `simulate`; None as long as the file was never a flow."""
+        """Simulate triggers, as `simulate`. None if the file has never been a flow."""
         return None if self._flow is None else simulate(self._flow, presses)

@@ -1,4 +1,4 @@
-"""A flow on a page: picture, table, proof, counterexamples, and where its findings stand."""
+"""A flow on a page: picture, table, proof, counterexamples, and the places of its findings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PACE = 0.5
 def flow_page(name: str | Path) -> str:
     """One HTML file with a flow, its table, its proof and its counterexamples.
 
-    A file that is no flow gives a page with its findings.
+    If the file is not a flow, the page shows the findings.
     """
     _, data = flow_view(name)
     return build_page(data)
@@ -38,10 +38,10 @@ def flow_view(name: str | Path, before: Flow | None = None) -> tuple[Flow | None
     """Load and prove a flow, for the page.
 
     Args:
-        before: What the page shows where the file is no flow at the moment.
+        before: What the page showed before; it is used while the file is not a flow.
 
     Returns:
-        The flow, None if it is none, and what the page shows of it.
+        The flow, or None, and what the page shows of it.
     """
     report = check_file(name)
     flow: Flow | None

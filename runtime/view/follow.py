@@ -1,4 +1,4 @@
-"""Journals on disk, shown while they grow."""
+"""Shows journal files while they grow."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Growing:
         self.trouble: str | None = None
 
     def look(self) -> bool:
-        """Show what has been written since; gives whether there was something."""
+        """Show what has been written since the last look. Returns whether there was something."""
         if self.trouble is not None:
             return False
         try:
@@ -58,12 +58,12 @@ class _Growing:
 
 
 class Folder:
-    """Shows a journal, or all journals of a folder, as they are written.
+    """Shows a journal, or all journals of a folder, while they are written.
 
     Args:
-        path: A journal, or a folder of ``*.jsonl``; new ones are found.
-        hub: Who shows them.
-        flow_of: The flow of the name that a journal's header says.
+        path: A journal, or a folder of ``*.jsonl``; new files are found.
+        hub: Shows them.
+        flow_of: Returns the flow for the name in a journal's header.
     """
 
     def __init__(self, path: Path, hub: Hub, flow_of: Callable[[str], Flow]) -> None:
@@ -71,7 +71,7 @@ class Folder:
         self._journals: dict[Path, _Growing] = {}
 
     def look(self) -> list[str]:
-        """Show what is new; gives the troubles that were found, each once."""
+        """Show what is new. Returns the problems that were found, each only once."""
         fresh = False
         troubles = []
         for path in self._files():

@@ -1,8 +1,8 @@
-"""The sessions that are looked at while they run, as their viewers see them.
+"""The sessions that are shown while they run, and their viewers.
 
-A session only appends to a bounded queue and goes on. Everything else happens in the thread of the
-server: records are encoded once and kept in a bounded ring; each viewer reads the ring at its own
-pace. One that is too slow finds that records are gone, and is told how many.
+A session only appends to a bounded queue. Everything else happens in the thread of the server:
+records are encoded once and kept in a bounded ring, and each viewer reads the ring at its own
+pace. A viewer that is too slow misses records, and is told how many.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Conversation:
         return self.first + len(self._rows)
 
     def add(self, record: Record) -> None:
-        """Keep one more record; if some before it are missing, that is marked."""
+        """Add a record. If records before it are missing, a mark says so."""
         if self._seq and record.seq > self._seq + 1:
             state = record.verdict.source if isinstance(record, Entry) else None
             self._encode.restart()
@@ -73,9 +73,9 @@ class Conversation:
         self._keep(row, state, row.get("f"))
 
     def rows(self, after: int, most: int = 500) -> tuple[int, list[str]]:
-        """The rows behind a number, as JSON, and the number behind them.
+        """The rows after a number, as JSON, and the number after them.
 
-        Rows that are no longer kept are replaced by a mark of how many there were.
+        Rows that are no longer kept are replaced by a mark that says how many there were.
         """
         found: list[str] = []
         if after < self.first:
@@ -102,12 +102,12 @@ class Conversation:
         }
 
     def listed(self) -> dict[str, Any]:
-        """What the list of sessions says of it."""
+        """The session's entry in the list of sessions."""
         return {"key": self.key, "title": self.title, "ended": self.ended}
 
     @property
     def now(self) -> float:
-        """The second of the journal that it is."""
+        """The current second of the journal."""
         return self.t if self.ended else self.t + monotonic() - self.seen
 
     def _mark(self, count: int, t: float | None, state: str | None) -> dict[str, Any]:
@@ -132,9 +132,9 @@ class Feed:
     """A sink that shows a session to the viewers of a hub.
 
     Args:
-        hub: Who shows it.
-        flow: The flow that governs the session.
-        redact: What becomes of what people said; None shows it.
+        hub: Shows it.
+        flow: The flow of the session.
+        redact: How the words of the conversation are removed; None shows them.
     """
 
     def __init__(self, hub: Hub, flow: Flow, redact: Redact | None = "leave_out") -> None:
@@ -145,19 +145,19 @@ class Feed:
         self._shown: Conversation | None = None
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Take one record: an append; the server's thread does the rest."""
+        """Take one record: append it. The server's thread does the rest."""
         self._waiting.append(record)
         if "journal" in record:
             self._hub.feeds.append(self)
         self._hub.wake()
 
     def close(self) -> None:
-        """The session is over; what was shown stays."""
+        """The session is over. What was shown stays."""
         self._waiting.append(None)
         self._hub.wake()
 
     def drain(self) -> bool:
-        """Show what waits; in the server's thread. Gives whether there was something."""
+        """Show what waits; called in the server's thread. Returns whether there was something."""
         count = 0
         while self._waiting:
             self._show(self._waiting.popleft())
@@ -202,13 +202,13 @@ class Hub:
         self._count = 0
 
     def bind(self, call: Callable[[Callable[[], None]], object] | None) -> None:
-        """Say how something is called in the server's thread; None: it has ended."""
+        """Set how a function is called in the server's thread; None: the server has ended."""
         self._call = call
         self._woken = False
         self.wake()
 
     def wake(self) -> None:
-        """Have the queues emptied; from any thread."""
+        """Let the server empty the queues. May be called from any thread."""
         if self._woken or (call := self._call) is None:
             return
         self._woken = True
@@ -218,7 +218,7 @@ class Hub:
             self._call = None
 
     def begin(self, flow: Flow, head: Header, title: str = "") -> Conversation:
-        """Another session; the oldest that are over make room."""
+        """Add a session. If there are too many, the oldest finished ones are removed."""
         self._count += 1
         when = time.strftime("%H:%M:%S", time.localtime(head.started_at or time.time()))
         shown = Conversation(str(self._count), flow, head, title or f"{flow.name}, {when}")
@@ -230,7 +230,7 @@ class Hub:
         return shown
 
     def newest(self) -> Conversation | None:
-        """The session that began last; one that runs before one that is over."""
+        """The session that began last; a running one before a finished one."""
         running = [one for one in self.conversations.values() if not one.ended]
         return next(reversed(running or list(self.conversations.values())), None)
 

@@ -20,14 +20,14 @@ __all__ = ["journal_data", "journal_page"]
 def journal_page(
     journal: Journal, flow: Flow, sound: Sound | None = None, offset: float = 0.0, title: str = ""
 ) -> str:
-    """One HTML file with a whole conversation; it needs no server and no network.
+    """One HTML file with a whole conversation. It needs no server and no network.
 
     Args:
         journal: The conversation.
-        flow: The flow that governed it.
+        flow: The flow that made it.
         sound: Its recording, played in step with the picture.
         offset: The second of the journal at which the recording begins.
-        title: What the page is called; the flow's name if it is left out.
+        title: The title of the page; by default the flow's name.
 
     Raises:
         UnknownName: The journal is of another flow.

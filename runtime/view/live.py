@@ -1,4 +1,4 @@
-"""Sessions seen while they run: the page, and how a session comes to it."""
+"""Shows sessions while they run: the page, and how a session gets onto it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VARIABLE = "TURNFSM_VIEW"
 """The environment variable that shows every `TurnSession`: 1, a port, or host:port."""
 
 _BEAT = 1.0
-"""Seconds after which a viewer hears the time although nothing has happened."""
+"""Seconds after which a viewer gets the time although nothing has happened."""
 
 _MORE_PORTS = 20
 """A worker runs each job in a process of its own: the next one takes the next port."""
@@ -151,7 +151,7 @@ def view_of(view: LiveView | bool | str | None) -> LiveView | None:
     """The page that an argument or the environment variable asks for; one for each address.
 
     Args:
-        view: True is the usual address; text is a port or ``host:port``; None asks the variable;
+        view: True is the default address. Text is a port or ``host:port``. None uses the variable.
             False is no page.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The page, put together: one HTML file that loads nothing."""
+"""Builds the page: one HTML file that loads nothing."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SCRIPTS = (
 
 
 def build_page(data: Mapping[str, Any], sound: bytes = b"", sound_type: str = "") -> str:
-    """One HTML page.
+    """Build one HTML page.
 
-    Its policy lets it run its own script, the worker that the data names, and nothing else. It
-    reaches nobody but the server that it came from.
+    Its security policy allows its own script, the worker that the data names, and nothing else. It
+    connects only to the server that it came from.
 
     Args:
-        data: What it shows, as JSON can say it.
+        data: What it shows, as JSON data.
         sound: A recording that it plays.
         sound_type: Its media type.
     """
@@ -52,7 +52,7 @@ def build_page(data: Mapping[str, Any], sound: bytes = b"", sound_type: str = ""
 
 
 def embedded(data: Any) -> str:
-    """JSON that can stand in a script element: it holds no markup."""
+    """JSON for a script element: it contains no markup."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False, default=str)
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")

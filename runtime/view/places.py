@@ -1,4 +1,4 @@
-"""Which line of a flow decided a verdict."""
+"""Finds the line of a flow that decided a verdict."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["Places"]
 
 
 class Places:
-    """The lines of a flow that decide, by what they decide.
+    """The lines of a flow, by what they decide.
 
-    Keys: a row's id; ``state.trigger`` for what no row took (refused, ignored, or only facts
-    changed); a trigger or a timer for what is stale or not armed; ``=name`` for a state, a fact, a
+    Keys: a row's id; ``state.trigger`` if no row took the trigger (refused, ignored, or only facts
+    changed); a trigger or a timer that is stale or not started; ``=name`` for a state, a fact, a
     timer, a trigger or an action where it is declared.
     """
 

@@ -36,7 +36,7 @@ class RecordEncoder:
         return [self(record) for record in records]
 
     def restart(self) -> None:
-        """The next entry says its facts, whatever the one before was."""
+        """The next entry has all its facts, whatever the one before had."""
         self._facts = None
 
     def __call__(self, record: Record) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The server of pages that change: on loopback unless told, with a token otherwise."""
+"""The server of live pages: on loopback unless told otherwise, and then with a token."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["PORT", "Server", "events", "is_loopback"]
 PORT = 8765
 
 _SLOWEST = 30.0
-"""Seconds that a viewer may take for one message; then it is let go, and asks again if it lives."""
+"""Seconds that a viewer may take for one message; then it is disconnected. It may connect again."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -38,20 +38,21 @@ def is_loopback(host: str) -> bool:
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """A loop whose time goes on while a test kit's clock stands in for that of the process."""
+    """A loop in real time, also while a test kit's clock replaces that of the process."""
 
     def time(self) -> float:
         return monotonic()
 
 
 class Server:
-    """Pages at an address, in a thread of their own.
+    """A server for pages, in a thread of its own.
 
     Args:
-        host, port: Where; port 0 is any that is free.
-        token: What a request must bring along. Beyond loopback one is made if none is given.
+        host, port: The address; port 0 is any free one.
+        token: What a request must contain. If the address is not loopback, one is made if none is
+            given.
         routes: Path to handler; a path of ``POST /x`` takes posts.
-        more: Ports to try behind a busy one.
+        more: How many ports are tried after a busy one.
 
     Raises:
         TurnfsmError: The address cannot be used.
@@ -87,11 +88,11 @@ class Server:
         return f"http://{shown}:{self.port}/{query}"
 
     def call(self, job: Any) -> Any:
-        """Run a coroutine in the server's thread; a future of its result."""
+        """Run a coroutine in the server's thread. Returns a future of its result."""
         return asyncio.run_coroutine_threadsafe(job, self.loop)
 
     def close(self) -> None:
-        """End the server; viewers are let go."""
+        """Stop the server and disconnect the viewers."""
         if self.loop.is_closed():
             return
         with contextlib.suppress(TimeoutError):
@@ -176,9 +177,9 @@ def _unusable(host: str, port: int, error: OSError) -> TurnfsmError:
 async def events(
     request: web.Request, messages: AsyncGenerator[Mapping[str, Any] | str]
 ) -> web.StreamResponse:
-    """Answer with server-sent events: one for each message; text is JSON already.
+    """Answer with server-sent events, one for each message. Text is JSON already.
 
-    A viewer that goes away or stands still ends the answer, and nothing else.
+    If a viewer goes away or does not read, only its own answer ends.
     """
     response = web.StreamResponse(headers={**_HEADERS, "Content-Type": "text/event-stream"})
     await response.prepare(request)

@@ -1,4 +1,4 @@
-"""A machine at hand: triggers are pressed, and what it answers is a journal."""
+"""A machine for trying out: triggers are posted, and the answers are a journal."""
 
 from __future__ import annotations
 
@@ -66,16 +66,17 @@ class _Simulation:
 
 
 def simulate(flow: Flow, presses: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Press triggers on a machine that begins anew.
+    """Post triggers to a new machine.
 
-    The same presses give the same answers, so that a flow that was changed can be pressed again.
+    The same triggers give the same answers, so they can be posted again after a change of the flow.
 
     Args:
+        flow: The flow.
         presses: Each with ``trigger``; ``host``: the host facts that are true; ``stale``: the
-            trigger is of the step or turn before the current one.
+            trigger belongs to the step or turn before the current one.
 
     Returns:
-        The records, what each trigger would be answered now, and what could not be pressed.
+        The records, the answer that each trigger would get now, and what could not be posted.
 
     Example:
         >>> from turnfsm import load_flow

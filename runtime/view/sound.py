@@ -1,4 +1,4 @@
-"""The recording of a conversation: what of it a page plays, and how loud it is over time."""
+"""The recording of a conversation: what a page plays of it, and how loud it is over time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_PEAKS = 24_000
 FINEST = 0.02  # seconds of one peak
 
 LARGEST = 12_000_000
-"""Bytes of samples that a page carries as they are; more is compressed."""
+"""Bytes of samples that a page contains uncompressed; more is compressed."""
 
 BITRATE = 48_000
 

@@ -1,4 +1,4 @@
-"""A flow that is being written: the page follows the file, and its simulator runs here."""
+"""A page for editing a flow: it follows the file, and its simulator runs here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BEAT = 5.0
 
 
 class FlowStudio:
-    """Serves the page of a flow, and proves the flow again whenever its file was saved.
+    """Serves the page of a flow, and proves the flow again whenever its file is saved.
 
     Args:
         name: A file, or the name of a shipped flow.
@@ -52,7 +52,7 @@ class FlowStudio:
         self._watch = self._server.call(self._watching())
 
     def close(self) -> None:
-        """End the page."""
+        """Stop the server."""
         self._server.close()
 
     async def _watching(self) -> None:
