@@ -1,4 +1,4 @@
-"""What a flow is: declared, loaded, compiled. Pure and synchronous."""
+"""Flows: declared, loaded, compiled, checked and drawn. Pure and synchronous."""
 
 from .errors import FlowError, HostError, TurnfsmError, UnknownName, UnknownTrigger
 from .flow import (

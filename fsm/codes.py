@@ -1,4 +1,4 @@
-"""The stable code of each kind of finding, and what it means."""
+"""The stable code of each kind of finding, and its meaning."""
 
 from __future__ import annotations
 

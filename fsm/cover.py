@@ -1,7 +1,7 @@
 """The shortest paths that cover a flow: every state, every row, every outcome of a guard.
 
-A path starts where a session starts. Before each step the host's answers are set; then one trigger
-comes, of the step or turn that is current, or one timer of the held state fires.
+A path starts where a session starts. Before each step the host's answers are set. Then one trigger
+comes, which belongs to the current step or turn, or one timer of the held state fires.
 """
 
 from __future__ import annotations

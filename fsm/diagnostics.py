@@ -1,4 +1,4 @@
-"""Findings: what is wrong, where, and the remedy; printed with the line and a caret."""
+"""Findings: what is wrong, where, and the remedy. Printed with the line and a caret."""
 
 from __future__ import annotations
 

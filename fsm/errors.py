@@ -1,8 +1,8 @@
 """The errors of turnfsm.
 
-TurnfsmError            whatever a user can cause and mend; the command prints it and exits 2
+TurnfsmError            what a user can cause and correct; the command prints it and exits with 2
 ├── FlowError           a flow that cannot be used; carries the findings
-├── UnknownTrigger      a trigger that the flow declares nowhere
+├── UnknownTrigger      a trigger that the flow does not declare
 ├── UnknownName         a state, fact, timer or action that the flow does not have
 └── HostError           a host that does not fit the flow
 """
@@ -33,7 +33,7 @@ _MOST_LISTED = 16
 
 
 def quoted(word: object) -> str:
-    """A word as it stands in messages: in quotes, cut where it would fill the screen."""
+    """A name for a message: in quotes, and cut if it is long."""
     text = str(word)
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
@@ -52,7 +52,7 @@ def closest(word: object, known: Iterable[str]) -> str | None:
 
 
 def near(word: object, known: Iterable[str]) -> str:
-    """A "did you mean" remedy, or what there is when nothing is near."""
+    """A "did you mean" remedy, or the names that there are if none is near."""
     names = sorted(known)
     if meant := closest(word, names):
         return f"did you mean {meant!r}?"

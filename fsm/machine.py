@@ -1,4 +1,4 @@
-"""`Machine.step` decides, moves and says what to do, in one synchronous call.
+"""`Machine.step` decides, changes the state and returns the actions, in one synchronous call.
 
 A step is one look-up in the configuration that the machine holds; see `turnfsm.fsm.program`.
 """

@@ -1,4 +1,4 @@
-"""The total table of a flow: what every trigger does in every state."""
+"""The table of what every trigger does in every state."""
 
 from __future__ import annotations
 

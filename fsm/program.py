@@ -1,8 +1,8 @@
-"""A flow, compiled: what all machines of one flow share.
+"""A compiled flow: what all machines of one flow share.
 
 A guard is a conjunction of facts, so it is one mask test: ``facts & mask == want``. A
-`Configuration` (a state with its facts) remembers each answer that it has given: the table of
-the whole automaton, filled as a conversation first comes to a place. A step is then one look-up.
+`Configuration` (a state with its facts) remembers each answer that it has given. So the table of
+all answers fills while conversations run, and a step is then one look-up.
 """
 
 from __future__ import annotations

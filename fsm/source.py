@@ -1,4 +1,4 @@
-"""Where everything stood: pages, marks, nodes, and the source that a flow was read from."""
+"""The places of everything in a flow: pages, marks, nodes, and the source of a flow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions judged by what they have left: recordings of events, spans, journals."""
+"""Judges sessions by what they have recorded: LiveKit's events, spans, journals."""
 
 from .audit import Audit, Gap, audit_file, audit_journal, audit_recording
 from .events import Recorded, Recording, parse_recording

@@ -1,4 +1,4 @@
-"""A session judged by what it has left, whoever has written it."""
+"""Judges a session by what it has recorded, whoever has written it."""
 
 from __future__ import annotations
 

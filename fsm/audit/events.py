@@ -1,4 +1,4 @@
-"""A recording of what a session said of itself: the events that `EventRecorder` writes."""
+"""Reads the recordings that `EventRecorder` writes."""
 
 from __future__ import annotations
 

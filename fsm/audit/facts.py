@@ -1,4 +1,4 @@
-"""What a recording says, put together: who spoke when, which speeches and calls there were."""
+"""What a recording says as a whole: who spoke when, which speeches and calls there were."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Call", "Facts", "Span", "Speech", "facts_of"]
 
 @attrs.frozen
 class Span:
-    """A stretch of time; `end` is the end of the recording if it had not ended.
+    """A span of time; `end` is the end of the recording if it had not ended.
 
     Attributes:
         cut: Playout was interrupted.
@@ -85,7 +85,7 @@ class Facts:
         return known[-1] if known else "initializing"
 
     def heard_at(self, t: float) -> Span | None:
-        """The stretch of the agent's audio that a moment falls into."""
+        """The span of the agent's audio that contains a moment."""
         return next((span for span in self.heard if span.holds(t)), None)
 
 

@@ -1,7 +1,7 @@
-"""The properties of a flow, held against what has happened: a journal instead of a model.
+"""Checks the properties of a flow against a journal: what has happened, not what may happen.
 
-The rules are those that the checker proves. Here they judge the one way that a conversation took,
-with the facts of the world drawn from what was posted and carried out.
+The rules are those of the checker. Here they judge the one way that a conversation took. Its ghosts
+follow from what was posted and carried out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Broken", "Judge", "broken_properties"]
 _LATE = 1e-3  # seconds
 
 _MOST_KNOWN = 20_000
-"""Situations of a flow whose judgement is kept: a conversation has few, and comes back to them."""
+"""The most situations whose judgement is remembered; a conversation has few, and repeats them."""
 
 _MOST_FLOWS = 8
 

@@ -1,4 +1,4 @@
-"""OpenTelemetry spans of livekit-agents, read as the events that they tell of.
+"""Reads OpenTelemetry spans of livekit-agents as the events that they stand for.
 
 Two forms are read: one span a line, as ``span.to_json(indent=None)`` and the console exporter write
 it, and OTLP as JSON (``resourceSpans``), one export a line or a whole file.

@@ -1,4 +1,4 @@
-"""What to add to a state that a variant has added, where it breaks something."""
+"""Says what to add to a state of a variant that breaks something."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["event_advice", "timer_advice"]
 
 
 def event_advice(flow: Flow, source: Source, way: Sequence[tuple[int, Edge]]) -> str:
-    """The line for a trigger that an added state does not take, as another state has it."""
+    """The line for a trigger that an added state does not handle, as another state has it."""
     for _node, edge in reversed(way):
         move = edge[3]
         if move.source not in source.added or (move.taken is not None and move.taken.row):

@@ -1,4 +1,4 @@
-"""Which line of a variant caused what its inherited lines now show."""
+"""Finds the line of a variant that causes a problem in the lines that it inherits."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def placed(
 ) -> Finding:
     """A finding where a way ends, or at the change of the variant that made the way possible.
 
-    The base is proved by itself; so the cause is on the way: the last step that goes through
-    something that the variant says or took away.
+    The base is proved by itself. So the cause is the last step of the way that goes through
+    something that the variant changes or removes.
     """
     moves = [edge[3] for _node, edge in reversed(way)]
     taken_away = (_removal(source, moves[0]) if moves else None) or _timer(source, path)

@@ -77,12 +77,15 @@ def check_file(name: str | Path, limit: int = LIMIT) -> Report:
 
 
 def first_error(flow: Flow) -> str | None:
-    """The code of one error of a flow, as fast as one can be found; None if it is proved."""
+    """The code of one error of a flow, as quickly as possible; None if it is proved."""
     return _Check(flow, LIMIT).first()
 
 
 def _by_cause(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """In the order of places; of findings that the same line mends, the first."""
+    """In the order of places.
+
+    If the same line is the remedy of several findings, only the first.
+    """
     mended: set[tuple[object, ...]] = set()
     for finding in sorted(set(findings)):
         cause = (finding.file, finding.line, finding.column, finding.code, finding.remedy)
@@ -205,7 +208,7 @@ class _Check:
 
     def _deadlocks(self, found: Exploration) -> None:
         for state, node in deadlocks(self.model, found):
-            message = f"deadlock: once this is so, nothing that can happen leaves state {state!r}"
+            message = f"deadlock: from here on no event and no timer leaves state {state!r}"
             remedy = "add a transition or a timer, or say 'final: true'"
             path: Place = ("states", state)
             finding = self.source.at_key(path, message, remedy, code="deadlock")

@@ -1,4 +1,4 @@
-"""Configurations from which nothing that can happen leaves the state."""
+"""Finds configurations from which no event and no timer leaves the state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["deadlocks"]
 
 
 def deadlocks(model: StateSpace, found: Exploration) -> Iterator[tuple[str, int]]:
-    """Each state that can become a trap, and the nearest configuration in which it is one."""
+    """Each state that can become a trap, with the nearest configuration in which it is one."""
     if len(model.flow.states) == 1:
         return
     shift = model.bits.shift

@@ -1,4 +1,4 @@
-"""Whether two flows cannot be told apart, although one of them was changed."""
+"""Checks whether a changed flow behaves exactly like the original."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["Twin"]
 
 
 class Twin:
-    """A flow with all its reachable configurations, to hold changed ones against.
+    """A flow with all its reachable configurations, to compare changed ones with.
 
-    If a changed flow answers as this one does in each of them, it reaches the same ones: the two
-    then behave alike for ever.
+    If a changed flow gives the same answers in each of them, it reaches the same ones, and the two
+    behave alike in every run.
     """
 
     def __init__(self, flow: Flow, limit: int) -> None:
@@ -28,7 +28,7 @@ class Twin:
         self.found: Exploration = explore(self.model, limit)
 
     def why_equal(self, other: Flow) -> str | None:
-        """Why the other flow behaves alike, or None if it does not."""
+        """Why the other flow behaves alike; None if it does not."""
         if other.initial != self.flow.initial or not self.found.complete:
             return None
         theirs = _whole(other)

@@ -1,4 +1,4 @@
-"""Breadth first through every reachable configuration: the first way found is the shortest."""
+"""Visits every reachable configuration, breadth first: the first way found is the shortest."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Violation:
     """A rule that was broken, and the shortest way there.
 
     Attributes:
-        node: The configuration before the last move, or the one that is wrong by itself.
-        edge: The move that is wrong; None for a configuration that is.
+        node: The configuration before the last move, or the one that breaks the rule.
+        edge: The move that breaks the rule; None if a configuration does.
     """
 
     rule: Rule
@@ -31,11 +31,11 @@ class Violation:
 
 @attrs.define
 class Exploration:
-    """Where the exploration went.
+    """The result of an exploration.
 
     Attributes:
         links: Configuration to the one that it was first reached from, and the move.
-        transitions: Moves that were followed.
+        transitions: The number of moves that were followed.
         tables: The moves of each state that was reached, by the state's number.
         complete: Every reachable configuration was expanded.
     """

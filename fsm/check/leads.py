@@ -1,4 +1,4 @@
-"""Properties that say what is reached when nothing more happens."""
+"""Properties about what timers alone reach, when no event comes any more."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ __all__ = ["Outcome", "Wait", "judge", "waits"]
 
 
 SETTLED = 5.0
-"""Seconds after which an interrupted speech holds the floor up for nothing; voice frameworks give
-one up by then, too."""
+"""The most seconds for which an interrupted speech may keep the floor, as in voice frameworks."""
 
 
 @attrs.frozen
@@ -43,7 +42,7 @@ class Wait:
 
 @attrs.frozen
 class Outcome:
-    """What came of a wait.
+    """The result of a wait.
 
     Attributes:
         detail: The worst case, or why it is broken.
@@ -119,7 +118,7 @@ def _goes_on(model: StateSpace) -> Iterator[Wait]:
     speaks, held = ghosts["user_speaking"], ghosts["output_held"] | ghosts["paused"]
     for state, action, facts, what in (
         ("paused", "resume_output", 0, "the audio that was cut goes on"),
-        ("thinking", "release_output", held, "the output that is held is let go"),
+        ("thinking", "release_output", held, "held output is released"),
     ):
         if any(action in row.transition.actions for row in model.flow.rows(state)):
             yield Wait(
@@ -166,7 +165,7 @@ def _kept(model: StateSpace) -> Iterator[Wait]:
 
 
 def judge(model: StateSpace, found: Exploration, wait: Wait) -> Outcome:
-    """The worst quiet run from every reachable configuration that the promise speaks of."""
+    """The worst run without events, from every configuration in which the wait can begin."""
     quiet = Quiet(model, wait.goal)
     bound = min(wait.at_most, model.flow.timers.get(wait.within or "", float("inf")))
     worst = Run(True, 0.0, ())

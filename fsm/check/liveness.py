@@ -1,9 +1,9 @@
-"""What happens when nothing more happens: timers, and the ends of effects that are under way.
+"""What happens when no event comes any more: timers fire, and running effects may end.
 
-Facts then stand still: no trigger changes them, and the host's answers are frozen at every value.
-Any timer of a state may be the one that fires, so that what is proved holds for every length that
-a session gives its timers; the worst case takes the shortest timer that must fire, as declared.
-An effect that is under way may end, but is not relied on.
+Facts do not change then, and the host's answers stay as they are, whatever they are. Any timer of a
+state may be the one that fires, so that the proof holds for all seconds that a session gives its
+timers; the worst case takes the shortest timer that must fire, as declared. A running effect may
+end, but need not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .space import StateSpace
 __all__ = ["Goal", "Quiet", "Run"]
 
 Goal: TypeAlias = Callable[[str, tuple[str, ...]], bool]
-"""Whether a state, or actions on the way into it, are what was to be reached."""
+"""Whether a state, or the actions on the way into it, are the goal."""
 
 _Spot: TypeAlias = tuple[str, int, frozenset[str]]  # state, facts, effects under way
 # What happened, where to, the actions, and whether the state was entered.
@@ -30,7 +30,7 @@ _Next: TypeAlias = tuple[str, _Spot, tuple[str, ...], bool]
 
 @attrs.frozen
 class Run:
-    """How a quiet run ends.
+    """How a run without events ends.
 
     Attributes:
         reached: The goal is reached, whatever timer fires.
@@ -48,7 +48,7 @@ class Run:
 
 
 class Quiet:
-    """The quiet runs of a model to one goal."""
+    """The runs without events to one goal."""
 
     def __init__(self, model: StateSpace, goal: Goal) -> None:
         self.model, self.goal = model, goal

@@ -1,4 +1,4 @@
-"""How the rules of the ten properties are written."""
+"""Helpers with which the rules of the ten properties are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every flow that differs from a given one in a single element: the test of the proof."""
+"""Makes every flow that differs from a given one in a single element, to test the proof."""
 
 from __future__ import annotations
 

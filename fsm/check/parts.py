@@ -1,4 +1,4 @@
-"""The parts of a model: moves, tests, rules, the world, and the bits that they are made of."""
+"""The parts of the checker's model: moves, tests, rules, the world, and their bits."""
 
 from __future__ import annotations
 
@@ -97,14 +97,14 @@ class Rule:
 
 @attrs.frozen
 class World:
-    """What is true whatever the flow believes.
+    """What really happens, whatever the facts of the flow say.
 
     Attributes:
-        ghosts: The names of the ghosts, in the order of their bits.
+        ghosts: The names of the checker's own facts, in the order of their bits.
         events: Trigger to the ghosts that it clears and sets, and those that suspend it.
         actions: Action to the ghosts that it clears and sets.
         belongs: Trigger to the scope that it belongs to, whether or not the flow says so.
-        begun: Scope to the ghost that says whether it is current in the world.
+        begun: Scope to the ghost that says whether it is current.
     """
 
     ghosts: tuple[str, ...] = ()

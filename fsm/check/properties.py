@@ -1,6 +1,6 @@
 """The properties that a flow declares, as rules for the explorer.
 
-An action is judged by the facts that it meets: those that the commit leaves behind.
+A rule on an action looks at the facts after the commit: those that the action meets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a proof came to, for people, editors and build servers."""
+"""The result of a proof, for people, editors and build servers."""
 
 from __future__ import annotations
 

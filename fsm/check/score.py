@@ -1,4 +1,4 @@
-"""The score of a proof: which of a flow's mutants it catches, and why the others are right."""
+"""The score of a proof: which mutants of a flow it catches, and why the others are right."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Fate:
     """What became of a mutant.
 
     Attributes:
-        by: The code of the finding that caught it, or the reason why it is no fault.
+        by: The code of the finding that caught it, or the reason why it is right.
     """
 
     mutant: Mutant

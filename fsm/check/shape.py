@@ -1,4 +1,4 @@
-"""What the shape of a flow says without any property: what is never reached, taken or used."""
+"""Finds what is never reached, taken or used in a flow. Needs no property."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""A flow and its environment as integers: what the explorer walks through.
+"""A flow and its environment as integers, for the explorer.
 
-A configuration is one number: the facts that matter, the ghosts, the scopes that are current and,
-above them, the held state. A ghost is a fact of the world that the model keeps for itself, so that
-a flow whose own facts lie is found out. A move changes a configuration by one AND and one OR.
-Moves come from the compiled program that machines run: proof and runtime cannot differ.
+A configuration is one number: the facts that matter, the ghosts, the current scopes and, above
+them, the held state. A ghost is a fact of the checker's own: it says what is really so, and shows
+where the flow's facts are wrong. A move changes a configuration by one AND and one OR. Moves come
+from the compiled program that machines run, so the proof and the runtime cannot differ.
 
-Host facts are no part of a configuration: the host may answer anything at every decision.
+Host facts are not part of a configuration: the host may give any answer at every decision.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A way through the model as steps that people read and machines replay."""
+"""A way through the model, as steps that people can read and machines can replay."""
 
 from __future__ import annotations
 

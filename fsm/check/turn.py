@@ -1,7 +1,8 @@
-"""The ten properties of a turn: held against the world, not against what the flow believes.
+"""The ten properties of a turn, checked against what really happens.
 
-The ghosts follow the vocabulary of kind ``turn`` by themselves. A stale event changes no ghost, so
-a flow that believes one is caught; so is a fact that bears a ghost's name and differs from it.
+The facts of a flow may be wrong. So the checker tracks by itself what happens, in facts of its own:
+the ghosts. A stale event changes no ghost: a flow that takes it is found, and so is a fact with the
+name of a ghost and another value.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules on who has the floor: the user's right to it, and its liveness."""
+"""Rules on who has the floor: the user gets it, and nobody keeps it too long."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
     yield from _limits(make)
     timed = {name for name, state in make.flow.states.items() if state.after}
     yield make.move(
-        "what says nothing about the state starts its timers again: it may be held for ever",
+        "a trigger that changes nothing else starts the timers again: it may be held forever",
         lambda m: _again(m) and m.dest in timed and m.trigger not in _FIRST,
     )
     yield make.move(
@@ -214,7 +214,7 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
     )
     for first, waits in _FIRST.items():
         yield make.move(
-            f"{first}: another turn that waits starts the timers again: it may be held for ever",
+            f"{first}: another turn that waits starts the timers again: it may be held forever",
             partial(_anew, first, timed),
             before=[waits],
         )
@@ -231,13 +231,13 @@ def _limits(make: Maker) -> Iterator[Rule]:
     )
     if "report_limit" in make.flow.actions:
         yield make.move(
-            "a limit is reached and nobody is told, report_limit is missing",
+            "a limit is reached and nobody is notified, report_limit is missing",
             lambda m: (
                 m.trigger in _REPORTED and m.taken is not None and "report_limit" not in m.actions
             ),
         )
     yield make.move(
-        "step_progressed: the limit counts on though the step goes on",
+        "step_progressed: the limit runs on although the step makes progress",
         lambda m: (
             m.trigger == "step_progressed"
             and m.arrives == "fresh"

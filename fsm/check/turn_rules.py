@@ -1,7 +1,7 @@
 """The ten properties of a turn as rules on moves and configurations.
 
 Here: speculation, resuming, results, calls, replies, turns. The floor is in `turn_floor`, the
-agent state in `turn_label`, what only shows when nothing more happens is in `leads`.
+agent state in `turn_agent_state`, what only shows when nothing more happens is in `leads`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from turnfsm.fsm.flow import Flow
 from .maker import Maker
 from .parts import Bits, Rule
 from .turn import missing
+from .turn_agent_state import agent_state_is_true
 from .turn_floor import floor_is_alive, over_the_user
-from .turn_label import agent_state_is_true
 
 __all__ = ["turn_rules"]
 
@@ -49,7 +49,7 @@ def _resume(make: Maker) -> Iterator[Rule]:
     )
     yield make.chosen(
         "release_output",
-        "before the interrupted step has wound down: what was cut may be heard",
+        "before the interrupted step has ended: what was cut may be heard",
         where=lambda m: (m.source, m.dest) == ("interrupted", "interrupted"),
     )
     yield make.move(
@@ -97,11 +97,11 @@ def _calls(make: Maker) -> Iterator[Rule]:
         before=["~tools_running"],
     )
     yield make.move(
-        "speech_interrupted: its tool calls are not let go, release_tools is missing",
+        "speech_interrupted: its tool calls are not released, release_tools is missing",
         lambda m: m.trigger == "speech_interrupted" and "release_tools" not in m.actions,
     )
     yield make.move(
-        "step_interrupted: its tool calls are not let go, release_tools is missing",
+        "step_interrupted: its tool calls are not released, release_tools is missing",
         lambda m: (
             m.trigger == "step_interrupted"
             and m.arrives == "fresh"
@@ -113,7 +113,7 @@ def _calls(make: Maker) -> Iterator[Rule]:
 
 def _calls_go(make: Maker) -> Iterator[Rule]:
     yield make.move(
-        "tool_limit: the turn would wait on, give_up_tools is missing",
+        "tool_limit: the turn would wait longer, give_up_tools is missing",
         lambda m: (
             m.trigger == "tool_limit" and m.taken is not None and "give_up_tools" not in m.actions
         ),

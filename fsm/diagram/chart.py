@@ -1,4 +1,4 @@
-"""What a picture of a flow says, before anything has a place: cards, groups, common rows."""
+"""What a picture of a flow contains, before it is laid out: cards, groups, common rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that most states share: said once, with the states that are excepted."""
+"""Rows that most states share. They are drawn once, with the states that are excepted."""
 
 from __future__ import annotations
 

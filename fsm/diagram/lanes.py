@@ -1,4 +1,4 @@
-"""What a journal tells, as stretches of time: who was heard, what ran, what was held, refused."""
+"""A journal as spans of time: who was heard, what ran, what was held, what was refused."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["LaneMark", "Lanes", "Span", "read_lanes"]
 
 @attrs.frozen
 class Span:
-    """A stretch of time, in seconds.
+    """A span of time, in seconds.
 
     Attributes:
-        kind: What it looks like, such as ``fired`` or ``paused``.
+        kind: How it is drawn, such as ``fired`` or ``paused``.
         tip: What is shown under the pointer.
     """
 
@@ -90,7 +90,7 @@ def _end(journal: Journal) -> float:
 
 
 def _refusals(events: Iterable[Entry], flow: Flow | None) -> Iterator[LaneMark]:
-    """What came in vain; a timer that finds its guard closed waits on, and is none."""
+    """The refused triggers, without timers whose guard does not hold: they wait on."""
     timers = flow.timers if flow else ()
     for event in events:
         verdict = event.verdict
@@ -117,7 +117,7 @@ def _does(*actions: str) -> Test:
 def _between(
     events: Iterable[Entry], opens: Test, closes: Test, end: float, label: str = ""
 ) -> Iterator[Span]:
-    """Stretches from an opening to the next closing event; the last may be open to the end."""
+    """Spans from an opening to the next closing event. The last one may be open to the end."""
     since: float | None = None
     for event in events:
         if since is not None and closes(event):

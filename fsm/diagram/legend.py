@@ -1,4 +1,4 @@
-"""The line below a picture that says how to read it."""
+"""The line below a picture that explains it."""
 
 from __future__ import annotations
 

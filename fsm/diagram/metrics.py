@@ -1,4 +1,4 @@
-"""How wide a text is in the fonts that are shipped, read from the fonts themselves."""
+"""The width of a text in the shipped fonts, read from the font files."""
 
 from __future__ import annotations
 

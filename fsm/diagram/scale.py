@@ -1,4 +1,4 @@
-"""One strip of a timeline: a stretch of time and where its moments lie."""
+"""One strip of a timeline: a span of time, and where its moments are drawn."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Drawn = tuple[list[str], float]
 
 @attrs.frozen
 class Strip:
-    """A stretch of time and the scale that it is drawn in."""
+    """A span of time and its scale."""
 
     start: float
     end: float

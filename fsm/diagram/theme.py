@@ -1,4 +1,4 @@
-"""Colours, light and dark; dash, italics and brackets say the same without colour."""
+"""Light and dark colours. Dashes, italics and brackets mean the same without colour."""
 
 from __future__ import annotations
 

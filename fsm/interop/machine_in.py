@@ -1,8 +1,8 @@
-"""A machine of `transitions` as a flow.
+"""Reads a machine of `transitions` as a flow.
 
-Each condition becomes a fact that the host answers for: `transitions` does not say what changes
-it. The callbacks of a transition become its actions, each once, in the order in which they are
-called; in a flow all of them run once the state has changed.
+Each condition becomes a host fact: `transitions` does not say what changes it. The callbacks of a
+transition become its actions, each once, in the order in which they are called. In a flow all of
+them run after the state has changed.
 """
 
 from __future__ import annotations

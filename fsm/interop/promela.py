@@ -1,10 +1,10 @@
-"""A flow as Promela, so that Spin gives a second opinion on what it declares.
+"""Writes a flow as Promela: Spin then checks the declared properties a second time.
 
 The environment is the most general one, as processes: ``events`` delivers any trigger or nothing
-for ever, and every timer is a process of its own. At each decision the host answers anything. Under
-weak fairness (``pan -f``) only a timer that stays enabled must fire; an event need not come. Once
-``quiet`` is true nothing comes any more and the host's answers stand still: what then must be
-reached, is reached by timers alone, whatever they last. Times are abstracted away.
+forever, and every timer is a process of its own. At each decision the host gives any answer. Under
+weak fairness (``pan -f``) only a timer that stays enabled must fire; an event need not come. When
+``quiet`` is true, nothing comes any more and the host's answers do not change: what must then be
+reached is reached by timers alone, however long they take. Times are abstracted away.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Spin's verdict on a flow: generate, compile, verify, one property after the other."""
+"""Runs Spin on a flow: generate, compile, verify, one property after the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Built-in properties of a turn in the words of a flow, for provers that know only those."""
+"""Built-in properties of a turn, written as declared ones for provers that know only those."""
 
 from __future__ import annotations
 

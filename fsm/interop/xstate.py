@@ -1,7 +1,8 @@
-"""A flow as a machine of XState 5.
+"""Writes a flow as a machine of XState 5.
 
-The configuration is data. What its names mean (``holds``, ``note``, ``give``, ``again``) is short
-and the same for every flow: `xstate_module` writes both, ready to import. An event is
+The configuration is data. The functions that it names (``holds``, ``note``, ``give``, ``again``)
+are
+short and the same for every flow: `xstate_module` writes both, ready to import. An event is
 ``{type: TRIGGER, of: STEP}``; ``{type: 'turnfsm.set_host_facts', facts: {...}}`` sets host facts.
 """
 

@@ -1,4 +1,4 @@
-"""A journal: the record of one conversation, read and replayed."""
+"""Journals: the record of one conversation, read and replayed."""
 
 from .errors import JournalError
 from .read import JournalReader, journal_of, parse_journal, read_journal

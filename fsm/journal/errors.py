@@ -1,4 +1,4 @@
-"""The one error of journals."""
+"""The error of journals."""
 
 from turnfsm.fsm.errors import TurnfsmError
 

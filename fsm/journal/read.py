@@ -1,7 +1,7 @@
-"""Reads journals: one JSON object a line; every problem is named with its file and line.
+"""Reads journals: one JSON object a line. Every problem is reported with its file and line.
 
-The end of a journal may be damaged: the process was killed, the disk was full. What is whole is
-read, and what was lost is said. Damage before the end is an error.
+The end of a journal may be damaged: the process was killed, or the disk was full. The undamaged
+part is read, and the damage is reported. Damage before the end is an error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["JournalReader", "journal_of", "parse_journal", "read_journal"]
 logger = logging.getLogger("turnfsm")
 
 LONGEST = 1e7
-"""Seconds that a journal may span."""
+"""The most seconds that a journal may take."""
 
 
 def read_journal(path: str | Path) -> Journal:
@@ -125,7 +125,7 @@ class JournalReader:
         self._lines = 0
 
     def line(self, line: bytes) -> Record | None:
-        """The record of a whole line; None for the header, or a line without anything.
+        """The record of a whole line; None for the header and for an empty line.
 
         Raises:
             JournalError: As `read_journal`.
@@ -141,10 +141,10 @@ class JournalReader:
             raise JournalError(message) from None
 
     def take(self, place: str, fields: Any) -> Record | None:
-        """The same of what JSON has made of the line.
+        """The record of a line that was already parsed as JSON.
 
         Args:
-            place: Where it stands.
+            place: Where the line stands.
         """
         if not isinstance(fields, Mapping):
             raise JournalError(f"{place}: not a record; a journal has one JSON object a line")

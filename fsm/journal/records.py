@@ -1,4 +1,4 @@
-"""What a journal consists of: a header, then entries and notes."""
+"""The parts of a journal: a header, entries and notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journals run again."""
+"""Runs journals again."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ __all__ = ["Divergence", "replay"]
 
 @attrs.frozen
 class Divergence:
-    """Where a flow does not do what a journal says.
+    """Where a flow decides otherwise than a journal.
 
     Attributes:
-        seq: The entry.
+        seq: The number of the entry.
+        trigger: Its trigger.
         expected: What the journal has: verdict, state, facts afterwards, row or reason.
         got: What the flow gives.
     """

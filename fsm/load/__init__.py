@@ -1,4 +1,4 @@
-"""From YAML to a flow: every problem of a file at once, with its place and its remedy."""
+"""From YAML to a flow: reports every problem of a file, with its place and its remedy."""
 
 from .loader import load_flow, parse_flow, shipped_flows
 

@@ -1,9 +1,10 @@
-"""A flow that extends another: the base's tree, changed by name.
+"""A flow that extends another one: the base's tree, changed by name.
 
-Mappings merge key by key; everything else that is given replaces what the base has. What a trigger
-does in a state or a group, and a property, are replaced as a whole. A trigger is in `on`,
-`refuses` or `ignores` of a state, so giving it in one takes it out of the others. ``null`` removes,
-and the base's properties that then say nothing any more go with it.
+Mappings merge key by key; everything else replaces what the base has. What a trigger does in a
+state or a group, and a property, are replaced as a whole. A trigger is in `on`, `refuses` or
+`ignores` of a
+state: giving it in one removes it from the others. ``null`` removes, and properties of the base
+that are then empty are removed, too.
 """
 
 from __future__ import annotations

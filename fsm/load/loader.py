@@ -1,4 +1,4 @@
-"""YAML to a Flow; every problem of a file at once."""
+"""Loads YAML as a flow, with every problem of a file at once."""
 
 from __future__ import annotations
 
@@ -142,7 +142,9 @@ def _in_order(findings: list[Finding]) -> list[Finding]:
     if len(unique) <= MAX_FINDINGS:
         return unique
     message = f"more than {MAX_FINDINGS} problems: from here on they are not shown"
-    last = attrs.evolve(unique[MAX_FINDINGS], message=message, remedy="mend these", code="too-many")
+    last = attrs.evolve(
+        unique[MAX_FINDINGS], message=message, remedy="fix these first", code="too-many"
+    )
     return [*unique[:MAX_FINDINGS], last]
 
 

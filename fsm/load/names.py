@@ -1,4 +1,4 @@
-"""Every name that a flow uses is one that it declares."""
+"""Checks that every name that a flow uses is declared."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SECTIONS = {
 
 
 def check_names(flow: Flow, source: Source) -> Iterator[Finding]:
-    """Undeclared and misspelt names, contradictions and values that cannot be."""
+    """Find undeclared and misspelt names, contradictions and impossible values."""
     names = _Names(flow, source)
     for check in (names.states, names.facts, names.triggers, names.actions, names.scopes):
         yield from check()

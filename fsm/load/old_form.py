@@ -1,4 +1,4 @@
-"""A flow in the form of before: which key replaces which."""
+"""Finds sections in the form before 0.1, and says which key replaces each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PROPERTIES = ("never", "always", "leads_to")
 
 
 def old_form(root: Node) -> list[Finding]:
-    """One finding for each section in the old form; nothing else need be said about the file."""
+    """One finding for each section in the old form. Then nothing else is reported for the file."""
     if not isinstance(root.value, dict):
         return []
     return [*_triggers(root), *_facts(root), *_properties(root)]

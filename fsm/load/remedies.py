@@ -1,4 +1,4 @@
-"""What was probably meant: other tools' words for our keys, and values of the wrong kind."""
+"""Guesses what was meant: other tools' words for our keys, and values of the wrong kind."""
 
 from __future__ import annotations
 

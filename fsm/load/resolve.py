@@ -1,4 +1,4 @@
-"""From the flow as it is written to the flow as it runs: each state gets what its groups say."""
+"""From the flow as it is written to the flow as it runs: each state gets what its groups have."""
 
 from __future__ import annotations
 

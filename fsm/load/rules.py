@@ -1,4 +1,4 @@
-"""Contradictions, things that can never matter, and values that cannot be."""
+"""Finds contradictions, parts without any effect, and impossible values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a YAML parser stumbled over, in words that say how to mend it."""
+"""Explains errors of a YAML parser, and says how to fix them."""
 
 from __future__ import annotations
 

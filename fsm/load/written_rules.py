@@ -1,4 +1,4 @@
-"""What only the written form can get wrong: groups, and names given in two sections."""
+"""Checks of the written form: groups, and names that are given in two sections."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""YAML text to nodes that remember where they stood.
+"""Parses YAML text into nodes that know their places.
 
 YAML 1.2, core schema: ``on``, ``yes`` and ``1:30`` are text. A key given twice is an error. Tags
-that would build objects do not exist here: a flow is data. Anchors are allowed; the tree that they
-unfold to is bounded, so that a few lines cannot grow into gigabytes.
+are
+not allowed: a flow is plain data. Anchors are allowed; the size of the tree that they unfold to is
+limited, so that a few lines cannot grow into gigabytes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The figures of conversations, read off their journals."""
+"""The figures of conversations, from their journals."""
 
 from .figures import Figures, Summary, measure, summarize
 from .follower import SILENCE, Follower, values_of

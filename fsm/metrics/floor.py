@@ -1,4 +1,4 @@
-"""Who was heard, who began over whom, and what became of it."""
+"""Who was heard, who began to speak over whom, and the outcome."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ HEARD = "speaking"
 """The state in which the agent is heard."""
 
 BLIP = 0.7
-"""Seconds of audio that mean nothing when they are cut off."""
+"""Seconds: shorter audio that was cut off means nothing to the user."""
 
 YIELD = 2.0
-"""Seconds in which the agent yields, or talks through."""
+"""Seconds after which an agent that still speaks has talked through an interruption."""
 
 _BY_USER = ("turn_committed", "final_transcript", "barge_in")
 

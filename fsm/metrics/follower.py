@@ -1,5 +1,7 @@
-"""Measures a conversation as its records come; a journal that is read gives the same figures as
-the session that wrote it."""
+"""Measures a conversation record by record.
+
+A journal gives the same figures as the live session.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from .values import Part, Quiet, Refusal, Silence, StateHeld, Value
 __all__ = ["SILENCE", "TURN_TIMERS", "Follower", "silences_in", "values_of"]
 
 SILENCE = 2.0
-"""Seconds of silence that are worth a cause."""
+"""Seconds from which on a silence is reported."""
 
 TURN_TIMERS = frozenset(
     (
@@ -28,11 +30,11 @@ TURN_TIMERS = frozenset(
 
 
 class Follower:
-    """Gives what there is to measure, record by record; keeps no more than what is under way.
+    """Returns the values that each record completes. It keeps only what is not complete.
 
     Args:
-        timers: The names of the flow's timers: one that a guard holds back is no refusal.
-        silence: Seconds from which on a silence is told.
+        timers: The names of the flow's timers: a timer whose guard does not hold is no refusal.
+        silence: A silence counts from this many seconds on.
     """
 
     def __init__(
@@ -46,7 +48,10 @@ class Follower:
         self._now = 0.0
 
     def feed(self, record: Record) -> Sequence[Value]:
-        """What this record completes. Times are taken as a file has them, to a microsecond."""
+        """The values that this record completes.
+
+        Times are rounded to a microsecond, as in a file.
+        """
         self._now = now = round(record.t, 6)
         out: list[Value] = []
         floor, turns, quiet = self._trackers
@@ -61,7 +66,7 @@ class Follower:
         return self._with_silences(out) if out else ()
 
     def end(self) -> Sequence[Value]:
-        """What the end of the journal completes."""
+        """The values that the end of the journal completes."""
         out: list[Value] = []
         if self._state:
             out.append(StateHeld(self._since, self._state, self._now - self._since))

@@ -1,4 +1,4 @@
-"""What is measured, as telemetry names it. A journal gives the same numbers as the session did."""
+"""What is measured, as telemetry names it. A journal gives the same numbers as the session."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The interaction panel of tau-voice, from who spoke when.
+"""The interaction panel of tau-voice, computed from who spoke when.
 
 The definitions are those of tau2-bench (Sierra Research, MIT licence), version 1.0 of its
-interaction metrics: docs/observe.md says them in words. The code is our own; tests hold it to the
+interaction metrics: docs/observe.md describes them. The code is our own; tests compare it with the
 figures that tau2-bench gives for the recorded simulations in its repository.
 """
 
@@ -17,7 +17,7 @@ TICK = 0.2
 """Seconds of a tick."""
 
 _YIELD, _TALK_ON, _IGNORE = 2.0, 1.0, 2.0
-"""Seconds: to yield to an interruption; to talk on through what is none; to ignore it silently."""
+"""Seconds: to stop for an interruption; to talk through a sound that is none; to ignore it."""
 
 
 @attrs.frozen

@@ -1,4 +1,4 @@
-"""Why the agent is not heard, moment by moment."""
+"""Why the agent is not heard, at each moment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .values import Cause, Part, Quiet, Value
 __all__ = ["QuietTimes"]
 
 _MOST_PARTS = 512
-"""Parts of one silence that are kept; longer ones lose their middle to the part before."""
+"""The most parts of one silence that are kept; later ones are merged into the part before."""
 
 _MOST_CALLS = 64
 
@@ -38,15 +38,15 @@ class _Open:
 
 
 class QuietTimes:
-    """Cuts the time in which the agent is not heard into parts, each with its cause.
+    """Divides the time in which the agent is not heard into parts, each with its cause.
 
-    Whether voice was words is known later than when it was heard: a stretch is told as a whole,
-    when the agent is heard again.
+    Whether a voice had words is known only later. So a silence is reported as a whole, when the
+    agent is heard again.
     """
 
     def __init__(self) -> None:
         self._parts: list[tuple[_Open, float]] = []
-        self._open: _Open | None = _Open(0.0, "nothing_asked", "nothing was asked")
+        self._open: _Open | None = _Open(0.0, "nothing_asked", "no reply was asked for")
         self._heard = False
         self._user = False
         self._utterance = 0
@@ -149,7 +149,7 @@ class QuietTimes:
         if self._user:
             return "user_has_the_floor", f"the user speaks since {self._voice_at:.2f} s"
         if state == "interrupted":
-            return "winding_down", "the interrupted reply winds down"
+            return "winding_down", "the interrupted reply is ending"
         if self._refused:
             return "refused", "; ".join(why for _, why in self._refused.values())
         if state == "tool_running":
@@ -173,7 +173,7 @@ class QuietTimes:
             return "model", f"a reply is due{since} and has not begun"
         goes_on = ", ".join(self._released.values())
         aside = f"; in the background runs {goes_on}" if goes_on else ""
-        return "nothing_asked", f"nothing was asked{aside}"
+        return "nothing_asked", f"no reply was asked for{aside}"
 
     # -- the parts
 
@@ -214,7 +214,7 @@ class QuietTimes:
             if part.after in self._worded or part.after in self._committed:
                 cause, why = "endpointing", "it is not decided whether the user's turn has ended"
             else:
-                why = "nothing was asked: the voice before it gave no words"
+                why = "no reply was asked for: the voice before it gave no words"
         return Part(part.start, end, cause, why, spoken, part.refused)
 
 

@@ -1,4 +1,4 @@
-"""The figures as text, Markdown, JSON and a page."""
+"""Figures as text, Markdown, JSON and HTML."""
 
 from __future__ import annotations
 

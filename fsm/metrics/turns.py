@@ -1,4 +1,4 @@
-"""What became of the user's turns and of tool calls, and how long the answers took."""
+"""The outcome of user turns and of tool calls, and how long the answers took."""
 
 from __future__ import annotations
 

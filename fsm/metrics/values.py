@@ -1,4 +1,4 @@
-"""What is measured in a conversation, each as a value with its time."""
+"""The values that are measured in a conversation, each with its time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why it was silent, in sentences, with the lines of the flow that say so."""
+"""Explains silences, in sentences, with the lines of the flow."""
 
 from __future__ import annotations
 

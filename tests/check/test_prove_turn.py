@@ -81,7 +81,7 @@ def test_a_fact_that_outlives_its_step_is_found() -> None:
         "    playout_started: {set_by: playout_started}\n"
         "  step:\n    step_running: {set_by: step_started}\n    heard_before: {set",
     )
-    assert "the fact playout_started is true though it is not so" in " ".join(
+    assert "the fact playout_started is true although it is not so" in " ".join(
         finding.message for finding in report.findings
     )
 

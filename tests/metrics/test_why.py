@@ -110,8 +110,8 @@ CASES: dict[str, tuple[Callable[[], Journal], str]] = {
         "the output is held before its first frame by user_started_speaking at 3.05 s, "
         "the user's voice goes on",
     ),
-    "winding_down": (_winding_down, "the interrupted reply winds down"),
-    "nothing_asked": (_idle, "nothing was asked"),
+    "winding_down": (_winding_down, "the interrupted reply is ending"),
+    "nothing_asked": (_idle, "no reply was asked for"),
 }
 
 

@@ -1,7 +1,7 @@
-"""What a recording of public events shows to be wrong, by class of failure.
+"""Rules that find failures in a recording of public events.
 
-Each rule looks for something that the flow `turn` makes impossible. A rule says nothing where the
-events do not show it beyond doubt: an alarm that is false costs more than one that is missing.
+Each rule finds something that the flow `turn` makes impossible. A rule reports only what the events
+show beyond doubt: a false alarm costs more than a missed one.
 """
 
 from __future__ import annotations

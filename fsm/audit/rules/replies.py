@@ -1,4 +1,4 @@
-"""What goes wrong with replies and their audio: failures B, E, G and H."""
+"""Failures of replies and their audio: classes B, E, G and H."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _stuck_playout(facts: Facts) -> Found:
         if span.open and span.end - span.start > _STUCK and len(waits) > 1:
             yield (
                 span.start,
-                f"the end of what is said is not reported for {span.end - span.start:.0f} s, and "
+                f"the end of playout is not reported for {span.end - span.start:.0f} s, and "
                 "the next reply waits",
             )
 
@@ -63,7 +63,7 @@ def _wrong_agent(facts: Facts) -> Found:
         if any(0 <= handoff - done <= AT_ONCE for handoff in _handoffs(facts)):
             yield (
                 event.t,
-                "an agent that is about to hand over has answered in place of the next one",
+                "an agent that is about to hand over has answered instead of the next one",
             )
 
 
@@ -95,7 +95,7 @@ def _record_out_of_order(facts: Facts) -> Found:
                 asked = event.t
             elif event.text("role") == "assistant":
                 if asked is not None and event.fields.get("interrupted"):
-                    yield cut, "the model is asked without what the user heard until then"
+                    yield cut, "the request to the model lacks what the user had heard until then"
                 cut = asked = None
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong while tools run, and with what they give: failures A, C and D."""
+"""Failures while tools run, and with their results: classes A, C and D."""
 
 from __future__ import annotations
 

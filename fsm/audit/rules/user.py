@@ -1,4 +1,4 @@
-"""What the user says, and nobody takes in, or takes in twice, or talks over."""
+"""Failures with what the user says: it is lost, taken twice, or talked over."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _unheard_user(facts: Facts) -> Found:
             yield (
                 user.start,
                 f"the user speaks for {user.end - user.start:.1f} s over a speech that goes on, "
-                "and nobody listens",
+                "and nothing is transcribed",
             )
 
 

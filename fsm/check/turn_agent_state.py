@@ -1,4 +1,4 @@
-"""Rules on the labels: states and facts say what is."""
+"""Rules on the agent state: it is what the user hears, and states and facts are true."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STEP_ENDS = frozenset({"thinking", "speaking", "paused"})
 
 
 def agent_state_is_true(make: Maker) -> Iterator[Rule]:
-    """speaking if and only if audio is heard; states and facts say what is."""
+    """speaking if and only if audio is heard; states and facts are true."""
     yield make.held("speaking", "though no audio is heard", unless=["~heard"])
     for state in make.flow.states:
         if state != "speaking":
@@ -44,7 +44,7 @@ def agent_state_is_true(make: Maker) -> Iterator[Rule]:
     yield from _after_a_step(make)
     yield from _facts(make)
     yield make.move(
-        "an event of a step that is over is believed",
+        "an event of a step that is over is not treated as stale",
         lambda m: m.arrives == "stale" and (m.actions != () or m.dest != m.source or m.entered),
     )
 
@@ -95,7 +95,7 @@ def _after_a_step(make: Maker) -> Iterator[Rule]:
         ["~tools_running"],
     )
     yield make.move(
-        "the timers of the step before count on",
+        "the timers of the step before run on",
         lambda m: (
             m.trigger in ("step_started", "step_finished")
             and m.arrives != "stale"
@@ -108,7 +108,10 @@ def _after_a_step(make: Maker) -> Iterator[Rule]:
 def _facts(make: Maker) -> Iterator[Rule]:
     for fact in TRUE_FACTS:
         if fact in make.flow.facts and fact not in make.flow.host_facts:
-            lies, hides = f"{fact} is true though it is not so", f"{fact} is false though it is so"
+            lies, hides = (
+                f"{fact} is true although it is not so",
+                f"{fact} is false although it is so",
+            )
             yield make.held(None, f"the fact {lies}", [fact], [f"~{fact}"])
             yield make.held(None, f"the fact {hides}", [f"~{fact}"], [fact])
 

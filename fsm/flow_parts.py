@@ -1,0 +1,339 @@
+"""The parts of a flow: scopes, triggers, facts, actions, transitions, states, properties.
+
+`turnfsm.fsm.load.written` describes how a flow is written, with groups and sections. The classes
+that both forms share are here. A field that stands in YAML has the sentence that an editor shows
+(``metadata["doc"]``) and, if it differs from its name, its key (``metadata["yaml"]``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import attrs
+
+__all__ = [
+    "Action",
+    "Always",
+    "Fact",
+    "LeadsTo",
+    "Names",
+    "Never",
+    "Policy",
+    "Properties",
+    "Scope",
+    "State",
+    "Tools",
+    "Transition",
+    "Trigger",
+    "Tuning",
+    "doc",
+    "yaml_name",
+]
+
+Policy = Literal["cancel", "detach", "finish", "hold"]
+"""What becomes of a tool call whose turn is interrupted."""
+
+Names = tuple[str, ...]
+"""One name or a list of names in YAML; always a tuple here."""
+
+
+def doc(sentence: str, yaml: str | None = None, **field: Any) -> Any:
+    """A field that stands in YAML, with the sentence that an editor shows and its key."""
+    return attrs.field(metadata={"doc": sentence} | ({"yaml": yaml} if yaml else {}), **field)
+
+
+def _loaded(**field: Any) -> Any:
+    """A field that the loader fills: in YAML it follows from the place."""
+    return attrs.field(metadata={"internal": True}, **field)
+
+
+def yaml_name(field: attrs.Attribute[Any]) -> str:
+    """The key under which a field stands in YAML."""
+    return str(field.metadata.get("yaml", field.name))
+
+
+@attrs.frozen
+class Scope:
+    """A part of the conversation, such as a turn or a step, that facts and triggers belong to.
+
+    Attributes:
+        begins: The triggers that begin it. Its facts are cleared then.
+        ends: The triggers and timers that end it. Its facts are cleared then.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("turn").scopes["step"].begins
+        ('step_started',)
+    """
+
+    begins: Names = doc("Triggers that begin it. Its facts become false.", default=())
+    ends: Names = doc("Triggers and timers that end it. Its facts become false.", default=())
+
+
+@attrs.frozen
+class Trigger:
+    """A request (may I?) or an event (it has happened).
+
+    Attributes:
+        is_: What it means, in one sentence; the key ``is`` in YAML.
+        of: The scope that it belongs to. Once that scope is over, the trigger changes nothing.
+        kind: ``request`` or ``event``. Whoever posts a request does it only if it is taken.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("turn").triggers["barge_in"].kind
+        'request'
+    """
+
+    is_: str = doc("What it means, in one sentence.", yaml="is", default="")
+    of: str | None = doc(
+        "The scope that it belongs to. Once that scope is over, the trigger is stale: it changes "
+        "nothing.",
+        default=None,
+    )
+    kind: Literal["request", "event"] = _loaded(default="event")
+
+
+@attrs.frozen
+class Fact:
+    """Something that guards may look at: true or false.
+
+    Attributes:
+        is_: What it means, in one sentence; the key ``is`` in YAML.
+        set_by: The triggers that make it true.
+        cleared_by: The triggers that make it false.
+        scope: The fact is cleared when this scope begins or ends; None and ``session``: never.
+        host: The host is asked for it at the moment of the decision.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("turn").facts["user_speaking"].set_by
+        ('user_started_speaking',)
+    """
+
+    is_: str = doc("What it means, in one sentence.", yaml="is", default="")
+    set_by: Names = doc("Triggers that make it true.", default=())
+    cleared_by: Names = doc("Triggers that make it false.", default=())
+    scope: str | None = _loaded(default=None)
+    host: bool = _loaded(default=False)
+
+
+@attrs.frozen
+class Action:
+    """Something that the host carries out after the state has changed.
+
+    Attributes:
+        is_: What it does, in one sentence; the key ``is`` in YAML.
+        owner: Its task is cancelled when this ends: ``state``, ``session``, or a declared scope.
+        done: The trigger that is posted when its task has ended.
+        failed: The trigger that is posted when it raises.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("turn").actions["answer_turn"].owner
+        'session'
+    """
+
+    is_: str = doc("What it does, in one sentence.", yaml="is", default="")
+    owner: str = doc(
+        "Its task is cancelled when this ends: state, session, or a declared scope.",
+        default="session",
+    )
+    done: str | None = doc("The trigger that is posted when its task has ended.", default=None)
+    failed: str | None = doc("The trigger that is posted when it raises.", default=None)
+
+
+@attrs.frozen
+class Transition:
+    """What one trigger does in one state.
+
+    Attributes:
+        dest: The state that it leads to; None if no state is left or entered.
+        conditions: Facts that must be true.
+        unless: Facts that must be false.
+        actions: What the host does once the state has changed.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("turn").states["speaking"].on["playout_finished"][0].dest
+        'thinking'
+    """
+
+    dest: str | None = doc(
+        "The next state. If it is the same state, it is left and entered again, and its timers "
+        "start again. Without dest the state is not left, and its timers continue.",
+        default=None,
+    )
+    conditions: Names = doc("Facts that must be true.", default=())
+    unless: Names = doc("Facts that must be false.", default=())
+    actions: Names = doc("What the host does once the state has changed.", default=())
+
+
+@attrs.frozen
+class Tuning:
+    """What a state changes in the session's settings while it is held; LiveKit obeys it live."""
+
+    min_duration: float | None = doc(
+        "Seconds that the user must speak before it may count as an interruption.", default=None
+    )
+    min_words: int | None = doc(
+        "Words that must be recognised before it may count as an interruption.", default=None
+    )
+    mute: bool | None = doc("The user is not heard.", default=None)
+    preemptive_generation: bool | None = doc(
+        "Replies may be started before the turn is committed.", default=None
+    )
+    max_retries: int | None = doc(
+        "At most so many preemptive generations in one user turn.", default=None
+    )
+    max_speech_duration: float | None = doc(
+        "No preemptive generation after so many seconds of user speech.", default=None
+    )
+
+
+@attrs.frozen
+class Tools:
+    """What becomes of a tool call whose turn is interrupted."""
+
+    interrupted: Policy = doc(
+        "What happens to a tool call if its turn is interrupted. cancel: it is cancelled at once. "
+        "detach: it continues, and the agent says its result later. finish: the interruption waits "
+        "for it, but no longer than the timer finish_limit. hold: its turn cannot be interrupted.",
+        default="detach",
+    )
+    by_name: Mapping[str, Policy] = doc("The same, for single tools.", factory=dict)
+    repeatable: Names = doc(
+        "Tools that run again if a turn repeats a call. For other tools the second call gets the "
+        "result of the first one.",
+        default=(),
+    )
+
+
+@attrs.frozen
+class State:
+    """A state of the turn.
+
+    Attributes:
+        is_: What it means, in one sentence; the key ``is`` in YAML.
+        on: Trigger to its transitions, tried in order: the first whose guard holds is taken.
+        after: Timer to its transitions. The timer starts on entry and stops on exit.
+        refuses: Requests that are refused here.
+        ignores: Events that change nothing here, not even facts.
+        final: No transition leaves this state.
+        tuning: Settings of the session that hold while the state is held.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("half_duplex").states["speaking"].tuning.mute
+        True
+    """
+
+    is_: str = doc("What it means, in one sentence.", yaml="is", default="")
+    on: Mapping[str, tuple[Transition, ...]] = doc(
+        "Trigger to transition; a list is tried in order, the first whose guard holds is taken.",
+        factory=dict,
+    )
+    after: Mapping[str, tuple[Transition, ...]] = doc(
+        "Timer to transition. Armed on entry, gone on exit.", factory=dict
+    )
+    refuses: Names = doc("Requests that are refused here, said aloud.", default=())
+    ignores: Names = doc("Events that change nothing here, not even facts.", default=())
+    final: bool = doc("No transition leaves this state.", default=False)
+    tuning: Tuning = doc("Settings of the session while it is in this state.", factory=Tuning)
+
+
+@attrs.frozen
+class Never:
+    """A state that must not be held, or an action that must not be chosen, while some facts hold.
+
+    Attributes:
+        action: The action that must not be chosen.
+        state: Or the state that must not be held.
+        when: These facts are true then.
+        unless: These facts are false then.
+        because: Why, in one sentence; reports repeat it.
+        name: The name of the property.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> [one.action for one in load_flow("session").properties.never]
+        ['begin_run', 'end_run']
+    """
+
+    action: str | None = doc("The action that must not be chosen ...", default=None)
+    state: str | None = doc("... or the state that must not be held ...", default=None)
+    when: Names = doc("... while these facts are true ...", default=())
+    unless: Names = doc("... and these are false.", default=())
+    because: str = doc("Why, in one sentence; reports repeat it.", default="")
+    name: str = _loaded(default="", kw_only=True)
+
+
+@attrs.frozen
+class Always:
+    """Facts that hold whenever a state is held.
+
+    Attributes:
+        state: The state.
+        when: Facts that are true in it.
+        unless: Facts that are false in it.
+        because: Why, in one sentence; reports repeat it.
+        name: The name of the property.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> [one.state for one in load_flow("turn").properties.always]
+        ['paused', 'speaking']
+    """
+
+    state: str = doc("In this state ...")
+    when: Names = doc("... these facts are true ...", default=())
+    unless: Names = doc("... and these are false.", default=())
+    because: str = doc("Why, in one sentence; reports repeat it.", default="")
+    name: str = _loaded(default="", kw_only=True)
+
+
+@attrs.frozen
+class LeadsTo:
+    """A state that timers alone reach, although no event comes any more.
+
+    Attributes:
+        from_: The state in which the wait begins; the key ``from`` in YAML.
+        to: The state that is reached.
+        within: It is reached no later than after the seconds of this timer; None: at some time.
+        because: Why, in one sentence; reports repeat it.
+        name: The name of the property.
+
+    Example:
+        >>> from turnfsm import LeadsTo
+        >>> LeadsTo("speaking", "listening", within="speaking_limit", name="ends").to
+        'listening'
+    """
+
+    from_: str = doc("From this state ...", yaml="from")
+    to: str = doc("... this one is reached ...")
+    within: str | None = doc("... no later than this timer's seconds.", default=None)
+    because: str = doc("Why, in one sentence; reports repeat it.", default="")
+    name: str = _loaded(default="", kw_only=True)
+
+
+@attrs.frozen
+class Properties:
+    """What must hold; proved before the flow runs.
+
+    Attributes:
+        never: What must not happen.
+        always: What holds in a state.
+        leads_to: What timers alone reach.
+        waived: Built-in properties that the flow does not claim, each with the reason.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> load_flow("push_to_talk").properties.waived["no_playout_over_the_user"]
+        'Who holds the button has the floor, not who is heard.'
+    """
+
+    never: tuple[Never, ...] = ()
+    always: tuple[Always, ...] = ()
+    leads_to: tuple[LeadsTo, ...] = ()
+    waived: Mapping[str, str] = attrs.field(factory=dict)
