@@ -1,6 +1,6 @@
 # Every target sets up what it needs in .venv; a second run skips that.
 #   make test PYTHON=python3.12        another interpreter, for the first set-up
-#   make test ARGS='-k pump -x'        more words for pytest; the same for demo, bench and soak
+#   make test ARGS='-k pump -x'        more arguments for pytest; the same for demo, bench and soak
 #   make demo SPEED=4                  four times real time
 
 PYTHON ?= python3
@@ -17,18 +17,18 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 help:
 	@echo 'make test      run the tests (JOBS=1: in one process)'
 	@echo 'make coverage  how much of the code the tests run, branches included'
-	@echo 'make demo      hold the recorded conversation, leave ./demo-out/'
-	@echo 'make room      the same in a LiveKit room over WebRTC, leave ./room-out/ (builds a server)'
+	@echo 'make demo      play a recorded conversation, write ./demo-out/'
+	@echo 'make room      the same in a LiveKit room over WebRTC, write ./room-out/ (builds a server)'
 	@echo 'make talk      talk to the agent of examples/room in your browser'
 	@echo 'make room-test the tests in a real room, in real time'
-	@echo 'make check     lint, format, types, proofs of the flows, freshness of what is generated'
+	@echo 'make check     lint, format, types, proofs of the flows, are generated files up to date'
 	@echo 'make diagrams  draw all shipped flows again, and prove them again'
 	@echo 'make docs      the documentation as a site, in build/docs/; a broken link is an error'
-	@echo 'make bench     measure against the peers (ARGS=docs: all of it, into docs/performance.md)'
-	@echo 'make mutation  change the machine and the pump on purpose; do the tests notice?'
-	@echo 'make soak      random conversations, five minutes; goes on where it stopped (docs/soak.md)'
+	@echo 'make bench     measure speed, also of other libraries (ARGS=docs: write docs/performance.md)'
+	@echo 'make mutation  make small mistakes in the machine and the pump; do the tests notice?'
+	@echo 'make soak      random conversations, five minutes; continues where it stopped (docs/soak.md)'
 	@echo '               ARGS=--pairs: on AgentSession too; ARGS=--sweep: interruptions at any moment'
-	@echo 'make crash     kill a worker at every record of a conversation; the next one goes on (docs/store.md)'
+	@echo 'make crash     kill a worker at every record of a conversation; another continues (docs/store.md)'
 	@echo 'make clean     remove .venv and all caches'
 
 test: .venv/.test .venv/.browser
