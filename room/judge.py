@@ -51,7 +51,7 @@ async def judge(
     results += [await _audible(caller), _shown(caller, held), _state(caller)]
     divergence = replay(journal, load_flow("turn"))
     decided = len(journal.entries)
-    told = str(divergence or f"the flow decides all {decided} entries again as the journal has it")
+    told = str(divergence or f"the flow decides all {decided} entries again in the same way")
     results.append(Result("journal_replays", decided > 0 and divergence is None, told))
     told = errors[0].splitlines()[0] if errors else "nothing was logged as an error"
     return [*results, Result("no_errors", not errors, told)]

@@ -112,7 +112,7 @@ def _replays(take: Take, flow: Flow, written: Journal) -> Result:
     if count != len(take.records):
         told = f"the file has {count} of {len(take.records)} records"
         return Result("journal_replays", False, told)
-    told = str(divergence or f"the flow decides all {decided} entries again as the journal has it")
+    told = str(divergence or f"the flow decides all {decided} entries again in the same way")
     return Result("journal_replays", decided > 0 and divergence is None, told)
 
 

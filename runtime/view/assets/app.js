@@ -73,10 +73,10 @@ class Page {
     const { data } = this, badges = [];
     const badge = (kind, words, more) => badges.push(element("span", { class: `badge ${kind}`, title: more }, words));
     if (data.startedAt > 0) badge("plain", new Date(data.startedAt * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }), "when the session began");
-    if (data.replays === null) badge("good", "replays", "the flow decides every entry again as the journal has it");
+    if (data.replays === null) badge("good", "replays", "the flow decides every entry again in the same way");
     else if (data.replays) badge("bad", "differs from the flow", data.replays);
     if (data.damage) badge("bad", "cut off", data.damage);
-    if (data.redacted) badge("plain", "words left out", "the journal keeps no words");
+    if (data.redacted) badge("plain", "words left out", "the journal does not contain what people said");
     byId("badges").replaceChildren(...badges);
   }
 
@@ -287,9 +287,9 @@ class Page {
 }
 
 const KEYS = [
-  ["Space", "play or pause"], ["Left, Right", "the event before or after"], ["Shift + Left, Right", "five seconds back or on"],
+  ["Space", "play or pause"], ["Left, Right", "the previous or next event"], ["Shift + Left, Right", "five seconds back or forward"],
   ["Home, End", "to the start or the end"], ["R", "the next refusal"], ["/", "filter"], ["+, -, 0", "zoom in, out, all"],
-  ["L", "go along with a session that runs"], ["T", "light or dark"], ["?", "these keys"], ["Ctrl + wheel", "zoom at the pointer"], ["Shift + wheel", "move along"],
+  ["L", "follow a session that is running"], ["T", "light or dark"], ["?", "show these keys"], ["Ctrl + wheel", "zoom at the pointer"], ["Shift + wheel", "move the timeline"],
 ];
 
 function localTheme() {

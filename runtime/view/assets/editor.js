@@ -5,7 +5,7 @@ const KEPT = "turnfsm-playground";
 class Editor {
   constructor(source, { name, text, starts }, onEdit) {
     Object.assign(this, { source, name, onEdit });
-    this.area = element("textarea", { id: "editor", "aria-label": `${name}, to be edited`, spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off" });
+    this.area = element("textarea", { id: "editor", "aria-label": `Edit ${name}`, spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off" });
     this.area.value = kept() ?? text;
     this.area.addEventListener("input", () => this.input());
     byId("source").removeAttribute("tabindex");

@@ -46,12 +46,12 @@ class NowPanel {
         return { bar, left, item: element("li", {}, element("span", { class: "timer-name" }, timer.name), element("span", { class: "bar-box" }, bar), left) };
       });
       this.timers.replaceChildren(...this.bars.map((b) => b.item));
-      if (!timers.length) this.timers.append(element("li", { class: "quiet" }, "none runs in this state"));
+      if (!timers.length) this.timers.append(element("li", { class: "quiet" }, "no timer runs in this state"));
     }
     timers.forEach(({ seconds: whole, left, again }, k) => {
       this.bars[k].bar.style.transform = `scaleX(${Math.max(0, left / whole).toFixed(4)})`;
       this.bars[k].left.textContent = `${left < 10 ? left.toFixed(2) : left.toFixed(0)} s`;
-      this.bars[k].item.title = again ? "its guard has held it back; it runs again" : `${whole} s`;
+      this.bars[k].item.title = again ? "its guard refused it; it runs again" : `${whole} s`;
     });
   }
 }
@@ -127,7 +127,7 @@ class WordsPanel {
       return item;
     });
     this.times = words.map((w) => w.t);
-    const note = redacted ? [element("p", { class: "quiet" }, "This journal keeps no words (redact). JsonlSink(..., redact=None) keeps them.")] : [];
+    const note = redacted ? [element("p", { class: "quiet" }, "This journal does not contain what people said. Write it with JsonlSink(..., redact=None) to have it.")] : [];
     const none = this.items.length ? [] : [element("p", { class: "quiet" }, "Nothing was said.")];
     this.box.replaceChildren(...note, ...none, ...this.items);
     this.marked = null;

@@ -98,7 +98,7 @@ class Studio {
       return element("li", { class: `problem ${finding.severity}` }, element("p", {}, at, ` ${finding.severity}: `, element("b", {}, finding.message)), finding.remedy && element("p", { class: "quiet pre" }, finding.remedy), ...(finding.example?.quiet ?? []).map((line) => element("p", { class: "quiet" }, line)), way);
     });
     const properties = report.properties.map((one) => element("tr", {}, element("td", {}, element("span", { class: `tag ${one.result === "fails" ? "refused" : ""}` }, one.result)), element("th", { scope: "row" }, one.name.replaceAll("_", " ")), element("td", {}, one.detail)));
-    const told = report.loaded ? `${report.configurations} configurations, ${report.transitions} transitions, ${report.seconds.toFixed(2)} s.` : "The file cannot be loaded; the picture is the last one that could.";
+    const told = report.loaded ? `${report.configurations} configurations, ${report.transitions} transitions, ${report.seconds.toFixed(2)} s.` : "The file cannot be loaded; this is the picture of its last valid version.";
     const head = element("tr", {}, ...["result", "property", "detail"].map((name) => element("th", { scope: "col" }, name)));
     byId("proof").replaceChildren(element("p", { class: "quiet" }, told), element("ul", { class: "problems" }, ...findings), properties.length ? element("table", {}, element("thead", {}, head), element("tbody", {}, ...properties)) : "");
   }
@@ -150,9 +150,9 @@ class Studio {
     };
     const reset = element("button", { type: "button", onclick: () => { this.presses = []; this.run(); } }, "Reset");
     const undo = element("button", { type: "button", onclick: () => { this.presses.pop(); this.run(); } }, "Undo");
-    const stale = element("label", { class: "field" }, element("input", { type: "checkbox", id: "stale" }), " of the step before");
+    const stale = element("label", { class: "field" }, element("input", { type: "checkbox", id: "stale" }), " of the previous step");
     const moved = [...group("request", "Requests"), ...group("event", "Events"), ...group("timer", "Timers")];
-    const facts = host.length ? [element("h2", {}, "What the host answers from now on"), element("div", { class: "chips" }, ...host.map(fact))] : [];
+    const facts = host.length ? [element("h2", {}, "Values of the host facts from now on"), element("div", { class: "chips" }, ...host.map(fact))] : [];
     byId("simulator").replaceChildren(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Press a trigger" }, element("div", { class: "bar" }, element("b", {}, "Press a trigger"), element("span", { class: "spring" }), stale, undo, reset), trouble && element("p", { class: "reason" }, trouble), ...moved, ...facts));
   }
 }
