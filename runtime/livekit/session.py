@@ -236,9 +236,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         `start` then needs the agent that was active.
 
         Returns:
-            How the conversation stood: `agent` is the id of the active agent, `items` what was
-                said.
-            None if no worker had the session before, or there is no store.
+            What the other worker left: `agent` is the id of the active agent, `items` what was
+            said. None if no worker had the session before, or there is no store.
 
         Raises:
             StoreError: The store cannot be used, or the session cannot be continued.
