@@ -1,5 +1,6 @@
 """Flows: declared, loaded, compiled, checked and drawn. Pure and synchronous."""
 
+from .diagnostics import Finding
 from .errors import FlowError, HostError, TurnfsmError, UnknownName, UnknownTrigger
 from .flow import (
     Action,
@@ -22,6 +23,7 @@ __all__ = [
     "Action",
     "Always",
     "Fact",
+    "Finding",
     "Flow",
     "FlowError",
     "HostError",

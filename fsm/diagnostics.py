@@ -16,13 +16,20 @@ class Finding:
     """One problem of a flow. Findings sort by file and place.
 
     Attributes:
-        line, column: Where, counted from 1 (column in characters).
+        file: The file.
+        line, column: The place, counted from 1 (column in characters).
         width: How many characters the caret underlines.
         message: What is wrong, one sentence without a full stop.
         remedy: What to write instead, or an empty string.
-        code: A stable identifier, for tools; `turnfsm.fsm.codes` says what each means.
+        code: A stable identifier, for tools; docs/diagnostics.md lists them.
         severity: ``error`` or ``warning``.
         text: The whole line.
+
+    Example:
+        >>> from turnfsm import parse_flow
+        >>> _, [finding] = parse_flow("{flow: door, initial: open, states: {shut: {}}}")
+        >>> finding.code, finding.message
+        ('unknown-state', "state 'open' is not declared")
     """
 
     line: int

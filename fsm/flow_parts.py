@@ -329,8 +329,8 @@ class Properties:
 
     Example:
         >>> from turnfsm import load_flow
-        >>> load_flow("push_to_talk").properties.waived["no_playout_over_the_user"]
-        'Who holds the button has the floor, not who is heard.'
+        >>> list(load_flow("push_to_talk").properties.waived)
+        ['no_playout_over_the_user']
     """
 
     never: tuple[Never, ...] = ()

@@ -8,7 +8,7 @@ Example:
 
 from turnfsm.fsm.audit import (
     Audit,
-    Finding,
+    AuditFinding,
     Gap,
     Recorded,
     Recording,
@@ -20,7 +20,7 @@ from turnfsm.fsm.audit import (
 
 __all__ = [
     "Audit",
-    "Finding",
+    "AuditFinding",
     "Gap",
     "Recorded",
     "Recording",

@@ -12,12 +12,12 @@ from turnfsm.fsm.diagram import (
     Marks,
     StateRows,
     Theme,
-    configuration,
     format_of,
+    journal_marks,
     render,
+    state_marks,
     timeline,
     to_png,
-    trace,
 )
 
 __all__ = [
@@ -25,12 +25,12 @@ __all__ = [
     "Marks",
     "StateRows",
     "Theme",
-    "configuration",
     "format_of",
+    "journal_marks",
     "render",
+    "state_marks",
     "timeline",
     "to_png",
-    "trace",
 ]
 
 

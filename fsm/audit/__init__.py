@@ -3,11 +3,11 @@
 from .audit import Audit, Gap, audit_file, audit_journal, audit_recording
 from .events import Recorded, Recording, parse_recording
 from .properties import broken_properties
-from .rules import Finding
+from .rules import AuditFinding
 
 __all__ = [
     "Audit",
-    "Finding",
+    "AuditFinding",
     "Gap",
     "Recorded",
     "Recording",

@@ -18,7 +18,7 @@ from turnfsm.fsm.metrics.panel import TICK
 from .events import Recording, parse_recording
 from .facts import Facts, Span, facts_of
 from .properties import broken_properties
-from .rules import Finding, findings_in
+from .rules import AuditFinding, findings_in
 from .spans import is_span, objects_in, recording_of_spans, spans_in
 
 __all__ = ["Audit", "Gap", "audit_file", "audit_journal", "audit_recording"]
@@ -58,7 +58,7 @@ class Audit:
     """
 
     of: Literal["recording", "spans", "journal"]
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
     broken: tuple[str, ...]
     silences: tuple[Gap, ...]
     panel: Panel

@@ -10,7 +10,7 @@ from turnfsm.fsm.flow import Flow
 from .chart import build_chart
 from .dot import chart_dot
 from .markdown import chart_markdown
-from .marks import Marks, configuration, trace
+from .marks import Marks, journal_marks, state_marks
 from .mermaid import chart_mermaid
 from .overview import build_overview
 from .png import to_png
@@ -23,12 +23,12 @@ __all__ = [
     "Marks",
     "StateRows",
     "Theme",
-    "configuration",
     "format_of",
+    "journal_marks",
     "render",
+    "state_marks",
     "timeline",
     "to_png",
-    "trace",
 ]
 
 Format = Literal["svg", "png", "mmd", "dot", "md"]
@@ -49,7 +49,7 @@ def render(
     Args:
         flow: The flow.
         format: ``svg``, ``png``, ``mmd`` (Mermaid), ``dot`` or ``md`` (tables in Markdown).
-        marks: What to show on top: `configuration` or `trace`.
+        marks: What to show on top: `state_marks` or `journal_marks`.
         theme: ``light``, ``dark``, or ``auto``: as the reader's system has it (PNG: light).
         focus: Fade what does not leave the marked state.
         overview: Draw only the states and the arrows between them, with the most important

@@ -13,7 +13,7 @@ from turnfsm.fsm.journal import Journal
 from turnfsm.fsm.machine import Machine
 from turnfsm.fsm.verdicts import Taken
 
-__all__ = ["Marks", "configuration", "trace"]
+__all__ = ["Marks", "journal_marks", "state_marks"]
 
 
 @attrs.frozen
@@ -37,7 +37,7 @@ class Marks:
     visits: Mapping[str, int] = attrs.field(factory=dict)
 
 
-def configuration(flow: Flow, state: str, facts: Iterable[str] = ()) -> Marks:
+def state_marks(flow: Flow, state: str, facts: Iterable[str] = ()) -> Marks:
     """Mark a state, and the transitions that its facts allow now.
 
     Args:
@@ -53,8 +53,8 @@ def configuration(flow: Flow, state: str, facts: Iterable[str] = ()) -> Marks:
 
     Example:
         >>> from turnfsm import load_flow
-        >>> from turnfsm.diagram import configuration
-        >>> configuration(load_flow("turn"), "thinking", ["user_speaking"]).state
+        >>> from turnfsm.diagram import state_marks
+        >>> state_marks(load_flow("turn"), "thinking", ["user_speaking"]).state
         'thinking'
     """
     machine = Machine(flow)
@@ -68,7 +68,7 @@ def configuration(flow: Flow, state: str, facts: Iterable[str] = ()) -> Marks:
     return Marks(state=state, facts=names, rows=rows)
 
 
-def trace(flow: Flow, journal: Journal) -> Marks:
+def journal_marks(flow: Flow, journal: Journal) -> Marks:
     """Mark what a journal took, entered and refused, with how often.
 
     Args:
@@ -83,8 +83,8 @@ def trace(flow: Flow, journal: Journal) -> Marks:
 
     Example:
         >>> from turnfsm import load_flow, read_journal
-        >>> from turnfsm.diagram import trace
-        >>> trace(load_flow("turn"), read_journal("journal.jsonl")).visits["speaking"]
+        >>> from turnfsm.diagram import journal_marks
+        >>> journal_marks(load_flow("turn"), read_journal("journal.jsonl")).visits["speaking"]
         3
     """
     taken: Counter[str] = Counter()

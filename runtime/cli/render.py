@@ -69,15 +69,15 @@ def render(
 def _marks(
     flow: Flow, state: str | None, facts: str, focus: bool, journal: Path | None
 ) -> Marks | None:
-    from turnfsm.fsm.diagram import configuration, trace
+    from turnfsm.fsm.diagram import journal_marks, state_marks
     from turnfsm.fsm.journal import read_journal
 
     if journal is not None:
         if state is not None:
             raise typer.BadParameter("give --state or --trace, not both")
-        return trace(flow, read_journal(journal))
+        return journal_marks(flow, read_journal(journal))
     if state is None:
         if facts or focus:
             raise typer.BadParameter("--facts and --focus need --state")
         return None
-    return configuration(flow, state, [f.strip() for f in facts.split(",") if f.strip()])
+    return state_marks(flow, state, [f.strip() for f in facts.split(",") if f.strip()])

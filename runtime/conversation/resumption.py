@@ -119,7 +119,7 @@ class Resumption:
         """Decide on a trigger, change the state, and carry the actions out."""
         facts = {name: self._fact(name) for name in self._machine.asks(trigger)}
         self._machine.set_host_facts(facts)
-        if self._machine.state in ("anew", "done"):
+        if self._machine.state in ("new_conversation", "done"):
             return
         for action in self._machine.step(trigger).actions:
             self.greets = action == "let_greet"

@@ -8,7 +8,7 @@ from conversation import CALL
 from random_flows import random_flow
 
 from turnfsm.fsm import Flow, load_flow, shipped_flows
-from turnfsm.fsm.diagram import configuration, render
+from turnfsm.fsm.diagram import render, state_marks
 from turnfsm.fsm.diagram.chart import build_chart
 from turnfsm.fsm.diagram.geometry import Picture, Point, Rect
 from turnfsm.fsm.diagram.layout import layout
@@ -165,10 +165,10 @@ def test_the_shipped_flow_is_legible_at_1600_pixels() -> None:
 def test_a_configuration_shows_what_would_be_taken() -> None:
     """Rows whose guard holds are live, the others held back, and the facts decide which."""
     flow = load_flow(CALL)
-    free = configuration(flow, "thinking")
+    free = state_marks(flow, "thinking")
     assert free.rows["thinking.step_finished.0"] == "held"
     assert free.rows["thinking.step_finished.1"] == "live"
-    busy = configuration(flow, "thinking", ["tools_running"])
+    busy = state_marks(flow, "thinking", ["tools_running"])
     assert busy.rows["thinking.step_finished.0"] == "live"
     assert busy.rows["thinking.step_finished.1"] == "held"
     root = ElementTree.fromstring(render(flow, marks=busy, focus=True))

@@ -8,7 +8,7 @@ import pytest
 from conversation import CALL, Conversation, half_a_minute, half_an_hour
 
 from turnfsm.fsm import TurnfsmError, load_flow
-from turnfsm.fsm.diagram import render, timeline, trace
+from turnfsm.fsm.diagram import journal_marks, render, timeline
 from turnfsm.fsm.diagram.lanes import Lanes, read_lanes
 from turnfsm.fsm.journal import Journal, parse_journal
 
@@ -131,7 +131,7 @@ def test_a_timeline_is_the_same_each_time() -> None:
 def test_a_trace_counts_what_was_taken() -> None:
     """Counts of rows are those of the journal, and the picture shows them."""
     talk, flow = half_a_minute(), load_flow(CALL)
-    marks = trace(flow, journal_of(talk))
+    marks = journal_marks(flow, journal_of(talk))
     rows = [r["row"] for r in talk.records if r.get("row")]
     assert marks.taken == {row: rows.count(row) for row in rows}
     root = ElementTree.fromstring(render(flow, marks=marks))
@@ -145,4 +145,4 @@ def test_a_journal_of_another_flow_is_refused() -> None:
     """A trace with rows that the flow does not have says which."""
     text = half_a_minute().jsonl.replace("speaking.barge_in.0", "speaking.barge_on.0")
     with pytest.raises(TurnfsmError, match=r"no row of the journal 'speaking.barge_on.0'"):
-        trace(load_flow(CALL), parse_journal(text))
+        journal_marks(load_flow(CALL), parse_journal(text))

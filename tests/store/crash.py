@@ -223,7 +223,7 @@ def _written(guest: Guest) -> list[Any]:
 
 def _kind(place: Place) -> str:
     if any(GREETING in text for text in place.heard):
-        return "began anew"
+        return "began again"
     if any("perhaps" in text for text in place.heard):
         return "said that it is not known what became of a call"
     if any(SORRY in text for text in place.heard):

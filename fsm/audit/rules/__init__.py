@@ -9,14 +9,14 @@ from __future__ import annotations
 from turnfsm.fsm.audit.facts import Facts
 
 from . import replies, tools, user
-from .rule import Finding
+from .rule import AuditFinding
 
-__all__ = ["Finding", "findings_in"]
+__all__ = ["AuditFinding", "findings_in"]
 
 _RULES = (*tools.RULES, *replies.RULES, *user.RULES)
 
 
-def findings_in(facts: Facts) -> tuple[Finding, ...]:
+def findings_in(facts: Facts) -> tuple[AuditFinding, ...]:
     """All failures, the first divergence first."""
     found = (finding for rule in _RULES for finding in rule.findings(facts))
     return tuple(sorted(found, key=lambda finding: finding.at))

@@ -8,7 +8,7 @@ import attrs
 
 from turnfsm.fsm.audit.facts import Facts
 
-__all__ = ["AT_ONCE", "LONG", "Finding", "Found", "Rule"]
+__all__ = ["AT_ONCE", "LONG", "AuditFinding", "Found", "Rule"]
 
 AT_ONCE = 0.05
 """Seconds within which two events are taken for one moment."""
@@ -21,7 +21,7 @@ Found = Iterator[tuple[float, str]]
 
 
 @attrs.frozen
-class Finding:
+class AuditFinding:
     """One failure that an audit has found.
 
     Attributes:
@@ -49,7 +49,7 @@ class Rule:
     property: str
     look: Callable[[Facts], Found]
 
-    def findings(self, facts: Facts) -> Iterator[Finding]:
+    def findings(self, facts: Facts) -> Iterator[AuditFinding]:
         """What it finds, in the order of the recording."""
         for at, what in self.look(facts):
-            yield Finding(at, self.failure, self.property, what)
+            yield AuditFinding(at, self.failure, self.property, what)
