@@ -1,4 +1,4 @@
-"""One cycle of a turn, as data for every engine, and the floor that they are compared with."""
+"""One cycle of a turn, as data for every engine, and the baseline that they are compared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was to be reached, and by how much it was missed."""
+"""The goals, and by how much each was missed."""
 
 from __future__ import annotations
 

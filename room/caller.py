@@ -1,4 +1,4 @@
-"""A person in a room: speaks recorded speech in real time, listens, and remembers it all."""
+"""A person in a room: plays recorded speech in real time, listens, and records everything."""
 
 from __future__ import annotations
 

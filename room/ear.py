@@ -1,4 +1,4 @@
-"""What a participant hears of a track, as samples and as sounds with their times."""
+"""What a participant hears of a track: samples, and sounds with their times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo's conversation, held by a caller in a room."""
+"""The demo's conversation, played by a caller in a room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the conversation in the room went as the demo's does."""
+"""Checks whether the conversation in the room went as the demo's does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of the machine other processes use: in real time it decides what can be judged."""
+"""How much of the machine other processes use: it decides whether real time can be judged."""
 
 from __future__ import annotations
 
@@ -65,15 +65,17 @@ def judged(
     told: Callable[[str], None] = _to_stderr,
     failing: tuple[type[Exception], ...] = (AssertionError, TimeoutError),
 ) -> T:
-    """What is played in real time. No two plays are the same, so one that fails is told and played
-    again: it has failed if it fails twice while others leave the processor alone.
+    """Play something in real time and judge it.
+
+    No two plays are the same, so one that fails is reported and played again. It has failed if it
+    fails twice while other processes leave the processor alone.
 
     Args:
         told: Gets a sentence for each play that has failed and is played again.
-        failing: What a play that has failed raises; all else is raised at once.
+        failing: The error of a play that has failed; all other errors are raised at once.
 
     Raises:
-        Busy: It has failed three times, and others have used the processor.
+        Busy: It has failed three times, and other processes have used the processor.
     """
     failures: list[float] = []
     while True:

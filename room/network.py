@@ -1,6 +1,6 @@
 """A network that loses, delays and reorders packets: two TUN devices and a relay between them.
 
-`tc netem` needs a kernel that has it; this needs root and /dev/net/tun.
+It needs root and /dev/net/tun. `tc netem` would need a kernel that has it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Acceptance scenarios: the failures of turn-taking, each playable on any session class."""
+"""Acceptance scenarios: the failures of turn-taking, playable on any session class."""
 
 from .agent_state import AGENT_STATE
 from .calls import CALLS, CONTROL_CALLS

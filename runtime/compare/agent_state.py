@@ -1,4 +1,4 @@
-"""S1d, S6b, S3: the published state and the pause say something else than what is heard."""
+"""S1d, S6b, S3: the published state or the pause differs from what is heard."""
 
 from __future__ import annotations
 

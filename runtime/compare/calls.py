@@ -1,4 +1,4 @@
-"""How tool calls end: they hang, raise, return what is no text, end too late or in parallel."""
+"""How tool calls end: they hang, raise, return no text, end too late or in parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The classes of failure that voice agents are reported for, in a sentence each."""
+"""The classes of failure that are reported for voice agents, in a sentence each."""
 
 from __future__ import annotations
 

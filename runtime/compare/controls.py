@@ -1,4 +1,4 @@
-"""Conversations that go right on a stock session: they show that the kit is sound."""
+"""Conversations that go right on `AgentSession`, too: they show that the test kit is correct."""
 
 from __future__ import annotations
 

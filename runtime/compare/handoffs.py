@@ -1,4 +1,4 @@
-"""S4: `session.run()` meets a bootstrap chain that settles, and cascades of handoffs."""
+"""S4: `session.run()` while a chain of agents starts, and with several handoffs in a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Playout: outputs that do not report, cannot pause or are held, and voices that break off."""
+"""Playout: outputs that do not report, cannot pause or are held, and TTS that breaks off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an acceptance scenario is: a stage to play and a verdict over what was observed."""
+"""An acceptance scenario: a stage to play, and a function that judges the outcome."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A whole voice conversation without a room, a key or a microphone."""
+"""A whole voice conversation without a room, an API key or a microphone."""

@@ -1,4 +1,4 @@
-"""A microphone made of clips and an audio output that remembers what was heard."""
+"""A microphone that plays clips, and an audio output that records what was heard."""
 
 import asyncio
 import time
@@ -35,9 +35,9 @@ class _Clip:
 
 
 class WavInput(io.AudioInput):
-    """A live microphone: 10 ms frames on the pace, faint noise, and the clips that are said.
+    """A live microphone: 10 ms frames on the pace, with faint noise and the clips that are said.
 
-    It never falls silent, because a VAD that gets no frames never sees speech end.
+    It never falls silent, because a VAD without frames never sees the end of speech.
     """
 
     def __init__(self, pace: Pace, *, noise: float = 3.0, seed: int = 0) -> None:
@@ -49,19 +49,19 @@ class WavInput(io.AudioInput):
         self._closed = False
 
     def say(self, pcm: PCM) -> asyncio.Future[float]:
-        """Speak a clip after those before it; resolves with the conversation time of its end."""
+        """Play a clip after those before it. Returns the conversation time of its end."""
         spoken: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         self._clips.append(_Clip(pcm, spoken))
         return spoken
 
     def close(self) -> None:
-        """No frame comes after the present one; clips that were not said are cancelled."""
+        """Send no more frames. Clips that were not played are cancelled."""
         self._closed = True
         while self._clips:
             self._clips.popleft().spoken.cancel()
 
     def track(self) -> PCM:
-        """All that the microphone picked up, from conversation time 0, at RATE Hz."""
+        """Everything that the microphone has picked up, from conversation time 0, at RATE Hz."""
         return np.concatenate([np.zeros(0, np.int16), *self._frames])
 
     async def __anext__(self) -> rtc.AudioFrame:
@@ -125,8 +125,8 @@ class Sound:
 class WavOutput(io.AudioOutput):
     """An audio output: plays 20 ms blocks on the pace, can be paused, and records what was heard.
 
-    `words_in` is asked at the end of each utterance for the words that were heard of it; without
-    it the session takes all of the text for heard.
+    At the end of each utterance `words_in` returns the words that were heard of it. Without it the
+    session takes the whole text for heard.
     """
 
     def __init__(self, pace: Pace, *, rate: int, words_in: WordsIn | None = None) -> None:

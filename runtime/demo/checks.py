@@ -1,4 +1,4 @@
-"""Whether a conversation went as declared, each point with the evidence for it."""
+"""Checks whether a conversation went as declared, with the evidence for each point."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ class Result:
 
 
 def check(expectation: Expectation, records: Iterable[Record]) -> Result:
-    """Look for what must and what must not be in the part that the expectation is about."""
+    """Check what must happen, and what must not, in one part of the conversation."""
     part = _part(expectation, sorted((r for r in records if "t" in r), key=_place))
     if part is None:
         return Result(expectation.name, False, f"the line {expectation.line} was not said")

@@ -1,4 +1,4 @@
-"""Real time that waits for the machine, so that what happens does not depend on its load."""
+"""Real time that waits for a slow machine, so that its load does not change the conversation."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class _PatientSelector(selectors.DefaultSelector):
 
 
 class PatientLoop(asyncio.SelectorEventLoop):
-    """An event loop that is never late: its time stops where the machine cannot keep up.
+    """An event loop that is never late: its time stops while the machine cannot keep up.
 
-    It passes as real time does, except that it stands still while callbacks run or wait for a
-    processor, and while work in a thread takes longer than `work` seconds. A timer therefore
-    never fires before something that would have come first on an idle machine.
+    Its time is real time, except that it stands still while callbacks run or wait for a processor,
+    and while work in a thread takes longer than `work` seconds. So a timer never fires before
+    something that would have come first on an idle machine.
     """
 
     def __init__(self, clock: VirtualClock | None = None, *, work: float = _WORK) -> None:

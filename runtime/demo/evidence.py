@@ -1,4 +1,4 @@
-"""The whole yardstick applied to a run, with what no single record shows."""
+"""All checks of a run, with those that no single record shows."""
 
 import json
 from collections import Counter
@@ -22,7 +22,7 @@ _LINES = {line.name: line for line in CONVERSATION}
 
 
 def judge(take: Take, flow: Flow, written: Journal) -> list[Result]:
-    """Every point of the yardstick; a model that is not scripted is held to those of the flow.
+    """Check every point. A model that is not scripted is judged only by the points of the flow.
 
     Args:
         written: The journal as the file has it.

@@ -1,4 +1,4 @@
-"""What has to happen in the conversation of the demo, as data: the yardstick of its exit status."""
+"""What must happen in the conversation of the demo, as data: it decides on the exit status."""
 
 from attrs import frozen
 

@@ -1,4 +1,4 @@
-"""The packages and model files of the extra `demo`, or an error that names the remedy."""
+"""The packages and model files of the extra `demo`, or an error with the remedy."""
 
 import importlib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The folder that a run leaves: its own, and replaced only when there is a new one."""
+"""The output folder of a run: replaced only when there is a complete new one."""
 
 import shutil
 from pathlib import Path

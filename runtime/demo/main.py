@@ -1,4 +1,4 @@
-"""The main job: hold the conversation, leave its evidence, judge it."""
+"""Plays the conversation, writes the files, checks the result."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Settings:
 
 
 def demo(settings: Settings) -> int:
-    """Hold the conversation; 0 if it went as declared, 1 if not, 130 if it was interrupted.
+    """Play the conversation: 0 if it went as declared, 1 if not, 130 if it was interrupted.
 
     Raises:
         TurnfsmError: The flow, the model, the extra or the folder cannot be used.

@@ -1,4 +1,4 @@
-"""What a conversation needs of its surroundings, spoken or typed."""
+"""What a conversation needs from its surroundings, spoken or typed."""
 
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ __all__ = ["AudioOutput", "Spoken", "Stack"]
 
 @frozen
 class Spoken:
-    """What was heard of the agent without a break, in conversation time."""
+    """Audio of the agent that was heard without a break, in conversation time."""
 
     start: float
     end: float
@@ -55,7 +55,7 @@ class Stack(Protocol):
         """Speak the line into the microphone; the conversation time of its end."""
 
     def heard(self) -> list[Spoken]:
-        """All that was heard of the agent so far."""
+        """Everything that was heard of the agent so far."""
 
     def write_audio(self, path: Path) -> bool:
         """Write both voices as a stereo WAV; False where there was no sound."""

@@ -1,4 +1,4 @@
-"""The journal of a conversation in conversation time, with what was heard and done beside it."""
+"""Writes the journal in conversation time, with what was heard and done."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -46,7 +46,7 @@ class Recorder:
 
 
 class Scribe:
-    """Notes in the journal what was heard and done: the lanes of the timeline."""
+    """Adds notes to the journal about what was heard and done: the lanes of the timeline."""
 
     def __init__(self, session: AgentSession[Any], turn: TurnRuntime, stack: Stack) -> None:
         self._turn = turn

@@ -1,4 +1,4 @@
-"""The conversation of the demo, as data: who says what, when, and what is to be heard."""
+"""The conversation of the demo, as data: who says what and when, and what is heard."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""A language model of the user's own, in the place of the scripted one."""
+"""A language model of the user's own, instead of the scripted one."""
 
 import asyncio
 import contextlib
@@ -37,7 +37,8 @@ def make_model(name: str) -> llm.LLM[Any]:
     provider, _, model = name.partition("/")
     if not provider or not model:
         raise ModelUnavailable(
-            f"{name!r} is no name of a model", "name it as provider/model, such as openai/gpt-4.1"
+            f"{name!r} is not the name of a model",
+            "name it as provider/model, such as openai/gpt-4.1",
         )
     if name.startswith(_OPENAI) and os.environ.get("OPENAI_API_KEY"):
         return _Waiting(_Compatible(model))

@@ -1,4 +1,4 @@
-"""Everything between the recorded user and the written WAV, put together for one session."""
+"""The components of a session that speaks: recorded user, models, and the WAV that is written."""
 
 import asyncio
 from pathlib import Path

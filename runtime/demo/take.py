@@ -1,4 +1,4 @@
-"""One run of the conversation, and all that is left of it."""
+"""One run of the conversation, and everything that it leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is seen while a conversation runs: a panel on a terminal, lines elsewhere."""
+"""What is shown while a conversation runs: a panel on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text as bare words, and how many of them were heard wrong."""
+"""Text as bare words, and how many of them were recognised wrongly."""
 
 import re
 

@@ -196,7 +196,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def create_task(  # type: ignore[override]
         self, coro: Coroutine[Any, Any, T], **options: Any
     ) -> asyncio.Task[T]:
-        """As asyncio's, with a task that hashes by age; a task factory is respected."""
+        """As asyncio's. The task hashes by age; a task factory is used if one is set."""
         if self.get_task_factory() is not None:
             return super().create_task(coro, **options)
         self._check_closed()  # type: ignore[attr-defined]
@@ -213,7 +213,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         *args: Any,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
-        """As asyncio's, with a timer that orders equal deadlines by age."""
+        """As asyncio's. Timers with equal deadlines fire in the order in which they were set."""
         self._check_closed()  # type: ignore[attr-defined]
         timer = _FifoTimer(when, callback, args, self, context)
         timer.place = (when, self._rank())
@@ -235,7 +235,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        """As asyncio's; virtual time stands still until the work is done."""
+        """As asyncio's. Virtual time stands still until the work is done."""
         future = super().run_in_executor(executor, func, *args)
         self._threads_at_work += 1
         future.add_done_callback(self._thread_done)
@@ -347,5 +347,5 @@ def _close(runner: asyncio.Runner) -> None:
         runner.close()
     except RecursionError:
         names = ", ".join(sorted(task.get_name() for task in asyncio.all_tasks(loop)))
-        logger.warning("tasks wait for each other in a circle and are left: %s", names)
+        logger.warning("tasks wait for each other in a circle and were not cancelled: %s", names)
         loop.close()

@@ -1,6 +1,6 @@
 """A pytest plugin: asynchronous tests in virtual time.
 
-Load it with `pytest_plugins = ["turnfsm.runtime.testing.plugin"]` in the top conftest.py; it needs
+Load it with `pytest_plugins = ["turnfsm.testing.plugin"]` in the top conftest.py; it needs
 pytest-asyncio 1.3 or newer. A test that asks for the fixture `virtual_time` runs on a
 `VirtualLoop`, with the `time` module patched, and gets the `VirtualClock`.
 """

@@ -1,4 +1,4 @@
-"""Runs the paths of a flow on the event pump, in virtual time."""
+"""Plays the paths of a flow on the event pump, in virtual time."""
 
 from __future__ import annotations
 

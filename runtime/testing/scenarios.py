@@ -1,7 +1,7 @@
 """A pytest plugin: `pytest --turnfsm-scenarios DIR` plays the YAML scenarios of a folder.
 
-It is found by pytest on its own (an entry point); without the option it does nothing, and nothing
-of livekit is imported.
+pytest finds it by itself (an entry point). Without the option it does nothing and imports nothing
+of LiveKit.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 
 
 class ScenarioFailed(AssertionError):
-    """A scenario did not go as its file expects; carries problems and timeline."""
+    """A scenario did not go as its file expects. It carries the problems and the timeline."""
 
 
 class ScenarioFile(pytest.File):

@@ -1,8 +1,9 @@
-"""Virtual time under other schedules: races that asyncio's one order never shows.
+"""Virtual time with other schedules: finds races that asyncio's own order never shows.
 
-Asyncio runs what is ready in the order in which it became ready. Which task becomes ready first is
-mostly an accident: of how many awaits a library has on its way, of what the network does. A
-`PermutedLoop` draws another order, and the same one again for the same seed.
+Asyncio runs callbacks in the order in which they became ready. Which task becomes ready first is
+mostly
+an accident: it depends on how many awaits a library makes, and on the network. A `PermutedLoop`
+draws another order, the same one for the same seed.
 """
 
 from __future__ import annotations

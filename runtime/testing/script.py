@@ -1,4 +1,4 @@
-"""A scenario in YAML: who says what when, and what must come of it."""
+"""A scenario in YAML: who says what when, and what must happen."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ScriptError(TurnfsmError):
 
 @attrs.frozen
 class Sound:
-    """What the user does: `says` words or makes a `noise` of so many seconds."""
+    """What the user does: `says` words, or makes a `noise` of so many seconds."""
 
     at: float
     says: str | None = None
@@ -87,7 +87,7 @@ class Answer:
 
 @attrs.frozen
 class Model:
-    """Answers by words of the user, and by the tool whose result is asked about."""
+    """Answers by words of the user, and by the tool whose result it gets."""
 
     on_user: Mapping[str, Answer] = attrs.field(factory=dict)
     on_tool: Mapping[str, Answer] = attrs.field(factory=dict)
@@ -96,8 +96,11 @@ class Model:
 
 @attrs.frozen
 class Check:
-    """What must come of it: one of `speaking`, `refused`, `taken`, `never`, `tool`, `state` and
-    `history`, with what narrows it down."""
+    """What must happen.
+
+    One of `speaking`, `refused`, `taken`, `never`, `tool`, `state` and `history`, and what narrows
+    it down.
+    """
 
     speaking: str | None = None
     within: float | None = None

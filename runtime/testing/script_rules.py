@@ -1,4 +1,4 @@
-"""What a scenario's parts must have in common, beyond their kinds."""
+"""Checks of a scenario beyond the kinds of its values."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def _lasts(sound: Sound) -> float:
 
 
 def check_script(script: Script, source: Source, flow: Flow | str) -> Iterator[Finding]:
-    """Everything that is wrong with a scenario of the right form."""
+    """Find everything that is wrong with a scenario of the right form."""
     if isinstance(flow, str):
         yield source.at(("flow",), flow, code="unknown-flow")
     yield from _check_seconds(script, source)
     yield from _check_overlap(script, source)
     if not script.expect:
-        remedy = "write what must come of it, such as '- {speaking: TEXT}'"
+        remedy = "write what must happen, such as '- {speaking: TEXT}'"
         yield source.at(("expect",), "the scenario expects nothing", remedy, code="check")
     for i, sound in enumerate(script.user):
         yield from _check_sound(sound, source, ("user", i))

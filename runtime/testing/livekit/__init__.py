@@ -1,4 +1,4 @@
-"""Scripted components that stand in for microphone, VAD, STT, LLM, TTS and audio output."""
+"""Scripted components that replace microphone, VAD, STT, LLM, TTS and audio output."""
 
 from .ears import ScriptedSTT, ScriptedVAD
 from .live import LiveStage

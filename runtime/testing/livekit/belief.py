@@ -1,4 +1,4 @@
-"""What a model still has to do, as far as it can see: a call that it is not shown was not made."""
+"""What a model still has to do, as far as it can see: it repeats a call that it is not shown."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Call:
 class Belief:
     """What the user has asked for, and what of it the model cannot see.
 
-    A model has made tool calls for a message of the user. As long as it is shown that message and
-    not the calls with their results, it takes them for not made, and makes them again. A realtime
-    model has its calls before their results: those it takes for made.
+    A model has made tool calls for a message of the user. If a request shows the message and not
+    the calls with their results, the model makes them again. A realtime model has its calls before
+    their results, and does not repeat those.
     """
 
     def __init__(self, *, retries: bool = False) -> None:
@@ -52,12 +52,12 @@ class Belief:
     def calls(
         self, shown: Sequence[RequestEntry], made: Iterable[Call], *, offered: Collection[str]
     ) -> tuple[Call, ...]:
-        """What is called now: `made`, and whatever is missing.
+        """The calls that it makes now: `made`, and those that are missing.
 
         Args:
             shown: The request as the model gets it.
             made: What the script calls in answer to it.
-            offered: The names of the tools that the request offers; no other is made again.
+            offered: The names of the tools that the request offers; no other tool is called again.
         """
         made = tuple(made)
         now = Counter((call.name, _sorted(dict(call.arguments))) for call in made)

@@ -1,4 +1,4 @@
-"""A stage that is played step by step, for tests that decide as they go."""
+"""A stage that is played step by step, for tests that decide while it runs."""
 
 from __future__ import annotations
 

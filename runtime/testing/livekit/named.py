@@ -1,4 +1,4 @@
-"""Finds what a user's files name: `module:Name` or `file.py:Name`."""
+"""Loads what a user's files name: `module:Name` or `file.py:Name`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["load_named"]
 
 
 def load_named(name: str, folder: Path, where: str) -> Any:
-    """What stands under this name.
+    """Load the object with this name.
 
     Args:
         name: ``module:Name`` or ``file.py:Name``.
         folder: A file's path is relative to it.
-        where: Begins the message of an error.
+        where: The beginning of an error message.
 
     Raises:
         TurnfsmError: There is no such module, file or name, or it cannot be imported.

@@ -1,4 +1,4 @@
-"""What a stage observed, with times in seconds from its start."""
+"""What a stage has observed, with times in seconds from its start."""
 
 from __future__ import annotations
 

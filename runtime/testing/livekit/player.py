@@ -1,4 +1,4 @@
-"""Plays a scenario of a YAML file on a `TurnSession` and says what was not as expected."""
+"""Plays a scenario of a YAML file on a `TurnSession`, and reports what was not as expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A realtime model that hears, answers from a script, and speaks with a `ScriptedTTS`'s voice."""
+"""A scripted realtime model: it hears, answers from a script, and speaks with a `ScriptedTTS`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class ScriptedRealtime(llm.RealtimeModel):
 
 
 class _Ear:
-    """The input buffer: what was heard of which utterance since it was last taken."""
+    """The input buffer: what was heard of each utterance since it was last taken."""
 
     def __init__(self, user: ScriptedUser) -> None:
         self._user = user
@@ -142,7 +142,7 @@ class _Session(llm.RealtimeSession[Any]):
         return self._offered
 
     def remember(self, item: llm.ChatItem) -> None:
-        """An item that the server makes stands in its conversation at once, and it says so."""
+        """Add an item that the server makes to its conversation, and report it."""
         previous = self._context.items[-1].id if self._context.items else None
         self._context.items.append(item)
         shown = item.model_copy(update={"content": []}) if item.type == "message" else item

@@ -43,7 +43,7 @@ class Recorder(logging.Handler):
         self.outcome.events.append(TimelineEntry(self.now if at is None else at, lane, what))
 
     def note(self, what: str) -> None:
-        """A remark of the scenario."""
+        """Add a note of the scenario."""
         self.outcome.notes.append((self.now, what))
         self.outcome.marks.setdefault(what, self.now)
         self.add("note", what)
@@ -60,7 +60,7 @@ class Recorder(logging.Handler):
         session.on("close", lambda close: self.add("session", f"close: {close.reason.value}"))
 
     def on_request(self, request: Request) -> None:
-        """What a `ScriptedLLM` tells: a new request, or the end of one."""
+        """The `ScriptedLLM` reports a new request, or the end of one."""
         if request.ended is not None:
             request.ended = self.now
             self.add("llm", request.outcome)
@@ -83,7 +83,7 @@ class Recorder(logging.Handler):
         self.add("error" if error else "warning", text)
 
     def unhandled(self, text: str) -> None:
-        """An error that only the event loop saw."""
+        """An error that only the event loop has seen."""
         self.outcome.errors.append((self.now, text))
         self.add("error", text)
 

@@ -94,7 +94,7 @@ def realtime_request(chat_ctx: llm.ChatContext) -> tuple[RequestEntry, ...]:
 def refusals(entries: Iterable[RequestEntry]) -> list[str]:
     """Why a model would refuse this request; empty if it would not.
 
-    Each call is followed by its one result before anybody says something.
+    Each call must be followed by its one result before anybody says something.
     """
     problems, pending = [], dict[str, RequestEntry]()
     for entry in entries:
@@ -114,8 +114,8 @@ def refusals(entries: Iterable[RequestEntry]) -> list[str]:
 def misreadings(entries: Iterable[RequestEntry], *, running: Collection[str] = ()) -> list[str]:
     """What a realtime model would misread in its conversation; empty if nothing.
 
-    It answers what comes last: a result behind words of the user that have no answer yet would be
-    answered in their place. A call may be open as long as it runs.
+    It answers what comes last. If a result comes after words of the user that have no answer yet,
+    it answers the result instead. A call may have no result as long as it runs.
     """
     problems, pending = [], dict[str, RequestEntry]()
     unanswered = dict[str, str]()

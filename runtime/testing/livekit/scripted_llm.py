@@ -1,4 +1,4 @@
-"""A language model that answers from a script and remembers what it was asked."""
+"""A language model that answers from a script and remembers its requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What two sessions did with the same conversation, whatever the agent is."""
+"""What two sessions did in the same conversation, with any agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An audio output on the loop's clock that knows what was heard of which sentence."""
+"""An audio output on the loop's clock that records which words were heard."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Fault = Literal["no_start", "no_end"]
 
 
 def check_faults(faults: Iterable[Fault]) -> frozenset[Fault]:
-    """The faults, each one that there is.
+    """Check the names of faults.
 
     Raises:
-        KitError: One is not.
+        KitError: There is no such fault.
     """
     known = get_args(Fault)
     named = (faults,) if isinstance(faults, str) else tuple(faults)

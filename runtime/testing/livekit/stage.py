@@ -1,4 +1,4 @@
-"""A stage: one session, one user and one script, played offline in virtual time."""
+"""A stage: one session, one scripted user and one scripted model, played in virtual time."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ class Stage:
         await asyncio.sleep(1.0)  # what ends by itself has ended
 
     async def _close_session(self) -> float:
-        """Seconds that it took; infinite if it does not end, and is then given up."""
+        """Close the session. Returns the seconds that it took; infinite if it does not end."""
         begun = self.now
         closing = asyncio.ensure_future(self.session.aclose())
         await asyncio.wait({closing}, timeout=CLOSE_LIMIT)

@@ -1,4 +1,4 @@
-"""What the user does, as a timeline, and the microphone that carries it."""
+"""What the user says and when, and the microphone that carries it."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class ScriptedUser:
         return self
 
     def code_at(self, t: float) -> int:
-        """What is heard at `t`: 0 for silence, else 1 + the index of the utterance."""
+        """Which utterance is heard at `t`: 0 for silence, else 1 + its index."""
         place = bisect_right(self._starts, (t, len(self.utterances) + 1)) - 1
         if place < 0:
             return 0
@@ -240,7 +240,7 @@ def length_of(frame: rtc.AudioFrame) -> int:
 
 
 def code_of(frame: rtc.AudioFrame) -> int:
-    """Which utterance a frame carries; 0 for silence, also for silence put in its place."""
+    """Which utterance a frame carries: 0 for silence, else 1 + its index."""
     return int(frame.data[0]) if len(frame.data) else 0
 
 

@@ -1,4 +1,4 @@
-"""The agent's voice: a TTS whose samples name the sentence they speak."""
+"""A TTS whose samples identify the sentence that they speak."""
 
 from __future__ import annotations
 

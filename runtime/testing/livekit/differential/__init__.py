@@ -1,6 +1,6 @@
-"""The same conversation on two sessions, judged by what a caller and an application get.
+"""Plays the same conversation on two sessions and compares what caller and application get.
 
-Nothing here reads a flow, a journal or a ledger: the measures would judge any two sessions.
+Nothing here reads a flow, a journal or a ledger: the measures work for any two sessions.
 """
 
 from .agents import Clerk

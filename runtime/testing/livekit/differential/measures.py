@@ -1,4 +1,4 @@
-"""What a caller and an application got of a conversation: no measure knows a flow."""
+"""What a caller and an application got in a conversation. No measure knows a flow."""
 
 from __future__ import annotations
 

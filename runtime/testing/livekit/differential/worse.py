@@ -1,4 +1,4 @@
-"""Where one session is worse than another, by the measures of a pair."""
+"""Where one session is worse than another, by their measures."""
 
 from __future__ import annotations
 

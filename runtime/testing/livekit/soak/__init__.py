@@ -1,4 +1,4 @@
-"""Random conversations with an agent of a user's own, on `AgentSession` and on `TurnSession`."""
+"""Random conversations with a user's own agent, on `AgentSession` and on `TurnSession`."""
 
 from .conversation import Conversation, draw_conversation
 from .pair import SoakPair, play_both

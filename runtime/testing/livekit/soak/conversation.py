@@ -1,4 +1,4 @@
-"""What the user and the application do in a random conversation, drawn whole from its seed."""
+"""What the user and the application do in a random conversation; its seed decides everything."""
 
 from __future__ import annotations
 

@@ -24,10 +24,11 @@ Draw = Callable[[Random, Mapping[str, Any], Mapping[str, Any]], Any]
 
 
 class RandomModel(ScriptedLLM):
-    """Answers what it is asked with words or tool calls, drawn from the seed and the question.
+    """Answers with words or tool calls, drawn from the seed and the question.
 
-    The same question gets the same answer on every session. `decided` tells for each call what
-    asked for it: a call that runs more often was made again because its result was not shown.
+    The same question gets the same answer on every session. `decided` has, for each call, what
+    asked for
+    it: if a call runs more often, it was repeated because its result was not shown.
     """
 
     def __init__(self, seed: int, calls: float = 0.6) -> None:

@@ -1,4 +1,4 @@
-"""The paths of the model on a real session: a `TurnSession` with scripted components."""
+"""Plays the paths of a flow on a real session: a `TurnSession` with scripted components."""
 
 from .walk import Span, Walk, session_paths, walk_path
 from .world import LiveKitWorld

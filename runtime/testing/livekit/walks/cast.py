@@ -1,4 +1,4 @@
-"""The agent, its tool and its model on a walk: each waits for its cue."""
+"""The agent, its tool and its model while a path is played: each waits for its cue."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHORT = "so it is"
 
 
 class Actor:
-    """What the cues set free."""
+    """What the cues release."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -38,7 +38,7 @@ class Actor:
         return self._agent
 
     def end(self) -> None:
-        """Let go of all that waits."""
+        """Release everything that waits."""
         for event in (self.voice, self.thought, self.released, self.disallow):
             event.set()
 

@@ -1,4 +1,4 @@
-"""Trigger to component script: what is done on the stage so that LiveKit reports it."""
+"""For each trigger: what is done on the stage so that LiveKit reports it."""
 
 from __future__ import annotations
 

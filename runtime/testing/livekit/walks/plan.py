@@ -1,4 +1,4 @@
-"""What a path asks of the stage before it begins: components cannot be changed on the way."""
+"""What the stage of a path needs before it begins: components cannot be changed later."""
 
 from __future__ import annotations
 

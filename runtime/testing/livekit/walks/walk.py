@@ -1,4 +1,4 @@
-"""Walks a path of the model on a real session: component scripts make each trigger happen."""
+"""Plays a path of a flow on a real session: component scripts make each trigger happen."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .world import LiveKitWorld
 __all__ = ["Span", "Walk", "session_paths", "walk_path"]
 
 PATIENCE = 60.0
-"""Seconds of virtual time in which a cue must have brought its trigger about."""
+"""Seconds of virtual time in which a cue must have caused its trigger."""
 
 LONGEST = 9
-"""Steps; longer paths meet nothing more of the turn."""
+"""The most steps of a path; longer ones reach nothing more of the turn."""
 
 
 def session_paths(flow: Flow | str = "turn") -> Cover:
@@ -87,7 +87,7 @@ class Walk(Stage):
     """One path on one session.
 
     Attributes:
-        problems: Where the session did other than the path; empty if they agree.
+        problems: Where the session differs from the path; empty if it does not.
         rows: The rows of the flow that the session took.
     """
 

@@ -1,8 +1,9 @@
-"""What surrounds the shipped turn in LiveKit: which trigger can come after what.
+"""Which trigger can follow which in LiveKit.
 
-The flow is proved against anything at any moment. Real components are less free: a tool call begins
-in a step that holds the floor, what a step has pushed is heard at once, an interruption is reported
-before anything else happens. Paths through this world can be walked on a real session.
+The proof of a flow allows anything at any moment. Real components are less free: a tool call
+begins in a step that holds the floor, what a step has pushed is heard at once, and an interruption
+is reported before anything else happens. Paths that follow these rules can be played on a real
+session.
 """
 
 from __future__ import annotations
