@@ -131,7 +131,8 @@ PROPERTIES: dict[str, Builtin] = {
         ),
         Builtin(
             "no_request_before_the_results",
-            "The LLM is not asked while a tool result is not in the conversation.",
+            "The LLM is not asked while a tool result, or the heard part of an interrupted reply, "
+            "is not in the conversation.",
             ("tool_ended", "results_committed"),
         ),
         Builtin(

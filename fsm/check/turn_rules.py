@@ -77,6 +77,9 @@ def _results(make: Maker) -> Iterator[Rule]:
     for action in ("request_reply", "start_preemptive_generation"):
         broken = "while a tool result is not in the conversation"
         yield make.chosen(action, broken, ["~result_uncommitted"])
+    for action in ("request_reply", "request_with_results", "start_preemptive_generation"):
+        unsaid = "while the heard part of an interrupted reply is not in the conversation"
+        yield make.chosen(action, unsaid, ["~playout_started", "~cut"])
     yield make.granted("reply", "request_reply", "request_with_results")
     for fact in make.host_facts("results_at_hand"):
         yield make.chosen("request_with_results", "before the result is there", unless=[fact])

@@ -33,6 +33,7 @@ AT_HAND = "the output of a call is there as it ends, before anything can ask"
 FLOOR = "a request lets calls end that are about to; by then its step has the floor"
 ALREADY = "words that no turn holds yet hold the first frame; later ones end the pause themselves"
 BESIDE = "a speech beside a call that holds its turn; tests/livekit/test_tool_results.py has it"
+AT_ONCE = "asked with the transcript that interrupts; tests/livekit/test_turns.py has it"
 UNSCRIPTED = {
     "row listening.tool_started.0": CALLS,
     "row thinking.handover.0": CALLS,
@@ -50,6 +51,8 @@ UNSCRIPTED = {
     "row speaking.step_started.0": ONE_STEP,
     "row paused.step_started.0": ONE_STEP,
     "row interrupted.step_started.0": ONE_STEP,
+    "row interrupted.preemptive_generation.0": AT_ONCE,
+    "refused interrupted.preemptive_generation": AT_ONCE,
     "row paused.step_finished.0": "audio that is paused has not ended, so neither has its step",
     "row paused.step_finished.1": "audio that is paused has not ended, so neither has its step",
     "row paused.step_finished.2": "audio that is paused has not ended, so neither has its step",
