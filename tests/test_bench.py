@@ -69,7 +69,7 @@ def test_an_engine_that_does_not_act_is_not_measured() -> None:
         agree("idle", idle)
 
 
-def test_the_figures_are_relative_to_the_floor() -> None:
+def test_the_figures_are_relative_to_the_baseline() -> None:
     """Every engine has a time and a ratio; the floor's ratio is one."""
     names = ["if/elif", "Machine.step"]
     figures = measure({name: OURS[name] for name in names}, rounds=1)

@@ -29,7 +29,7 @@ FACES += ("turnfsm.metrics", "turnfsm.audit")
 
 
 @pytest.mark.parametrize("name", FACES)
-def test_a_face_lists_what_it_has(name: str) -> None:
+def test_a_public_package_lists_its_names(name: str) -> None:
     """`__all__`, `dir()` and attributes agree; what is not there is said in Python's own words."""
     face = import_module(name)
     assert [n for n in face.__all__ if getattr(face, n, None) is None] == []
@@ -39,7 +39,7 @@ def test_a_face_lists_what_it_has(name: str) -> None:
         _ = face.Nothing
 
 
-def test_the_faces_are_found_from_the_first() -> None:
+def test_public_packages_need_no_import_of_their_own() -> None:
     """`turnfsm.check` needs no import of its own."""
     code = "import turnfsm; print(turnfsm.check.check_flow, sorted(dir(turnfsm)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -62,7 +62,7 @@ def test_help_describes_the_package() -> None:
 
 
 @pytest.mark.parametrize("name", FACES)
-def test_the_examples_of_a_face_run(name: str) -> None:
+def test_the_examples_of_a_public_package_run(name: str) -> None:
     """The examples in the docstrings of the public modules."""
     failed, _ = doctest.testmod(import_module(name))
     assert failed == 0

@@ -28,7 +28,7 @@ def broken(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_proved_flow_exits_0_and_says_how_far_it_went(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_proved_flow_exits_0_and_prints_size_and_time(capsys: pytest.CaptureFixture[str]) -> None:
     """One line for each property, then the size and the time of the proof."""
     assert check("turn", "session") == 0
     out = capsys.readouterr().out
@@ -259,7 +259,7 @@ def test_counterexamples_are_journals_that_replay(broken: Path, tmp_path: Path) 
         assert "preemptive_generation" in str(replay(journal, load_flow("turn")))
 
 
-def test_a_limit_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_proof_that_reaches_its_limit_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     """A proof that was given up is no proof."""
     assert check("turn", "--limit", "10") == 1
     assert "there are more (limit 10)" in capsys.readouterr().out

@@ -22,7 +22,7 @@ def test_a_dimension_grows_and_the_others_stay(kind: str) -> None:
     assert larger.configurations > small.configurations
 
 
-def test_made_flows_are_the_worst_case() -> None:
+def test_generated_flows_are_the_worst_case() -> None:
     """Every combination of facts is reached in every state."""
     assert measured(made(6, 8, 36), rounds=1).configurations == 6 * 2**8
 

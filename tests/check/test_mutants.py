@@ -43,7 +43,7 @@ def test_a_sample_of_mutants_is_caught_or_explained() -> None:
     assert result.count("caught") >= 10
 
 
-def test_equal_flows_are_told_from_others() -> None:
+def test_equivalent_flows_are_recognised() -> None:
     """A row for what happens anyway changes nothing; a row that leads elsewhere does."""
     twin = Twin(load_flow("turn"), 100_000)
     said = TURN.replace(

@@ -34,7 +34,7 @@ def proved(more: str) -> Report:
     return check_flow(flow)
 
 
-def test_a_new_state_needs_no_word_elsewhere() -> None:
+def test_a_new_state_needs_no_change_elsewhere() -> None:
     """What it must say of its own: turns, calls, and a time."""
     assert proved(TURN_COMMITTED + TOOL_STARTED + AFTER).findings == ()
 
@@ -68,7 +68,7 @@ def test_one_cause_is_one_finding() -> None:
     }
 
 
-def test_refusing_turns_is_a_decision_that_is_said() -> None:
+def test_a_new_state_may_refuse_turns() -> None:
     """`refuses` is enough: the turn is kept meanwhile."""
     text = TOOL_STARTED + AFTER + "    refuses: turn_committed\n"
     assert codes(proved(text)) == set()

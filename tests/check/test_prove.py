@@ -74,7 +74,7 @@ def test_always_and_never_of_a_state() -> None:
         ("timers: {swing: 5}", "timers: {swing: 5, blink: 1}", "more than blink"),
     ],
 )
-def test_a_promise_that_timers_do_not_keep(old: str, new: str, why: str) -> None:
+def test_a_broken_leads_to_property_says_why(old: str, new: str, why: str) -> None:
     """A guarded timer, a circle of timers and one that is too slow are told apart."""
     text = DOOR.replace(old, new)
     text = text.replace("within: swing", "within: blink") if "blink" in new else text
@@ -99,7 +99,7 @@ def test_the_end_of_an_effect_that_changes_nothing_takes_no_time() -> None:
     assert (swings.result, swings.detail) == ("holds", "at most 5 s (swing 5)")
 
 
-def test_an_effect_that_starts_itself_anew_goes_round() -> None:
+def test_an_effect_that_restarts_itself_is_an_endless_circle() -> None:
     """Each end of an effect may come, and the retry that it starts may end again."""
     text = DOOR.replace("actions: {creak: {}}", "actions: {creak: {done: close}}").replace(
         "      close: {dest: shut}\n", "      close: {dest: ajar, actions: [creak]}\n"
@@ -128,7 +128,7 @@ STRUCTURE = {
 
 
 @pytest.mark.parametrize("code", STRUCTURE)
-def test_structure(code: str) -> None:
+def test_unreachable_dead_and_unused_parts_are_found(code: str) -> None:
     """What is never reached, taken, read or said is found at its place."""
     old, new, more = STRUCTURE[code]
     text = DOOR.replace(old, new).replace("properties:\n", more + "properties:\n")
@@ -179,7 +179,7 @@ def test_twelve_free_facts_are_all_explored() -> None:
     assert check_flow(flow_of(_counter(12))).configurations == 6 * 2**12
 
 
-def test_a_flow_that_is_too_large_is_not_claimed() -> None:
+def test_a_flow_that_is_too_large_is_not_reported_as_proved() -> None:
     """Past the limit the report says how far it came, and nothing holds."""
     text = _counter(12) + "properties: {never: {nothing: {state: s5, when: f0}}}\n"
     report = check_flow(flow_of(text), limit=100)
@@ -258,7 +258,7 @@ def _asking(count: int, where: str) -> str:
 
 
 @pytest.mark.parametrize("where", ["on: {go", "after: {late"])
-def test_a_decision_on_too_many_host_facts_is_not_claimed(where: str) -> None:
+def test_a_decision_on_too_many_host_facts_is_not_reported_as_proved(where: str) -> None:
     """Every answer of the host is followed, up to a stated number of facts, and no further."""
     report = check_flow(flow_of(_asking(30, where)))
     assert "not-proved" in codes(report)

@@ -18,7 +18,7 @@ def test_shipped_flows_are_proved(name: str) -> None:
     assert {verdict.result for verdict in report.properties} <= {"holds", "waived"}
 
 
-def test_a_turn_is_held_to_all_ten() -> None:
+def test_a_turn_is_checked_for_all_ten_properties() -> None:
     """The report has a verdict on each of them."""
     named = {verdict.name for verdict in shipped("turn").properties if verdict.origin == "turn"}
     assert named == set(PROPERTIES)
@@ -67,7 +67,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", PROPERTIES)
-def test_each_property_is_lost_with_its_line(name: str) -> None:
+def test_a_fault_breaks_the_property_that_forbids_it(name: str) -> None:
     """A fault that breaks a property is found under that property's name."""
     report = turn_with(*FAULTS[name])
     assert name in codes(report)
@@ -113,7 +113,7 @@ def test_an_unknown_waiver_is_a_finding() -> None:
     assert finding.remedy == "did you mean 'no_dead_floor'?"
 
 
-def test_a_waived_property_is_not_claimed_and_its_reason_repeated() -> None:
+def test_a_waived_property_is_not_checked_and_its_reason_is_repeated() -> None:
     """The fault is then no finding, and the report says why."""
     old, new = FAULTS["no_dead_floor"]
     text = TURN.replace(old, new).replace(
@@ -127,7 +127,7 @@ def test_a_waived_property_is_not_claimed_and_its_reason_repeated() -> None:
     assert "no_dead_floor" not in codes(report)
 
 
-def test_missing_words_are_named() -> None:
+def test_names_that_a_turn_lacks_are_listed() -> None:
     """A flow of kind turn that lacks the vocabulary is told which words."""
     text = (
         "flow: bare\nkind: turn\ninitial: listening\nevents: {go}\n"

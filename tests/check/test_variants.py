@@ -80,7 +80,7 @@ def test_a_state_behind_an_unreachable_one_has_the_same_cause() -> None:
     ]
 
 
-def test_removing_the_state_as_well_mends_it() -> None:
+def test_removing_the_state_as_well_fixes_it() -> None:
     """What the remedy says is enough; what nobody uses any more is no mistake of a variant."""
     changes = "states:\n  speaking:\n    refuses: [barge_in]\n  paused: null\n"
     report = proved(changes)
@@ -109,7 +109,7 @@ def test_a_name_that_neither_has_cannot_be_waived() -> None:
     assert (finding.code, finding.place) == ("waived", "mine.yaml:3:23")
 
 
-def test_a_base_with_mistakes_of_its_own_keeps_them(tmp_path: Path) -> None:
+def test_errors_of_the_base_stay_at_the_lines_of_the_base(tmp_path: Path) -> None:
     """What no change of the variant is on the way of stays at the base's line."""
     base = "flow: base\ninitial: a\nevents: {go, more}\nstates: {a: {on: {go: {}}}, b: {}}\n"
     (tmp_path / "base.yaml").write_text(base)

@@ -75,7 +75,7 @@ def test_an_unknown_command_is_answered_with_the_near_one(
 
 
 @pytest.mark.parametrize("kind", [FlowError, HostError, TurnfsmError])
-def test_an_error_of_ours_is_printed_whole_and_alone(
+def test_a_user_error_is_printed_without_a_traceback(
     kind: type[TurnfsmError], register: Register, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What a user can mend goes to stderr behind "error:", without a traceback; exit code 2."""
@@ -109,7 +109,7 @@ def test_an_unreadable_file_is_named(
     assert capsys.readouterr().err == f"error: {tmp_path}/gone.yaml: No such file or directory\n"
 
 
-def test_a_bug_of_ours_keeps_its_traceback(register: Register) -> None:
+def test_a_bug_keeps_its_traceback(register: Register) -> None:
     """Errors that no input explains are not swallowed."""
     register(raising(KeyError("ours")))
     with pytest.raises(KeyError, match="ours"):

@@ -76,7 +76,7 @@ def test_why_names_the_cause(journal: Path, capsys: pytest.CaptureFixture[str]) 
         ('{"journal": 1, "flow": "turn", "initial": "a", "timers": {"a": "b"}}\n', "it is seconds"),
     ],
 )
-def test_what_is_no_journal_is_said_in_a_line(
+def test_a_file_that_is_no_journal_is_reported_in_one_line(
     command: str, text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the file, the line and the remedy."""

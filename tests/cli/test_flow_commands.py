@@ -55,7 +55,7 @@ def test_export_for_spin(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ltl no_speculation_while_a_tool_runs {" in said
 
 
-def test_export_to_nowhere_and_to_a_strange_tool(
+def test_export_refuses_a_folder_and_an_unknown_tool(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A folder in the way and an unknown tool are said in a line, with exit status 2."""
@@ -101,7 +101,7 @@ def test_paths_are_run_on_the_pump(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == (f"session: {many} paths run on the event pump, 0 problems\n")
 
 
-def test_paths_that_a_session_does_not_walk_are_named(
+def test_paths_that_a_session_does_not_follow_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A path that goes another way is said, and the exit status is 1."""

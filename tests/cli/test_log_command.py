@@ -71,7 +71,7 @@ def test_a_journal_is_followed(tmp_path: Path) -> None:
     assert (process.returncode, error) == (0, b"")
 
 
-def test_a_reader_that_goes_away_ends_it(tmp_path: Path) -> None:
+def test_log_ends_when_its_reader_goes_away(tmp_path: Path) -> None:
     """`turnfsm log -f | head -1` does not run on."""
     file = tmp_path / "a.jsonl"
     file.write_text(HEADER + entry(1, "user_started_speaking"))
@@ -98,7 +98,7 @@ def test_a_reader_that_goes_away_ends_it(tmp_path: Path) -> None:
         (HEADER + "nonsense\n" + entry(1, "reply"), ":2: not JSON"),
     ],
 )
-def test_what_is_no_journal_is_said_in_a_line(
+def test_a_file_that_is_no_journal_is_reported_in_one_line(
     text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the file, the line and the remedy."""
@@ -112,7 +112,7 @@ def test_what_is_no_journal_is_said_in_a_line(
     assert "name a journal that can be read" in capsys.readouterr().err
 
 
-def test_a_cut_end_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cut_end_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is whole is printed."""
     file = tmp_path / "a.jsonl"
     file.write_text(HEADER + entry(1, "reply") + entry(2, "reply")[:-30])

@@ -95,7 +95,7 @@ PRINTERS = [
 
 @needs_full
 @pytest.mark.parametrize("words", PRINTERS)
-def test_a_full_device_as_stdout_is_said_in_a_line(words: str, journal: Path) -> None:
+def test_a_full_device_as_stdout_is_reported_in_one_line(words: str, journal: Path) -> None:
     """What cannot be printed is an error with its reason, not a traceback."""
     with FULL.open("wb") as full:
         done = start(*words.format(journal=journal).split(), stdout=full)
@@ -104,7 +104,7 @@ def test_a_full_device_as_stdout_is_said_in_a_line(words: str, journal: Path) ->
 
 
 @needs_full
-def test_a_process_ends_with_that_line() -> None:
+def test_the_process_prints_nothing_after_that_line() -> None:
     """The interpreter, which flushes what is left, has nothing to add."""
     with FULL.open("wb") as full:
         done = start_process("matrix", "turn", stdout=full)
@@ -134,7 +134,7 @@ def test_a_flow_with_words_of_any_script_is_exported_in_ascii(tmp_path: Path) ->
     assert json.loads(narrow.stdout.decode("ascii")) == json.loads(wide.stdout.decode("utf-8"))
 
 
-def test_a_name_that_is_no_text_is_reported(tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_utf8_is_reported(tmp_path: Path) -> None:
     """A file whose name is no UTF-8 can be named in a message."""
     done = start("check", os.fsdecode(bytes(tmp_path) + b"/\xff.yaml"))
     assert b"Traceback" not in done.stderr
@@ -257,7 +257,7 @@ def test_a_page_or_a_report_goes_to_standard_output_by_name(
     assert printed.stdout == file.read_bytes()
 
 
-def test_a_file_that_does_not_fit_leaves_the_old_one(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     """A full disk is said with the name of the file; what was there stays, nothing else is left."""
     file = tmp_path / "session.svg"
     file.write_text("old")

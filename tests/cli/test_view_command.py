@@ -57,7 +57,7 @@ def test_what_is_no_journal_is_refused(
     assert list(tmp_path.iterdir()) == [journal]
 
 
-def test_a_missing_journal_and_recording_are_said(
+def test_a_missing_journal_or_recording_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each with its name."""
@@ -77,7 +77,7 @@ def test_a_cut_journal_gives_a_page(tmp_path: Path, caplog: pytest.LogCaptureFix
     assert "cut off" in (tmp_path / "call.html").read_text()
 
 
-def test_an_output_that_cannot_be_written_is_said(
+def test_an_output_that_cannot_be_written_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the file and the reason."""

@@ -92,7 +92,7 @@ async def perform(
     await prompter.wait_for(Cue(When.QUIET, 1.0))
 
 
-def test_voice_in_voice_out(tmp_path: Path) -> None:
+def test_a_spoken_conversation_runs_from_recordings_to_audio(tmp_path: Path) -> None:
     """A recorded command drives the robot, a real barge-in cuts an answer, all of it audible."""
     outcome = run(held())
     assert outcome.understood == [" ".join(words(line.text)) for line in LINES]

@@ -112,7 +112,7 @@ def test_unknown_flow_makes_no_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_flow_that_cannot_govern_a_conversation(tmp_path: Path) -> None:
+def test_a_flow_that_cannot_govern_a_conversation_is_refused(tmp_path: Path) -> None:
     """A flow that lacks what the binding reports is refused with the remedy."""
     with pytest.raises(TurnfsmError, match=r"lacks the trigger .*'barge_in'.*extends: turn"):
         typed(tmp_path / "out", flow="session")

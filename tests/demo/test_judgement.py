@@ -65,7 +65,7 @@ def test_good_run_passes(good: Take) -> None:
     assert failed(good) == set()
 
 
-def test_sound_comes_after_what_let_it_begin() -> None:
+def test_a_sound_is_sorted_after_its_trigger() -> None:
     """A journal's time is rounded up, the start of the sound that it let begin is rounded down."""
     resumed = Mark("agent_false_interruption")
     expectation = Expectation(name="x", shows="x", order=(resumed, Mark("agent_audio")))
@@ -110,37 +110,37 @@ def forge(mark: Mark, t: float) -> Record:
     return record | {"actions": [mark.action], "facts": [mark.fact], "entered": False, "data": {}}
 
 
-def test_line_that_was_not_said(good: Take) -> None:
+def test_a_line_that_was_not_said_is_found(good: Take) -> None:
     """A part of the conversation that never began cannot have gone well."""
     spoilt = copy(good, lambda r: without("line", name="noise")(r))
     assert failed(spoilt) == {"noise_ignored"}
 
 
-def test_conversation_that_stops(good: Take) -> None:
+def test_a_conversation_that_stops_is_found(good: Take) -> None:
     """A cue that never came is named."""
     assert failed(copy(good, stopped="no speaking of 1.5 s came in 30 s")) == {"to_the_end"}
     assert "to_the_end" in failed(copy(good, without("user_audio", line="noise")))
 
 
-def test_misunderstood_user(good: Take) -> None:
+def test_misrecognised_words_are_found(good: Take) -> None:
     """A turn too few, or too many wrong words."""
     fewer = [item for item in good.history if getattr(item, "text_content", "") != "Is it heavy?"]
     assert failed(copy(good, history=fewer)) == {"user_understood"}
 
 
-def test_early_request(good: Take) -> None:
+def test_a_request_during_the_tool_is_found(good: Take) -> None:
     """The interjection reaches the model while the tool runs."""
     model = RuleLLM([], fallback="", pace=Pace())
     model.requests = [Request(13.65, "Is it heavy?", "")]
     assert failed(copy(good, model=model)) == {"model_asked_once"}
 
 
-def test_unaccounted_turn(good: Take) -> None:
+def test_a_turn_without_an_outcome_is_found(good: Take) -> None:
     """A committed turn without an outcome."""
     assert failed(copy(good, without("turn", number=3))) == {"turns_accounted"}
 
 
-def test_call_without_its_output(good: Take) -> None:
+def test_a_call_without_its_output_is_found(good: Take) -> None:
     """No provider is given a call without a result; a message between the two is moved away."""
     items = list(good.history)
     index = next(i for i, item in enumerate(items) if isinstance(item, llm.FunctionCallOutput))
@@ -150,27 +150,27 @@ def test_call_without_its_output(good: Take) -> None:
     assert failed(copy(good, history=items[:index] + items[index + 1 :])) == {"calls_once"}
 
 
-def test_call_that_ran_twice(good: Take) -> None:
+def test_a_call_that_ran_twice_is_found(good: Take) -> None:
     """A second run of the same call."""
     spoilt = copy(good)
     spoilt.recorder.records = [*good.records, good.notes("tool")[0]]
     assert "calls_once" in failed(spoilt)
 
 
-def test_silence_and_noise(good: Take) -> None:
+def test_audio_that_was_not_understood_is_found(good: Take) -> None:
     """What the listener understood is not what was said."""
     said = [record["data"]["text"] for record in good.notes("agent_audio")]
     assert failed(copy(good, transcribed=said)) == set()
     assert failed(copy(good, transcribed=said[:-3])) == {"agent_audible"}
 
 
-def test_error_in_the_log(good: Take) -> None:
+def test_an_error_in_the_log_is_found(good: Take) -> None:
     """A warning is no error."""
     assert failed(attrs.evolve(copy(good), log=["WARNING livekit: slow"])) == set()
     assert failed(attrs.evolve(copy(good), log=["ERROR livekit: no"])) == {"no_errors"}
 
 
-def test_journal_that_is_not_what_happened(good: Take) -> None:
+def test_a_journal_that_differs_from_what_happened_is_found(good: Take) -> None:
     """A file that lost a record, and one that tells of another state."""
     flow = load_flow("turn")
     short = judge(good, flow, journal_of(good.records[:-1]))
@@ -180,7 +180,7 @@ def test_journal_that_is_not_what_happened(good: Take) -> None:
         assert {r.name for r in results if r.ok is False} == {"journal_replays"}
 
 
-def test_model_of_the_user(good: Take) -> None:
+def test_points_about_scripted_words_are_not_judged_for_a_users_own_model(good: Take) -> None:
     """Points about scripted words are not looked at, and say so; those of the flow are."""
     results = judge(copy(good, scripted=False), load_flow("turn"), journal_of(good.records))
     skipped = {result.name for result in results if result.ok is None}

@@ -116,7 +116,7 @@ def test_model_of_the_user_holds_the_conversation(
         ("openai/clerk", "stolen", "status 401(.|\n)*Incorrect API key"),
     ],
 )
-def test_server_that_refuses(
+def test_a_server_that_refuses_is_reported(
     model: str,
     key: str,
     message: str,
@@ -132,7 +132,7 @@ def test_server_that_refuses(
     assert not (tmp_path / "out").exists()
 
 
-def test_server_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_server_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody listens there is one error, and where to look."""
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
@@ -149,7 +149,7 @@ def test_server_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ("gpt", {"LIVEKIT_API_KEY": "k", "LIVEKIT_API_SECRET": "s"}, "name it as provider/model"),
     ],
 )
-def test_model_without_its_key(
+def test_a_model_without_its_key_names_the_variables(
     model: str,
     keys: dict[str, str],
     message: str,
@@ -166,7 +166,7 @@ def test_model_without_its_key(
     assert not (tmp_path / "out").exists()
 
 
-def test_command_says_it_once(
+def test_the_command_reports_it_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`turnfsm demo --llm` without a key: status 2, one message, its remedy."""

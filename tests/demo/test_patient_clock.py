@@ -31,7 +31,7 @@ def test_idle_machine_keeps_real_time() -> None:
     assert REAL() - began >= 0.2
 
 
-def test_date_is_of_today_and_put_back() -> None:
+def test_the_patient_clock_has_todays_date_and_is_restored() -> None:
     """A journal of such a run bears the day on which it was held."""
 
     async def main() -> float:

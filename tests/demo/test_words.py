@@ -16,7 +16,7 @@ from turnfsm.runtime.demo.words import word_errors, words
         ("?!", ""),
     ],
 )
-def test_words_are_bare(text: str, expected: str) -> None:
+def test_punctuation_and_spelling_make_no_difference(text: str, expected: str) -> None:
     """Punctuation, contractions, digits and spelling variants make no difference."""
     assert words(text) == expected.split()
 

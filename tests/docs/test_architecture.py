@@ -48,7 +48,7 @@ def test_the_names_of_the_walk_exist() -> None:
         assert set(missing) <= known, f"{file}: {missing}"
 
 
-def test_the_flow_knows_nothing_of_running_it() -> None:
+def test_fsm_imports_no_runtime_and_no_framework() -> None:
     """No module of fsm imports runtime, asyncio or a framework."""
     for path in modules("fsm"):
         wrong = [
@@ -59,7 +59,7 @@ def test_the_flow_knows_nothing_of_running_it() -> None:
         assert wrong == [], path
 
 
-def test_the_conversation_knows_no_framework() -> None:
+def test_runtime_conversation_imports_no_framework() -> None:
     """Nor does anything of it import an adapter, not even for types."""
     for path in modules("runtime/conversation"):
         wrong = [
@@ -71,7 +71,7 @@ def test_the_conversation_knows_no_framework() -> None:
         assert wrong == [], path
 
 
-def test_machine_and_pump_know_nothing_of_turns() -> None:
+def test_the_pump_imports_no_conversation_and_no_adapter() -> None:
     """The modules right in runtime import neither the conversation nor an adapter."""
     for path in sorted((ROOT / "runtime").glob("*.py")):
         wrong = [n for n in imports(path) if re.match(r"turnfsm\.runtime\.(conv|livek)", n)]

@@ -38,7 +38,7 @@ def test_the_files_of_the_example_are_shown() -> None:
     assert sorted([*shown, menu]) == sorted(files)
 
 
-def test_the_menu_is_mended_as_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_menu_is_fixed_as_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first version has the finding of the page; with the two changes it is the example."""
     monkeypatch.chdir(tmp_path)
     Path("menu.yaml").write_text(FIRST_MENU, encoding="utf-8")
@@ -64,6 +64,6 @@ def test_the_first_try_has_the_findings_shown(
     assert [line for line in places if line not in shown] == []
 
 
-def test_the_mended_flow_is_proved() -> None:
+def test_the_fixed_flow_is_proved() -> None:
     """`hold.yaml` as it stands in the example."""
     assert check_file(EXAMPLE / "hold.yaml").ok

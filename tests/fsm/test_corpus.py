@@ -28,7 +28,7 @@ def case_file(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_is_said(case: Case, case_file: Path) -> None:
+def test_every_finding_is_as_expected(case: Case, case_file: Path) -> None:
     """Line, column, code, message and remedy of every finding, in order, and no more."""
     flow, findings = parse_flow(case.text, str(case_file))
     assert [expectation(finding) for finding in findings] == list(case.expected)
@@ -56,7 +56,7 @@ def test_a_file_is_read_like_a_text(case: Case, case_file: Path) -> None:
 
 
 @pytest.mark.parametrize("case", CASES[::6], ids=str)
-def test_the_command_refuses_it(
+def test_the_command_exits_with_2_and_names_the_place(
     case: Case, case_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`turnfsm check` exits with 2, names the place, and shows no traceback."""
@@ -69,7 +69,7 @@ def test_the_command_refuses_it(
     assert f"{case.expected[0].partition(' ')[0]}: error: " in written
 
 
-def test_there_are_enough() -> None:
+def test_the_corpus_has_150_cases_with_unique_names() -> None:
     """At least 150 flows, no two of one name, none without an expectation."""
     assert len(CASES) >= 150
     assert len({str(case) for case in CASES}) == len(CASES)

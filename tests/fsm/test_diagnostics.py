@@ -27,7 +27,9 @@ def test_a_finding_is_printed_like_a_compiler_does() -> None:
         ("a:", 3, 1, "  ^"),
     ],
 )
-def test_the_caret(text: str, column: int, width: int, caret: str) -> None:
+def test_tabs_and_wide_letters_keep_the_caret_in_place(
+    text: str, column: int, width: int, caret: str
+) -> None:
     """Tabs stay tabs, wide letters take two cells, combining ones none."""
     finding = Finding(1, column, width, "it is wrong", text=text)
     assert finding.render().splitlines()[2] == "      | " + caret

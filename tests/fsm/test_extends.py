@@ -33,7 +33,7 @@ def test_without_changes_it_is_the_base_under_its_own_name() -> None:
     assert list(flow.rows()) == list(base.rows())
 
 
-def test_a_value_replaces_the_bases() -> None:
+def test_a_value_replaces_that_of_the_base() -> None:
     """Numbers, words and lists of a key are replaced; its neighbours stay."""
     flow = variant("timers: {limit: 9}\nfacts: {session: {open: {cleared_by: [stop, barge_in]}}}\n")
     assert flow.timers == {"limit": 9.0}

@@ -46,7 +46,7 @@ def answers(text: str) -> Flow | None:
 
 @FUZZ
 @given(st.text())
-def test_any_text(text: str) -> None:
+def test_any_text_loads_or_gives_findings(text: str) -> None:
     """Any characters at all."""
     answers(text)
 
@@ -60,7 +60,7 @@ def test_any_text(text: str) -> None:
 @example("!!int {}")
 @example("! a")
 @example("%TAG ! a\n--- !b c")
-def test_any_yaml(text: str) -> None:
+def test_any_yaml_loads_or_gives_findings(text: str) -> None:
     """Whatever the signs of YAML make together."""
     answers(text)
 
@@ -92,14 +92,14 @@ def damaged(draw: st.DrawFn) -> str:
 
 @FUZZ
 @given(damaged())
-def test_the_shipped_flow_damaged(text: str) -> None:
+def test_a_damaged_flow_loads_or_gives_findings(text: str) -> None:
     """What an editor leaves behind: lines moved, lost, repeated; characters typed and lost."""
     answers(text)
 
 
 @FUZZ
 @given(st.integers(0, len(TURN)))
-def test_the_shipped_flow_cut_off(end: int) -> None:
+def test_a_cut_off_flow_loads_or_gives_findings(end: int) -> None:
     """A file that was not written to its end."""
     answers(TURN[:end])
 
@@ -113,13 +113,13 @@ def test_any_tree(tree: Any) -> None:
 
 @settings(FUZZ, max_examples=60)
 @given(mutated_trees(TURN_TREE))
-def test_the_shipped_flow_with_one_change(tree: Any) -> None:
+def test_a_flow_with_one_change_loads_or_gives_findings(tree: Any) -> None:
     """One value of the shipped flow replaced, removed or put under another key."""
     answers(as_yaml(tree))
 
 
 @settings(FUZZ, max_examples=60)
 @given(mutated_trees({"flow": "x", "extends": "turn", "states": TURN_TREE["states"]}))
-def test_any_variant(tree: Any) -> None:
+def test_any_variant_loads_or_gives_findings(tree: Any) -> None:
     """A flow that extends the shipped one, with anything in the place of its changes."""
     answers(as_yaml(tree))

@@ -162,7 +162,7 @@ def test_alternatives_are_tried_in_order() -> None:
     assert (verdict.row, machine.state) == ("idle.choose.0", "busy")
 
 
-def test_without_dest_nothing_is_left() -> None:
+def test_an_internal_transition_leaves_no_state() -> None:
     """An internal transition carries out its actions; the state's timers go on."""
     verdict = small().step("stay")
     assert verdict
@@ -245,7 +245,7 @@ def test_facts_end_with_their_scope() -> None:
     assert facts(machine) == {"kept"}
 
 
-def test_a_scope_forgets_before_its_beginning_sets() -> None:
+def test_facts_of_a_scope_are_cleared_before_its_trigger_sets_them() -> None:
     """A fact that the beginning of its scope sets is true after it."""
     machine = small()
     machine.restore("idle", ["of_step"])
@@ -340,7 +340,7 @@ def test_host_facts_are_set_and_cleared() -> None:
 
 
 @pytest.mark.parametrize("name", ["talking", "opne"])
-def test_a_fact_that_is_not_given_cannot_be_given(name: str) -> None:
+def test_a_fact_that_is_not_a_host_fact_cannot_be_set(name: str) -> None:
     """A host answers for host facts only; nothing is changed by the attempt."""
     machine = small()
     with pytest.raises(UnknownName, match=f"flow 'small' has no host fact {name!r}"):
@@ -381,7 +381,7 @@ def scoped() -> Machine:
     return Machine(flow)
 
 
-def test_an_ignored_beginning_begins_nothing() -> None:
+def test_an_ignored_trigger_begins_no_scope() -> None:
     """The step that was current stays it."""
     machine = scoped()
     assert machine.step("step_begins", 1)

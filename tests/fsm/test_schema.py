@@ -45,7 +45,7 @@ def is_structural(text: str) -> bool:
     return not all(f.message.endswith("got nothing") for f in findings)
 
 
-def test_it_is_a_schema() -> None:
+def test_the_schema_is_valid() -> None:
     """The schema itself is valid, and every key and every class has a description."""
     Draft7Validator.check_schema(flow_schema())
     classes = [flow_schema(), *flow_schema()["definitions"].values()]
@@ -56,7 +56,7 @@ def test_it_is_a_schema() -> None:
         assert all(value["description"] for value in body["properties"].values())
 
 
-def test_it_is_fresh() -> None:
+def test_the_schema_file_is_fresh() -> None:
     """What is committed beside the flows is what the classes say; else: turnfsm schema."""
     assert (REPO / "specs/flow.schema.json").read_text(encoding="utf-8") == schema_text()
 
@@ -75,7 +75,7 @@ def test_shipped_flows_point_to_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.group in {"keys", "types"}], ids=str)
-def test_the_corpus(case: Case) -> None:
+def test_the_schema_rejects_wrong_shapes_of_the_corpus(case: Case) -> None:
     """A key that is unknown or missing, a value of the wrong kind: the editor says so, too."""
     if is_structural(case.text):
         assert not VALIDATOR.is_valid(tree_of(case.text))
@@ -83,7 +83,7 @@ def test_the_corpus(case: Case) -> None:
 
 @settings(MANY, max_examples=25)
 @given(flows())
-def test_valid_flows(flow: Flow) -> None:
+def test_the_schema_accepts_valid_flows(flow: Flow) -> None:
     """What the loader takes, the schema takes."""
     text = flow_to_yaml(flow)
     assert parse_flow(text)[1] == []

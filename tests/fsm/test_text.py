@@ -30,7 +30,7 @@ def refusal(path: Path) -> Finding:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x85", "\u2028"])
-def test_line_ends(end: str) -> None:
+def test_line_ends_count_as_in_yaml(end: str) -> None:
     """Lines are counted as YAML counts them, whatever ends them."""
     text = GOOD.replace("a: {}", "a: {finl: true}").replace("\n", end)
     (finding,) = parse_flow(text)[1]
@@ -47,7 +47,7 @@ def test_a_byte_order_mark_is_no_character(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("character", ["\0", "\x07", "\x1b", "\x7f", "\ufeff", "\ufffe", "\ud800"])
-def test_characters_that_yaml_does_not_allow(character: str) -> None:
+def test_characters_that_yaml_does_not_allow_are_named(character: str) -> None:
     """A control character, a lone surrogate, a mark in the middle: named, at its place."""
     (finding,) = parse_flow(GOOD.replace("initial: a", f"initial: a{character}"))[1]
     assert (finding.line, finding.column, finding.code) == (2, 11, "character")
@@ -63,7 +63,7 @@ def test_escape_sequences_do_not_reach_the_terminal() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
-def test_another_encoding(tmp_path: Path, encoding: str) -> None:
+def test_a_file_in_another_encoding_is_refused(tmp_path: Path, encoding: str) -> None:
     """A file that is not UTF-8 is refused at its first wrong byte."""
     file = tmp_path / "flow.yaml"
     file.write_bytes("flow: x\nis: \xe9\n".encode(encoding))
@@ -72,27 +72,27 @@ def test_another_encoding(tmp_path: Path, encoding: str) -> None:
     assert (finding.line, finding.column) == ((2, 5) if encoding == "latin-1" else (1, 1))
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """A path that leads nowhere is named with the system's reason."""
     finding = refusal(tmp_path / "gone.yaml")
     assert (finding.code, finding.message) == ("unreadable", "no such file or directory")
 
 
-def test_a_folder(tmp_path: Path) -> None:
+def test_a_folder_is_refused(tmp_path: Path) -> None:
     """A folder is no flow, whatever it is called."""
     (tmp_path / "a.yaml").mkdir()
     assert refusal(tmp_path / "a.yaml").message == "it is a folder"
     assert refusal(tmp_path).message == "it is a folder"
 
 
-def test_what_is_no_regular_file(tmp_path: Path) -> None:
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     """A pipe is refused at once, not waited for."""
     os.mkfifo(tmp_path / "pipe.yaml")
     assert refusal(tmp_path / "pipe.yaml").message == "it is no regular file"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_a_file_without_permission(tmp_path: Path) -> None:
+def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
     """A file that may not be read is named with the system's reason."""
     file = tmp_path / "flow.yaml"
     file.touch(mode=0)
@@ -100,19 +100,19 @@ def test_a_file_without_permission(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["trun", "a\0b", "a\0.yaml", "x" * 5000, ""])
-def test_names_that_no_flow_has(name: str) -> None:
+def test_unknown_flow_names_are_refused(name: str) -> None:
     """A name that is neither shipped nor a file is refused, however odd it is."""
     with pytest.raises(FlowError):
         load_flow(name)
 
 
-def test_a_misspelt_shipped_name() -> None:
+def test_a_misspelt_shipped_name_gets_a_suggestion() -> None:
     """The shipped flow that was meant is named."""
     with pytest.raises(FlowError, match="no flow 'trun'; did you mean 'turn'\\?"):
         load_flow("trun")
 
 
-def test_a_large_file(tmp_path: Path) -> None:
+def test_a_file_above_the_limit_is_refused(tmp_path: Path) -> None:
     """A file above the limit is refused, from text and from disk, before it is parsed."""
     text = GOOD + "# " + "x" * MAX_BYTES
     assert said(text) == ["1:1 too-large"]
@@ -122,13 +122,13 @@ def test_a_large_file(tmp_path: Path) -> None:
     assert said(GOOD + "# " + "\u6f22" * (MAX_BYTES // 3)) == ["1:1 too-large"]
 
 
-def test_a_file_at_the_limit() -> None:
+def test_a_file_at_the_limit_is_read() -> None:
     """A text of exactly the allowed size is read."""
     assert said(GOOD + "#" * (MAX_BYTES - len(GOOD))) == []
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
-def test_deep_nesting(opening: str) -> None:
+def test_deep_nesting_is_refused(opening: str) -> None:
     """Nesting far beyond the limit is refused without a recursion of our own."""
     started = time.perf_counter()
     (finding,) = parse_flow(opening * 50_000)[1]
@@ -136,7 +136,7 @@ def test_deep_nesting(opening: str) -> None:
     assert time.perf_counter() - started < 2
 
 
-def test_the_limit_of_depth() -> None:
+def test_values_up_to_the_depth_limit_are_read() -> None:
     """As deep as allowed is read as a value; one level more is refused."""
     assert said("[" * MAX_DEPTH + "]" * MAX_DEPTH) == ["1:1 type"]
     deep = MAX_DEPTH + 2
@@ -144,7 +144,7 @@ def test_the_limit_of_depth() -> None:
 
 
 @pytest.mark.parametrize("width", [2, 9])
-def test_an_alias_bomb(width: int) -> None:
+def test_an_alias_bomb_is_refused(width: int) -> None:
     """Lines that would unfold to billions of values are refused at once."""
     lines = ["a0: &a0 [x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * width)}]" for i in range(1, 40)]
@@ -154,12 +154,12 @@ def test_an_alias_bomb(width: int) -> None:
     assert time.perf_counter() - started < 2
 
 
-def test_many_values() -> None:
+def test_too_many_values_are_refused() -> None:
     """More values than a flow may have are refused while they are read."""
     assert said("[" + "a," * MAX_NODES + "]")[0].endswith(" too-large")
 
 
-def test_many_mistakes() -> None:
+def test_at_most_a_hundred_findings_are_shown() -> None:
     """The first hundred mistakes are shown, and that there are more; quickly."""
     states = "".join(f"  s{i}: {{on: {{trigger{i}: {{dest: t{i}}}}}}}\n" for i in range(2000))
     started = time.process_time()
@@ -194,7 +194,7 @@ def test_a_wrong_alias_is_marked_where_it_is_used() -> None:
 
 
 @pytest.mark.parametrize("word", ["on", "yes", "no", "off", "y", "1:30", "0777", "2026-11-21", "="])
-def test_words_that_only_yaml_1_1_reads_otherwise(word: str) -> None:
+def test_yaml_1_1_words_are_text(word: str) -> None:
     """They are text, or an ordinary number, as in YAML 1.2."""
     flow, findings = parse_flow(GOOD + f"is: {word}\n")
     if word == "0777":
@@ -216,7 +216,7 @@ def test_words_that_only_yaml_1_1_reads_otherwise(word: str) -> None:
         ("+3", 3),
     ],
 )
-def test_numbers_of_the_core_schema(written: str, seconds: float) -> None:
+def test_numbers_of_the_core_schema_are_read(written: str, seconds: float) -> None:
     """Every way to write a number in YAML 1.2."""
     text = f"flow: x\ninitial: a\ntimers: {{t: {written}}}\nstates: {{a: {{after: {{t: {{}}}}}}}}\n"
     flow, findings = parse_flow(text)
@@ -235,7 +235,7 @@ def test_the_shipped_turn_loads_quickly() -> None:
     assert min(seconds) < 0.060
 
 
-def test_without_libyaml(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_places_and_remedies_are_the_same_without_libyaml(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyYAML's own parser, for a build without libyaml, gives the same places and remedies."""
     texts = [GOOD, "a: {b: c", "a: 'x", "a:\n\tb: c", "a: b: c", "a: [b}", "a: @b", "a\nb"]
     libyaml = [[(f.place, f.message, f.remedy) for f in parse_flow(t)[1]] for t in texts]

@@ -167,7 +167,7 @@ SEEDED: dict[str, tuple[str, str, set[str]]] = {
 
 @spin
 @pytest.mark.parametrize("fault", SEEDED)
-def test_spin_and_we_find_what_was_planted(fault: str) -> None:
+def test_spin_and_the_checker_find_planted_faults(fault: str) -> None:
     """Each planted fault breaks exactly the properties that it should, for both."""
     old, new, broken = SEEDED[fault]
     flow = _box(old, new)

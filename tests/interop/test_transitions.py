@@ -81,7 +81,7 @@ def test_random_flows_and_their_machines_agree(flow: Flow, chosen: Numbers) -> N
 
 @MANY
 @given(flows(max_states=6, properties=False), numbers(30))
-def test_there_and_back(flow: Flow, chosen: Numbers) -> None:
+def test_a_flow_survives_the_way_to_transitions_and_back(flow: Flow, chosen: Numbers) -> None:
     """A flow made of a flow's machine moves as that one, with the facts as the host has them."""
     ours, back = Machine(flow), Machine(from_transitions(to_transitions(flow)))
     for post in walk(flow, chosen):
@@ -118,7 +118,7 @@ def test_the_config_is_json() -> None:
     assert "note" in model.called
 
 
-def test_actions_are_the_users() -> None:
+def test_the_users_callables_are_called_as_actions() -> None:
     """A callable for an action is called with the event, after the state has changed."""
     flow = load_flow("turn")
     seen: list[str] = []
@@ -218,7 +218,7 @@ def _finalize(machine: transitions.Machine) -> None:
         (_finalize, r"a flow has no finalize_event; take it out of the machine"),
     ],
 )
-def test_what_no_flow_can_hold_is_said(
+def test_callbacks_without_a_place_in_a_flow_are_named(
     spoil: Callable[[transitions.Machine], None], message: str
 ) -> None:
     """A callback without a place in a flow is named, with the remedy."""

@@ -1,4 +1,4 @@
-"""The table of touched names in docs/livekit.md: ``python tests/livekit/contract_table.py``."""
+"""The table of private names in docs/livekit.md: ``python tests/livekit/contract_table.py``."""
 
 from __future__ import annotations
 

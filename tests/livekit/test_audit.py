@@ -134,7 +134,7 @@ def test_what_no_scenario_shows_is_found_in_events(
     assert audit_recording(parse_recording(text.encode(), "events.jsonl")).properties == broken
 
 
-def test_the_first_divergence_and_the_properties_are_told() -> None:
+def test_the_first_divergence_and_the_properties_are_reported() -> None:
     """And the silence, with its cause, and the panel."""
     found = audited(scenario("S5-turn"))
     assert found.findings[0].at == pytest.approx(7.05)
@@ -239,7 +239,7 @@ def test_the_command_prints_and_gives_json(
         ('{"journal": 9, "flow": "turn", "initial": "a"}\n', "journal version 9"),
     ],
 )
-def test_what_is_none_of_them_is_said_in_a_line(
+def test_an_unknown_file_is_reported_in_one_line(
     text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With what to name instead."""

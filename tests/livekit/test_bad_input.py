@@ -46,7 +46,7 @@ async def test_a_flow_that_never_answers_is_refused() -> None:
         TurnSession(flow=attrs.evolve(TURN, states=states))
 
 
-async def test_an_action_that_the_binding_has_not_is_refused(tmp_path: Path) -> None:
+async def test_an_action_without_a_method_is_refused(tmp_path: Path) -> None:
     """It is named, with what to do."""
     text = "actions: {dance: {}}\nstates: {listening: {on: {final_transcript: {actions: [dance]}}}}"
     with pytest.raises(HostError, match="needs the action 'dance', which Agent does not implement"):
@@ -105,7 +105,7 @@ def test_two_sessions_have_a_runtime_each() -> None:
     assert first.journal is not second.journal
 
 
-def test_the_words_are_those_that_the_binding_says() -> None:
+def test_the_vocabulary_has_every_name_that_the_binding_uses() -> None:
     """Every trigger that is posted and every fact that is looked at is in the table."""
     home = Path(turnfsm.runtime.livekit.__file__).parent
     code = "".join(

@@ -36,7 +36,7 @@ def test_rows_say_what_was_heard_and_what_was_wrong(capsys: pytest.CaptureFixtur
     assert row["turnfsm"]["heard"][-1]["text"] == "It rains in Rome."
 
 
-def test_an_id_stands_for_its_kin(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_id_selects_all_its_variants(capsys: pytest.CaptureFixture[str]) -> None:
     """S2s is all of S2s.1 to S2s.8; the table names each."""
     assert exit_status("S2s") == 0
     printed = capsys.readouterr().out
@@ -70,7 +70,7 @@ def test_a_wrong_row_of_ours_fails_the_command(
     assert "TurnSession: 0 of 1 right" in capsys.readouterr().out
 
 
-def test_a_failure_that_stock_no_longer_has_is_said(
+def test_a_failure_that_stock_no_longer_has_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is news, not an error: the exit status stays 0."""

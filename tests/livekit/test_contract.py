@@ -1,4 +1,4 @@
-"""Every private name of livekit-agents is touched in one place, listed, and checked at import."""
+"""Every private name of livekit-agents is used in one place, listed, and checked at import."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_the_check_is_made_at_import() -> None:
     assert "  - the method AgentActivity._schedule_speech is missing" in done.stderr
 
 
-def test_every_touched_name_is_listed() -> None:
+def test_every_used_name_is_listed() -> None:
     """The list has exactly what the overrides touch."""
     touched = {name for path in OVERRIDES for name in _names(path)}
     listed = {row.name for row in PRIVATE_NAMES}
@@ -172,7 +172,7 @@ def test_every_override_is_listed() -> None:
 @pytest.mark.parametrize(
     "path", [p for p in sorted(BINDING.rglob("*.py")) if p not in OVERRIDES], ids=lambda p: p.stem
 )
-def test_no_private_name_is_touched_elsewhere(path: Path) -> None:
+def test_no_private_name_is_used_elsewhere(path: Path) -> None:
     """Outside the overrides nothing reaches into an object of LiveKit's, not even by a string."""
     tree = ast.parse(path.read_text("utf-8"))
     near = (*path.parent.glob("*.py"), *(BINDING / "testing").glob("*.py"))

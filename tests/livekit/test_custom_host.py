@@ -137,14 +137,14 @@ def test_marked_methods_of_the_session(flow: Path) -> None:
     assert stage.session.log == ["ring", "thank"]
 
 
-async def test_what_an_object_lacks_is_said_when_the_session_is_made(flow: Path) -> None:
+async def test_what_an_object_lacks_is_an_error_when_the_session_is_made(flow: Path) -> None:
     """With its class and what it is."""
     lacking = "the action 'thank', the action 'mend', the host fact 'awake', which Silent does not"
     with pytest.raises(HostError, match=lacking):
         TurnSession(flow=flow, actions=Silent())
 
 
-async def test_what_an_agent_lacks_is_said_when_the_session_starts(flow: Path) -> None:
+async def test_what_an_agent_lacks_is_an_error_when_the_session_starts(flow: Path) -> None:
     """Nothing has begun then."""
     with pytest.raises(HostError, match="which Silent does not implement; mark a method with"):
         await TurnSession(flow=flow).start(Silent())

@@ -12,7 +12,7 @@ from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUs
 PAGE = Path(__file__).parents[2] / "docs" / "livekit.md"
 
 
-def test_what_is_new_runs(tmp_path: Path) -> None:
+def test_the_blocks_about_tools_run(tmp_path: Path) -> None:
     """The tools are called on a session, and the next session begins with its ledger."""
     text = PAGE.read_text(encoding="utf-8").partition("## What is new")[2]
     code = text.partition("```python\n")[2].partition("```")[0]

@@ -124,7 +124,7 @@ async def test_vad_reports_start_end_and_every_frame() -> None:
     assert max(e.raw_accumulated_silence for e in inferences if e.speaking) == pytest.approx(0.2)
 
 
-async def test_a_flush_makes_vad_begin_anew() -> None:
+async def test_a_flush_restarts_the_vad() -> None:
     """After a flush in mid-speech the same sound is a new start of speech."""
     sound = await frames(ScriptedUser().makes_noise(at=0.0, duration=1.0), 1.0)
     stream = ScriptedVAD().stream()
@@ -224,7 +224,7 @@ async def test_an_output_that_cannot_pause_plays_on() -> None:
     await output.wait_for_playout()
 
 
-async def test_an_output_that_never_reports_its_end() -> None:
+async def test_the_fault_no_end_keeps_the_end_from_being_reported() -> None:
     """The fault `no_end`: the audio is heard, and waiting for its end never succeeds."""
     voice = ScriptedTTS()
     output = ScriptedAudioOutput(voice, faults=["no_end"])

@@ -167,7 +167,7 @@ def test_a_run_can_be_judged(session_class: Session) -> None:
     assert seen == ["judged"]
 
 
-def test_text_input_and_output(session_class: Session) -> None:
+def test_text_input_gets_text_output(session_class: Session) -> None:
     """Without audio the session answers text with text, and the states follow."""
     shown: list[str] = []
 
@@ -213,7 +213,7 @@ def test_a_hook_may_stop_the_response(session_class: Session) -> None:
     assert [h.text for h in outcome.heard] == ["You are welcome."]
 
 
-def test_manual_turns(session_class: Session) -> None:
+def test_manual_turns_are_answered_only_when_committed(session_class: Session) -> None:
     """Push to talk: nothing is answered before `commit_user_turn`, nothing after a clear."""
     user = ScriptedUser().says("weather please", at=1.0).says("thanks", at=5.0)
     stage = asked_for_weather(session_class, user=user, turn_handling={"turn_detection": "manual"})
@@ -253,7 +253,7 @@ def test_both_sides_are_recorded(session_class: Session, tmp_path: Path) -> None
         assert (stream.channels, seconds) == (2, pytest.approx(5.0, abs=0.2))
 
 
-def test_a_room(session_class: Session) -> None:
+def test_a_session_takes_its_audio_from_a_room_and_returns_it(session_class: Session) -> None:
     """The session takes its audio from a LiveKit room and gives it back when it closes."""
     seen: list[bool] = []
 

@@ -32,7 +32,9 @@ from turnfsm.runtime.testing.livekit import (
 
 @pytest.mark.parametrize("detects", [True, False], ids=["server", "client"])
 @pytest.mark.parametrize("replies", [True, False], ids=["auto", "asked"])
-def test_realtime_models(session_class: Session, detects: bool, replies: bool) -> None:
+def test_realtime_models_work_with_tools_and_interruptions(
+    session_class: Session, detects: bool, replies: bool
+) -> None:
     """Turns that the model or the session detects, a tool and an interruption."""
     user = ScriptedUser().says("weather please", at=1.0).says("stop", at=5.0, duration=1.0)
     answers = ScriptedLLM(
@@ -80,7 +82,7 @@ class _InProcess(MCPServer):
                 await asyncio.wait([serving])
 
 
-def test_tools_of_an_mcp_server(session_class: Session) -> None:
+def test_tools_of_an_mcp_server_are_called(session_class: Session) -> None:
     """The tools of an MCP server are called as the agent's own."""
     server = Server("weather")
 

@@ -49,7 +49,7 @@ def played(room: Room, **setting: Any) -> tuple[Outcome, TurnSession[Any]]:
     return outcome, session
 
 
-def test_the_room_is_told_each_state_that_lasts() -> None:
+def test_every_lasting_state_is_published_in_the_room() -> None:
     """At most every 0.2 s, in their order, the last one for certain."""
     room = Room()
     played(room, publish_state=True)
@@ -61,7 +61,7 @@ def test_the_room_is_told_each_state_that_lasts() -> None:
     assert all(set(attributes) == {"turnfsm.state"} for _, attributes in room.told)
 
 
-def test_nobody_is_told_who_has_not_asked() -> None:
+def test_no_state_is_published_by_default() -> None:
     """It is off by default."""
     room = Room()
     played(room)

@@ -86,7 +86,7 @@ WITHOUT["S1d"] = WITHOUT["S6b"]  # the tool's reply is generated while another o
 
 
 @pytest.mark.parametrize("name", WITHOUT)
-def test_flow_decides(name: str, tmp_path: Path) -> None:
+def test_without_the_guard_the_failure_is_back(name: str, tmp_path: Path) -> None:
     """Taking the guard out of the YAML brings the failure back: the flow decides, not the code."""
     flow = _edited(tmp_path, *WITHOUT[name])
     case = scenario(name)

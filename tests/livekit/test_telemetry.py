@@ -97,7 +97,7 @@ def test_no_label_is_an_id() -> None:
     assert {value for p in points for labels in p for _, value in labels} <= known
 
 
-def test_off_means_nothing_is_done() -> None:
+def test_without_telemetry_nothing_is_done() -> None:
     """The journal has no listener, and nothing is exported."""
     reader = InMemoryMetricReader()
     MeterProvider([reader])

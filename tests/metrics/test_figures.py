@@ -140,7 +140,7 @@ def test_a_journal_that_was_read_gives_the_same(tmp_path: Path) -> None:
     assert measure(read_journal(tmp_path / "a.jsonl")) == measure(journal)
 
 
-def test_a_label_makes_a_backchannel_of_an_overlap() -> None:
+def test_a_labelled_overlap_counts_as_a_backchannel() -> None:
     """S_BC: the agent went on, or not."""
     stage = Stage(
         TurnSession,

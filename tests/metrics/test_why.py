@@ -175,7 +175,7 @@ def test_the_words_of_the_user_are_no_silence() -> None:
     assert moment.cause == "user_has_the_floor"
 
 
-def test_any_moment_can_be_asked() -> None:
+def test_any_moment_can_be_explained() -> None:
     """Also one that is shorter, one in which the agent is heard, and one that is not there."""
     spoken = _slow_model()
     asked, heard = explain_at(spoken, 2.0), explain_at(spoken, 8.1)

@@ -34,13 +34,13 @@ CASES = [(kit, talk) for kit in KITS for talk in TALKS if kit in talk.kits]
 NAMES = [f"{kit}: {talk.name}" for kit, talk in CASES]
 
 
-def test_there_are_many() -> None:
+def test_there_are_many_conversations_with_unique_names() -> None:
     """And each has a name of its own."""
     assert len({talk.name for talk in TALKS}) == len(TALKS) >= 60
 
 
 @pytest.mark.parametrize(("kit", "talk"), CASES, ids=NAMES)
-def test_is_equal(kit: str, talk: Talk) -> None:
+def test_the_conversation_is_equal_on_both_sessions(kit: str, talk: Talk) -> None:
     """Events, history, requests, audio, what the application saw, errors, the time of closing."""
     if kit == "fakes" and fakes_folder() is None:
         pytest.skip("LiveKit's fakes are not there: `python tests/ordinary/fetch.py` gets them")
@@ -58,7 +58,7 @@ def test_is_equal(kit: str, talk: Talk) -> None:
         pytest.xfail(f"findings {', '.join(sorted(set(open_lanes.values())))}")
 
 
-def test_what_is_known_is_played() -> None:
+def test_every_known_difference_belongs_to_a_conversation() -> None:
     """A mark that no conversation has would hide nothing, and say so to nobody."""
     assert set(KNOWN) <= set(NAMES)
 

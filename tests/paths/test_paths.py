@@ -178,7 +178,7 @@ def test_paths_are_the_shortest(flow: Flow) -> None:
     }
 
 
-def test_a_small_flow() -> None:
+def test_paths_of_a_small_flow_meet_guards_both_ways() -> None:
     """Guards are met both ways, scopes are named, and what is out of reach is listed."""
     found = cover(_gate())
     _check(_gate(), found)
@@ -213,7 +213,7 @@ def test_seconds_follow_the_path() -> None:
     assert by_goal["row shut.leave.0"].timers == {}
 
 
-def test_an_order_that_no_seconds_have_is_said() -> None:
+def test_an_impossible_order_of_timers_is_reported() -> None:
     """A timer that must come before another here and after it there has no length."""
     flow, findings = parse_flow(
         "flow: twist\ninitial: one\ntimers: {a: 1.0, b: 2.0}\nstates:\n"

@@ -24,7 +24,7 @@ def test_the_runtime_follows_the_path(flow: Flow, scenario: CoveringPath) -> Non
     assert play_path(scenario, flow) == ()
 
 
-def test_another_flow_does_not_follow() -> None:
+def test_a_path_of_another_flow_is_reported() -> None:
     """A path is no path of a flow that does otherwise: each difference is said."""
     turn = FLOWS["turn"]
     by_goal = {goal: path for path in COVERS["turn"].paths for goal in path.covers}

@@ -157,7 +157,7 @@ def test_most_of_the_turn_is_walked() -> None:
     assert {*TURN.triggers} <= seen
 
 
-def test_a_wrong_turn_is_noticed() -> None:
+def test_a_path_that_the_session_does_not_take_is_reported() -> None:
     """A path that the session does not take is said, with what came instead."""
     path = next(p for p in FOUND.paths if "row thinking.step_finished.2" in p.covers)
     other = attrs.evolve(path.steps[-1], row="thinking.step_finished.1", state="thinking")

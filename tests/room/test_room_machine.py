@@ -55,7 +55,7 @@ def failing(times: int) -> tuple[Callable[[], str], list[str]]:
     return play, played
 
 
-def test_what_fails_once_is_told_and_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_once_is_reported_and_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """No two plays in real time are the same."""
     monkeypatch.setattr(Others, "share", lambda _: BUSY / 2)
     play, played = failing(1)
@@ -74,7 +74,7 @@ def test_what_fails_twice_on_an_idle_machine_has_failed(monkeypatch: pytest.Monk
     assert len(played) == 2
 
 
-def test_on_a_busy_machine_nobody_can_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_busy_machine_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is played three times; then the error says why."""
     monkeypatch.setattr(Others, "share", lambda _: 0.6)
     play, played = failing(2)

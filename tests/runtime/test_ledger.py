@@ -43,7 +43,7 @@ def test_the_last_identical_call_decides() -> None:
     assert _answer(unknown, "three", "now") is None, "nobody knows whether the second was booked"
 
 
-def test_what_was_told_and_is_shown_is_made_anew() -> None:
+def test_a_call_that_was_told_and_is_shown_is_made_again() -> None:
     """Under its own id, or under that of a later call that was answered with it."""
     told = ("tool_told", {"call": "one", "speech": "s"})
     assert (

@@ -162,7 +162,7 @@ def test_an_observer_that_is_stopped_leaves_nothing_behind() -> None:
     assert host.done == ["count", "greet", "thank"]
 
 
-def test_what_an_observer_posts_while_nothing_is_carried_out_is() -> None:
+def test_effects_of_an_observers_post_run_before_the_post_returns() -> None:
     """Its effects run before the post of the caller returns, with their cause."""
     host = Host()
     turn = runtime(host)

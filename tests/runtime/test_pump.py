@@ -41,7 +41,7 @@ def test_effects_see_the_committed_state() -> None:
     assert seen == ["busy"]
 
 
-def test_an_effect_is_told_of_its_transition() -> None:
+def test_an_effect_gets_its_transition() -> None:
     """An event has the entry's number, the trigger, what it is of, the verdict and the data."""
     host = Host()
     turn = runtime(host)
@@ -92,7 +92,7 @@ def test_the_cause_of_what_an_effect_posts_is_its_entry() -> None:
     assert causes == [(1, "ring", None), (2, "tick", 1), (3, "again", 2), (4, "again", None)]
 
 
-def test_refused_changes_nothing() -> None:
+def test_a_refused_trigger_changes_nothing() -> None:
     """State, facts, timers and effects are what they were; only the journal knows."""
     host = Host()
     turn = runtime(host)
@@ -143,7 +143,7 @@ def test_an_unknown_trigger_is_an_error_before_and_after_the_end() -> None:
     assert len(turn.journal) == 0
 
 
-def test_a_fenced_trigger_needs_to_say_of_what() -> None:
+def test_a_trigger_of_a_scope_needs_of() -> None:
     """Without the step, a fence could not hold."""
     turn = runtime()
     for post in (turn.post, turn.post_threadsafe):
@@ -324,7 +324,7 @@ def test_a_program_lives_as_long_as_somebody_holds_it() -> None:
     assert compile_flow(two) is not program
 
 
-def test_a_burst_of_posts() -> None:
+def test_a_burst_of_posts_loses_none() -> None:
     """The journal stays bounded and no post is lost. `python -m bench size` posts a million."""
     turn = runtime(maxlen=1000)
     post = turn.post

@@ -154,7 +154,7 @@ async def test_a_task_that_somebody_else_cancels_has_failed(
     await turn.aclose()
 
 
-async def test_what_a_task_does_after_its_owner_ended_is_not_heard_of(
+async def test_a_task_posts_nothing_after_its_owner_has_ended(
     virtual_time: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A task that swallows its cancellation and goes on posts no `done`."""
@@ -392,7 +392,7 @@ async def test_the_end_of_a_task_that_names_no_trigger_is_no_event() -> None:
     await turn.aclose()
 
 
-async def test_posts_from_many_threads() -> None:
+async def test_posts_from_many_threads_are_each_decided_once() -> None:
     """Sixteen thousand, from sixteen threads: each is decided once, in its thread's order."""
     turn = runtime(maxlen=20_000)
     turn.start()

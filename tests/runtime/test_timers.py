@@ -51,7 +51,7 @@ async def test_a_timer_is_gone_when_its_state_is_left(virtual_time: VirtualClock
     await turn.aclose()
 
 
-async def test_re_entry_arms_anew_and_an_internal_transition_does_not(
+async def test_re_entry_restarts_timers_and_an_internal_transition_does_not(
     virtual_time: VirtualClock,
 ) -> None:
     """`dest: busy` in busy starts the timers again; without `dest` they go on."""
@@ -114,7 +114,7 @@ class Ready:
         return self.value
 
 
-async def test_a_refusal_that_says_the_same_is_kept_once(virtual_time: VirtualClock) -> None:
+async def test_an_identical_timer_refusal_is_journaled_once(virtual_time: VirtualClock) -> None:
     """A timer that is held back by the same facts is asked on and on, and not told of again."""
     host = Ready()
     turn = TurnRuntime(flow_of(GUARDED), host)
@@ -421,7 +421,7 @@ async def test_a_state_without_timers_forgets_those_of_the_one_before(
     await turn.aclose()
 
 
-async def test_a_timer_that_leaves_for_a_state_without_timers_is_the_last(
+async def test_entering_a_state_without_timers_stops_pending_ones(
     virtual_time: VirtualClock,
 ) -> None:
     """Others of the same moment belong to the state that was left."""

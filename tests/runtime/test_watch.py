@@ -36,7 +36,7 @@ def pump_of(maxlen: int = 100) -> EventPump:
     return EventPump(machine, object(), LiveJournal(machine.program, maxlen))
 
 
-async def test_each_record_is_told_once_and_the_end_last() -> None:
+async def test_each_record_is_delivered_once_and_the_end_last() -> None:
     """Those from before are not."""
     pump = pump_of()
     pump.post("user_started_speaking")
@@ -49,7 +49,7 @@ async def test_each_record_is_told_once_and_the_end_last() -> None:
     assert taker.seqs == [2, 3, None]
 
 
-async def test_a_consumer_that_fails_hears_no_more_and_the_others_do(
+async def test_a_consumer_that_fails_gets_no_more_records(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """It is logged once."""

@@ -203,6 +203,6 @@ class Conversation(RuleBasedStateMachine):
         return self.failing.pop() if self.failing else self.cast.answer(request)
 
 
-def test_a_live_session() -> None:
+def test_a_live_session_breaks_no_oracle() -> None:
     """Whatever is done to it, step by step, the oracles have nothing to say."""
     run_state_machine_as_test(Conversation, settings=SETTINGS)

@@ -55,6 +55,6 @@ def talks(draw: st.DrawFn) -> Talk:
 
 @QUICK
 @given(talk=talks(), schedule=st.integers(0, 1000))
-def test_a_drawn_conversation(talk: Talk, schedule: int) -> None:
+def test_a_drawn_conversation_breaks_no_oracle(talk: Talk, schedule: int) -> None:
     """The oracles have nothing to say about it, in any order of waking."""
     assert judge(play(talk, schedule)) == [], talk.text()

@@ -31,7 +31,7 @@ A_HUNDRED = Shape(
 
 
 @pytest.mark.parametrize("seed", range(1, 9))
-def test_a_random_conversation(seed: int) -> None:
+def test_a_random_conversation_breaks_no_oracle(seed: int) -> None:
     """Whatever happens, the oracles have nothing to say; every other one in another order."""
     schedule = seed if seed % 2 else 0
     assert judge(play(draw_talk(seed), schedule)) == []
@@ -62,7 +62,7 @@ def test_what_was_found_with_realtime_models_stays_right(seed: int) -> None:
     assert judge(play(draw_talk(seed, shape))) == []
 
 
-def test_a_hundred_turns() -> None:
+def test_a_hundred_turns_break_no_oracle() -> None:
     """A long conversation with random barge-ins, tools and handoffs: all is accounted for."""
     played = play(draw_talk(1, A_HUNDRED), shape=A_HUNDRED)
     assert judge(played) == []
@@ -150,18 +150,18 @@ def _without(played: Played, wrong: Callable[[dict], bool]) -> Played:
     return attrs.evolve(played, records=[r for r in played.records if not wrong(r)])
 
 
-def test_a_lost_outcome_is_told(played: Played) -> None:
+def test_a_lost_outcome_is_found(played: Played) -> None:
     """A turn without an outcome."""
     assert "turns" in _told(_without(played, lambda r: r.get("note") == "turn"))
 
 
-def test_a_journal_with_a_hole_is_told(played: Played) -> None:
+def test_a_journal_with_a_hole_is_found(played: Played) -> None:
     """An entry that is missing: the rest does not follow from what is there."""
     told = _told(_without(played, lambda r: r.get("trigger") == "step_started"))
     assert "journal" in told
 
 
-def test_what_is_left_is_told(played: Played) -> None:
+def test_what_is_left_after_the_close_is_found(played: Played) -> None:
     """Tasks, timers, errors and a close that does not end."""
     outcome = attrs.evolve(
         played.outcome,
@@ -174,13 +174,13 @@ def test_what_is_left_is_told(played: Played) -> None:
     assert [line.partition(":")[0] for line in wrong] == ["errors", *["leftovers"] * 3]
 
 
-def test_words_and_results_that_are_lost_are_told(played: Played) -> None:
+def test_lost_words_and_results_are_found(played: Played) -> None:
     """A conversation whose history was emptied."""
     outcome = attrs.evolve(played.outcome, history=llm.ChatContext.empty())
     assert _told(attrs.evolve(played, outcome=outcome)) == {"words", "calls"}
 
 
-def test_a_state_that_is_held_too_long_is_told() -> None:
+def test_a_state_that_is_held_too_long_is_found() -> None:
     """The bounds of the timers hold at run time too."""
     flow = load_flow("turn")
     taken = {"trigger": "step_started", "of": "s1", "state": "listening", "dest": "thinking"}

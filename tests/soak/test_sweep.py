@@ -22,7 +22,7 @@ def chosen() -> list[Plan]:
 
 
 @pytest.mark.parametrize("plan", chosen(), ids=lambda plan: plan.name)
-def test_an_interruption(plan: Plan) -> None:
+def test_an_interruption_is_no_worse_than_on_stock(plan: Plan) -> None:
     """Nothing is worse than stock that the table in docs/livekit.md does not explain."""
     assert judge_plan(plan, TurnSession).worse == ()
 

@@ -118,7 +118,7 @@ def test_what_the_user_said_over_the_agent_is_asked_for_again(tmp_path: Path) ->
     assert any("ask them to say it again" in text for text in shown), shown
 
 
-def test_the_time_of_an_open_turn_begins_anew(tmp_path: Path) -> None:
+def test_the_time_of_an_open_turn_starts_again(tmp_path: Path) -> None:
     """`turn_overdue` gives up a turn to which no reply comes: the next worker has all of it."""
 
     class Slow(Guest):

@@ -89,7 +89,7 @@ def test_a_call_that_had_ended_is_never_made_again(gives: Any, tmp_path: Path) -
     assert guest.effects("book") == 1
 
 
-def test_the_conversation_is_as_it_was(tmp_path: Path) -> None:
+def test_the_conversation_is_restored(tmp_path: Path) -> None:
     """History, the agent's conversation, the ledger, and what became of the user's turns."""
     guest = Guest(tmp_path)
     assert guest.killed(talk(), posted("user_started_speaking", nth=2))

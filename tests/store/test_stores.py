@@ -110,7 +110,7 @@ def test_sessions_are_written_together_and_fenced_apart(make: Make, id: str) -> 
     assert [make().acquire(batch.session).records for batch in batches] == [("3",), (), ("1",)]
 
 
-def test_forgotten_is_gone_and_its_worker_fenced(make: Make, id: str) -> None:
+def test_a_forgotten_session_is_deleted_and_its_worker_refused(make: Make, id: str) -> None:
     store = make()
     store.append([Batch(id, store.acquire(id).epoch, 1, ("private",))])
     make().forget(id)
@@ -306,7 +306,7 @@ def test_no_password_is_shown(tmp_path: Path) -> None:
         (SqliteStore, "store is <class .*; give store='calls.db'"),
     ],
 )
-def test_an_address_that_is_none_is_refused(address: Any, message: str) -> None:
+def test_an_invalid_address_is_refused(address: Any, message: str) -> None:
     pytest.importorskip("psycopg")
     with pytest.raises(StoreError, match=message):
         open_store(address)

@@ -315,7 +315,7 @@ def test_without_a_store_there_is_nothing_to_restore(tmp_path: Path) -> None:
     run(start())
 
 
-def test_a_clock_that_is_ahead_does_not_turn_the_conversation_round(tmp_path: Path) -> None:
+def test_a_clock_that_is_ahead_does_not_reorder_the_conversation(tmp_path: Path) -> None:
     """The worker before wrote on a machine whose clock is a day ahead: LiveKit sorts by time."""
     guest = Guest(tmp_path)
     stage = guest.stage(ScriptedUser().says("thank you very much", at=2.0))

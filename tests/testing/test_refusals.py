@@ -46,7 +46,7 @@ from turnfsm.testing import (
         ),
     ],
 )
-async def test_nonsense_in_python_is_refused(make: Callable[[], Any], said: str) -> None:
+async def test_wrong_arguments_are_refused(make: Callable[[], Any], said: str) -> None:
     """A name is compared with those that there are, a number with what is possible."""
     with pytest.raises(TurnfsmError, match=re.escape(said)):
         make()
@@ -100,7 +100,7 @@ EXPECT = "expect:\n  - {speaking: I see., within: 2.0, after: hello}\n"
         ("name: a guest", "name: a guest\ndurations: {I see.: -1}", "error: 'I see.' is -1"),
     ],
 )
-def test_nonsense_in_a_scenario_is_refused_where_it_stands(
+def test_errors_in_a_scenario_are_refused_with_their_place(
     old: str, new: str, said: str, tmp_path: Path
 ) -> None:
     """Place, caret and remedy, as in a flow."""

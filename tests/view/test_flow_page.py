@@ -168,7 +168,7 @@ def test_a_file_that_is_no_flow_has_a_page(tmp_path: Path) -> None:
     assert json.dumps("states: 7")[1:-1] in flow_page(path)
 
 
-def test_a_missing_flow_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_flow_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With what to name."""
     with pytest.raises(SystemExit) as end:
         main(["view", str(tmp_path / "none.yaml")])

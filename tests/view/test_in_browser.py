@@ -45,7 +45,7 @@ def held(journal: Journal, t: float) -> tuple[str, list[str]]:
     return before[-1].verdict.dest, list(before[-1].facts)
 
 
-def test_what_is_lit_is_what_the_journal_says(tab: Any, journal: Journal, tmp_path: Path) -> None:
+def test_the_lit_state_is_that_of_the_journal(tab: Any, journal: Journal, tmp_path: Path) -> None:
     """At 12.0 s, and at every half second of the conversation."""
     opened(tab, journal_page(journal, TURN), tmp_path, 12.0)
     seconds = [12.0, *(n / 2 for n in range(int(2 * journal.records[-1].t) + 1))]

@@ -92,7 +92,7 @@ def test_a_session_is_seen_while_it_runs(tab: Any, view: LiveView) -> None:
     assert "over" in tab.text_content("#badges")
 
 
-def test_who_comes_late_sees_the_past_and_the_other_sessions(tab: Any, view: LiveView) -> None:
+def test_a_late_viewer_sees_the_past_and_the_other_sessions(tab: Any, view: LiveView) -> None:
     """Both sessions are listed; the whole of either is there."""
     stages = [stage(view), stage(view)]
     for one in stages:
@@ -238,7 +238,7 @@ def test_a_page_of_another_name_cannot_read_along(view: LiveView) -> None:
     refused.value.close()
 
 
-def test_a_busy_port_is_said(view: LiveView, tmp_path: Path, capsys: Any) -> None:
+def test_a_busy_port_is_reported(view: LiveView, tmp_path: Path, capsys: Any) -> None:
     """By the command with status 2; sessions take the next port."""
     port = int(view.url.split(":")[2].strip("/"))
     with pytest.raises(SystemExit) as end:

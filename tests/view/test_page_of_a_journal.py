@@ -38,7 +38,7 @@ def test_the_page_loads_nothing(journal: Journal) -> None:
     assert not re.search(r"<(link|img|iframe|object)\b|@import|url\(", page)
 
 
-def test_facts_are_said_where_they_change(journal: Journal) -> None:
+def test_facts_are_sent_where_they_change(journal: Journal) -> None:
     """They can be told again from what is kept, for every entry."""
     names, facts = list(TURN.facts), ()
     rows = RecordEncoder(TURN).all(journal.records)

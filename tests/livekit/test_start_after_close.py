@@ -1,4 +1,4 @@
-"""A session that is started again after its end."""
+"""A session that is started again after its close: what its sinks get."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _twice(sink: Any) -> Outcome:
     return stage.run(12.0)
 
 
-def test_a_sink_gets_both_lives_each_from_its_header_on() -> None:
+def test_a_sink_gets_both_runs_of_a_session_that_starts_again() -> None:
     """Everything is closed twice, and nothing of the second life is missing."""
     sink = _List()
     outcome = _twice(sink)
@@ -55,7 +55,7 @@ def test_a_sink_gets_both_lives_each_from_its_header_on() -> None:
     assert said == ["Once.", "And again."]
 
 
-def test_each_life_is_a_journal_of_its_own_on_the_disk(tmp_path: Path) -> None:
+def test_each_run_has_a_journal_file_of_its_own(tmp_path: Path) -> None:
     """The second one stands beside the first; both can be read and replayed."""
     (tmp_path / "journal-2.jsonl").write_text("somebody else's")
     _twice(JsonlSink(tmp_path / "journal.jsonl", redact=None))
@@ -66,7 +66,7 @@ def test_each_life_is_a_journal_of_its_own_on_the_disk(tmp_path: Path) -> None:
     assert (tmp_path / "journal-2.jsonl").read_text() == "somebody else's"
 
 
-def test_a_text_file_that_was_handed_over_gets_both(tmp_path: Path) -> None:
+def test_an_open_text_file_gets_both_runs(tmp_path: Path) -> None:
     """It is the caller's: it is not closed, and written to again."""
     with (tmp_path / "both.txt").open("w+", encoding="utf-8") as file:
         _twice(JsonlSink(file, redact=None))
