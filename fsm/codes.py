@@ -71,4 +71,4 @@ PROOF_CODES: Mapping[str, str] = MappingProxyType(
         "not-proved": "The flow is too large: not every configuration was visited.",
     }
 )
-"""What only a proof finds besides broken properties, which go by their own names."""
+"""What only a proof finds. A broken property has its own name as code."""

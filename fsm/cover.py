@@ -64,7 +64,7 @@ class _Anything:
 
 @attrs.frozen
 class PathStep:
-    """One trigger and what must come of it.
+    """One trigger and what must follow from it.
 
     Attributes:
         trigger: The trigger or, if `timer`, the timer that fires.
@@ -72,7 +72,8 @@ class PathStep:
         host_facts: The host's answers that decide on it.
         verdict: ``taken``, or the reason of the refusal.
         row: The row that is taken; None for a refusal and where an event only changes facts.
-        state, facts, actions: What holds afterwards (host facts left out), and what the host does.
+        state, facts, actions: The state, the true facts (host facts left out) and the host's
+            actions afterwards.
     """
 
     trigger: str
@@ -88,14 +89,14 @@ class PathStep:
 
 @attrs.frozen
 class CoveringPath:
-    """One path and what it is for.
+    """One path and its goal.
 
     Attributes:
         covers: What no earlier path covers: ``state S``, ``row ID``,
             ``refused S.TRIGGER`` or, for an event that no guard lets through,
             ``facts only S.TRIGGER``.
-        timers: Seconds under which the timers fire in this order; others would come too late.
-            Empty where the path fires none, None where no seconds can do it.
+        timers: Seconds with which the timers fire in this order and no other timer fires before.
+            Empty if the path fires none; None if no seconds can do it.
     """
 
     covers: tuple[str, ...]
@@ -104,7 +105,7 @@ class CoveringPath:
 
     @property
     def name(self) -> str:
-        """What it was looked for."""
+        """Its goal."""
         return self.covers[0]
 
 
@@ -113,7 +114,7 @@ class Cover:
     """The paths through a flow.
 
     Attributes:
-        unreachable: What no path covers, in the words of `CoveringPath.covers`.
+        unreachable: What no path covers, named as in `CoveringPath.covers`.
     """
 
     flow: str
@@ -122,11 +123,11 @@ class Cover:
 
 
 def cover(flow: Flow, world: Environment | None = None, longest: int | None = None) -> Cover:
-    """The shortest path to each goal, without those that a longer one covers on its way.
+    """The shortest path to each goal, without those that a longer path covers.
 
     Args:
-        world: What can come after what; without it, anything at any moment.
-        longest: The most steps that a path may have; without it, as many as it takes.
+        world: Which move can follow which; without it, any move at any time.
+        longest: The most steps of a path; without it, as many as it takes.
     """
     search = _Search(flow, world or _Anything(), longest)
     found = search.run()

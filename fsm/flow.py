@@ -86,7 +86,7 @@ class Row:
 
     @property
     def path(self) -> tuple[str | int, ...]:
-        """Where it stands in the YAML tree."""
+        """Its place in the YAML tree."""
         return ("states", self.source, "after" if self.timer else "on", self.trigger, self.index)
 
 

@@ -32,24 +32,24 @@ __all__ = [
 ]
 
 Policy = Literal["cancel", "detach", "finish", "hold"]
-"""What becomes of a tool call whose turn is interrupted."""
+"""What happens to a tool call if its turn is interrupted."""
 
 Names = tuple[str, ...]
 """One name or a list of names in YAML; always a tuple here."""
 
 
 def doc(sentence: str, yaml: str | None = None, **field: Any) -> Any:
-    """A field that stands in YAML, with the sentence that an editor shows and its key."""
+    """A field of the YAML, with the sentence that an editor shows and its key."""
     return attrs.field(metadata={"doc": sentence} | ({"yaml": yaml} if yaml else {}), **field)
 
 
 def _loaded(**field: Any) -> Any:
-    """A field that the loader fills: in YAML it follows from the place."""
+    """A field that the loader fills; it is not a key in YAML."""
     return attrs.field(metadata={"internal": True}, **field)
 
 
 def yaml_name(field: attrs.Attribute[Any]) -> str:
-    """The key under which a field stands in YAML."""
+    """The YAML key of a field."""
     return str(field.metadata.get("yaml", field.name))
 
 
@@ -78,7 +78,7 @@ class Trigger:
     Attributes:
         is_: What it means, in one sentence; the key ``is`` in YAML.
         of: The scope that it belongs to. Once that scope is over, the trigger changes nothing.
-        kind: ``request`` or ``event``. Whoever posts a request does it only if it is taken.
+        kind: ``request`` or ``event``. A refused request must not be carried out.
 
     Example:
         >>> from turnfsm import load_flow
@@ -235,9 +235,9 @@ class State:
         factory=dict,
     )
     after: Mapping[str, tuple[Transition, ...]] = doc(
-        "Timer to transition. Armed on entry, gone on exit.", factory=dict
+        "Timer to transition. Started on entry, stopped on exit.", factory=dict
     )
-    refuses: Names = doc("Requests that are refused here, said aloud.", default=())
+    refuses: Names = doc("Requests that are refused here.", default=())
     ignores: Names = doc("Events that change nothing here, not even facts.", default=())
     final: bool = doc("No transition leaves this state.", default=False)
     tuning: Tuning = doc("Settings of the session while it is in this state.", factory=Tuning)

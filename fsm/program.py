@@ -159,10 +159,10 @@ class Program:
         self._count = 0
 
     def answer(self, held: Configuration, trigger: str) -> Answer:
-        """What the first alternative whose guard holds does, or why there is none.
+        """What the first alternative whose guard holds does, or why none holds.
 
         Raises:
-            UnknownTrigger: The flow declares the trigger nowhere.
+            UnknownTrigger: The flow does not declare the trigger.
         """
         rows, facts = held.rows, held.facts
         scoped = trigger in self.begins or trigger in self.ends or trigger in self.fences

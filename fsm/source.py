@@ -126,7 +126,7 @@ class Source:
             self._inherited.add(path)
 
     def alias(self, path: Path, written: Path) -> None:
-        """Say where a part of the loaded flow is written."""
+        """Set where a part of the loaded flow is written."""
         if path != written:
             self._aliases[path] = written
 

@@ -76,7 +76,7 @@ def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
     if proof == "off":
         logger.warning("flow %r governs and was not checked: proof='off'", flow.name)
         return ("it was not checked: proof='off'",)
-    from turnfsm.fsm.check import check_flow  # only a flow of one's own pays for the import
+    from turnfsm.fsm.check import check_flow  # only a flow that is not shipped needs the import
 
     report = check_flow(flow)
     if report.ok:

@@ -1,4 +1,4 @@
-"""Judges a session by what it has recorded, whoever has written it."""
+"""Judges a session by what it has recorded, no matter which library made it."""
 
 from __future__ import annotations
 

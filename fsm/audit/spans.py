@@ -37,7 +37,7 @@ def is_span(fields: object) -> bool:
 
 
 def spans_in(objects: Iterable[Mapping[str, Any]]) -> Iterator[_Span]:
-    """The spans of these objects; what is none is passed over."""
+    """The spans among these objects; other objects are ignored."""
     for fields in objects:
         if "resourceSpans" in fields:
             for resource in fields["resourceSpans"]:
@@ -48,7 +48,7 @@ def spans_in(objects: Iterable[Mapping[str, Any]]) -> Iterator[_Span]:
 
 
 def recording_of_spans(spans: Iterable[_Span]) -> Recording:
-    """The events that spans tell of; times are seconds from the first."""
+    """The events that spans stand for. Times are seconds from the first."""
     spans = list(spans)
     if not spans:
         return Recording(())

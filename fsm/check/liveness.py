@@ -155,7 +155,10 @@ class Quiet:
         return self.goal(after[1][0], after[2])
 
     def _fired(self, spot: _Spot, host_facts: int) -> list[_Next]:
-        """The timers that can fire; one whose guard refuses it is armed again and says nothing."""
+        """The timers that can fire.
+
+        One whose guard does not hold starts again, and changes nothing.
+        """
         timers = self.flow.states[spot[0]].after
         return [
             self._after(spot, timer, answer)
@@ -192,4 +195,6 @@ def _circle(trail: list[_Spot], back: _Next) -> Run:
     name, spot = back[:2]
     states = [*(there[0] for there in trail[trail.index(spot) :]), spot[0]]
     shown = states if len(states) <= 8 else [*states[:4], "...", *states[-3:]]
-    return Run(False, float("inf"), (name,), f"timers go round for ever: {' -> '.join(shown)}")
+    return Run(
+        False, float("inf"), (name,), f"timers go round in an endless circle: {' -> '.join(shown)}"
+    )

@@ -70,7 +70,7 @@ class Maker:
     def refused(
         self, request: str, broken: str, when: Iterable[str] = (), unless: Iterable[str] = ()
     ) -> Rule:
-        """A request that is refused where the state does not say aloud that it refuses it."""
+        """A request that is refused although the state does not list it under `refuses`."""
         silent = {n for n, state in self.flow.states.items() if request not in state.refuses}
         return self.move(
             f"{request} is refused {broken}",

@@ -124,7 +124,7 @@ def _alternatives(flow: Flow) -> Iterator[Mutant]:
 
 
 def _added(flow: Flow) -> Iterator[Mutant]:
-    """A transition where there is none: each that another state has for that trigger."""
+    """A transition where there is none: each one that another state has for that trigger."""
     for name, state in flow.states.items():
         for trigger in flow.triggers:
             if trigger in state.on:

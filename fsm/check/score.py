@@ -56,7 +56,7 @@ class Score:
 
     @property
     def ok(self) -> bool:
-        """Every mutant is caught, equivalent or explained, and nothing is explained in vain."""
+        """Every mutant is caught, equivalent or explained, and every explanation is needed."""
         return not self.count("survives") and not self.stale
 
 

@@ -178,7 +178,7 @@ PROPERTIES: dict[str, Builtin] = {
 
 
 def turn_world(flow: Flow) -> World:
-    """What is true in a conversation, as far as the flow has words for it."""
+    """What is really so in a conversation, as far as the flow has names for it."""
     if flow.kind != "turn":
         return World()
     belongs = {t: s for t, s in _WORLD.belongs.items() if t in flow.triggers}

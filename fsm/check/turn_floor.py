@@ -146,7 +146,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
                 before=waits,
             )
     yield make.move(
-        "user_stopped_speaking: what is held is let go before the words can have come",
+        "user_stopped_speaking: what is held is released before the words can have come",
         lambda m: m.trigger == "user_stopped_speaking" and "release_output" in m.actions,
     )
 
@@ -185,7 +185,7 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
         ("interruptions_disallowed", ()),
     ):
         yield make.move(
-            f"{trigger}: nothing holds the first frame back any more and it is not let go",
+            f"{trigger}: nothing holds the first frame back any more and it is not released",
             _stays(trigger, "thinking"),
             ["~output_held", "~paused"],
             facts,

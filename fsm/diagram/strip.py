@@ -55,7 +55,7 @@ def _axis(strip: Strip, top: float, bottom: float) -> Iterator[str]:
 
 
 def draw_overview(lanes: Lanes, start: float, stop: float, width: float, top: float) -> Drawn:
-    """Draw the whole stretch as one thin bar of states with its refusals."""
+    """Draw the whole time as one thin bar of states with its refusals."""
     strip = Strip(start, stop, stop - start, width)
     lines = ['<g id="overview">', *_axis(strip, top, top + 54), lane_name("overview", top + 37)]
     for span in lanes.states:

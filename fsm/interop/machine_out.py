@@ -2,7 +2,7 @@
 
 Triggers, states, facts and actions may share a name in a flow, while all of them become attributes
 of one model here. So a fact's condition is ``fact_NAME``, an action ``do_NAME``, and the fence of a
-trigger the condition ``current_SCOPE``. Timers are triggers: whoever runs the machine fires them.
+trigger the condition ``current_SCOPE``. Timers are triggers that you fire.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def verify(
     """Spin's opinion on each property of a flow, by name.
 
     Args:
-        properties: Those to verify in the place of the flow's own.
+        properties: Properties to verify instead of the flow's own.
         trails: Say how each violation is reached; Spin's way there may be long.
         seconds: The most that each of Spin's runs may take.
 

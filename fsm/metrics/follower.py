@@ -95,7 +95,7 @@ class Follower:
 
 
 def silences_in(quiet: Quiet, longer_than: float) -> Iterator[Silence]:
-    """The stretches in which the user said no words either."""
+    """The spans in which the user said no words either."""
     run: list[Part] = []
     for part in (*quiet.parts, None):
         if part is not None and not part.spoken:

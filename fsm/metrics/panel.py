@@ -139,7 +139,7 @@ def panel(conversations: Iterable[Sequence[Tick]]) -> Panel:
 
 
 def _without_hangup(ticks: Sequence[Tick]) -> Sequence[Tick]:
-    """A simulation ends with one tick of the user that says no more than that it ends."""
+    """A simulation ends with one tick of the user that only marks the end."""
     if len(ticks) >= 2 and ticks[-1].user and not ticks[-2].user:
         return ticks[:-1]
     return ticks

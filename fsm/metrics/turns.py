@@ -23,7 +23,7 @@ class TurnTimes:
         self._kept: deque[float] = deque(maxlen=_KEPT)
         self._asked: float | None = None
         self._speech: str | None = None
-        self._replied: TurnEnd | None = None  # until it is heard; nothing may come of it
+        self._replied: TurnEnd | None = None  # until it is heard; it may never be heard
         self._calls: dict[str, tuple[str, str]] = {}  # the tool's name, its policy
 
     def entry(self, now: float, entry: Entry, out: list[Value]) -> None:

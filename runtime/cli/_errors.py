@@ -1,4 +1,4 @@
-"""One voice for what stops a command: to stderr, with the remedy, without a traceback."""
+"""Prints every error of a command in one form: to stderr, with the remedy, without a traceback."""
 
 import sys
 
@@ -18,7 +18,7 @@ _EXTRAS = {
 
 
 def report(error: Exception) -> int:
-    """Say what stopped the command, give the exit status; raise again what is our own bug."""
+    """Print the error and return the exit status. An error of our own is raised again."""
     from turnfsm.fsm.errors import TurnfsmError
 
     if isinstance(error, TurnfsmError):

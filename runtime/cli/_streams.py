@@ -116,7 +116,7 @@ def _check(out: io.TextIOWrapper | None) -> None:
 
 @contextmanager
 def quiet_logs() -> Iterator[None]:
-    """What is logged meanwhile is judged, or was provoked: it is no message to the reader."""
+    """Keep log lines off the terminal: the command judges or causes them itself."""
     deaf = logging.NullHandler()
     logging.getLogger().addHandler(deaf)
     try:

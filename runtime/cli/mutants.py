@@ -77,7 +77,7 @@ def _text(result: Score) -> Iterator[str]:
     for fate in result.fates:
         if fate.result == "survives":
             yield f"  survives: {fate.mutant.id}"
-    yield from (f"  explained in vain: {name}" for name in result.stale)
+    yield from (f"  explained without need: {name}" for name in result.stale)
     faults = len(result.fates) - totals["equivalent"]
     yield (
         f"score: {totals['caught']} of {faults} mutants that are not equivalent are caught "

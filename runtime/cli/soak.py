@@ -1,4 +1,4 @@
-"""`turnfsm soak`: random conversations with an agent of a user's own."""
+"""`turnfsm soak`: random conversations with a user's own agent."""
 
 from __future__ import annotations
 

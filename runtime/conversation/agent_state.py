@@ -19,7 +19,7 @@ PUBLISHED = {
     "paused": "listening",
     "interrupted": "listening",
 }
-"""State of the flow to the agent state of LiveKit; a state of a user's own is ``thinking``."""
+"""State of the flow to the agent state of LiveKit; an added state is ``thinking``."""
 
 GAP = 0.02
 """Seconds of silence inside a step, or after an interruption, before the agent state follows.

@@ -320,7 +320,7 @@ class Conductor(UserReports):
             return  # a handoff is under way; it is looked at again when it has ended
         step = self.floor.step
         if step is not None and self.turns.kept and not step.speech.interruptible:
-            return  # it winds down, and LiveKit takes no turn before it has
+            return  # it is ending, and LiveKit takes no turn before it has ended
         if (
             self.turns.kept
             and agent.commits_audio

@@ -185,7 +185,7 @@ class TurnHost:
         self._stop("programmatic", force=True)
 
     def abandon_step(self, event: Event) -> None:
-        """Stop waiting for a step that does not wind down."""
+        """Stop waiting for an interrupted step that does not end."""
         step = self._floor.step
         if step is None:
             return

@@ -1,4 +1,4 @@
-"""Piper as LiveKit's text-to-speech, and its voice for whoever needs samples."""
+"""Piper as LiveKit's TTS, and its voice for other uses of the samples."""
 
 import asyncio
 from collections.abc import Iterator

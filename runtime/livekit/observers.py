@@ -105,7 +105,7 @@ class Observers:
 
 
 class _Spans:
-    """The span of the agent's turn; else the one that whoever posts is in."""
+    """The span of the agent's turn; otherwise the span in which the post is made."""
 
     def __init__(self, floor: Floor) -> None:
         self._floor = floor

@@ -38,7 +38,7 @@ class SessionTaken(StoreError):
     def __init__(self, session: str, epoch: int) -> None:
         super().__init__(
             f"session {session!r}: another worker has acquired it, so this one (epoch {epoch}) "
-            "closes; if that was not meant, give each conversation a session_id of its own"
+            "closes; if that was not intended, give each conversation its own session_id"
         )
         self.session = session
         self.epoch = epoch

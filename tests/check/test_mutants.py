@@ -36,7 +36,7 @@ def test_every_element_is_changed() -> None:
 
 
 def test_a_sample_of_mutants_is_caught_or_explained() -> None:
-    """One in eighty, and all that are explained: none survives, none is explained in vain."""
+    """One in eighty, and all that are explained: none survives, none is explained without need."""
     result = score(load_flow("turn"), tomllib.loads(EXPLAINED.read_text("utf-8")), every=80)
     assert [fate.mutant.id for fate in result.fates if fate.result == "survives"] == []
     assert result.stale == ()
@@ -58,7 +58,7 @@ def test_equivalent_flows_are_recognised() -> None:
 @pytest.mark.parametrize(
     ("reasons", "status", "said"),
     [
-        ('"no such mutant" = "why"\n', 1, "explained in vain: no such mutant"),
+        ('"no such mutant" = "why"\n', 1, "explained without need: no such mutant"),
         ("not toml", 2, "not TOML"),
         ('"x" = ""\n', 2, "has no reason"),
     ],

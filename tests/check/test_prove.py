@@ -70,7 +70,11 @@ def test_always_and_never_of_a_state() -> None:
     ("old", "new", "why"),
     [
         ("swing: {dest: shut}", "swing: {dest: shut, unless: [locked]}", "no timer leaves ajar"),
-        ("swing: {dest: shut}", "swing: {dest: ajar}", "go round for ever: ajar -> ajar"),
+        (
+            "swing: {dest: shut}",
+            "swing: {dest: ajar}",
+            "go round in an endless circle: ajar -> ajar",
+        ),
         ("timers: {swing: 5}", "timers: {swing: 5, blink: 1}", "more than blink"),
     ],
 )

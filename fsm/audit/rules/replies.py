@@ -13,14 +13,14 @@ _STUCK = 30.0
 
 
 def _silent_resume(facts: Facts) -> Found:
-    """A false interruption of what was not being heard."""
+    """A false interruption is reported although nothing was being heard."""
     for event in facts.recording.named("agent_false_interruption"):
         if facts.heard_at(event.t) is None:
             yield event.t, "a false interruption is reported, and nothing was being said"
 
 
 def _stuck_playout(facts: Facts) -> Found:
-    """Audio that never ends, with something else to be said behind it."""
+    """Audio whose end is never reported, with another reply waiting after it."""
     for span in facts.heard:
         waits = [
             speech
@@ -36,7 +36,7 @@ def _stuck_playout(facts: Facts) -> Found:
 
 
 def _dropped_reply(facts: Facts) -> Found:
-    """A reply that was asked for and dropped in the same moment, by a handoff."""
+    """A reply that was asked for during a handoff and dropped at once."""
     for speech in facts.speeches:
         done = speech.done
         if done is None or done - speech.created > AT_ONCE or not speech.interrupted:
@@ -46,7 +46,7 @@ def _dropped_reply(facts: Facts) -> Found:
 
 
 def _never_closed(facts: Facts) -> Found:
-    """A close that takes for ever."""
+    """A close that never ends."""
     for event in facts.recording.named("close_late"):
         yield event.t, "the session does not close within 30 s"
 
@@ -84,7 +84,7 @@ def _handoffs(facts: Facts) -> list[float]:
 
 
 def _record_out_of_order(facts: Facts) -> Found:
-    """The next request stands in the conversation before what was heard until then."""
+    """The conversation has the next request before what was heard until then."""
     cut: float | None = None
     asked: float | None = None
     for event in facts.recording.events:

@@ -16,7 +16,7 @@ _SENTENCE = 3
 
 
 def _lost_words(facts: Facts) -> Found:
-    """Words of the user that stand in no message."""
+    """Words of the user that are in no message."""
     messages = [
         event
         for event in facts.recording.named("conversation_item_added")
@@ -46,7 +46,7 @@ def _unheard_turn(facts: Facts) -> Found:
 
 
 def _unheard_user(facts: Facts) -> Found:
-    """A user who talks over speech that goes on, and whose words are not even transcribed."""
+    """A user who talks over speech that goes on, and whose words are not transcribed."""
     transcripts = facts.recording.named("user_input_transcribed")
     for user in facts.user:
         over = facts.heard_at(user.start)
@@ -65,7 +65,7 @@ def _unheard_user(facts: Facts) -> Found:
 
 
 def _answered_twice(facts: Facts) -> Found:
-    """What was said once stands in two messages, and something is heard after each."""
+    """The same words are in two messages, and something is heard after each."""
     said = [tuple(event.words()) for event in facts.recording.named("user_input_transcribed")]
     stood: dict[tuple[str, ...], float] = {}
     for event in facts.recording.named("conversation_item_added"):

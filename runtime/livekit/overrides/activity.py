@@ -190,7 +190,7 @@ class GovernedActivity(RequestingActivity):
         """The agent's tool of this name, or None."""
         return llm.ToolContext(self.tools).function_tools.get(name)
 
-    # -- handoffs do not wait for speeches that the turn has let go of
+    # -- handoffs do not wait for speeches that the turn has released
 
     async def _pause_scheduling_task(
         self, *, blocked_tasks: list[asyncio.Task[Any]] | None = None

@@ -129,7 +129,7 @@ class GovernedExecutor(_ToolExecutor):
                 self._conductor.tools.late_result(Result(call, not output.output))
 
     async def drain(self) -> None:
-        # A handoff waits for the calls of the turn, as LiveKit has it, but not for ever for calls
+        # A handoff waits for the calls of the turn, as LiveKit has it, but not forever for calls
         # that no turn waits for any more, from the start or since.
         self._spare_own_call()
         drained = asyncio.ensure_future(super().drain())

@@ -52,8 +52,11 @@ class Plan:
 
     @property
     def lingers(self) -> bool:
-        """The output does not report its end: an interruption does not wind down, and what was
-        played counts as heard until the limit."""
+        """The output does not report its end.
+
+        Then an interrupted step does not end by itself, and what was played counts as heard until
+        the limit.
+        """
         if self.happens("speaking_limit"):
             return True
         late = {"settle", "turn_committed", "speech_interrupted", "final_transcript"}

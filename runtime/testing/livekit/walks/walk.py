@@ -68,7 +68,7 @@ def walk_path(path: CoveringPath, flow: Flow | str = "turn") -> Walk:
 
 @attrs.frozen
 class Span:
-    """A stretch of time in which one state was held."""
+    """A span of time in which one state was held."""
 
     start: float
     end: float
