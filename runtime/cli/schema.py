@@ -53,14 +53,12 @@ def schema(
 
 
 def _fresh(form: _Format, old: str | None) -> str:
-    from turnfsm.fsm.load.reference import MARKS, reference, with_reference
+    from turnfsm.fsm.load.reference import MARKS, with_reference
     from turnfsm.fsm.load.schema import schema_text
 
     if form is _Format.json:
         return schema_text()
-    if old is None:
-        return reference()
-    renewed = with_reference(old)
+    renewed = with_reference("{}{}\n".format(*MARKS) if old is None else old)
     if renewed is None:
         raise TurnfsmError(f"the document has no part to renew; add the lines {MARKS}")
     return renewed

@@ -111,3 +111,11 @@ def test_a_journal_without_records_has_no_figures(
     file.write_text('{"journal": 1, "flow": "turn", "initial": "listening"}\n')
     assert run(command, str(file)) == 0
     assert capsys.readouterr().out
+
+
+def test_why_takes_another_flow(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which is loaded; a name that there is not is an error."""
+    assert run("why", str(journal), "--flow", "turn") == 0
+    assert "silence" in capsys.readouterr().out
+    assert run("why", str(journal), "--flow", "trun") == 2
+    assert "did you mean 'turn'?" in capsys.readouterr().err

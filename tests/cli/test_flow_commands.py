@@ -14,6 +14,7 @@ from turnfsm.fsm import load_flow, parse_flow
 from turnfsm.fsm.cover import cover
 from turnfsm.fsm.interop import FlowModel
 from turnfsm.runtime.cli import main
+from turnfsm.runtime.proof import shipped_proofs
 
 
 def run(*words: str) -> int:
@@ -146,3 +147,38 @@ def test_an_unknown_flow_is_named(
     """A misspelt flow is answered with the near one."""
     assert run(*words) == 2
     assert "no flow 'trun'; did you mean 'turn'?" in capsys.readouterr().err
+
+
+def test_proofs_are_recorded_if_all_hold(tmp_path: Path) -> None:
+    """As `specs/proofs.json` has them; a flow with a finding leaves the file as it is."""
+    file = tmp_path / "proofs.json"
+    assert run("check", "session", "resume", "--record", str(file)) == 0
+    recorded = json.loads(file.read_text())
+    assert recorded == {name: shipped_proofs()[name] for name in ("session", "resume")}
+    (tmp_path / "deaf.yaml").write_text("flow: deaf\ninitial: a\nstates: {a: {}, b: {}}\n")
+    assert run("check", "session", str(tmp_path / "deaf.yaml"), "--record", str(file)) == 1
+    assert json.loads(file.read_text()) == recorded
+
+
+def test_the_schema_and_the_reference_are_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With `-`; a document that is not there yet is one that can be renewed."""
+    assert run("schema", "-o", "-") == 0
+    assert json.loads(capsys.readouterr().out)["$schema"].startswith("http://json-schema.org/")
+    file = tmp_path / "reference.md"
+    assert run("schema", "--format", "markdown", "-o", str(file)) == 0
+    assert run("schema", "--format", "markdown", "-o", str(file), "--check") == 0
+    assert "`leads_to`" in file.read_text(encoding="utf-8")
+
+
+def test_the_table_of_mutants_ends_with_the_score(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A flow that is not proved has no score."""
+    assert run("mutants", "session", "--every", "50") == 1  # no conversation: less is promised
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last.startswith("score: ")
+    (tmp_path / "deaf.yaml").write_text("flow: deaf\ninitial: a\nstates: {a: {}, b: {}}\n")
+    assert run("mutants", str(tmp_path / "deaf.yaml")) == 2
+    assert "the flow itself is not proved" in capsys.readouterr().err

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 
@@ -84,3 +87,45 @@ def test_an_output_that_cannot_be_written_is_named(
     journal = write(tmp_path / "call.jsonl", HEADER, NOTE)
     assert status(journal, "-o", tmp_path) == 2
     assert "Is a directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("turn", "--live"), "leave --live, --audio and --flow out"),
+        (("call.jsonl", "--live", "-o", "page.html"), "leave --audio and --output out"),
+        (("none.jsonl", "--live"), "none.jsonl: no such file or folder; name a journal or a"),
+        (("none.yaml",), "none.yaml: no such file; name a flow: a shipped one or a .yaml file"),
+    ],
+)
+def test_words_that_do_not_go_together_are_refused(
+    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(*words) == 2
+    assert said in " ".join(capsys.readouterr().err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("words", [("call.jsonl", "--live"), ("session",)], ids=["live", "flow"])
+def test_a_page_is_served_until_the_user_ends_it(
+    words: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """At the address that is printed; Ctrl-C is no error, and the port is free again."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "call.jsonl", HEADER, NOTE)
+    served: list[str] = []
+
+    def look_at_it(_seconds: float) -> None:
+        address = capsys.readouterr().out.split()[0]
+        served.append(address)
+        with urlopen(address, timeout=30) as page:
+            assert page.read().startswith(b"<!doctype html>")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("turnfsm.runtime.cli.view.time", SimpleNamespace(sleep=look_at_it))
+    assert status(*words, "--port", "0") == 0
+    [address] = served
+    with pytest.raises(URLError):
+        urlopen(address, timeout=30)
