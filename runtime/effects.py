@@ -25,7 +25,7 @@ logger = logging.getLogger("turnfsm")
 Observer = Callable[[int, Verdict], None]
 """Called with the entry's number and its verdict, before the effects run."""
 
-_new = tuple.__new__  # half the price of calling the class
+_new = tuple.__new__  # costs half as much as calling the class
 
 
 class _Cause(NamedTuple):
@@ -52,9 +52,9 @@ class Effects(StateTimers):
     """
 
     # _observers: called with every verdict, in the order of the verdicts
-    # _cause: the entry on whose behalf code runs now
+    # _cause: the entry whose effect runs now
     # _running: a verdict is being reported or carried out
-    # _waiting: what is to be carried out; without _running, what a KeyboardInterrupt has stopped:
+    # _waiting: what is to be carried out. Without _running: what a KeyboardInterrupt has stopped;
     #   it runs with the next post
     # _tasks: those of asynchronous effects; None as long as there was none
     __slots__ = (
@@ -71,7 +71,7 @@ class Effects(StateTimers):
         self._news: deque[tuple[int, Verdict]] | None = None
         self._telling = False
         self._observers: tuple[Observer, ...] = ()
-        self._observer: Observer | None = None  # the only one, or what tells all
+        self._observer: Observer | None = None  # the only observer, or a function that calls all
         self._cause: int | None = None
         self._running = False
         self._tasks: OwnedTasks | None = None
@@ -125,7 +125,7 @@ class Effects(StateTimers):
                 self._cause = seq
                 try:
                     observer(seq, verdict)
-                except Exception:  # it stays: the fault may be a passing one
+                except Exception:  # the observer stays: the fault may be temporary
                     logger.exception("observer %r raised at entry %d", observer, seq)
                 self._telling = False
                 if self._news:
@@ -204,7 +204,7 @@ class Effects(StateTimers):
         for observer in self._observers:
             try:
                 observer(seq, verdict)
-            except Exception:  # it stays: the fault may be a passing one
+            except Exception:  # the observer stays: the fault may be temporary
                 logger.exception("observer %r raised at entry %d", observer, seq)
 
     def _catch_up(self) -> None:

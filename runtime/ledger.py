@@ -54,8 +54,8 @@ class Ledger:
         self.note: Callable[..., object] = _write_nothing
         self._calls: dict[str, LedgerCall] = {}
         self._by_result: dict[str, LedgerCall] = {}
-        self._turns: dict[str, list[LedgerCall]] = {}  # those that may make a call once more
-        # What a session that was cut off has completed, by the call that it answers.
+        self._turns: dict[str, list[LedgerCall]] = {}  # those that may repeat a call
+        # Completed calls of a session that was cut off, by the call that they answer.
         self._old: dict[tuple[str, str], LedgerCall] = {}
 
     def __iter__(self) -> Iterator[LedgerCall]:
@@ -248,7 +248,7 @@ class Ledger:
         for call in self:
             call.apply("cut_off", (), {})
             key = call.name, call.arguments
-            self._old.pop(key, None)  # the last one counts: what became of it decides
+            self._old.pop(key, None)  # the outcome of the last one decides
             if call.gave in _NEWS:  # what failed may be tried again
                 call.value = HANDED_OVER if call.handoff else call.output
                 self._old[key] = call
@@ -284,9 +284,9 @@ class Ledger:
                 left -= 1
 
 
-_NEWS = ("result", "unknown")  # what the user is to hear of
+_NEWS = ("result", "unknown")  # the user must still hear it
 
-_RESTORED = ("call", "state", "facts")  # what `as_note` has beside the fields
+_RESTORED = ("call", "state", "facts")  # what `as_note` has in addition to the fields
 
 _REDACTED = (
     "the journal keeps neither arguments nor results of tool calls (redact={how!r}), so no call "

@@ -97,18 +97,18 @@ class EventPump(Effects):
             after = machine.configuration
             to_do = ARMS * verdict.entered | ACTS * bool(verdict.actions)
         else:
-            machine.configuration = after  # Machine.step in place (test_stateful)
-        clock = self.clock  # what is in a slot is called faster from a local name
+            machine.configuration = after  # Machine.step, inlined (test_stateful)
+        clock = self.clock  # a call through a local name is faster than through a slot
         now = clock()
         cause = self._cause if self._tasks is None else self._cause_of(verdict)
         if to_do & ARMS:
-            # StateTimers._enter in place (test_timers): a call would cost as much as the step
+            # StateTimers._enter, inlined (test_timers): a call would cost as much as the step
             self._entered = now
             self._deadlines = None
             timers = self._plan[after.state]
             if now + timers[0] < self._wakes:
                 now += self._wake_at(now + timers[0])
-        # Committed. From here on foreign code may run, and post.
+        # Committed. From here on other code may run, and post.
         journal = self.journal
         append = journal.append
         seq = journal.seq = journal.seq + 1
@@ -119,13 +119,13 @@ class EventPump(Effects):
             return verdict
         observer = self._observer
         if observer is not None:
-            # Effects._follow_up in place (test_observers): there is nothing to carry out
+            # Effects._follow_up, inlined (test_observers): there is nothing to carry out
             self._running = self._telling = True
             self._cause = seq
             try:
                 try:
                     observer(seq, verdict)
-                except Exception:  # it stays: the fault may be a passing one
+                except Exception:  # the observer stays: the fault may be temporary
                     logger.exception("observer %r raised at entry %d", observer, seq)
                 if self._news or self._waiting:
                     self._catch_up()

@@ -62,7 +62,7 @@ class OwnedTasks:
 
     def _cancel(self, tasks: list[asyncio.Future[Any]]) -> None:
         for task in tasks:
-            # Gone from the owners first: one that ends nevertheless is an event of the past.
+            # Removed from the owners first: if a task ends nevertheless, that is not reported.
             del self._owners[task]
             self._over.add(task)
             task.cancel()

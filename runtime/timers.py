@@ -28,7 +28,7 @@ order of declaration."""
 Deadline = tuple[float, str, str | None]
 """When, which timer, and the last answer to it, if that changed nothing."""
 
-_EPSILON = 1e-6  # seconds: a loop may wake a timer this much early
+_EPSILON = 1e-6  # seconds by which a loop may wake a timer too early
 
 _PLANS: WeakKeyDictionary[Program, Plan] = WeakKeyDictionary()
 
@@ -143,7 +143,7 @@ class StateTimers(ABC):
 
     def _due(self) -> list[Deadline]:
         if not self._plan[self.machine.state][1]:
-            return []  # what is remembered is of the state before: one without timers keeps it
+            return []  # a state without timers still has those of the state before here
         if self._deadlines is None:
             entered = self._entered or 0.0
             _, own = self._plan[self.machine.state]
@@ -183,7 +183,7 @@ class StateTimers(ABC):
             said = self._fire(name, said)
             left = self.machine.configuration.rows is not rows
             if left or self._deadlines is not deadlines or self.closed:
-                return  # a state was entered: these deadlines are of the past
+                return  # a state was entered: these deadlines belong to the state before
             # The state is still held: the timer starts again, so that it fires again once the
             # fact that held it back has changed (test_timers, "held back").
             deadlines.append((now + seconds[name], name, said))

@@ -122,7 +122,7 @@ class TurnRuntime(EventPump):
         return self.machine.holds(fact)
 
 
-# The classes whose instances are known to fit a program.
+# The classes whose instances have all methods that a program needs.
 _FITS: WeakKeyDictionary[Program, WeakSet[type]] = WeakKeyDictionary()
 
 

@@ -1,15 +1,15 @@
 """An explicit finite-state-machine runtime for the turns of a voice agent.
 
-What a flow is and what happens when it runs; everything here imports neither LiveKit nor Pipecat.
+This package has flows and their runtime. It imports neither LiveKit nor Pipecat.
 
-- `turnfsm.livekit`: `TurnSession`, which takes the place of livekit-agents' `AgentSession`.
+- `turnfsm.livekit`: `TurnSession`, which replaces livekit-agents' `AgentSession`.
 - `turnfsm.testing`: virtual time, scripted users, models and audio.
-- `turnfsm.check`: the proof of a flow.
-- `turnfsm.diagram`: pictures of flows and of conversations.
+- `turnfsm.check`: proves flows.
+- `turnfsm.diagram`: draws flows and conversations.
+- `turnfsm.store`: stores from which another worker can continue a session.
+- `turnfsm.metrics`: figures of conversations, and the causes of silences.
+- `turnfsm.audit`: finds failures in recorded sessions.
 - `turnfsm.demo`: speech in and out without a network, and a scripted model.
-- `turnfsm.audit`: sessions judged by what they have left.
-- `turnfsm.metrics`: the figures of conversations, and the causes of silences.
-- `turnfsm.store`: sessions that survive their worker.
 
 Example:
     >>> import turnfsm

@@ -1,4 +1,4 @@
-"""Sessions judged by what they have left: recordings of LiveKit's events, spans, journals.
+"""Finds failures in recorded sessions: recordings of LiveKit's events, spans, journals.
 
 Example:
     >>> from turnfsm.audit import audit_recording, parse_recording

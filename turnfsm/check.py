@@ -1,4 +1,4 @@
-"""A flow is proved before it runs: every reachable configuration is visited.
+"""Proves flows: every reachable configuration is visited before a flow runs.
 
 Example:
     >>> from turnfsm import load_flow

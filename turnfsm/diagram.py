@@ -1,4 +1,4 @@
-"""Pictures of flows and of conversations.
+"""Draws flows and conversations.
 
 Example:
     >>> from turnfsm import load_flow

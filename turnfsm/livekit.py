@@ -1,4 +1,6 @@
-"""LiveKit voice agents whose turns are governed by a flow. Needs `pip install 'turnfsm[livekit]'`.
+"""`TurnSession`: LiveKit voice agents whose turns follow a flow.
+
+Needs `pip install 'turnfsm[livekit]'`.
 
 Example::
 

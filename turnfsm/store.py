@@ -1,4 +1,6 @@
-"""Sessions that survive their worker: `TurnSession(store=..., session_id=...)`.
+"""Stores of sessions.
+
+If a worker dies, another one can continue: `TurnSession(store=..., session_id=...)`.
 
 `SqliteStore` needs nothing, `PostgresStore` needs `pip install 'turnfsm[postgres]'`.
 

@@ -1,4 +1,4 @@
-"""A flow is proved before it runs: every reachable configuration is visited."""
+"""Proves flows: every reachable configuration is visited before a flow runs."""
 
 from .check import check_file, check_flow
 from .report import PropertyResult, Report, as_github, as_json, as_text

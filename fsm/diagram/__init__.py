@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 Format = Literal["svg", "png", "mmd", "dot", "md"]
+"""The format of a picture: ``mmd`` is Mermaid, ``md`` tables in Markdown."""
 
 
 def render(

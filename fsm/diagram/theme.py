@@ -7,6 +7,7 @@ from typing import Literal
 __all__ = ["DARK", "LIGHT", "Theme", "state_color", "style"]
 
 Theme = Literal["auto", "light", "dark"]
+"""The colours of a picture; ``auto`` follows the reader's system."""
 
 LIGHT = {
     "paper": "#ffffff", "card": "#ffffff", "box": "#f8fafc", "ink": "#0f172a", "quiet": "#64748b",

@@ -19,6 +19,7 @@ from .theme import Theme, style
 __all__ = ["StateRows", "timeline"]
 
 StateRows = Literal["bar", "states"]
+"""How a timeline draws the states: as one bar, or each in a row of its own."""
 
 WIDTH = 1200.0
 _ROWS = (10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600)  # seconds that one strip may hold

@@ -37,7 +37,10 @@ Cause = Literal[
     "own_state",
     "nothing_asked",
 ]
+"""Why the agent is silent; docs/observe.md explains each."""
+
 CAUSES: tuple[Cause, ...] = get_args(Cause)
+"""All of them."""
 
 
 @attrs.frozen

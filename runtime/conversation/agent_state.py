@@ -35,9 +35,9 @@ class AgentState:
         self._session = session
         self.turn: TurnRuntime
         self._timer: asyncio.TimerHandle | None = None
-        self._settling = False  # an interruption that has not been shown yet
-        self._asked = False  # a model is asked, or a tool runs, as far as LiveKit has said
-        self._ready = False  # `start` has ended the initializing
+        self._settling = False  # interrupted, and not published yet
+        self._asked = False  # LiveKit has said that a model is asked or a tool runs
+        self._ready = False  # `start` has published the end of initializing
         self.muted = False
 
     def wanted(self, published: str, otel_context: Any, start_time: float | None) -> None:
@@ -85,7 +85,7 @@ class AgentState:
     def _wanted(self) -> str:
         state, before = self.turn.state, self._session.agent_state
         if state == "thinking" and not self._asked:
-            # What is said without a model is about to be heard, or was.
+            # Speech without a model is about to be heard, or was heard.
             return "listening" if self._ready else before
         return PUBLISHED.get(state, "thinking")
 

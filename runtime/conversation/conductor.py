@@ -118,7 +118,7 @@ class Conductor(UserReports):
         step = self.floor.take(agent, speech)
         self._last_barge_in = None
         self.host.results_need_reply = False
-        self.agent_state.muted = speech.interrupted  # such a step begins for nobody
+        self.agent_state.muted = speech.interrupted  # nobody waits for such a step
         self.progress.begin(step.id)
         self._post("step_started", step.id)
         if self.host.resumption is not None:
@@ -146,7 +146,7 @@ class Conductor(UserReports):
         elif self.tools.runs_for(speech):
             self._post("speech_interrupted", speech=speech.id)
         elif speech.steps_over:
-            speech.end()  # its calls have ended: it waits for other speeches, and need not
+            speech.end()  # its calls have ended: it need not wait for other speeches
         self._moved()
 
     def start_playout(self, speech: Speech) -> None:
@@ -278,7 +278,7 @@ class Conductor(UserReports):
     async def after_call(self) -> None:
         """A tool has returned a value, and nobody has heard of it yet. Posts nothing."""
         if self.keeping is not None:
-            await asyncio.sleep(0)  # LiveKit reports the end in the next turn of the loop
+            await asyncio.sleep(0)  # LiveKit reports the end in the next round of the event loop
             await self.keeping.before_reply()
 
     async def wait_for_calls(self, calls: Collection[str]) -> None:
@@ -317,7 +317,7 @@ class Conductor(UserReports):
         if not self._governs or self.closing or agent is None:
             return
         if not agent.accepts_turns:
-            return  # a handoff is under way; it is looked at again when it has ended
+            return  # a handoff is under way; this is tried again when it has ended
         step = self.floor.step
         if step is not None and self.turns.kept and not step.speech.interruptible:
             return  # it is ending, and LiveKit takes no turn before it has ended
@@ -326,9 +326,9 @@ class Conductor(UserReports):
             and agent.commits_audio
             and (self.user_speaks or self.host.endpointing())
         ):
-            return  # it would be cut where the user is now; the next turn has all of it
+            return  # it would be cut in the middle of an utterance; the next turn has all of it
         if self.turns.kept and agent.greets:
-            return  # the turn is older than what the agent says as it enters
+            return  # what the agent says as it enters comes first: it is newer than the turn
         if self.turns.kept and self.turn.ask("turn_committed"):
             self.turns.kept[0].run(agent.take_turn)
         elif self.host.owes and self.turn.ask("owed_reply"):

@@ -47,7 +47,7 @@ async def ledger_of(
         if call.gave is None:
             found = await _end_of(call, tools.get(call.name), policies, key_of)
             ended.append({"call": call.id, "name": call.name} | found)
-    # of a call that was answered or has reported the result comes late: before its end
+    # for a call that was answered or has reported, the result is noted before its end
     notes = [Note(0, 0.0, k, data) for data in ended for k in ("tool_late_result", "tool_ended")]
     return Ledger.from_journal(attrs.evolve(journal, records=(*journal.records, *notes)))
 

@@ -43,7 +43,7 @@ class ToolCalls(OpenCalls):
     def __init__(self, session: Session, ledger: Ledger, moved: Callable[[], None]) -> None:
         super().__init__(session, ledger)
         self._moved = moved
-        self._speeches: dict[str, Speech] = {}  # those that may make a call once more
+        self._speeches: dict[str, Speech] = {}  # those that may repeat a call
         self.told = ToldResults(ledger)
 
     # -- reports of the adapter
@@ -85,7 +85,7 @@ class ToolCalls(OpenCalls):
         if result_id != call_id:
             data |= {"id": result_id}
             if call is not None and call.state == "reported":
-                # LiveKit puts what comes late into the conversation before it says so
+                # LiveKit adds a late result to the conversation before it reports it
                 self._post(call, "late_result")
         if call is not None:
             self._post(call, "let_go")

@@ -50,7 +50,7 @@ class Tuner:
         return {key: value for key, value in values.items() if value is not None}
 
     def _put(self, options: MutableMapping[str, Any], name: str, before: Any, value: Any) -> None:
-        # What the application has set meanwhile is its own, and stays when the state is left.
+        # What the application has set meanwhile stays when the state is left.
         if before is None or options[name] != before:
             self._own[name] = options[name]
         options[name] = self._own[name] if value is None else value

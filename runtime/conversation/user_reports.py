@@ -108,7 +108,7 @@ class UserReports:
         """
         verdict = self.turn.ask("barge_in")
         last, taken = self._last_barge_in, isinstance(verdict, Taken)
-        # What has an effect is never a repetition: the speech may have gone on since.
+        # A post with an effect is never skipped: the speech may have gone on since.
         acts = isinstance(verdict, Taken) and (verdict.entered or verdict.actions)
         if not acts and (verdict is last or (last and taken)):
             return
@@ -182,7 +182,7 @@ class UserReports:
 
     def handoff_seen(self, task: asyncio.Task[Any] | None) -> None:
         """LiveKit finds that a handoff has begun, and drops the turn. It is kept here."""
-        if not self.closing:  # LiveKit puts what is said into a close into the history
+        if not self.closing:  # LiveKit adds what is said during a close to the history
             self.turns.mark_unanswerable(task)
 
     def speech_scheduled(self, task: asyncio.Task[Any] | None, speech: Speech) -> None:

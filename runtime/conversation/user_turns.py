@@ -63,7 +63,7 @@ class Turn:
             return True
         if self.speech.answers:
             return self.speech.answers in said
-        return any(id not in self.items for id in said)  # a realtime model names it
+        return any(id not in self.items for id in said)  # a realtime model gives the id
 
 
 class UserTurns:
@@ -84,7 +84,7 @@ class UserTurns:
         self._count = 0
         self._latest: Turn | None = None
         self._tasks: dict[asyncio.Task[Any], Turn] = {}
-        self._unsaid: list[Turn] = []  # whose words may not stand in the conversation yet
+        self._unsaid: list[Turn] = []  # whose words may not be in the conversation yet
 
     def restore(self, outcomes: Mapping[str, int]) -> None:
         """Continue counting: this many turns of the session have ended before."""
@@ -167,7 +167,7 @@ class UserTurns:
         turn = self.answered_by(task)
         if turn is not None:
             turn.scheduled, turn.speech = True, speech
-            turn.replied = self.is_latest(turn)  # else the next turn's reply takes its place
+            turn.replied = self.is_latest(turn)  # otherwise the next turn's reply replaces it
         return turn
 
     def withdraw(self, speech: object) -> None:
@@ -176,7 +176,7 @@ class UserTurns:
         if turn is None or turn.speech is not speech or not turn.replied:
             return
         turn.replied = False
-        if turn not in self._tasks.values():  # it was counted
+        if turn not in self._tasks.values():  # it was counted already
             self.outcomes["replied"] -= 1
             self.outcomes["dropped"] += 1
             self._ended(turn, "dropped", False)
@@ -223,7 +223,7 @@ class UserTurns:
         current = turn is self._latest
         outcome: Outcome = "replied" if turn.replied else ("dropped" if current else "superseded")
         if turn.unanswered:
-            outcome = "superseded"  # by itself, committed once more
+            outcome = "superseded"  # by itself: it is committed again
             self.keep(
                 turn.info, turn.owner, "it found a handoff or a speech that cannot be interrupted"
             )

@@ -1,4 +1,4 @@
-"""`TurnSession`: LiveKit voice agents whose turns are governed by a flow."""
+"""`TurnSession`: LiveKit voice agents whose turns follow a flow."""
 
 from turnfsm.runtime.conversation.custom import host_fact, turn_action
 from turnfsm.runtime.conversation.policies import (

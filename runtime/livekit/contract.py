@@ -42,7 +42,7 @@ def installed() -> str:
     """The version of livekit-agents."""
     try:
         return version("livekit-agents")
-    except PackageNotFoundError:  # put there without pip
+    except PackageNotFoundError:  # installed without pip
         return str(getattr(import_module("livekit.agents"), "__version__", "of unknown version"))
 
 

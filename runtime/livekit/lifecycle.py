@@ -27,7 +27,7 @@ class SessionLifecycle:
         self._run: GovernedRun | None = None
         self._deferred = deferred
         self._waits: Deferred[dict[str, Any]] | None = None
-        self._reported: object = None  # where the chain stood
+        self._reported: object = None  # the chain of agents, when it was last reported
         self.runtime = TurnRuntime("session", self)
 
     @property
@@ -151,7 +151,7 @@ class SessionLifecycle:
             self.runtime.post(trigger)
 
     def _entered(self) -> None:
-        # The task is done, but what it did last (a handoff that it requested) is looked at first.
+        # The task is done; what it did last, such as requesting a handoff, takes effect first.
         asyncio.get_running_loop().call_soon(self.chain_moved)
 
     def _ended(self, run: GovernedRun) -> None:

@@ -87,7 +87,7 @@ class Observers:
     def _listeners(
         self, turn: TurnRuntime, floor: Floor, room: rtc.Room | None
     ) -> Iterator[Listener]:
-        if turn_log.isEnabledFor(logging.INFO):  # DEBUG may come later
+        if turn_log.isEnabledFor(logging.INFO):  # DEBUG may be turned on later
             yield VerdictLog(turn.journal.typed)
         if self._telemetry is not None and self._telemetry.spans:
             yield SpanEvents(self._telemetry.said, _Spans(floor).current)

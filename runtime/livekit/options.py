@@ -96,7 +96,7 @@ class SessionOptions(TypedDict, Generic[Userdata_T], total=False):
     session_close_transcript_timeout: float
     conn_options: NotGivenOr[SessionConnectOptions]
     loop: asyncio.AbstractEventLoop | None
-    # deprecated by LiveKit, and honoured
+    # deprecated by LiveKit, still supported
     preemptive_generation: NotGivenOr[bool | PreemptiveGenerationOptions]
     min_endpointing_delay: NotGivenOr[float]
     max_endpointing_delay: NotGivenOr[float]
@@ -141,7 +141,7 @@ def timers_of_resumption(flow: Flow, seconds: float | None) -> dict[str, float]:
         return {}
     timers = {"false_interruption": min(max(float(seconds), _AT_ONCE), _NEVER)}
     limit = flow.timers.get("pause_limit")
-    if limit is not None and limit <= seconds:  # it ends a pause that nothing has ended
+    if limit is not None and limit <= seconds:  # it ends a pause that nothing else has ended
         timers["pause_limit"] = timers["false_interruption"] + limit
     return timers
 

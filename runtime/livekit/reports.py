@@ -62,7 +62,7 @@ class Reports:
                 tools.started(call.call_id, call.name, call.arguments, speech, agent)
         elif update.type == "tool_call_updated":
             if update.id != update.call_id or not tools.was_answered(update.call_id):
-                tools.reported(update.call_id)  # else it is our answer
+                tools.reported(update.call_id)  # otherwise it is our own answer
         elif update.type == "tool_call_ended":
             how = _HOW.get(update.status, "cancelled")
             tools.ended(update.call_id, how, update.message, result_id=update.id)

@@ -93,7 +93,7 @@ def enter_again(agent: Agent, past: Past) -> None:
     """
 
     async def on_enter() -> None:
-        del agent.on_enter  # if it is entered once more, it is new
+        del agent.on_enter  # when it is entered again, it is entered normally
         resume = getattr(agent, "on_resume", None)
         if resume is not None:
             await resume(past)

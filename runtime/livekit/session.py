@@ -138,7 +138,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._keeping = Keeping(store, session_id, self.taken) if store is not None else None
         self._past: Past | None = None
         self._begin()
-        for call in self.ledger:  # so that a second restart has them, too
+        for call in self.ledger:  # so that the next restart has them, too
             self._turn.note("tool_restored", **call.as_note())
 
     @property

@@ -75,7 +75,9 @@ class Committer:
             errors = [*self._store.append([waiting.work.batch() for waiting in jobs])]
         except StoreError as exc:
             errors = [exc] * len(jobs)
-        except Exception as exc:  # a store of somebody's own: it is asked again, nothing is lost
+        except (
+            Exception
+        ) as exc:  # an error of a user's own store: it is tried again, nothing is lost
             errors = [StoreAway(f"{type(exc).__name__}: {exc}")] * len(jobs)
         for waiting, error in zip(jobs, errors, strict=True):
             waiting.done, waiting.error = True, error

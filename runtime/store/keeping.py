@@ -176,7 +176,7 @@ class Keeping:
         except StoreAway:
             pass  # the keeper has logged it
         except StoreError:
-            pass  # the session closes, or was told
+            pass  # the session closes, or has been notified
 
     # -- inside
 

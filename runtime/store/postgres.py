@@ -38,7 +38,7 @@ _LATEST = (
     "(SELECT max(epoch) FROM turnfsm_record WHERE session = %(id)s) ORDER BY n"
 )
 
-# The lock makes `acquire` wait for an append that is under way, and the other way round.
+# With the lock, `acquire` and a running append wait for each other.
 _HELD = "SELECT 1 FROM turnfsm_session WHERE id = %s AND epoch = %s FOR SHARE"
 
 _INSERT = "INSERT INTO turnfsm_record VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
@@ -91,7 +91,7 @@ class PostgresStore:
     def append(self, batches: Sequence[Batch]) -> Sequence[SessionTaken | None]:
         """As `Store.append`."""
         refused: list[SessionTaken | None] = [None] * len(batches)
-        # in one order, so that two workers with several sessions cannot lock each other out
+        # always in the same order, so that two workers with several sessions cannot deadlock
         ordered = sorted(enumerate(batches), key=lambda numbered: numbered[1].session)
         with self._transaction(durable=any(batch.durable for batch in batches)) as connection:
             cursor = connection.cursor()
@@ -162,7 +162,7 @@ class PostgresStore:
         found = connection.execute("SELECT to_regclass('turnfsm_schema')").fetchone()
         if found is None or found[0] is None:
             with connection.transaction():
-                # two workers may come at once, and CREATE TABLE IF NOT EXISTS alone may fail then
+                # two workers may come at once; CREATE TABLE IF NOT EXISTS alone can fail then
                 connection.execute("SELECT pg_advisory_xact_lock(hashtext('turnfsm_schema'))")
                 for table in _TABLES:
                     connection.execute(table)

@@ -32,7 +32,7 @@ _LATEST = (
 
 _ACQUIRE = "INSERT INTO session VALUES (?, 1) ON CONFLICT (id) DO UPDATE SET epoch = epoch + 1"
 
-# An update of nothing, for a durable batch: what was written before is flushed with it.
+# An update that changes nothing, for a durable batch: it flushes earlier writes.
 _HELD = "SELECT 1 FROM session WHERE id = ? AND epoch = ?"
 _HELD_DURABLY = "UPDATE session SET epoch = epoch WHERE id = ? AND epoch = ? RETURNING 1"
 
@@ -111,7 +111,7 @@ class SqliteStore:
         connection, self._open = self._open, None
         if connection is not None:
             with suppress(sqlite3.Error):
-                connection.rollback()  # a cursor that is still open would keep the lock
+                connection.rollback()  # an open cursor would keep the lock
             with suppress(sqlite3.Error):
                 connection.close()
 
@@ -128,7 +128,7 @@ class SqliteStore:
             yield connection
             connection.execute("COMMIT")
         except sqlite3.Error as exc:
-            self.close()  # which rolls back; the next call begins with a connection of its own
+            self.close()  # this rolls back; the next call opens a new connection
             raise self._error(exc) from None
         except OSError as exc:
             raise self._unusable((exc.strerror or str(exc)).lower()) from None
@@ -140,7 +140,7 @@ class SqliteStore:
         return self._open
 
     def _connect(self) -> sqlite3.Connection:
-        # Closed by whichever thread is the last: a store is used by one at a time.
+        # The last thread that uses the store closes it; only one uses it at a time.
         return sqlite3.connect(
             self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
         )

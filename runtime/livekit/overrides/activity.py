@@ -87,7 +87,7 @@ class GovernedActivity(RequestingActivity):
     def _pause_enabled(self) -> bool:
         if self._probing:
             raise _GatesPassed
-        return False  # the machine owns the pause: LiveKit never pauses by itself
+        return False  # the flow decides on a pause: LiveKit never pauses by itself
 
     @property
     def can_pause(self) -> bool:

@@ -37,13 +37,15 @@ class ChatContextSync:
     ) -> None:
         self._model = model
         self._in_history = in_history
-        self._ordered = ordered  # one that replies to results by itself replies to the last item
+        self._ordered = (
+            ordered  # a model that replies to results by itself replies to the last item
+        )
         self._send = model.update_chat_ctx
         self._results: dict[str, llm.FunctionCallOutput] = {}
         self._forgotten: set[str] = set()
         self._ours: dict[str, str] = {}
         self._theirs: dict[str, str] = {}
-        self._sending = asyncio.Lock()  # what is on its way would be sent a second time
+        self._sending = asyncio.Lock()  # items that are being sent would be sent twice
 
     async def __call__(self, chat_ctx: llm.ChatContext) -> None:
         async with self._sending:

@@ -39,7 +39,7 @@ class HearingActivity(ArrivingActivity):
         self.__dict__["_audio_recognition"] = recognition
 
     async def _close_session(self) -> None:
-        # An agent goes, or pauses: what its STT has heard and nobody has committed would be lost.
+        # The agent is closed, or pauses: recognised words in no committed turn would be lost.
         # (When the session closes LiveKit itself puts it into the history.)
         recognition = self._audio_recognition
         if isinstance(recognition, GovernedRecognition) and not self._conductor.closing:
@@ -60,10 +60,10 @@ class HearingActivity(ArrivingActivity):
     def on_start_of_speech(self, ev: Any, speech_start_time: float) -> None:
         super().on_start_of_speech(ev, speech_start_time)
         if self.manual_turns:
-            self._user_silence_event.set()  # voice is no turn: the flow says what waits for it
+            self._user_silence_event.set()  # voice alone is no turn; the flow decides
         self._hears_silence = False
         waits = self._decision is not None and not self._decision.done()
-        self._voice = self._voice if waits else 0.0  # words of the voice before may still come
+        self._voice = self._voice if waits else 0.0  # words of the last voice may still come
         self._words_came = False
         if self._decision is not None:
             self._decision.cancel()
@@ -102,7 +102,7 @@ class HearingActivity(ArrivingActivity):
         Some VADs do not say whether a frame is speech (`VADEvent.speaking` is False by default). A
         VAD is believed when it has said so for one frame of this utterance.
         """
-        heard = self._hears_silence and not self.manual_turns  # where LiveKit follows no voice
+        heard = self._hears_silence and not self.manual_turns  # if LiveKit does not track voice
         return heard and self._user_silence_event.is_set()
 
     @property
@@ -112,7 +112,7 @@ class HearingActivity(ArrivingActivity):
         tasks = [None if self._rt_turn_detection_enabled else self._decision]
         if recognition is not None:
             tasks.append(recognition._end_of_turn_task)
-            if self._commit_may_bring_words:  # it waits for them, then it is decided on
+            if self._commit_may_bring_words:  # it waits for the words, then it decides
                 tasks.append(recognition._commit_user_turn_atask)
         return next((task for task in tasks if task is not None and not task.done()), None)
 
@@ -133,7 +133,7 @@ class HearingActivity(ArrivingActivity):
         asked: llm.ChatMessage | None = request.get("user_message") or None
         if asked is None:
             return handle
-        if not isinstance(self.llm, llm.RealtimeModel):  # it makes a message of its own
+        if not isinstance(self.llm, llm.RealtimeModel):  # it makes its own message
             handle.answers = asked.id
         if handle.scheduled:
             info = turn_of(asked.text_content or "", asked.transcript_confidence or 0.0)

@@ -92,7 +92,7 @@ class OutputActivity(AgentActivity):
         """Clear the audio that was taken and not played."""
         sink = self._audio_output
         if sink is not None and sink._pending_playback_count:
-            sink.flush()  # a sink reports the end of a segment that is whole
+            sink.flush()  # an output reports the end only of a complete segment
             sink.clear_buffer()
 
 

@@ -58,7 +58,7 @@ class RealtimeActivity(OutputActivity):
     @property
     def _rt_session(self) -> Any:
         model = self.__dict__.get("_rt_session")
-        # A speech whose calls were released may outlive its agent, whose model has gone on.
+        # A speech with released calls may outlive its agent, whose model has moved on.
         if model is None and self._last_model is not None and _is_of_a_speech():
             return ClosedRealtimeSession(self._last_model)
         return model
@@ -67,7 +67,7 @@ class RealtimeActivity(OutputActivity):
     def _rt_session(self, model: llm.RealtimeSession[Any] | None) -> None:
         self.__dict__["_rt_session"] = model
         self._last_model = model or self._last_model
-        # An agent may take the model's session over from the one before: it has one already.
+        # An agent may take the model's session over from the agent before.
         if model is not None and self._sync is None:
             in_history = self._session.history.get_by_id
             sync = ChatContextSync(
@@ -82,7 +82,7 @@ class RealtimeActivity(OutputActivity):
 
     @property
     def _chat_sync(self) -> ChatContextSync | None:
-        # One that replies to results by itself must not be told anything at another time.
+        # A model that replies to results by itself must not get them at another time.
         return None if self.model_replies else self._sync
 
     def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
@@ -164,11 +164,11 @@ class RealtimeActivity(OutputActivity):
                 handle, results_in(self._agent._chat_ctx)
             )
         if not handle.interrupted:
-            # What ends before the model begins its reply was not shown to it.
+            # The model was not shown what ends before it begins its reply.
             self._conductor.request_made(handle.id, results_in(self._agent._chat_ctx))
             await super()._realtime_reply_task(**request)
         if handle.interrupted and self._unhandled is not None and self._unhandled[0] is handle:
-            # LiveKit leaves it as it is when the interruption comes as the response begins.
+            # LiveKit does nothing if the interruption comes when the response begins.
             (_, unhandled), self._unhandled = self._unhandled, None
             made = [message.message_id async for message in unhandled.message_stream]
             made += [call.id async for call in unhandled.function_stream]
@@ -176,7 +176,7 @@ class RealtimeActivity(OutputActivity):
                 await self._forget(set(made), sync)
 
     def _overtaken_results(self, speech: SpeechHandle) -> str | None:
-        # The model answers what comes last, and results stand behind their calls.
+        # The model answers what comes last, and results come right after their calls.
         results = (item for item in speech.chat_items if item.type == "function_call_output")
         overtaken = overtaken_results(self._rt_session.chat_ctx.items, results)
         return ARRIVED.format(calls=", ".join(overtaken)) if overtaken else None
@@ -197,7 +197,7 @@ class RealtimeActivity(OutputActivity):
     ) -> None:
         if self.model_replies:
             self._conductor.request_made(speech_handle.id, results_in(self._agent._chat_ctx))
-        # LiveKit leaves in the model's conversation what nobody heard, and calls that nobody made.
+        # LiveKit leaves unheard text, and calls that were not made, in the model's conversation.
         said: list[str] = []
         made: list[str] = []
 
@@ -221,11 +221,11 @@ class RealtimeActivity(OutputActivity):
             nothing_said = speech_handle.interrupted and not heard
             known = {item.id for item in self._session.history.items}
             await self._forget({*made, *(said if nothing_said else ())} - known, sync)
-        if not (said or made or speech_handle.interrupted):  # it has told them already
+        if not (said or made or speech_handle.interrupted):  # the model has told them already
             self._conductor.reply_said(speech_handle.id, whole=True)
 
     def _with_own_id(self, call: llm.FunctionCall) -> llm.FunctionCall:
-        # A copy: the model knows its call by the id that it gave.
+        # A copy: the model knows the call by its own id.
         own = self._conductor.own_id(call.id, call.call_id)
         if own == call.call_id:
             return call
@@ -246,13 +246,13 @@ class RealtimeActivity(OutputActivity):
         replies to results by itself must not get them earlier.
         """
         if (sync := self._chat_sync) is not None:
-            # LiveKit owns it, and awaits or cancels it with the agent.
+            # LiveKit owns the task, and awaits or cancels it with the agent.
             telling = self._tell(sync, results)
             self._telling = self._create_speech_task(telling, name="turnfsm.tell_results")
             self._telling.add_done_callback(_told)
 
     async def _tell(self, sync: ChatContextSync, results: Sequence[llm.FunctionCallOutput]) -> None:
-        with contextlib.suppress(llm.RealtimeError):  # LiveKit sends them again, later
+        with contextlib.suppress(llm.RealtimeError):  # LiveKit sends them again later
             await sync.tell(results)
 
     def cancel_call(self, call: str) -> None:
@@ -298,12 +298,12 @@ class RealtimeActivity(OutputActivity):
     @property
     def model_replies(self) -> bool:
         """The realtime model replies to tool results without being asked."""
-        model = self.__dict__.get("_rt_session")  # not one whose agent has gone
+        model = self.__dict__.get("_rt_session")  # not if its agent was closed
         return model is not None and bool(model.capabilities.auto_tool_reply_generation)
 
     def request(self, instructions: str) -> None:
         """Ask for a reply, for example to tell a result that is owed."""
-        if self._rt_turn_detection_enabled:  # it has answered the user by itself meanwhile, perhaps
+        if self._rt_turn_detection_enabled:  # it may have answered the user by itself meanwhile
             instructions = f"{instructions} {UNLESS_TOLD}"
         self._session.generate_reply(instructions=instructions)
 

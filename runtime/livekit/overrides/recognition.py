@@ -39,7 +39,7 @@ class GovernedRecognition(AudioRecognition):
     def _end_of_turn_task(self) -> Any:
         task: Any = self.__dict__.get("_end_of_turn_task")
         if self._commit is not None and not self._commit.done() and task.done():
-            # Voice has cancelled the shield, not the commit behind it.
+            # Voice has cancelled the shield, not the commit inside it.
             task = self.__dict__["_end_of_turn_task"] = asyncio.shield(self._commit)
         return task
 

@@ -52,7 +52,7 @@ class RequestingActivity(HearingActivity):
         waited = asked is not None and await self._wait_for_calls_of_replies(handle)
         waited |= await self._conductor.may_request(govern(handle, self._conductor))
         if handle.interrupted and not handle.scheduled:
-            return  # nobody will hear it; LiveKit would ask the LLM first and look then
+            return  # nobody will hear it; LiveKit would ask the LLM first and check afterwards
         news = [
             item
             for item in self._agent._chat_ctx.items
@@ -71,14 +71,16 @@ class RequestingActivity(HearingActivity):
             context.items[:] = [item for item in context.items if item.id not in hidden]
         if asked is not None:
             if waited or news or self._conductor.tools.any_runs:
-                # It comes last: a model answers a result that stands behind it.
+                # It comes last: otherwise a model answers the result after it.
                 asked.created_at = time.time()
             answered = frozenset({asked.id, *_unanswered(context)})
             self._replies.append((govern(handle, self._conductor), answered))
         besides = self._conductor.to_tell(govern(handle, self._conductor), results_in(context))
         if besides is not None and not request.get("instructions"):
             request["chat_ctx"] = context = context.copy()
-            at = {} if asked is None else {"created_at": asked.created_at}  # what is asked is last
+            at = (
+                {} if asked is None else {"created_at": asked.created_at}
+            )  # the question comes last
             context.add_message(role="system", content=besides, **at)
         if handle.scheduled:
             self._conductor.tools.shown(calls)
@@ -103,7 +105,7 @@ class RequestingActivity(HearingActivity):
             lambda: handle.interrupted or not any(reply.calls_unknown for reply in before)
         )
         if before:
-            await asyncio.sleep(0.001)  # what is asked now is later than those calls
+            await asyncio.sleep(0.001)  # this request comes after those calls
         return bool(before)
 
     # The agent cuts in (`user_turn_limit`) with a reply to what the user has said so far; the turn

@@ -50,7 +50,7 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     @_next_activity.setter
     def _next_activity(self, activity: AgentActivity | None) -> None:
-        # Set at one place, right after LiveKit has built the activity and before it is used.
+        # LiveKit sets it in one place, after it has built the activity and before it uses it.
         if activity is not None and not isinstance(activity, GovernedActivity):
             adopt(activity, self._conductor)
             assert isinstance(activity, GovernedActivity)
@@ -119,7 +119,7 @@ class GovernedSession(AgentSession[Userdata_T]):
             self._tearing_down.reschedule(asyncio.get_running_loop().time() + CLEANUP_LIMIT)
 
     async def _close_the_rest(self) -> None:
-        # A close in mid-handoff can leave an agent behind that listens on.
+        # A close during a handoff can leave an agent behind that still listens.
         for activity in tuple(self.__dict__.pop("_adopted", ())):
             # Its calls are cancelled first, not the close: LiveKit takes an agent whose close has
             # begun for closed, and what was not reached would run on.

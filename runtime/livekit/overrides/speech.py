@@ -64,7 +64,7 @@ class GovernedHandle(SpeechHandle):
 
     def _item_added(self, items: Sequence[llm.ChatItem]) -> None:
         for item in items:
-            if item.type == "function_call":  # it begins: nobody has seen its id yet
+            if item.type == "function_call":  # it begins now: nobody has seen its id yet
                 item.call_id = self._conductor.own_id(item.id, item.call_id)
         outputs = [item for item in items if item.type == "function_call_output"]
         for output in outputs:  # LiveKit gives a call that was cancelled an empty output
@@ -72,7 +72,7 @@ class GovernedHandle(SpeechHandle):
             if call is not None and (said := call.cancellation) is not None:
                 output.output, output.is_error = said, True
         super()._item_added(items)
-        # A handoff gives nothing; after an interruption LiveKit has yet to say what became of it.
+        # A handoff has no text; after an interruption LiveKit still has to report its outcome.
         results = [item for item in outputs if item.output or not self.interrupted]
         if results and (activity := self._conductor.agent) is not None:
             activity.tell(results)

@@ -165,7 +165,7 @@ def running_call(session: AgentSession[Any], call_id: str) -> TurnContext[Any] |
 async def say_still_running(context: TurnContext[Any]) -> None:
     """Give a call that goes on in the background an output that says so."""
     await context.update(STILL_RUNNING, template="{message}")
-    # For the tool itself nothing has changed: its waits end with its turn, as before.
+    # Nothing changes for the tool itself: its waits still end with its turn.
     context.function_call.extra.pop("__livekit_agents_tool_non_blocking", None)
 
 

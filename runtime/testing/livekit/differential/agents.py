@@ -1,4 +1,4 @@
-"""The agent of a planned conversation, and its model: both do what the plan says and no more."""
+"""The agent of a planned conversation, and its model: both do exactly what the plan says."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INSTRUCTIONS = "Help."
 
 
 class Clerk(Agent):
-    """An agent with the plan's tools; it takes over the conversation that there is."""
+    """An agent with the plan's tools. It continues the conversation that there is."""
 
     def __init__(self, plan: Plan, jobs: Jobs, chat_ctx: Any = None, name: str = "") -> None:
         given = {} if chat_ctx is None else {"chat_ctx": chat_ctx.copy(exclude_instructions=True)}
@@ -64,7 +64,7 @@ def answer(plan: Plan, request: Request) -> Reply:
 
 
 def sentence_answered(request: Request) -> int:
-    """The number of the user's sentence that the model answers; 0 if it is none."""
+    """The number of the user's sentence that the model answers; 0 if it answers none."""
     asked = _asked(request)
     said = re.findall(r"\bu(\d+)[a-z]", asked.text) if asked is not None else []
     return int(said[-1]) if said else 0

@@ -17,12 +17,12 @@ __all__ = ["DECLARED", "Declared", "explained"]
 
 @attrs.frozen
 class Declared:
-    """A difference on the list.
+    """A difference in the table of docs/livekit.md.
 
     Attributes:
-        id: Its name in the table of docs/livekit.md.
+        id: Its name in the table.
         kinds: The measures that it makes worse; empty if it makes none worse.
-        applies: Whether it explains that this is worse in this conversation.
+        applies: Whether it explains a worse measure in a conversation.
     """
 
     id: str

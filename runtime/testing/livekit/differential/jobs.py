@@ -1,4 +1,4 @@
-"""Tools whose effects are counted in the world, not in the conversation."""
+"""Tools whose effects are counted outside of the conversation."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ POLICIES: tuple[Policy, ...] = ("detach", "cancel", "finish", "hold")
 
 @attrs.frozen
 class Job:
-    """What a tool call does: it works for some seconds, has its effect, and may then talk.
+    """What a tool call does: it works for some seconds, has its effect, and may then speak.
 
     Attributes:
         number: The argument that names it.
         seconds: How long it works before its effect.
-        waits: What it waits for: its preamble (before it works), or what it says itself (after
-            its effect).
-        after: How long the second half of its effect takes; a debit that needs its credit.
-        ends: What it ends with.
-        policy: What becomes of it when its turn is interrupted.
+        waits: What it waits for: its preamble (before it works), or what it says itself (after its
+            effect).
+        after: Seconds until the second half of its effect, like a credit after a debit.
+        ends: How it ends.
+        policy: What an interruption of its turn does to it.
     """
 
     number: int
@@ -47,7 +47,7 @@ class Job:
 
 @attrs.define
 class JobRun:
-    """One execution; `end` and `how` stay empty while it runs."""
+    """One execution. `end` and `how` are empty while it runs."""
 
     number: int
     name: str
@@ -61,7 +61,7 @@ class JobRun:
 
 
 class Jobs:
-    """The tools of a conversation, and what they did."""
+    """The tools of a conversation, and what they have done."""
 
     def __init__(self, jobs: Mapping[int, Job]) -> None:
         self.jobs = dict(jobs)

@@ -1,4 +1,4 @@
-"""Plays many plans on all cores and tells what was worse."""
+"""Plays many plans on all cores, and reports what was worse."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def judge_plan(plan: Plan, session_class: Any, *, declared: bool = True) -> Judg
 def judge_plans(
     plans: Iterable[Plan], session_class: Any, *, jobs: int = 1, declared: bool = True
 ) -> Iterator[Judged]:
-    """The plans in any order, each as soon as it has been played.
+    """The plans, each as soon as it has been played, in any order.
 
     Args:
-        plans: May be endless: only some are taken in advance.
-        session_class: What is compared with `AgentSession`; a name of a module, for processes.
+        plans: May be endless: only a few are taken in advance.
+        session_class: What is compared with `AgentSession`; a name in a module, for processes.
         jobs: How many processes play.
-        declared: Leave out what the list of differences explains.
+        declared: Leave out what the table of differences explains.
     """
     judge = partial(judge_plan, session_class=session_class, declared=declared)
     if jobs == 1:
@@ -58,7 +58,7 @@ def judge_plans(
 
 
 def shrink(plan: Plan, still: Callable[[Plan], bool]) -> Plan:
-    """The simplest plan near this one that is still wrong."""
+    """The simplest plan like this one that is still wrong."""
     while (simpler := next((p for p in shrunk(plan) if still(p)), None)) is not None:
         plan = simpler
     return plan

@@ -1,4 +1,4 @@
-"""What became of the calls of a conversation: effects, results, what the model reads."""
+"""Measures of the calls of a conversation: effects, results, what the model reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was heard of a conversation, when, and what was cut."""
+"""Measures of the audio of a conversation: what was heard, when, and what was cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of the user's words, and of what the application asked for."""
+"""Measures of the user's words, and of what the application asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many objects a session keeps of each turn."""
+"""Counts the objects that a session keeps for each turn."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ __all__ = ["Pair", "play_pair", "play_plan"]
 
 @attrs.frozen
 class Pair:
-    """What came of a plan on a stock session and on the one that is judged."""
+    """The outcomes of a plan on a stock session and on the session that is judged."""
 
     plan: Plan
     stock: Measures

@@ -1,4 +1,4 @@
-"""A conversation that is played twice: nothing in it depends on the order of what happens."""
+"""A conversation that is played twice; nothing in it depends on the order of events."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Model = Literal["pipeline", "realtime", "server"]
 
 @attrs.frozen
 class Sound:
-    """What the user does; noise if there are no words."""
+    """What the user does: words, or noise if there are none."""
 
     at: float
     words: int
@@ -133,7 +133,7 @@ class Plan:
 
 
 def draw_plan(seed: int) -> Plan:
-    """The conversation of a seed; short, so that many can be played."""
+    """The conversation of a seed. It is short, so that many can be played."""
     draws = Random(seed)
     sounds = _sounds(draws)
     jobs = {n: _job(n, draws) for n in range(1, 5)}

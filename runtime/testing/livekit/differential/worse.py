@@ -27,7 +27,7 @@ class Worse:
     Attributes:
         kind: The measure.
         text: What the caller or the application got, and what they get from a stock session.
-        about: The job, the sentence or the move that it is about.
+        about: The number of the job, sentence or move.
     """
 
     kind: str

@@ -1,3 +1,3 @@
-"""What explains that ours is worse in a conversation: asked of a job, a sentence or a move."""
+"""Reasons why a conversation is worse on ours: asked for a job, a sentence or a move."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What became of calls: their policies, their results, the turns that they hold."""
+"""Reasons about calls: their policies, their results, the turns that they hold."""
 
 from __future__ import annotations
 

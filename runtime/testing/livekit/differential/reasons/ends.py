@@ -1,4 +1,4 @@
-"""What the end of a session, or of an agent, explains."""
+"""Reasons about the end of a session or of an agent."""
 
 from __future__ import annotations
 

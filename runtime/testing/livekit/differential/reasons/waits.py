@@ -1,4 +1,4 @@
-"""What was waited for: calls, words, a quiet user, news that came first."""
+"""Reasons about waits: for calls, for words, for a quiet user, for news that came first."""
 
 from __future__ import annotations
 
