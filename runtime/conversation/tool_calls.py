@@ -179,11 +179,6 @@ class ToolCalls(OpenCalls):
         call = self._calls.get(call_id)
         return call is not None and bool(call.post("say_running"))
 
-    def hands_over_in_any_case(self, call_id: str) -> bool:
-        """The call has returned an agent, and its turn could not be interrupted."""
-        call = self._ledger.find(call_id)
-        return call is not None and call.handoff and call.policy in ("finish", "hold")
-
     def interrupts(self, call_id: str) -> None:
         """A tool is about to interrupt its own turn, with LiveKit's ``interrupt``.
 

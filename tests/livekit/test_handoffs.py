@@ -111,7 +111,12 @@ class Clerk(Agent):
         super().__init__(instructions="Help.", tools=tools, **given)
 
 
-def _handed_over(policy: Any, session_class: Any = TurnSession, **copied: bool) -> Outcome:
+SESSIONS = AgentSession, TurnSession
+
+
+def _handed_over(
+    policy: Any, session_class: Any = TurnSession, *, interrupted: bool = True
+) -> Outcome:
     """The application interrupts while a call runs that hands over, and later the user asks."""
 
     @on_interruption(policy)
@@ -119,7 +124,7 @@ def _handed_over(policy: Any, session_class: Any = TurnSession, **copied: bool) 
     async def transfer(context: RunContext[Any]) -> tuple[Agent, str]:
         """Hand over."""
         await asyncio.sleep(2.0)
-        conversation = context.session.current_agent.chat_ctx.copy(**copied)
+        conversation = context.session.current_agent.chat_ctx.copy()
         return Clerk([transfer], conversation), "transferred"
 
     async def interrupt(stage: Stage) -> None:
@@ -133,7 +138,7 @@ def _handed_over(policy: Any, session_class: Any = TurnSession, **copied: bool) 
         retries=True,
     )
     stage = Stage(session_class, user=user, llm=model, agent=lambda: Clerk([transfer]))
-    if not copied:
+    if interrupted:
         stage.at(3.0, interrupt)
     return stage.run(16.0)
 
@@ -179,13 +184,23 @@ def test_the_next_agents_greeting_is_heard_though_the_user_talks_over_the_reply_
         assert greeting.end < answer.start
 
 
-def test_an_ordinary_handoff_shows_the_next_agent_what_its_conversation_holds() -> None:
-    """A copy without calls stays one, as on stock."""
-    shown = [
-        _results(_handed_over("detach", session_class, exclude_function_call=True), "how long")
-        for session_class in (AgentSession, TurnSession)
-    ]
-    assert shown[0] == shown[1]
+def test_after_an_ordinary_handoff_the_call_that_handed_over_is_not_made_again() -> None:
+    """The tool copies the conversation while it runs. On stock the next agent calls it again."""
+    stock, ours = (_handed_over("detach", kind, interrupted=False) for kind in SESSIONS)
+    assert len(stock.tools) > 1
+    assert len(ours.tools) == 1
+    assert _results(ours, "how long") == ["transferred"]
+
+
+def test_a_run_that_waits_for_a_handoff_does_not_repeat_the_call_that_ended_meanwhile() -> None:
+    """The application copied the conversation while the call ran."""
+    booked: list[str] = []
+    stage = desk_stage(ScriptedUser().says("book a table", at=1.0), booked)
+    stage.at(3.0, lambda s: s.session.update_agent(Desk(booked, s.session.current_agent.chat_ctx)))
+    stage.at(3.2, lambda s: s.session.run(user_input="how long"))
+    outcome = stage.run(20.0)
+    assert booked == ["booked"]
+    assert _results(outcome, "how long") == ["booked"]
 
 
 def _results(outcome: Outcome, prompt: str) -> list[str]:

@@ -148,21 +148,6 @@ def test_an_interruption_while_a_reply_waited_for_a_quiet_user_is_explained(
 
 
 @pytest.mark.parametrize(
-    ("asked", "ends", "found"),
-    [({}, "hands_off", []), ({2: 4.0}, "hands_off", ["twice"]), ({}, "returns", ["twice"])],
-    ids=["dropped", "asked on stock", "no handoff"],
-)
-def test_a_call_beside_one_that_hands_over_is_explained_if_stock_dropped_the_words(
-    asked: Mapping[int, float], ends: Any, found: list[str]
-) -> None:
-    """A copy that is made in a tool lacks the calls beside it."""
-    runs = (ran(1, 4.5, 5.0), ran(2, 4.5, 5.0), ran(2, 9.0, 9.5))
-    ours = {"effects": {2: 2}, "asked": {2: 4.0}, "runs": runs}
-    stock = {"effects": {2: 0}, "wanted": {2: 0}, "asked": asked}
-    assert kinds(stock, ours, jobs={1: Job(1, 0.5, ends=ends)}) == found
-
-
-@pytest.mark.parametrize(
     ("lost", "what", "found"),
     [({2}, "run", []), ((), "run", ["wait"]), ({2}, "wait", ["wait"])],
     ids=["lost on stock", "answered on both", "no run"],

@@ -165,7 +165,6 @@ class GovernedActivity(RequestingActivity):
 
     def take_turn(self, info: Any) -> None:
         """Commit a turn that was kept."""
-        self.complete_conversation()
         self.on_end_of_turn(info)
 
     # -- the conversation

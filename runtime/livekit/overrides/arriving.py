@@ -18,33 +18,17 @@ class ArrivingActivity(LeavingActivity):
     """The activity of an agent that takes over from another one.
 
     The application copies the conversation before the handoff, or in the tool that hands over.
-    Calls that end later are missing in this copy. LiveKit asks the new agent only to answer what
-    the user says to it. A user turn that was kept, or a result that is owed, needs the missing
-    calls. So does everything after a call that has handed over although the turn was interrupted,
-    as its policy
-    allows: LiveKit would have refused that handoff.
+    Calls that end later are missing in this copy, and the new agent would make them again. So it
+    gets them when it begins.
     """
 
     results_when_copied: frozenset[str]
-    _came_since: tuple[llm.ChatItem, ...] = ()
     _greeting: SpeechHandle | None = None
 
     async def start(self, **how: Any) -> None:
         """Begin. A realtime model gets its conversation here."""
-        self._came_since = tuple(self._find_what_came_since())
-        if self._conductor.turns.kept or self._conductor.tools.owed or self._was_to_hand_over:
-            self.complete_conversation()
+        self._agent._chat_ctx.insert(list(self._find_what_came_since()))
         await super().start(**how)
-
-    def complete_conversation(self) -> None:
-        """Add the calls that have ended since the copy was made, with their results."""
-        news, self._came_since = self._came_since, ()
-        self._agent._chat_ctx.insert(news)
-
-    def request(self, instructions: str) -> None:
-        """Ask for a reply, for example to tell a result that is owed."""
-        self.complete_conversation()
-        super().request(instructions)
 
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
         if asyncio.current_task() is self._on_enter_task:
@@ -56,14 +40,6 @@ class ArrivingActivity(LeavingActivity):
         """What `on_enter` says has not been heard to its end."""
         greeting = self._greeting
         return greeting is not None and not greeting.done() and not self._no_pending_speech
-
-    @property
-    def _was_to_hand_over(self) -> bool:
-        """It takes over by a call whose handoff an interruption does not prevent."""
-        hands_over = self._conductor.tools.hands_over_in_any_case
-        return any(
-            item.type == "function_call" and hands_over(item.call_id) for item in self._came_since
-        )
 
     def _find_what_came_since(self) -> Iterator[llm.ChatItem]:
         # Only calls that belong to words which it holds, of tools that it has: it would make those

@@ -59,7 +59,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("turns-kept", frozenset({"warning"}), waits.speculates_on_one_turn_more),
     Declared("untold-results", frozenset({"late"}), waits.news_came_first),
     Declared("turns-kept", frozenset({"wait"}), waits.answers_a_turn_more),
-    Declared("turns-kept", frozenset({"twice", "unseen"}), calls.copied_beside_it),
+    Declared("next-agent"),
     Declared("wait-raises", frozenset({"undone", "untold"}), calls.wait_raised),
     Declared("wait-raises", frozenset({"undone"}), calls.called_after_a_wait),
     Declared("wait-raises", frozenset({"late"}), calls.answered_after_a_wait),

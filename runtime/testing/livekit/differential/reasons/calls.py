@@ -17,7 +17,6 @@ __all__ = [
     "called_after_a_wait",
     "cancelled",
     "cannot_be_interrupted",
-    "copied_beside_it",
     "handed_over_too_late",
     "handoff",
     "interrupt_is_refused",
@@ -133,21 +132,6 @@ def called_after_a_wait(job: int, pair: Pair) -> bool:
 
 def answered_after_a_wait(sentence: int, pair: Pair) -> bool:
     return _came_of_a_wait(pair.plan.answers[sentence].jobs, pair)
-
-
-def copied_beside_it(job: int, pair: Pair) -> bool:
-    """Stock had dropped what asked for it; ours called it together with a tool that hands over.
-    What such a tool copies lacks the calls beside it, on either."""
-    asks = [n for n, a in pair.plan.answers.items() if job in a.jobs]
-    if not any(n in pair.ours.asked and n not in pair.stock.asked for n in asks):
-        return False
-    starts = [run.start for run in pair.ours.runs if run.number == job]
-    return any(
-        pair.plan.jobs[run.number].ends == "hands_off" and abs(run.start - start) < 0.2
-        for run in pair.ours.runs
-        for start in starts
-        if run.number != job
-    )
 
 
 def interrupts_a_held_turn(about: int, pair: Pair) -> bool:
