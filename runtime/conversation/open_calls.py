@@ -31,9 +31,6 @@ class OpenCalls:
         self._ledger = ledger
         self._calls: dict[str, ToolCall] = {}
 
-    def __getitem__(self, call_id: str) -> ToolCall:
-        return self._calls[call_id]
-
     def get(self, call_id: str) -> ToolCall | None:
         """The call of this id; None if it is finished."""
         return self._calls.get(call_id)

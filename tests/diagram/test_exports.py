@@ -11,7 +11,7 @@ from conversation import CALL
 from random_flows import random_flow
 
 from turnfsm.fsm import Flow, State, Transition, TurnfsmError, load_flow, shipped_flows
-from turnfsm.fsm.diagram import render
+from turnfsm.fsm.diagram import render, state_marks
 from turnfsm.fsm.diagram.metrics import FONT_FILES, Face, clip, text_width
 
 NASTY = 'a "b" <c> & {d}; #e%% `f` \\ |g|'
@@ -124,3 +124,18 @@ def test_settings_of_a_state_are_shown(kind: str) -> None:
     assert (
         "While held: `mute` true." in text if kind == "md" else 'id="tuning-speaking.mute"' in text
     )
+
+
+def test_an_overview_has_no_marks() -> None:
+    """It is the same for every conversation."""
+    flow = load_flow("turn")
+    with pytest.raises(ValueError, match="leave overview or marks out"):
+        render(flow, marks=state_marks(flow, "speaking"), overview=True)
+
+
+def test_wide_characters_are_given_room() -> None:
+    """The fonts that we ship do not have them; one is as wide as two letters."""
+    face = Face()
+    assert text_width("漢字", face) == 2 * face.size
+    assert text_width("漢", face) > 1.3 * text_width("a", face)
+    assert clip("漢字漢字", face, text_width("漢字…", face)) == "漢字…"

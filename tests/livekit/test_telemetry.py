@@ -7,12 +7,13 @@ import re
 import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import prometheus_client
 import pytest
-from livekit.agents import telemetry
+from livekit.agents import ToolError, function_tool, telemetry
 from opentelemetry import trace
 from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.sdk.metrics import MeterProvider
@@ -24,7 +25,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from turnfsm import TurnfsmError, read_journal, write_journal
 from turnfsm.livekit import Telemetry, TurnSession
 from turnfsm.metrics import INSTRUMENTS, measurements_of
-from turnfsm.testing import Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
+from turnfsm.testing import Call, Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 STORY = "Once upon a time there was a king who had three daughters and a horse."
 DASHBOARD = Path(__file__).parents[2] / "examples" / "grafana" / "turnfsm.json"
@@ -208,3 +209,29 @@ def test_telemetry_of_another_kind_is_refused(wrong: Any) -> None:
     """With what to give."""
     with pytest.raises(TurnfsmError, match=r"give True, False or Telemetry"):
         TurnSession(telemetry=wrong)
+
+
+def test_tool_calls_and_blips_are_counted() -> None:
+    """By how a call ended; a reply that is cut as it begins is a blip."""
+
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        return "booked"
+
+    @function_tool
+    async def fail() -> str:
+        """Fail."""
+        raise ToolError("no")
+
+    reader = InMemoryMetricReader()
+    session = partial(TurnSession, telemetry=Telemetry(MeterProvider([reader])))
+    calls = Reply(calls=[Call("book"), Call("fail")])
+    user = ScriptedUser().says("book it", at=1.0).says("no tell me more", at=6.0)
+    model = ScriptedLLM({"book": calls, "more": STORY}, otherwise="Done.")
+    stage = Stage(session, user=user, llm=model, tools=[book, fail])  # type: ignore[arg-type]
+    stage.at(8.5, lambda stage: stage.session.interrupt(force=True) and None)
+    stage.run(12.0)
+    points = exported(reader)
+    assert points["turnfsm.tool.calls"] == {(("end", "error"),): 1, (("end", "result"),): 1}
+    assert points["turnfsm.blips"] == {(): 1}

@@ -10,8 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import attrs
+import numpy
 import pytest
 
+from turnfsm.fsm.metrics.panel import _sum
 from turnfsm.metrics import Panel, Tick, panel
 
 RECORDED = json.loads((Path(__file__).parent / "tau_voice.json").read_text(encoding="utf-8"))
@@ -136,3 +138,11 @@ def test_random_conversations_have_the_figures_of_tau2_bench() -> None:
             continue  # it has no event at all, which the reference cannot sum up
         expected["counts"] = {name: expected["counts"][name] for name in COUNTS}
         assert in_their_words(panel(conversations)) == expected, seed
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 100, 128, 129, 1000, 3001])
+def test_sums_have_the_last_digit_of_numpy(count: int) -> None:
+    """The reference adds with NumPy."""
+    draws = random.Random(count)
+    values = [draws.uniform(0.0, 9.0) for _ in range(count)]
+    assert _sum(values) == float(numpy.sum(values))

@@ -420,3 +420,38 @@ def test_a_length_that_is_no_number_is_refused(make: Callable[[Any], object], ma
     """It is said when the runtime or the ledger is made, not by the first record."""
     with pytest.raises(TurnfsmError, match=r"maxlen is .*; give a whole number from 1 on"):
         make(maxlen)
+
+
+@pytest.mark.parametrize("batches", [False, True], ids=["kept", "read in batches"])
+def test_a_listener_that_comes_late_hears_what_comes_then(
+    batches: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One that raises is logged and hears no more."""
+    turn, heard = conversation(), []
+
+    def fails(raw: Any) -> None:
+        raise ValueError("not now")
+
+    if batches:
+        turn.journal.tap(lambda: None)
+        turn.journal.drain()
+    before = turn.journal.seq
+    turn.journal.listen(fails)
+    turn.journal.listen(heard.append)
+    turn.post("tick")
+    turn.post("tick")
+    assert [raw[0] for raw in heard] == list(range(before + 1, turn.journal.seq + 1))
+    assert caplog.text.count("hears no more records") == 1
+
+
+def test_a_session_that_goes_on_without_its_folder_has_no_second_file(tmp_path: Path) -> None:
+    """The error is kept; nothing is raised."""
+    folder = tmp_path / "journals"
+    folder.mkdir()
+    sink = JsonlSink(folder / "call.jsonl")
+    conversation(sinks=[sink]).close()
+    assert sink.error is None
+    (folder / "call.jsonl").unlink()
+    folder.rmdir()
+    conversation(sinks=[sink]).close()
+    assert isinstance(sink.error, JournalError)

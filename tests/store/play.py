@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-from livekit.agents import Agent, RunContext, function_tool
+from livekit.agents import Agent, function_tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.livekit import TurnContext, TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
@@ -146,10 +146,10 @@ class Waiter(Agent):
 
     @staticmethod
     def _tool(guest: Guest, name: str) -> Any:
-        async def call(context: RunContext[None]) -> Any:
+        async def call(context: TurnContext[None]) -> Any:
             await asyncio.sleep(guest.works / 2)
             with (guest.folder / name).open("a") as book:
-                book.write("once\n")
+                book.write(f"{context.call_key}\n")
             await asyncio.sleep(guest.works / 2)
             return guest.gives
 

@@ -17,6 +17,7 @@ import attrs
 import pytest
 from livekit.agents import Agent
 
+from turnfsm import TurnfsmError
 from turnfsm.livekit import CutOffCall, NotMade, recover_with, repeatable
 from turnfsm.runtime.testing.livekit import ScriptedUser, Stage
 
@@ -144,6 +145,26 @@ def test_a_call_that_ran_is_repeated_only_if_it_may_be(kind: str, tmp_path: Path
         said.removeprefix(f"{SORRY} ") for said in says
     ], outcome.timeline()
     assert guest.effects("book") == tables
+
+
+def test_a_call_has_the_same_key_in_its_tool_and_after_a_crash(tmp_path: Path) -> None:
+    """So a service that was given the key can say what became of the call."""
+    asked: list[str] = []
+
+    def find(call: CutOffCall) -> str:
+        asked.append(call.key)
+        return "done"
+
+    guest = Guest(tmp_path, mark=recover_with(find))
+    assert guest.killed(talk(), posted("playout_finished", nth=2))
+    guest.gone_on(silent(), 8.0)
+    assert (tmp_path / "book").read_text().splitlines() == asked
+    assert len(asked) == 1
+
+
+def test_recover_with_takes_a_function() -> None:
+    with pytest.raises(TurnfsmError, match="give the function that finds out"):
+        recover_with("find")  # type: ignore[arg-type]
 
 
 @attrs.frozen
