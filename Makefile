@@ -32,7 +32,7 @@ help:
 	@echo 'make clean     remove .venv and all caches'
 
 test: .venv/.test .venv/.browser
-	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 demo: .venv/.demo
 	$(BIN)/turnfsm demo --speed $(SPEED) $(ARGS)
@@ -52,7 +52,7 @@ room-test: .venv/.test .venv/.demo room-server
 
 coverage: .venv/.test .venv/.browser
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n $(JOBS) $(ARGS)
+	$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 	$(BIN)/coverage combine --quiet && $(BIN)/coverage report
 
 check: .venv/.test .venv/.lint
