@@ -30,7 +30,7 @@ FACES += ("turnfsm.metrics", "turnfsm.audit")
 
 @pytest.mark.parametrize("name", FACES)
 def test_a_public_package_lists_its_names(name: str) -> None:
-    """`__all__`, `dir()` and attributes agree; what is not there is said in Python's own words."""
+    """`__all__`, `dir()` and attributes agree; a missing name is an ordinary AttributeError."""
     face = import_module(name)
     assert [n for n in face.__all__ if getattr(face, n, None) is None] == []
     assert set(face.__all__) <= set(dir(face))

@@ -64,7 +64,7 @@ def test_make_coverage_measures_all_code_of_the_wheel(names: set[str]) -> None:
 
 
 def test_the_wheel_is_typed_and_licensed(names: set[str], metadata: Message) -> None:
-    """Type checkers and lawyers find their files."""
+    """The wheel has py.typed and the licences."""
     assert "turnfsm/py.typed" in names
     assert "turnfsm-0.1.0.dist-info/licenses/LICENSE" in names
     assert metadata.get_all("License-File") == ["LICENSE", "turnfsm/fsm/diagram/fonts/LICENSE.txt"]
@@ -93,7 +93,7 @@ def test_the_installed_package_finds_its_flows(wheel: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("module", ["turnfsm", "turnfsm.fsm", "turnfsm.runtime.pump"])
 def test_the_core_imports_without_livekit(module: str) -> None:
-    """Whoever only wants the machine or the pump does not pay for LiveKit."""
+    """The machine and the pump can be used without LiveKit."""
     assert not _modules(f"import {module}") & {"livekit", "numpy", "pydantic", "typer", "rich"}
 
 

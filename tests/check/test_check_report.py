@@ -244,7 +244,7 @@ def test_github_gets_one_command_for_a_finding(
 
 
 def test_counterexamples_are_journals_that_replay(broken: Path, tmp_path: Path) -> None:
-    """Each is a whole journal, replays on the flow that it is of, and not on the one mended."""
+    """Each is a whole journal. It replays on the faulty flow, and not on the corrected one."""
     folder = tmp_path / "ways"
     assert check(str(broken), "--counterexamples", str(folder)) == 1
     files = sorted(folder.iterdir())
@@ -260,6 +260,6 @@ def test_counterexamples_are_journals_that_replay(broken: Path, tmp_path: Path) 
 
 
 def test_a_proof_that_reaches_its_limit_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    """A proof that was given up is no proof."""
+    """A proof that was stopped is no proof."""
     assert check("turn", "--limit", "10") == 1
     assert "there are more (limit 10)" in capsys.readouterr().out

@@ -114,7 +114,7 @@ def test_the_page_of_the_proof_has_every_property_and_code() -> None:
     "action", ["drop_audio", "force_interrupt", "give_up_tools", "unblock_tools"]
 )
 def test_an_action_of_the_host_that_is_dropped_is_caught(action: str) -> None:
-    """What the host is to do besides moving on is the flow's to say: no row may lose it."""
+    """The flow decides what the host does besides changing the state: no row may lose an action."""
     dropped = [m for m in mutants(load_flow("turn")) if m.id.startswith(f"drop action {action} ")]
     assert dropped
     assert [m.id for m in dropped if check_flow(m.flow).ok] == []

@@ -35,7 +35,7 @@ def proved(more: str) -> Report:
 
 
 def test_a_new_state_needs_no_change_elsewhere() -> None:
-    """What it must say of its own: turns, calls, and a time."""
+    """What it must declare itself: turns, calls, and a timer."""
     assert proved(TURN_COMMITTED + TOOL_STARTED + AFTER).findings == ()
 
 
@@ -57,7 +57,7 @@ def test_findings_say_what_to_add() -> None:
 
 
 def test_one_cause_is_one_finding() -> None:
-    """That no timer leaves the state breaks two properties, and is said once."""
+    """A state that no timer leaves breaks two properties; there is one finding."""
     report = proved(TURN_COMMITTED + TOOL_STARTED)
     (finding,) = report.findings
     assert finding.message.startswith("no_dead_floor, every_turn_is_accounted_for: ")

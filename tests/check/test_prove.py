@@ -79,7 +79,7 @@ def test_always_and_never_of_a_state() -> None:
     ],
 )
 def test_a_broken_leads_to_property_says_why(old: str, new: str, why: str) -> None:
-    """A guarded timer, a circle of timers and one that is too slow are told apart."""
+    """A guarded timer, a circle of timers and a timer that is too slow give different messages."""
     text = DOOR.replace(old, new)
     text = text.replace("within: swing", "within: blink") if "blink" in new else text
     flow = flow_of(text)
@@ -88,7 +88,7 @@ def test_a_broken_leads_to_property_says_why(old: str, new: str, why: str) -> No
 
 
 def test_the_end_of_an_effect_is_not_relied_on() -> None:
-    """An effect that would post the way out may hang; a timer would not."""
+    """An effect that would post the way out may hang; a timer cannot."""
     text = DOOR.replace("actions: {creak: {}}", "actions: {creak: {done: close}}")
     text = text.replace("    after:\n      swing: {dest: shut}\n", "")
     text = text.replace("timers: {swing: 5}\n", "").replace(", within: swing", "")
@@ -184,7 +184,7 @@ def test_twelve_free_facts_are_all_explored() -> None:
 
 
 def test_a_flow_that_is_too_large_is_not_reported_as_proved() -> None:
-    """Past the limit the report says how far it came, and nothing holds."""
+    """Past the limit the report says how far the proof came; no property is proved."""
     text = _counter(12) + "properties: {never: {nothing: {state: s5, when: f0}}}\n"
     report = check_flow(flow_of(text), limit=100)
     assert codes(report) == {"not-proved"}

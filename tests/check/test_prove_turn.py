@@ -75,7 +75,7 @@ def test_a_fault_breaks_the_property_that_forbids_it(name: str) -> None:
 
 
 def test_a_fact_that_outlives_its_step_is_found() -> None:
-    """A playout that was heard in an earlier step is none of this one."""
+    """A playout that was heard in an earlier step does not belong to this one."""
     report = turn_with(
         "  step:\n    step_running: {set_by: step_started}\n    playout_started: {set",
         "    playout_started: {set_by: playout_started}\n"
@@ -87,7 +87,7 @@ def test_a_fact_that_outlives_its_step_is_found() -> None:
 
 
 def test_counterexamples_are_what_the_machine_does() -> None:
-    """Every trace of every fault, replayed on a Machine, is taken, refused and acted on alike."""
+    """Every trace of every fault, replayed on a Machine, gives the same answers and actions."""
     traces = 0
     for old, new in FAULTS.values():
         for trace in turn_with(old, new).traces.values():

@@ -54,7 +54,7 @@ CAUSES = {
 
 @pytest.mark.parametrize("cause", CAUSES)
 def test_a_finding_stands_where_the_variant_caused_it(cause: str) -> None:
-    """Whatever it shows itself in, all findings are at the line that made it so."""
+    """All findings are at the line of the variant that causes them, wherever they show."""
     changes, code, place = CAUSES[cause]
     report = proved(changes)
     assert code in codes(report)
@@ -110,7 +110,7 @@ def test_a_name_that_neither_has_cannot_be_waived() -> None:
 
 
 def test_errors_of_the_base_stay_at_the_lines_of_the_base(tmp_path: Path) -> None:
-    """What no change of the variant is on the way of stays at the base's line."""
+    """Findings that no change of the variant causes stay at the base's line."""
     base = "flow: base\ninitial: a\nevents: {go, more}\nstates: {a: {on: {go: {}}}, b: {}}\n"
     (tmp_path / "base.yaml").write_text(base)
     (tmp_path / "mine.yaml").write_text("flow: mine\nextends: base.yaml\nis: Mine.\n")

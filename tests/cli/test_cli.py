@@ -78,7 +78,7 @@ def test_an_unknown_command_is_answered_with_the_near_one(
 def test_a_user_error_is_printed_without_a_traceback(
     kind: type[TurnfsmError], register: Register, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a user can mend goes to stderr behind "error:", without a traceback; exit code 2."""
+    """An error that the user can correct goes to stderr after "error:"; the exit status is 2."""
     register(raising(kind("a.yaml:3:1: no such state")))
     assert run("probe") == 2
     assert capsys.readouterr() == ("", "error: a.yaml:3:1: no such state\n")

@@ -258,7 +258,7 @@ def test_a_page_or_a_report_goes_to_standard_output_by_name(
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
-    """A full disk is said with the name of the file; what was there stays, nothing else is left."""
+    """The message names the file. What was there stays, and nothing else is left."""
     file = tmp_path / "session.svg"
     file.write_text("old")
     with files_are_at_most(1024):

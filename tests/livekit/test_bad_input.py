@@ -94,7 +94,7 @@ def test_after_the_close_everything_is_refused() -> None:
 
 
 def test_two_sessions_have_a_runtime_each() -> None:
-    """The flow is shared, being a value; what is held is not."""
+    """They share the flow, which is a value; they do not share the state."""
     session: Any = partial(TurnSession, flow=TURN)
     one, two = Stage(session), Stage(session)
     one.run(1.0)
@@ -106,7 +106,7 @@ def test_two_sessions_have_a_runtime_each() -> None:
 
 
 def test_the_vocabulary_has_every_name_that_the_binding_uses() -> None:
-    """Every trigger that is posted and every fact that is looked at is in the table."""
+    """Every trigger that is posted and every fact that is read is in the table."""
     home = Path(turnfsm.runtime.livekit.__file__).parent
     code = "".join(
         p.read_text(encoding="utf-8")

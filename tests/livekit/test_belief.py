@@ -98,7 +98,7 @@ async def test_a_tool_that_is_not_offered_is_not_called_again() -> None:
 
 
 async def test_a_model_that_does_not_believe_keeps_to_its_rules() -> None:
-    """For a test that wants nothing else."""
+    """For a test that needs nothing else."""
     scripted = model(believes=False)
     called(scripted, "user: a table")
     assert called(scripted, "user: a table", "user: hello") == []

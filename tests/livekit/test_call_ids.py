@@ -97,7 +97,7 @@ def test_every_turn_may_use_the_same_id() -> None:
 
 
 def test_an_id_that_is_used_once_stays_as_it_is() -> None:
-    """Some providers find more by the id that they gave; only one that comes again is replaced."""
+    """Some providers use the id that they gave to find more; only a repeated id is replaced."""
     outcome = Stage(TurnSession, user=asks("nine"), llm=caller("nine"), tools=[book]).run(10.0)
     assert ids(outcome.history) == ["call_0"]
 

@@ -47,7 +47,7 @@ async def transfer_money() -> None:
 def test_words_that_a_hold_call_keeps_are_in_the_history_when_the_session_closes(
     closes_at: float,
 ) -> None:
-    """Its tool hangs: they were answered after it, if it ended."""
+    """The tool hangs: the words were to be answered after its end."""
     history: list[str] = []
 
     async def close(stage: Stage) -> None:

@@ -47,7 +47,7 @@ def test_an_id_selects_all_its_variants(capsys: pytest.CaptureFixture[str]) -> N
 def test_errors_that_a_scenario_provokes_are_not_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """LiveKit logs a traceback when a loop ends under a tool; the reader of a table sees none."""
+    """LiveKit logs a traceback when a loop ends while a tool runs; the table does not show it."""
     monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as a process has none
     scenario("D1").play(AgentSession)
     assert "Traceback" in capsys.readouterr().err

@@ -137,7 +137,7 @@ def test_a_change_in_livekit_is_named(
 
 
 def test_the_check_is_made_at_import() -> None:
-    """Importing the binding beside another livekit-agents ends with our error, not theirs."""
+    """Importing the binding with another livekit-agents raises our error, not one of LiveKit's."""
     script = (
         "from livekit.agents.voice.agent_activity import AgentActivity\n"
         "del AgentActivity._schedule_speech\n"
@@ -173,7 +173,7 @@ def test_every_override_is_listed() -> None:
     "path", [p for p in sorted(BINDING.rglob("*.py")) if p not in OVERRIDES], ids=lambda p: p.stem
 )
 def test_no_private_name_is_used_elsewhere(path: Path) -> None:
-    """Outside the overrides nothing reaches into an object of LiveKit's, not even by a string."""
+    """Outside the overrides no code uses a private name of LiveKit's, not even by a string."""
     tree = ast.parse(path.read_text("utf-8"))
     near = (*path.parent.glob("*.py"), *(BINDING / "testing").glob("*.py"))
     foreign = {row.name for row in PRIVATE_NAMES}

@@ -182,7 +182,7 @@ async def test_a_method_that_the_turn_has_itself_is_refused(flow: Path) -> None:
 
 
 async def test_a_flow_that_is_not_proved_does_not_govern(endless: Path) -> None:
-    """Unless somebody says so, which the journal keeps."""
+    """Unless `proof` allows it; then the journal says so."""
     with pytest.raises(FlowError, match="is not proved"):
         TurnSession(flow=endless, actions=Bell())
     session: Any = TurnSession(flow=endless, actions=Bell(), proof="warn")

@@ -200,7 +200,7 @@ def with_a_radio_on(flow: str, at: float) -> Played:
 
 @pytest.mark.parametrize("at", [2.7, 3.3], ids=["all-the-time", "while-the-model-thinks"])
 def test_push_to_talk_answers_into_other_voices(at: float) -> None:
-    """The reply is heard as soon as the model has it, whatever is heard meanwhile."""
+    """The reply is heard as soon as the model has it, even if other voices are heard."""
     played = with_a_radio_on("push_to_talk", at)
     assert played.heard == [HOURS], played.outcome.timeline()
     assert played.outcome.heard[0].start < 4.6

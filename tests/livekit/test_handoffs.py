@@ -60,7 +60,7 @@ def test_an_agent_is_shown_no_call_of_a_tool_that_it_has_not() -> None:
 
 
 def test_results_that_are_older_than_what_was_copied_were_left_out_on_purpose() -> None:
-    """Those that came after it the copy could not hold."""
+    """Those that came after the copy could not be in it."""
     history = llm.ChatContext.empty()
     asked = history.add_message(role="user", content="book", created_at=1.0)
     for number, at in ((1, 2.0), (2, 4.0)):

@@ -153,7 +153,7 @@ async def transfer(context: RunContext[Any]) -> str:
 
 
 def test_an_interruption_of_a_tool_leaves_no_warning_and_timers_no_refusals() -> None:
-    """LiveKit warns of each ToolError; the timers of a step fire, held back by guards."""
+    """LiveKit warns about each ToolError; the timers of a step fire while guards hold them back."""
     user = ScriptedUser().says("transfer please", at=1.0).says("no wait", at=4.0)
     says = Reply("I transfer it now if you do not mind at all.", calls=Call("transfer"))
     model = ScriptedLLM({"transfer": says, "wait": "All right."})

@@ -97,7 +97,7 @@ async def test_a_sound_that_begins_in_the_middle_of_a_silence_is_heard_at_once(
 
 
 async def test_two_sounds_of_the_user_may_not_overlap() -> None:
-    """A timeline with two mouths is refused, with the times."""
+    """A user with two mouths is refused, with the times."""
     with pytest.raises(ValueError, match=r"'hello' until 1\.5 s and 'bye' from 1\.2 s; move one"):
         ScriptedUser().says("hello", at=0.5, duration=1.0).says("bye", at=1.2)
 

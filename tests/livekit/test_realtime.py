@@ -202,7 +202,7 @@ def test_input_by_code_after_a_slow_tool_is_answered_at_once(detects: bool) -> N
 
 @BOTH
 def test_an_interrupted_turn_hands_nobody_over(detects: bool) -> None:
-    """A tool gives an agent after the interruption: the model is told that nothing came of it."""
+    """A tool returns an agent after the interruption: the model is told that nothing happened."""
 
     @function_tool
     async def book() -> Agent:

@@ -96,7 +96,7 @@ def test_an_id_that_comes_again_is_found_in_every_format() -> None:
 
 
 def test_a_problem_of_some_formats_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A format of its own mind is found, and said."""
+    """A problem that only one provider's format has is found and names the format."""
     formatted = llm.ChatContext.to_provider_format
 
     def without_results(self: llm.ChatContext, format: str, **how: Any) -> Any:

@@ -62,7 +62,7 @@ def test_every_lasting_state_is_published_in_the_room() -> None:
 
 
 def test_no_state_is_published_by_default() -> None:
-    """It is off by default."""
+    """The option is off by default."""
     room = Room()
     played(room)
     assert room.told == []

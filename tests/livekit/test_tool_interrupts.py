@@ -74,8 +74,10 @@ def _outputs(outcome: Outcome) -> list[tuple[str, bool]]:
 def test_what_is_heard_and_recorded_is_what_agent_session_has(
     policy: Any, interrupts: Interrupts, before: float, after: float
 ) -> None:
-    """Whatever its policy, which is about the user: no reply that stock does not give, no error,
-    and its result stands in the history."""
+    """Policies are about the user, so all of them behave alike here.
+
+    There is no additional reply and no error, and the result is in the history.
+    """
     stock, ours = (
         _play(session, _look_up(policy, interrupts, before, after))
         for session in (AgentSession, TurnSession)

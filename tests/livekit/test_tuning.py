@@ -75,7 +75,7 @@ def test_a_muted_state_hears_nothing_and_the_next_one_does(tmp_path: Path) -> No
 
 
 def test_an_application_that_has_muted_stays_muted(tmp_path: Path) -> None:
-    """The end of a state gives back what the state has taken, no more."""
+    """The end of a state restores only what the state has changed."""
     flow = _flow(tmp_path, speaking="{mute: true}")
     stage = _stage(flow, ScriptedUser().says("hello", at=8.0))
     stage.at(0.5, lambda s: s.session.input.set_audio_enabled(False))
@@ -91,7 +91,7 @@ def test_an_application_that_has_muted_stays_muted(tmp_path: Path) -> None:
 def test_speculation_is_a_matter_of_the_state(
     tuning: str, early: bool, by_agent: bool, tmp_path: Path
 ) -> None:
-    """The state has the last word, whoever else has set it: session or agent."""
+    """The state decides, whatever the session or the agent has set."""
     handling = {"preemptive_generation": {"enabled": True}}
     agent = partial(Agent, instructions="Help.", turn_handling=handling if by_agent else {})
     user = ScriptedUser().says("hello", at=1.0, stt_delay=0.05)

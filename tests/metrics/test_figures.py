@@ -104,7 +104,7 @@ def test_a_reply_that_is_cut_at_once_is_a_blip() -> None:
 
 
 def test_a_tool_that_runs_on_is_counted_once() -> None:
-    """Its end is the one that its turn saw."""
+    """The end that counts is the one for its turn."""
 
     @function_tool
     async def look_up() -> str:

@@ -146,7 +146,7 @@ def _flow() -> Flow:
 
 
 def test_a_state_of_ones_own_is_named() -> None:
-    """What it waits for only its author knows."""
+    """Only the author of a flow knows what such a state waits for."""
     entry = {"trigger": "consult", "of": None, "facts": [], "verdict": "taken", "row": None}
     entry |= {"actions": [], "entered": True, "cause": None, "data": {}}
     records = [

@@ -59,7 +59,7 @@ def test_the_conversation_is_equal_on_both_sessions(kit: str, talk: Talk) -> Non
 
 
 def test_every_known_difference_belongs_to_a_conversation() -> None:
-    """A mark that no conversation has would hide nothing, and say so to nobody."""
+    """A known difference without a conversation would hide nothing, and nobody would notice."""
     assert set(KNOWN) <= set(NAMES)
 
 

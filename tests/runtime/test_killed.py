@@ -254,7 +254,7 @@ def test_without_the_ledger_the_call_is_made_again(tmp_path: Path) -> None:
 
 
 def test_who_asks_a_second_time_gets_a_second_table(tmp_path: Path) -> None:
-    """An old result answers one turn; the next turn is a new wish."""
+    """An old result answers one turn; the next turn is a new request."""
     PLAIN.killed(tmp_path, ENDED)
     Play(again=True).taken_up(tmp_path)
     assert _tables(tmp_path) == 2

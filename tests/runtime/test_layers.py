@@ -57,7 +57,7 @@ def test_the_conversation_runs_without_a_framework() -> None:
 
 @pytest.mark.parametrize("package", ["conversation", "livekit", "store", "view"])
 def test_nothing_is_imported_in_circles(package: str) -> None:
-    """Of the modules of a package each can be read after those that it imports."""
+    """The modules of each package can be ordered so that imports only go backwards."""
     paths = {_module(p): p for p in (RUNTIME / package).rglob("*.py") if p.name != "__init__.py"}
     left = {module: {n for n in _imports(path) if n in paths} for module, path in paths.items()}
     while free := [module for module, needs in left.items() if not needs & set(left)]:

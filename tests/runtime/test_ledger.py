@@ -34,7 +34,7 @@ def _answer(ledger: Ledger, call: str, turn: str, **how: Any) -> str | None:
 
 
 def test_the_last_identical_call_decides() -> None:
-    """Two tables were booked: who asks again is told of the second, once."""
+    """Two tables were booked: a repeated call is answered with the second one, once."""
     ledger = Ledger.from_journal(_journal(*_call("one"), *_call("two")))
     assert _answer(ledger, "three", "now") == "given to two"
     assert _answer(ledger, "four", "now") == "given to two", "the same turn gets the same answer"

@@ -436,7 +436,7 @@ def test_a_failing_effect_is_logged_with_its_traceback(caplog: pytest.LogCapture
 
 
 def test_effects_wait_for_one_another_when_somebody_observes() -> None:
-    """Run to completion does not depend on who looks on: the same order, the same events."""
+    """Run to completion works the same with an observer: same order, same events."""
     log: list[str] = []
 
     def greet(event: Event) -> None:
@@ -456,7 +456,7 @@ def test_effects_wait_for_one_another_when_somebody_observes() -> None:
 
 
 def test_an_effect_that_raises_is_noted_when_somebody_observes() -> None:
-    """The way of the queue keeps the same books."""
+    """With an observer, the journal has the same records."""
     host = Host(greet=lambda event: 1 // 0)
     turn = runtime(host)
     turn.observe(lambda seq, verdict: None)

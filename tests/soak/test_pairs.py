@@ -55,7 +55,7 @@ def test_a_conversation_without_interruptions_is_no_worse() -> None:
 
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_a_session_is_not_worse_than_itself(seed: int) -> None:
-    """Stock beside stock: the oracle cries no wolf."""
+    """Stock compared with stock: the oracle finds nothing."""
     assert judge_plan(draw_plan(seed), AgentSession).worse == ()
 
 
@@ -145,7 +145,7 @@ def test_the_model_answers_what_it_is_shown_last(items: tuple[Any, ...], text: s
 
 
 def test_a_turn_leaves_no_more_behind() -> None:
-    """Objects that are kept of each turn, while the journal in memory still grows to its bound."""
+    """Objects that are kept for each turn, while the journal in memory grows to its limit."""
     stock, ours = (objects_per_turn(session, 20, 5) for session in (AgentSession, TurnSession))
     assert ours <= stock + 60, f"{ours:.0f} objects a turn, on stock {stock:.0f}"
 

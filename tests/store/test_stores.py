@@ -83,7 +83,7 @@ def test_what_an_older_worker_writes_is_refused(make: Make, id: str) -> None:
 
 
 def test_a_worker_that_wrote_nothing_hides_nothing(make: Make, id: str) -> None:
-    """It died before it had written: what the one before has left is still there."""
+    """It died before it wrote: the records of the worker before are still there."""
     first = make()
     first.append([Batch(id, first.acquire(id).epoch, 1, ("one",))])
     make().acquire(id)

@@ -230,7 +230,7 @@ def test_beyond_loopback_a_token_is_needed() -> None:
 
 
 def test_a_page_of_another_name_cannot_read_along(view: LiveView) -> None:
-    """A name that leads to this machine is not this machine (DNS rebinding)."""
+    """A host name that resolves to this machine is refused (DNS rebinding)."""
     request = urllib.request.Request(view.url, headers={"Host": "evil.example:8765"})
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(request, timeout=60)
