@@ -192,14 +192,21 @@ class Ledger:
 
     @classmethod
     def from_journal(cls, journal: Journal) -> Ledger:
-        """The ledger of a session that was cut off, as its journal has it.
+        """The ledger of a session that was cut off, from its journal.
+
+        Args:
+            journal: The journal, written with ``redact=None``.
+
+        Returns:
+            The ledger, for `TurnSession(ledger=...)`.
 
         Raises:
-            JournalError: The journal leaves out what calls were made with or gave.
+            JournalError: The journal does not have the arguments and results of calls.
 
         Example:
             >>> from turnfsm import Ledger, read_journal
-            >>> Ledger.from_journal(read_journal("journal.jsonl"))  # doctest: +SKIP
+            >>> len(Ledger.from_journal(read_journal("journal.jsonl")))
+            0
         """
         redacted = journal.header.redacted
         if redacted is not None and {"arguments", "output"} & set(redacted.get("keys", ())):

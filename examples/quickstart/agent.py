@@ -26,7 +26,7 @@ class Clerk(Agent):
 
 
 def make_llm() -> ScriptedLLM:
-    """In the place of a language model such as `openai.LLM()`."""
+    """Replaces a language model such as `openai.LLM()`."""
     return ScriptedLLM(
         on_user={
             "transfer": Reply(
