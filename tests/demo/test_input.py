@@ -108,7 +108,7 @@ def test_loud_clips_do_not_wrap_around() -> None:
 
 
 def test_close_ends_the_stream_and_what_was_not_said() -> None:
-    """The framework's reader stops, and nobody waits for a clip for ever."""
+    """The framework's reader stops, and nobody waits for a clip forever."""
 
     async def main() -> tuple[int, bool]:
         microphone = WavInput(Pace())

@@ -121,5 +121,5 @@ def test_a_flow_with_one_change_loads_or_gives_findings(tree: Any) -> None:
 @settings(FUZZ, max_examples=60)
 @given(mutated_trees({"flow": "x", "extends": "turn", "states": TURN_TREE["states"]}))
 def test_any_variant_loads_or_gives_findings(tree: Any) -> None:
-    """A flow that extends the shipped one, with anything in the place of its changes."""
+    """A flow that extends the shipped one, with anything instead of its changes."""
     answers(as_yaml(tree))

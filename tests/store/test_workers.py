@@ -280,7 +280,7 @@ def test_no_words_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
 
 
 def test_an_agent_may_resume_in_its_own_way(tmp_path: Path) -> None:
-    """`on_resume` is called in the place of `on_enter`; `restore` says who was in charge."""
+    """`on_resume` is called instead of `on_enter`; `restore` says which agent was active."""
     guest = Guest(tmp_path)
     guest.stage(ScriptedUser().says("thank you very much", at=2.0)).run(6.0)
     resumed: list[Any] = []

@@ -136,7 +136,7 @@ def test_a_silent_thread_is_reported() -> None:
 
 
 def test_a_hang_is_an_error_that_names_the_task() -> None:
-    """Where a real loop would wait for ever, the virtual one says when and who."""
+    """Where a real loop would wait forever, the virtual one says when and who."""
 
     async def hang_here() -> None:
         await asyncio.sleep(3)
@@ -147,7 +147,7 @@ def test_a_hang_is_an_error_that_names_the_task() -> None:
 
 
 def test_a_ticker_meets_the_limit_of_virtual_time() -> None:
-    """A program that sets timers for ever ends at the limit."""
+    """A program that sets timers without end ends at the limit."""
 
     async def tick() -> None:
         for _ in count():
