@@ -321,11 +321,7 @@ class Conductor(UserReports):
         step = self.floor.step
         if step is not None and self.turns.kept and not step.speech.interruptible:
             return  # it is ending, and LiveKit takes no turn before it has ended
-        if (
-            self.turns.kept
-            and agent.commits_audio
-            and (self.user_speaks or self.host.endpointing())
-        ):
+        if self.turns.kept and (self.user_speaks or self.host.endpointing()):
             return  # it would be cut in the middle of an utterance; the next turn has all of it
         if self.turns.kept and agent.greets:
             return  # what the agent says as it enters comes first: it is newer than the turn

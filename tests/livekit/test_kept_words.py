@@ -76,6 +76,19 @@ def test_an_application_that_wants_them_discarded_is_warned(given: dict[str, Any
     assert [text for _, text in outcome.warnings if OPTION in text]
 
 
+def test_words_that_were_kept_are_answered_with_those_that_come_meanwhile() -> None:
+    """The user goes on as the announcement ends: one request, one reply."""
+    user = ScriptedUser().says("what about tomorrow", at=2.0)
+    user.says("and on Sunday", at=5.0, duration=0.9, stt_delay=0.3)
+    model = ScriptedLLM({"Sunday": "It rains and then it does not.", "tomorrow": "It rains."})
+    stage = Stage(TurnSession, user=user, llm=model, tts=ScriptedTTS(durations={NOTICE: 5.0}))
+    stage.at(0.5, lambda s: s.session.say(NOTICE, allow_interruptions=False) and None)
+    outcome = stage.run(15.0)
+    assert _users(outcome) == ["user: what about tomorrow and on Sunday"], outcome.timeline()
+    assert outcome.heard_saying("It rains.") is None
+    assert outcome.heard_saying("It rains and then it does not.") is not None
+
+
 @pytest.mark.parametrize("model_detects_turns", [False, True], ids=["pipeline", "server"])
 @pytest.mark.parametrize("policy", ["hold", "finish"])
 @pytest.mark.parametrize("at", [2.0, 4.5], ids=["preamble", "work"])

@@ -76,6 +76,13 @@ def test_a_result_that_is_never_told_is_found(effects: tuple[int, int], found: l
     assert kinds(told, {"effects": {1: ours}}) == found
 
 
+@pytest.mark.parametrize(("ends", "found"), [("nothing", []), ("returns", ["untold"])])
+def test_a_tool_that_returns_nothing_asks_for_no_reply(ends: Any, found: list[str]) -> None:
+    """On stock another tool's reply has mentioned it."""
+    told = {"effects": {1: 1}, "told": frozenset({1})}
+    assert kinds(told, {"effects": {1: 1}}, jobs={1: Job(1, 0.5, ends=ends)}) == found
+
+
 @pytest.mark.parametrize(("waits", "found"), [("interrupts", []), ("", ["untold"])])
 def test_a_tool_that_ends_its_own_turn_explains_that_no_reply_follows(
     waits: Any, found: list[str]

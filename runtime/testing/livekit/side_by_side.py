@@ -11,10 +11,13 @@ import attrs
 
 from turnfsm.runtime.testing.livekit.outcome import Outcome
 
-__all__ = ["CLOSES", "MEASURES", "SLOW", "Found", "SessionMeasures", "Sides"]
+__all__ = ["CLOSES", "LATE", "MEASURES", "SLOW", "Found", "SessionMeasures", "Sides"]
 
 SLOW = 1.0
 """Seconds that what the application waits for may take longer."""
+
+LATE = 0.35
+"""Seconds that an answer may come later."""
 
 CLOSES = 6.0
 """Seconds that closing may take in any case: tools that nobody waits for have five."""

@@ -13,7 +13,7 @@ from turnfsm.runtime.testing.livekit.speaker import Heard
 from .jobs import Jobs
 from .plan import ASKED, TYPED, Plan
 
-__all__ = ["begun_over", "blips", "first_with", "latency", "overlap", "repeats", "replies"]
+__all__ = ["begun_over", "blips", "first_with", "latency", "overlap", "repeats", "replies", "told"]
 
 ANSWER = 0.5
 """Seconds that an answer is heard; one that is cut earlier answers nothing."""
@@ -57,6 +57,11 @@ def replies(plan: Plan, outcome: Outcome) -> dict[int, tuple[float, float]]:
         if heard is not None:
             replies[number] = heard.start, heard.end
     return replies
+
+
+def told(plan: Plan, outcome: Outcome) -> Iterator[int]:
+    heard = {word.strip(".") for stretch in outcome.heard for word in stretch.text.split()}
+    return (number for number in plan.jobs if f"t{number}b" in heard)
 
 
 def first_with(heard: Sequence[Heard], names: tuple[str, ...], since: float) -> Heard | None:

@@ -41,7 +41,7 @@ class Measures(SessionMeasures):
         brought: Of each job, the jobs whose results were news in the request of which its first
             call came; none if that was about what somebody had said.
         replies: When the answers to what the application has asked for were heard, by its moves.
-        told: Jobs of whose result the caller heard.
+        told: Jobs of whose result the caller heard more than the first word.
         blips: Audio that was started and cut although nobody spoke, interrupted or closed.
         cuts: When each of them was cut.
         overlap: Seconds in which both spoke, but for the moment that an interruption takes.
@@ -115,9 +115,7 @@ class Measures(SessionMeasures):
             stops=tuple(at for at, note in outcome.notes if STOP.search(note)),
             brought=measured_calls.brought(jobs, outcome),
             replies=measured_sound.replies(plan, outcome),
-            told=frozenset(
-                n for n in plan.jobs if measured_sound.first_with(outcome.heard, (f"t{n}",), 0.0)
-            ),
+            told=frozenset(measured_sound.told(plan, outcome)),
             blips=tuple(f"{h.text!r} from {h.start:.2f} to {h.end:.2f} s" for h in blips),
             cuts=tuple(h.end for h in blips),
             overlap=round(measured_sound.overlap(plan, outcome), 3),

@@ -8,16 +8,13 @@ from collections.abc import Callable
 import attrs
 
 from turnfsm.runtime.testing.livekit import side_by_side
-from turnfsm.runtime.testing.livekit.side_by_side import CLOSES, SLOW, Found
+from turnfsm.runtime.testing.livekit.side_by_side import CLOSES, LATE, SLOW, Found
 
 from .declared import explained
 from .measures import Measures
 from .pair import Pair
 
 __all__ = ["Worse", "worse"]
-
-LATE = 0.35
-"""Seconds that an answer may come later."""
 
 
 @attrs.frozen
@@ -129,7 +126,8 @@ def _said_besides(number: int, latency: float, pair: Pair) -> float:
 
 def _untold(pair: Pair) -> Found:
     for job in sorted(pair.stock.told - pair.ours.told):
-        if pair.ours.effects[job]:  # else it is undone
+        # Else it is undone, or LiveKit wants no reply: the tool has returned nothing.
+        if pair.ours.effects[job] and pair.plan.jobs[job].ends != "nothing":
             yield job, f"the caller never hears of the result of job {job}"
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
+from turnfsm.runtime.testing.livekit.side_by_side import LATE
+
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
 
@@ -103,7 +105,7 @@ def news_came_first(sentence: int, pair: Pair) -> bool:
     sound = pair.plan.sounds[sentence - 1]
     over = sound.at + sound.duration
     told = sum(end - start for start, end in pair.ours.news if over <= start and end <= over + ours)
-    return ours - stock <= told + MOMENT
+    return ours - told <= stock + LATE
 
 
 def hold_was_over(about: int, pair: Pair) -> bool:
