@@ -476,3 +476,25 @@ def test_a_model_that_has_told_a_result_by_itself_may_reply_with_nothing(empty: 
     assert heard == ["Yes it is.", *told, "Here is a joke."], outcome.timeline()
     asked = [request.prompt for request in outcome.requests if "result of book" in request.prompt]
     assert len(asked) == 1, asked
+
+
+@pytest.mark.parametrize("speaks", [True, False], ids=["speaks", "silent"])
+def test_a_model_is_not_shown_a_reply_about_a_result_that_nobody_has_heard(speaks: bool) -> None:
+    """The user speaks before the reply is heard, and the model is asked for an answer to that. It
+    would take the result for told."""
+
+    @function_tool
+    async def book(context: RunContext[Any]) -> str:
+        """Book."""
+        if speaks:
+            context.session.say("Hm.")
+        return "booked"
+
+    user = ScriptedUser().says("reserve a table", at=0.5, duration=0.6)
+    user.says("tell me a joke", at=2.2 if speaks else 1.85, duration=0.6)
+    outcome = _stage(user, book, detects=False, auto=False).run(12.0)
+    *_, request = outcome.requests
+    assert request.at > 2.5
+    shown = {entry.text for entry in request.shown if entry.kind == "assistant"}
+    assert shown <= {h.text for h in outcome.heard if h.start < request.at}, outcome.timeline()
+    assert outcome.heard_saying("Your table is booked.") is not None

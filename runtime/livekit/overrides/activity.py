@@ -198,6 +198,10 @@ class GovernedActivity(RequestingActivity):
             task for task in self._conductor.tools.detached_tasks() if task in self._speech_tasks
         ]
         await super()._pause_scheduling_task(blocked_tasks=[*(blocked_tasks or ()), *detached])
+        if blocked_tasks is None and self._session._next_activity is not None:
+            # The agent is left for good. What is waited for now need not be waited for when the
+            # next one has its STT, or its realtime session, and nobody hears the user.
+            await self._tool_executor.drain()
 
     @contextlib.asynccontextmanager
     async def _inline_task_slot(self, **slot: Any) -> AsyncIterator[None]:
@@ -238,7 +242,7 @@ def adopt(activity: AgentActivity, conductor: Conductor) -> None:
     """
     activity.__class__ = GovernedActivity
     assert isinstance(activity, GovernedActivity)
-    activity._conductor, activity._replies = conductor, []
+    activity._conductor, activity._replies, activity._said = conductor, [], []
     count_tokens(activity._agent, conductor.tokens_came)
     executor = activity._tool_executor
     executor.__class__ = GovernedExecutor

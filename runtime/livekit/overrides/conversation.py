@@ -11,6 +11,7 @@ from livekit.agents import llm
 __all__ = [
     "ChatContextSync",
     "ClosedRealtimeSession",
+    "InputAudio",
     "open_words_last",
     "overtaken_results",
     "results_by_their_calls",
@@ -115,6 +116,29 @@ class ChatContextSync:
         calls = [item.call_id for item in context.items if item.type == "function_call"]
         missing = [call for call in calls if call not in answered and call in self._results]
         return [self._results[call] for call in missing]
+
+
+class InputAudio:
+    """Replaces `clear_audio` of a realtime session.
+
+    When an agent takes the session over, LiveKit clears what the model has heard of the user and
+    nobody has committed. It stays here: the next agent answers it.
+    """
+
+    def __init__(self, model: llm.RealtimeSession[Any]) -> None:
+        self._clear = model.clear_audio
+        self._taken_over_in: asyncio.Task[Any] | None = None
+
+    def taken_over(self) -> None:
+        """The current task begins an agent with this session."""
+        self._taken_over_in = asyncio.current_task()
+
+    def __call__(self) -> None:
+        begins = self._taken_over_in is not None
+        if begins and self._taken_over_in is asyncio.current_task():
+            self._taken_over_in = None
+        else:
+            self._clear()
 
 
 def _with_call_id(item: llm.ChatItem, id: str | None) -> llm.ChatItem:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import (
+    Collection,
+    Coroutine,
+    Sequence,
+)
 from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from typing import Any, cast
 
 from livekit.agents import llm
 from livekit.agents.voice.speech_handle import SpeechHandle
@@ -16,14 +20,19 @@ from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.ports import Source
 from turnfsm.runtime.conversation.tool_calls import Result
 
-from .conversation import ChatContextSync, ClosedRealtimeSession, overtaken_results, results_in
+from .conversation import (
+    ChatContextSync,
+    ClosedRealtimeSession,
+    InputAudio,
+    overtaken_results,
+    results_in,
+)
+from .entering import EnteringStream
 from .output import OutputActivity
 from .speech import GovernedHandle, current_speech, govern, tool_interrupts
 from .tools import cancel_call, cancelled_pair, running_call, say_still_running
 
 __all__ = ["RealtimeActivity", "let_tools_end"]
-
-_Item = TypeVar("_Item")
 
 logger = logging.getLogger("turnfsm")
 
@@ -54,6 +63,8 @@ class RealtimeActivity(OutputActivity):
     _unhandled: tuple[SpeechHandle, llm.GenerationCreatedEvent] | None = None
     _own_answer: GovernedHandle | None = None
     _last_model: llm.RealtimeSession[Any] | None = None
+    _said: list[tuple[GovernedHandle, str]]
+    """Messages of the model that may not be in the history yet, by their ids."""
 
     @property
     def _rt_session(self) -> Any:
@@ -74,6 +85,9 @@ class RealtimeActivity(OutputActivity):
                 model, lambda item: in_history(item) is not None, ordered=not self.model_replies
             )
             model.update_chat_ctx = sync  # type: ignore[method-assign]
+            model.clear_audio = InputAudio(model)  # type: ignore[method-assign]
+        elif model is not None:
+            cast(InputAudio, model.clear_audio).taken_over()
 
     @property
     def _sync(self) -> ChatContextSync | None:
@@ -157,6 +171,7 @@ class RealtimeActivity(OutputActivity):
             await self._conductor.may_request(request["speech_handle"])
             if under_way := {task for task in (self._answering, self._telling) if task is not None}:
                 await asyncio.wait(under_way)
+            await self._forget()
         handle = self._asking = request["speech_handle"]
         if not request.get("instructions"):
             own = request.get("tool_reply") and self._overtaken_results(handle)
@@ -172,8 +187,7 @@ class RealtimeActivity(OutputActivity):
             (_, unhandled), self._unhandled = self._unhandled, None
             made = [message.message_id async for message in unhandled.message_stream]
             made += [call.id async for call in unhandled.function_stream]
-            if (sync := self._chat_sync) is not None:
-                await self._forget(set(made), sync)
+            await self._forget(made)
 
     def _overtaken_results(self, speech: SpeechHandle) -> str | None:
         # The model answers what comes last, and results come right after their calls.
@@ -200,27 +214,25 @@ class RealtimeActivity(OutputActivity):
         # LiveKit leaves unheard text, and calls that were not made, in the model's conversation.
         said: list[str] = []
         made: list[str] = []
+        speech = govern(speech_handle, self._conductor)
 
         def message_comes(message: llm.MessageGeneration) -> llm.MessageGeneration:
             said.append(message.message_id)
+            self._said.append((speech, message.message_id))
             return message
 
         def call_comes(call: llm.FunctionCall) -> llm.FunctionCall:
             made.append(call.id)
             return self._with_own_id(call)
 
-        messages = _EnteringStream(generation_ev.message_stream, message_comes)
-        calls = _EnteringStream(generation_ev.function_stream, call_comes)
+        messages = EnteringStream(generation_ev.message_stream, message_comes)
+        calls = EnteringStream(generation_ev.function_stream, call_comes)
         noted = replace(generation_ev, message_stream=messages, function_stream=calls)
         self._unhandled = None
         await super()._realtime_generation_task(
             speech_handle=speech_handle, generation_ev=noted, **how
         )
-        if (sync := self._chat_sync) is not None:
-            heard = isinstance(speech_handle, GovernedHandle) and speech_handle.held_floor
-            nothing_said = speech_handle.interrupted and not heard
-            known = {item.id for item in self._session.history.items}
-            await self._forget({*made, *(said if nothing_said else ())} - known, sync)
+        await self._forget(made)
         if not (said or made or speech_handle.interrupted):  # the model has told them already
             self._conductor.reply_said(speech_handle.id, whole=True)
 
@@ -233,7 +245,14 @@ class RealtimeActivity(OutputActivity):
             self._sync.call_renamed(call.id, own, call.call_id)
         return call.model_copy(update={"call_id": own})
 
-    async def _forget(self, unheard: set[str], sync: ChatContextSync) -> None:
+    async def _forget(self, made: Collection[str] = ()) -> None:
+        """Remove what nobody has heard, and these items if they are not in the history."""
+        over = {id for speech, id in self._said if speech.interrupted and not speech.in_step}
+        self._said = [(s, id) for s, id in self._said if not (id in over or s.done())]
+        in_history = self._session.history.get_by_id
+        unheard = {id for id in (*over, *made) if in_history(id) is None}
+        if not unheard or (sync := self._chat_sync) is None:
+            return
         items = self._agent._chat_ctx.items
         items[:] = [item for item in items if item.id not in unheard]
         with contextlib.suppress(llm.RealtimeError):
@@ -322,24 +341,6 @@ async def let_tools_end() -> None:
 def _is_of_a_speech() -> bool:
     speech = current_speech()
     return isinstance(speech, GovernedHandle) and asyncio.current_task() in speech.tasks
-
-
-class _EnteringStream(Generic[_Item]):
-    """A stream that calls a function with each item.
-
-    Not a generator: cancelling one reader would end it
-    for the others.
-    """
-
-    def __init__(self, stream: AsyncIterable[_Item], comes: Callable[[_Item], _Item]) -> None:
-        self._items = aiter(stream)
-        self._comes = comes
-
-    def __aiter__(self) -> AsyncIterator[_Item]:
-        return self
-
-    async def __anext__(self) -> _Item:
-        return self._comes(await anext(self._items))
 
 
 def _told(task: asyncio.Task[None]) -> None:

@@ -138,14 +138,14 @@ class GovernedHandle(SpeechHandle):
         self._mark_done()
 
     @property
-    def held_floor(self) -> bool:
-        """It holds the floor, or has held it."""
-        return bool(self._generations)
+    def in_step(self) -> bool:
+        """It holds the floor."""
+        return not all(step.done() for step in self._generations)
 
     @property
     def steps_over(self) -> bool:
         """It has held the floor, and has returned it."""
-        return self.held_floor and all(step.done() for step in self._generations)
+        return bool(self._generations) and not self.in_step
 
     @property
     def calls_unknown(self) -> bool:

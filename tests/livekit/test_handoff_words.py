@@ -1,0 +1,92 @@
+"""What the user says around a handoff is heard, whatever the handoff waits for."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from livekit.agents import Agent, function_tool
+
+from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedRealtime,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
+
+ANSWERS = {"reserve": Reply("", calls=Call("book")), "how long": "An hour."}
+TOLD = {"book": "It is booked."}
+
+
+def _stage(user: ScriptedUser, tool: Any, kind: str) -> Stage:
+    """A conversation; at 3 s another agent takes over."""
+    model, voice = ScriptedLLM(ANSWERS, TOLD), ScriptedTTS()
+    detects = kind == "server"
+    llm: Any = (
+        model
+        if kind == "pipeline"
+        else ScriptedRealtime(user, model, voice, turn_detection=detects)
+    )
+    turns = {"turn_detection": "realtime_llm" if detects else "vad"}
+
+    def agent(*chat_ctx: Any) -> Agent:
+        given = {"chat_ctx": chat_ctx[0]} if chat_ctx else {}
+        return Agent(instructions="Help.", tools=[tool], **given)
+
+    stage = Stage(TurnSession, user=user, llm=llm, tts=voice, turn_handling=turns, agent=agent)
+    stage.at(3.0, lambda s: s.session.update_agent(agent(s.session.current_agent.chat_ctx.copy())))
+    return stage
+
+
+def _said(outcome: Outcome) -> list[str | None]:
+    return [m.text_content for m in outcome.history.messages() if m.role == "user"]
+
+
+def _booking(policy: Any, seconds: float) -> Any:
+    @on_interruption(policy)
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(seconds)
+        return "booked"
+
+    return book
+
+
+@pytest.mark.parametrize("policy", ["hold", "finish"])
+def test_the_next_agent_answers_what_was_said_into_a_call_that_holds_its_turn(policy: Any) -> None:
+    """The words are in the realtime model's input audio, which LiveKit clears at a handoff."""
+    user = ScriptedUser().says("reserve a table", at=0.5).says("how long", at=2.0)
+    outcome = _stage(user, _booking(policy, 4.0), "client").run(20.0)
+    assert _said(outcome) == ["reserve a table", "how long"], outcome.timeline()
+    assert outcome.heard_saying("An hour.") is not None
+
+
+@pytest.mark.parametrize("kind", ["server", "client", "pipeline"])
+@pytest.mark.parametrize("at", [2.0, 2.2, 2.7])
+def test_a_sentence_that_a_handoff_cuts_into_is_heard_as_a_whole(kind: str, at: float) -> None:
+    """The handoff comes before the end of the user's turn."""
+    user = ScriptedUser().says("and please tell me how long", at=at)
+    outcome = _stage(user, _booking("detach", 1.0), kind).run(15.0)
+    assert _said(outcome) == ["and please tell me how long"], outcome.timeline()
+    assert outcome.heard_saying("An hour.") is not None
+
+
+@pytest.mark.parametrize("kind", ["server", "client", "pipeline"])
+def test_what_is_said_while_a_handoff_waits_for_a_released_call_is_heard(kind: str) -> None:
+    """The application has interrupted the turn of the call; the agent closes when it has ended."""
+
+    async def interrupt(stage: Stage) -> None:
+        await stage.session.interrupt()
+
+    user = ScriptedUser().says("reserve a table", at=0.5).says("how long", at=4.0)
+    stage = _stage(user, _booking("detach", 5.0), kind)
+    stage.at(2.5, interrupt)
+    outcome = stage.run(25.0)
+    assert _said(outcome) == ["reserve a table", "how long"], outcome.timeline()
