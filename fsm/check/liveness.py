@@ -104,6 +104,8 @@ class Quiet:
 
     def _run(self, start: _Spot, host_facts: int) -> Run:
         """Depth first without recursion: a flow may chain more timers than Python has frames."""
+        if (known := self._runs.get((start, host_facts))) is not None:
+            return known
         trail = dict.fromkeys([start])  # each spot leads to the next; none has its run yet
         while trail:
             spot = next(reversed(trail))
@@ -171,7 +173,8 @@ class Quiet:
         run = Run(True, 0.0, ()) if self._hits(after) else self._runs[spot, host_facts]
         here = name if not run.reached else timer
         timers = (here, *run.timers)
-        return attrs.evolve(run, seconds=run.seconds + self.flow.timers[timer], timers=timers)
+        seconds = run.seconds + self.flow.timers[timer]
+        return Run(run.reached, seconds, timers, run.why, run.end)
 
     def _take(self, spot: _Spot, trigger: str, host_facts: int) -> Taken | None:
         facts = spot[1] | host_facts
