@@ -20,6 +20,12 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.fixture(scope="module")
+def old_objects_stay() -> None:
+    """For tests that collect garbage often: what other tests have left is passed over."""
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the sdist and, from it alone, the wheel."""

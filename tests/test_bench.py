@@ -18,6 +18,8 @@ from bench.report import TABLES, page
 from bench.scale import scale
 from bench.size import burst, sizes
 
+pytestmark = pytest.mark.usefixtures("old_objects_stay")
+
 LOST = Engine(lambda trigger: None, lambda: "listening")
 
 

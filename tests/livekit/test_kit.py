@@ -25,6 +25,8 @@ from turnfsm.runtime.testing import (
     VirtualClock,
 )
 
+pytestmark = pytest.mark.usefixtures("old_objects_stay")
+
 TEN = "one two three four five six seven eight nine ten"
 
 
