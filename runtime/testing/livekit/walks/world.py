@@ -97,30 +97,34 @@ def _too_late(m: Memory, move: PathMove) -> bool:
     return brief and not (m.must or move.trigger in _QUICK)
 
 
+def _with(m: Memory, **changes: Any) -> Memory:
+    """The memory with these changes; the same object if it has them already, as mostly."""
+    news = {name: value for name, value in changes.items() if getattr(m, name) != value}
+    return attrs.evolve(m, **news) if news else m
+
+
 def _answered(m: Memory, move: PathMove) -> Memory:
     deciding = move.host_facts.get("endpointing")
     due, watched = m.due and deciding is not False, m.watched or bool(deciding)
-    m = attrs.evolve(
-        m, due=due, watched=watched, pausable=move.host_facts.get("pausable", m.pausable)
-    )
+    m = _with(m, due=due, watched=watched, pausable=move.host_facts.get("pausable", m.pausable))
     if "step_running" not in move.before:
         return m
-    return attrs.evolve(m, interruptible=move.host_facts.get("interruptible", m.interruptible))
+    return _with(m, interruptible=move.host_facts.get("interruptible", m.interruptible))
 
 
 def _changed(m: Memory, move: PathMove) -> Memory:
     change = {"must": (), **(_CHANGE[move.trigger](m, move) if move.trigger in _CHANGE else {})}
-    return attrs.evolve(m, **(change | {"must": (*m.must[1:], *change["must"])}))
+    return _with(m, **(change | {"must": (*m.must[1:], *change["must"])}))
 
 
 def _follow(m: Memory, move: PathMove) -> Memory:
     """What the host's actions bring about before anything else can happen."""
     follows = [f for action in move.actions for f in _FOLLOWS.get(action, _nothing)(m, move)]
-    m = attrs.evolve(m, must=(*m.must, *follows))
+    m = _with(m, must=(*m.must, *follows))
     if move.state != "listening" or m.must:
         return m
     # No step any more.
-    return attrs.evolve(m, asked=False, silent=False, drained=False, interruptible=None)
+    return _with(m, asked=False, silent=False, drained=False, interruptible=None)
 
 
 def _never(m: Memory, move: PathMove) -> bool:
