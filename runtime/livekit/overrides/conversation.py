@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import Any
 
 from livekit.agents import llm
@@ -12,6 +13,7 @@ __all__ = [
     "ChatContextSync",
     "ClosedRealtimeSession",
     "InputAudio",
+    "open_words",
     "open_words_last",
     "overtaken_results",
     "results_by_their_calls",
@@ -89,8 +91,8 @@ class ChatContextSync:
         context.items[:] = map(self._with_our_id, items)
         if self._ordered:
             context.items.extend(self._unsent(context))
-            known = {item.id for item in self._model.chat_ctx.items}
-            context.items[:] = open_words_last(results_by_their_calls(context.items), known)
+            held = self._model.chat_ctx.items
+            context.items[:] = open_words_last(results_by_their_calls(context.items), held)
         context.items[:] = map(self._with_their_id, context.items)
         await self._send(context)
 
@@ -175,7 +177,18 @@ def results_by_their_calls(items: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
     return placed + [results.pop(call) for call in due]
 
 
-def open_words_last(items: Iterable[llm.ChatItem], known: Collection[str]) -> list[llm.ChatItem]:
+def open_words(held: Sequence[llm.ChatItem]) -> list[llm.ChatItem]:
+    """The words of the user that a model has not answered: those at the end of what it has.
+
+    In the agent's conversation an answer may come before the words, if their transcript is late.
+    """
+    said = takewhile(lambda item: item.type == "message" and item.role == "user", reversed(held))
+    return [*said][::-1]
+
+
+def open_words_last(
+    items: Iterable[llm.ChatItem], held: Sequence[llm.ChatItem]
+) -> list[llm.ChatItem]:
     """The same items, with unanswered words of the user after a call that has ended since.
 
     The model answers what comes last. The late result of a call that was answered comes as a call
@@ -183,14 +196,16 @@ def open_words_last(items: Iterable[llm.ChatItem], known: Collection[str]) -> li
 
     Args:
         items: The conversation.
-        known: The ids of what the model has.
+        held: What the model has of it.
     """
     items = list(items)
+    known = {item.id for item in held}
+    unanswered = {item.id for item in open_words(held)}
     ends: list[llm.ChatItem] = []
     words: list[llm.ChatItem] = []
     while items:
         item = items[-1]
-        if item.type == "message" and item.role == "user" and item.id in known:
+        if item.id in unanswered:
             words.insert(0, items.pop())
         elif item.type in ("function_call", "function_call_output") and item.id not in known:
             ends.insert(0, items.pop())

@@ -24,6 +24,7 @@ from .conversation import (
     ChatContextSync,
     ClosedRealtimeSession,
     InputAudio,
+    open_words,
     overtaken_results,
     results_in,
 )
@@ -62,6 +63,7 @@ class RealtimeActivity(OutputActivity):
     _asking: SpeechHandle | None = None
     _unhandled: tuple[SpeechHandle, llm.GenerationCreatedEvent] | None = None
     _own_answer: GovernedHandle | None = None
+    _reply_to_words: GovernedHandle | None = None
     _last_model: llm.RealtimeSession[Any] | None = None
     _said: list[tuple[GovernedHandle, str]]
     """Messages of the model that may not be in the history yet, by their ids."""
@@ -166,7 +168,25 @@ class RealtimeActivity(OutputActivity):
         if self._decision is not None:
             self._decided.set()
 
+    def put_before_open_words(self, message: llm.ChatMessage) -> None:
+        """Put what the session said before the user's words, if a reply to them was requested.
+
+        The model answers what comes last in its conversation.
+        """
+        model, reply = self.__dict__.get("_rt_session"), self._reply_to_words
+        if model is None or message.role != "assistant" or reply is None or not reply.waits:
+            return
+        held, conversation = model.chat_ctx, self._agent._chat_ctx
+        words = open_words(held.items)
+        if words and held.get_by_id(message.id) is None and message in conversation.items:
+            conversation.items.remove(message)
+            message.created_at = min(message.created_at, words[0].created_at - 0.001)
+            conversation.insert(message)
+
     async def _realtime_reply_task(self, **request: Any) -> None:
+        asked = ("text", "instructions", "user_input", "tool_reply")
+        if not any(request.get(what) for what in asked):
+            self._reply_to_words = govern(request["speech_handle"], self._conductor)
         if request.get("text") is None:
             await self._conductor.may_request(request["speech_handle"])
             if under_way := {task for task in (self._answering, self._telling) if task is not None}:

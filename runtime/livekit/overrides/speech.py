@@ -143,6 +143,11 @@ class GovernedHandle(SpeechHandle):
         return not all(step.done() for step in self._generations)
 
     @property
+    def waits(self) -> bool:
+        """It has not held the floor, and may still hold it."""
+        return not (self._generations or self.interrupted or self.done())
+
+    @property
     def steps_over(self) -> bool:
         """It has held the floor, and has returned it."""
         return bool(self._generations) and not self.in_step
