@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -198,3 +199,42 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
     with pytest.raises(AttributeError, match="no attribute 'ScriptedUsr'"):
         _ = turnfsm.runtime.testing.ScriptedUsr  # type: ignore[attr-defined]
+
+
+def test_a_task_factory_makes_the_tasks() -> None:
+    """As asyncio's loop does."""
+    made: list[str] = []
+
+    def factory(loop: Any, coro: Any, **options: Any) -> asyncio.Task[Any]:
+        made.append(coro.__qualname__)
+        return asyncio.Task(coro, loop=loop, **options)
+
+    async def child() -> None:
+        await asyncio.sleep(1)
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_task_factory(factory)
+        await asyncio.create_task(child())
+
+    run(main())
+    assert [name.rpartition(".")[2] for name in made][:1] == ["child"]
+
+
+def test_tasks_that_wait_for_each_other_do_not_keep_the_loop_open(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """asyncio cannot cancel them; they are named."""
+
+    async def main() -> None:
+        async def wait_for(number: int) -> None:
+            await asyncio.sleep(1)
+            await tasks[number]
+
+        tasks = [asyncio.create_task(wait_for(1 - n), name=f"task {n}") for n in (0, 1)]
+        await asyncio.sleep(2)
+
+    run(main())
+    assert (
+        "tasks wait for each other in a circle and were not cancelled: task 0, task 1"
+        in caplog.text
+    )
