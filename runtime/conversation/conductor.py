@@ -174,6 +174,10 @@ class Conductor(UserReports):
         """The agent's `llm_node` has produced something."""
         self.progress.tokens_came()
 
+    def calls_known(self) -> None:
+        """The agent's `llm_node` has ended without calls. Posts nothing: what waits goes on."""
+        self._moved()
+
     @property
     def _look_every(self) -> float:
         """A tenth of the shorter limit: so much longer than the limit a dead step is waited for."""

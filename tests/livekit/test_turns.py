@@ -6,11 +6,19 @@ import asyncio
 from typing import Any
 
 import pytest
+from both import look_up
 from livekit.agents import Agent, StopResponse
 
 from turnfsm.runtime.compare import scenario
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing.livekit import Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Reply,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
 
 NOTICE = "This call is recorded for quality and for training purposes."
 
@@ -208,3 +216,29 @@ def test_the_model_is_asked_ahead_for_words_that_interrupt_a_reply_nobody_has_he
 def test_the_model_is_not_asked_ahead_without_what_was_heard() -> None:
     """A reply that was heard and interrupted stands in every request that follows."""
     assert _goes_on(3.6)[0] == pytest.approx(4.9)  # 0.3 s after the transcript
+
+
+@pytest.mark.parametrize(
+    ("reply", "at"),
+    [
+        (Reply("It is ten now, and all is well."), 3.5),
+        (Reply("Wait.", calls=Call("look_up")), 3.501),
+    ],
+    ids=["without calls", "with a call"],
+)
+def test_a_turn_waits_for_the_reply_before_it_only_as_long_as_that_may_make_calls(
+    reply: Reply, at: float
+) -> None:
+    """A request that sees the typed words before their call would make the call again."""
+    user = ScriptedUser().says("and tomorrow", at=2.2, duration=0.6, stt_delay=0.1)
+    model = ScriptedLLM({"what time": reply, "tomorrow": "It rains."}, {"look_up": "Ten."})
+    turns = {"turn_detection": "manual", "preemptive_generation": {"enabled": False}}
+    stage = Stage(TurnSession, user=user, llm=model, tools=[look_up], turn_handling=turns)
+    stage.at(1.0, lambda s: s.session.say(NOTICE) and None)
+    stage.at(2.0, lambda s: s.session.generate_reply(user_input="what time is it") and None)
+    stage.at(3.5, lambda s: s.session.commit_user_turn(transcript_timeout=0.0) and None)
+    outcome = stage.run(25.0)
+    assert outcome.heard_saying("It rains.") is not None, outcome.timeline()
+    asked = [request.at for request in outcome.requests if "tomorrow" in str(request.shown[-1])]
+    assert asked[0] == pytest.approx(at)
+    assert len(outcome.tools) == len(reply.calls)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import Any
 
 from livekit import rtc
-from livekit.agents import Agent
+from livekit.agents import Agent, llm
 from livekit.agents.voice.io import AudioOutput
 
 __all__ = ["count_audio", "count_tokens"]
@@ -29,17 +29,20 @@ def count_audio(output: AudioOutput, came: Callable[[float], None]) -> Callable[
     return stop
 
 
-def count_tokens(agent: Agent, came: Callable[[], None]) -> None:
-    """Report whenever the agent's `llm_node` produces something."""
+def count_tokens(agent: Agent, came: Callable[[], None], ended: Callable[[bool], None]) -> None:
+    """Report whenever the agent's `llm_node` produces something, and whether it has made calls when
+    it has ended."""
     node = agent.llm_node
     if isinstance(node, _CountedNode):
         node = node.node  # the agent was in another activity before
-    agent.llm_node = _CountedNode(node, came)  # type: ignore[assignment,method-assign]
+    agent.llm_node = _CountedNode(node, came, ended)  # type: ignore[assignment,method-assign]
 
 
 class _CountedNode:
-    def __init__(self, node: Callable[..., Any], came: Callable[[], None]) -> None:
-        self.node, self._came = node, came
+    def __init__(
+        self, node: Callable[..., Any], came: Callable[[], None], ended: Callable[[bool], None]
+    ) -> None:
+        self.node, self._came, self._ended = node, came, ended
 
     def __call__(self, *request: Any) -> Any:
         made = self.node(*request)
@@ -49,20 +52,31 @@ class _CountedNode:
         return self._counted(await made)
 
     def _counted(self, made: Any) -> Any:
-        return _Counted(made, self._came) if isinstance(made, AsyncIterable) else made
+        if isinstance(made, AsyncIterable):
+            return _Counted(made, self._came, self._ended)
+        self._ended(_calls(made))
+        return made
 
 
 class _Counted:
-    """A stream that reports each item."""
+    """A stream that reports each item and its end."""
 
-    def __init__(self, items: AsyncIterable[Any], came: Callable[[], None]) -> None:
-        self._source, self._items, self._came = items, aiter(items), came
+    def __init__(
+        self, items: AsyncIterable[Any], came: Callable[[], None], ended: Callable[[bool], None]
+    ) -> None:
+        self._source, self._items = items, aiter(items)
+        self._came, self._ended, self._called = came, ended, False
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
 
     async def __anext__(self) -> Any:
-        item = await anext(self._items)
+        try:
+            item = await anext(self._items)
+        except StopAsyncIteration:
+            self._ended(self._called)
+            raise
+        self._called |= _calls(item)
         self._came()
         return item
 
@@ -70,3 +84,9 @@ class _Counted:
         """End the stream, if it can be ended."""
         if (close := getattr(self._source, "aclose", None)) is not None:
             await close()
+
+
+def _calls(item: Any) -> bool:
+    return (
+        isinstance(item, llm.ChatChunk) and item.delta is not None and bool(item.delta.tool_calls)
+    )

@@ -14,7 +14,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from .conversation import results_in
 from .hearing import HearingActivity
 from .realtime import let_tools_end
-from .speech import GovernedHandle, govern, items_of_call
+from .speech import GovernedHandle, current_speech, govern, items_of_call
 
 __all__ = ["RequestingActivity"]
 
@@ -98,6 +98,13 @@ class RequestingActivity(HearingActivity):
     def _open_replies(self) -> list[tuple[GovernedHandle, frozenset[str]]]:
         self._replies = [reply for reply in self._replies if reply[0].calls_unknown]
         return self._replies
+
+    def stream_ended(self, called: bool) -> None:
+        """The `llm_node` of a speech has ended; `called`: it has made calls."""
+        speech = current_speech()
+        if isinstance(speech, GovernedHandle) and not called:
+            speech.calls_nothing = True
+            self._conductor.calls_known()
 
     async def _wait_for_calls_of_replies(self, handle: SpeechHandle) -> bool:
         before = [reply for reply, _ in self._open_replies if reply.scheduled]

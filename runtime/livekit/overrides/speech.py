@@ -25,6 +25,8 @@ class GovernedHandle(SpeechHandle):
     _conductor: Conductor
     answers: str = ""
     """The id of the user's message that it answers."""
+    calls_nothing: bool = False
+    """The model's stream has ended without calls."""
 
     @property
     def allow_interruptions(self) -> bool:
@@ -156,7 +158,8 @@ class GovernedHandle(SpeechHandle):
     def calls_unknown(self) -> bool:
         """Its first step may still make calls."""
         called = any(item.type == "function_call" for item in self.chat_items)
-        return not (called or self.steps_over or self.interrupted or self.done())
+        known = called or self.calls_nothing or self.steps_over
+        return not (known or self.interrupted or self.done())
 
     @property
     def finished(self) -> bool:
