@@ -72,14 +72,14 @@ def test_a_call_that_holds_its_turn_explains_an_answer_that_waits_for_it(
 def test_a_result_that_is_never_told_is_found(effects: tuple[int, int], found: list[str]) -> None:
     """Also if stock made the call twice. Of a call that was never made there is nothing to tell."""
     stock, ours = effects
-    told = {"effects": {1: stock}, "told": frozenset({1})}
+    told = {"effects": {1: stock}, "told": {1: 5.0}}
     assert kinds(told, {"effects": {1: ours}}) == found
 
 
 @pytest.mark.parametrize(("ends", "found"), [("nothing", []), ("returns", ["untold"])])
 def test_a_tool_that_returns_nothing_asks_for_no_reply(ends: Any, found: list[str]) -> None:
     """On stock another tool's reply has mentioned it."""
-    told = {"effects": {1: 1}, "told": frozenset({1})}
+    told = {"effects": {1: 1}, "told": {1: 5.0}}
     assert kinds(told, {"effects": {1: 1}}, jobs={1: Job(1, 0.5, ends=ends)}) == found
 
 
@@ -91,7 +91,7 @@ def test_a_tool_that_ends_its_own_turn_explains_that_no_reply_follows(
     made = {"effects": {1: 1, 2: 1}}
     runs = (ran(1, 2.0, 3.0), ran(2, 2.0, 2.5))
     jobs = {2: Job(2, 0.5, waits)}
-    assert kinds({**made, "told": frozenset({1})}, {**made, "runs": runs}, jobs=jobs) == found
+    assert kinds({**made, "told": {1: 5.0}}, {**made, "runs": runs}, jobs=jobs) == found
 
 
 @pytest.mark.parametrize(("on_stock", "found"), [({}, []), ({0: (5.0, 6.5)}, ["late"])])
@@ -166,3 +166,100 @@ def test_a_run_that_lasts_until_a_sentence_is_answered_which_stock_lost_is_expla
     stock = {"waits": {0: 1.0}, "silent": {0: 1.0}, "words_lost": frozenset(lost)}
     ours = {"waits": {0: 9.0}, "silent": {0: 5.0}, "asked": {2: 4.0}}
     assert kinds(stock, ours, moves=(Move(2.0, what),)) == found
+
+
+@pytest.mark.parametrize(
+    ("end", "at", "overlap", "found"),
+    [(4.5, 4.0, 1.0, []), (6.0, 4.0, 1.0, ["untold"]), (4.5, 4.0, 0.0, ["untold"])],
+    ids=["soon", "long after the user was quiet", "nobody spoke over the user"],
+)
+def test_a_close_before_the_user_was_quiet_explains_that_a_result_is_not_told(
+    end: float, at: float, overlap: float, found: list[str]
+) -> None:
+    """The second sentence ends at 3.6 s; stock tells the result at 4.0 s, over the user."""
+    stock = {"effects": {1: 1}, "told": {1: at}, "overlap": overlap}
+    assert kinds(stock, {"effects": {1: 1}}, moves=(Move(end, "aclose"),)) == found
+
+
+@pytest.mark.parametrize(
+    ("answer", "policy", "told", "found"),
+    [
+        ("t2a t2b.", "cancel", {}, []),
+        ("t1a t1b. t2a t2b.", "cancel", {1: 2.0}, []),
+        ("t1a t1b. t2a t2b.", "cancel", {}, ["late"]),
+        ("t1a t1b. t2a t2b.", "cancel", {1: 9.0}, ["late"]),
+        ("r1a r1b. t2a t2b.", "cancel", {}, ["late"]),
+        ("t2a t2b.", "detach", {}, ["late"]),
+    ],
+    ids=["cancelled", "told before", "never told", "told later", "an answer", "not cancelled"],
+)
+def test_a_cancelled_call_explains_that_nothing_is_told_to_the_sentence_before(
+    answer: str, policy: Any, told: Any, found: list[str]
+) -> None:
+    """Stock answers the first sentence at 5.6 s with the result of what the second asked for."""
+    runs = (ran(2, 4.0, 4.5, "CancelledError"),)
+    stock = {"latency": {1: 4.0}, "answered_with": {1: answer}}
+    ours = {"latency": {1: None}, "runs": runs, "told": told}
+    assert kinds(stock, ours, jobs={2: Job(2, 0.5, policy=policy)}) == found
+
+
+@pytest.mark.parametrize(
+    ("pending", "found"),
+    [(((4.6, 5.6),), []), (((4.6, 5.0),), ["late"]), (((0.5, 1.5),), ["late"]), ((), ["late"])],
+    ids=["as long", "shorter", "before", "never"],
+)
+def test_an_answer_that_a_call_still_runs_explains_that_its_result_is_told_behind(
+    pending: Any, found: list[str]
+) -> None:
+    """A second later than on stock."""
+    ours = {"latency": {2: 2.5}, "pending": pending}
+    assert kinds({"latency": {2: 1.5}}, ours) == found
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "ours", "answer", "found"),
+    [
+        (3.0, 7.0, 6.0, "t1a t1b.", []),
+        (3.0, 7.0, 9.0, "t1a t1b.", ["late"]),
+        (3.0, 4.0, 6.0, "t1a t1b.", ["late"]),
+        (6.0, 7.0, 6.0, "t1a t1b.", ["late"]),
+        (3.0, 7.0, 6.0, "r1a r1b.", ["late"]),
+    ],
+    ids=["soon after", "long after", "over before", "begun later", "no result"],
+)
+def test_a_call_of_a_later_turn_explains_that_the_result_of_one_before_is_told_after_it(
+    start: float, end: float, ours: float, answer: str, found: list[str]
+) -> None:
+    """Stock tells it at 5.6 s, while the other call runs."""
+    runs = (ran(1, 2.0, 5.0), ran(2, start, end))
+    stock = {"latency": {1: 4.0}, "answered_with": {1: answer}}
+    assert kinds(stock, {"latency": {1: ours}, "runs": runs}) == found
+
+
+@pytest.mark.parametrize(
+    ("words", "duration", "ours", "found"),
+    [(0, 0.3, 3.7, []), (0, 0.3, 4.5, ["late"]), (0, 0.1, 3.7, ["late"]), (2, 0.3, 3.7, ["late"])],
+    ids=["noise", "longer than words may take", "too short", "words"],
+)
+def test_a_noise_after_which_words_may_come_explains_that_a_reply_waits(
+    words: int, duration: float, ours: float, found: list[str]
+) -> None:
+    """The sentence ends at 1.6 s, the noise begins at 3 s; stock answers at 4 s."""
+    plan = Plan("a noise", (SOUNDS[0], Sound(3.0, words, duration, 0.1)), ANSWERS, JOBS)
+    pair = Pair(plan, Measures(latency={1: 2.4}), Measures(latency={1: ours}))
+    assert [w.kind for w in worse(pair)] == found
+
+
+@pytest.mark.parametrize(
+    ("latency", "found"), [(1.0, []), (0.1, ["late"])], ids=["with it", "an answer after it"]
+)
+def test_words_after_such_a_noise_are_answered_with_those_before(
+    latency: float, found: list[str]
+) -> None:
+    """They begin at 4.5 s, when the reply still waits, and end at 5.1 s."""
+    sounds = (SOUNDS[0], Sound(3.0, 0, 0.3), Sound(4.5, 2, 0.6))
+    plan = Plan("a noise", sounds, {**ANSWERS, 3: Answer(4)}, JOBS)
+    stock = Measures(latency={1: 2.4, 3: latency})
+    assert [
+        w.kind for w in worse(Pair(plan, stock, Measures(latency={1: 4.5, 3: latency})))
+    ] == found

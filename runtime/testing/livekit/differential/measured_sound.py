@@ -13,7 +13,7 @@ from turnfsm.runtime.testing.livekit.speaker import Heard
 from .jobs import Jobs
 from .plan import ASKED, TYPED, Plan
 
-__all__ = ["begun_over", "blips", "first_with", "latency", "overlap", "repeats", "replies", "told"]
+__all__ = ["answers", "begun_over", "blips", "first_with", "overlap", "repeats", "replies", "told"]
 
 ANSWER = 0.5
 """Seconds that an answer is heard; one that is cut earlier answers nothing."""
@@ -28,9 +28,9 @@ COMMIT = 1.15
 """Seconds that a commit of the application may take: it waits a second for the words."""
 
 
-def latency(
+def answers(
     plan: Plan, jobs: Jobs, outcome: Outcome, end: float
-) -> Iterator[tuple[int, float | None]]:
+) -> Iterator[tuple[int, Heard | None]]:
     """What comes of a job answers a sentence only if the job was done since for it."""
     for number, sound in enumerate(plan.sounds, 1):
         over = sound.at + sound.duration
@@ -45,8 +45,8 @@ def latency(
                 found.append(first_with(whole, (f"n{job}",), max(over - 1e-6, runs[0].start)))
             if runs and runs[0].end is not None:
                 found.append(first_with(whole, (f"t{job}",), max(over - 1e-6, runs[0].end)))
-        first = min((heard.start for heard in found if heard is not None), default=None)
-        yield number, None if first is None else round(first - over, 3)
+        heard = [stretch for stretch in found if stretch is not None]
+        yield number, min(heard, key=lambda stretch: stretch.start, default=None)
 
 
 def replies(plan: Plan, outcome: Outcome) -> dict[int, tuple[float, float]]:
@@ -59,9 +59,12 @@ def replies(plan: Plan, outcome: Outcome) -> dict[int, tuple[float, float]]:
     return replies
 
 
-def told(plan: Plan, outcome: Outcome) -> Iterator[int]:
-    heard = {word.strip(".") for stretch in outcome.heard for word in stretch.text.split()}
-    return (number for number in plan.jobs if f"t{number}b" in heard)
+def told(plan: Plan, outcome: Outcome) -> dict[int, float]:
+    begun: dict[str, float] = {}
+    for stretch in outcome.heard:
+        for word in stretch.text.split():
+            begun.setdefault(word.strip("."), stretch.start)
+    return {number: begun[f"t{number}b"] for number in plan.jobs if f"t{number}b" in begun}
 
 
 def first_with(heard: Sequence[Heard], names: tuple[str, ...], since: float) -> Heard | None:

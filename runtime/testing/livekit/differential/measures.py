@@ -9,6 +9,7 @@ import attrs
 
 from turnfsm.runtime.testing.livekit.outcome import Outcome
 from turnfsm.runtime.testing.livekit.side_by_side import SessionMeasures
+from turnfsm.runtime.testing.livekit.speaker import Heard
 from turnfsm.runtime.testing.livekit.stage import Stage
 
 from . import measured_calls, measured_sound, measured_words
@@ -20,6 +21,7 @@ __all__ = ["Measures"]
 STOP = re.compile(r"^(tool: interrupts|move \d+: (interrupt|force|chat|commit|update_agent))$")
 
 NEWS = re.compile(r"([nt][1-9]\d*[a-z]\W*)+")
+PENDING = re.compile(r"(t0[a-z]\W*)+")
 
 
 @attrs.frozen
@@ -36,16 +38,18 @@ class Measures(SessionMeasures):
         unseen: Jobs that had ended with a result when a request was made that does not show it.
         lies: Results in the history that say what did not happen.
         latency: Seconds from the end of each sentence of the user to an answer; None without one.
+        answered_with: What was heard as the answer to each sentence that was answered.
         asked: When the model was first asked with each sentence as the latest words.
         stops: When the application, or a tool, interrupted.
         brought: Of each job, the jobs whose results were news in the request of which its first
             call came; none if that was about what somebody had said.
         replies: When the answers to what the application has asked for were heard, by its moves.
-        told: Jobs of whose result the caller heard more than the first word.
+        told: When it began to be heard what each job has given, if more than one word was heard.
         blips: Audio that was started and cut although nobody spoke, interrupted or closed.
         cuts: When each of them was cut.
         overlap: Seconds in which both spoke, but for the moment that an interruption takes.
         news: Stretches in which nothing was heard but what has come of jobs.
+        pending: Stretches in which nothing was heard but that jobs still run.
         begun_over: Seconds for which the VAD still took the user for speaking when audio began.
         repeats: How often each sentence of the agent began.
         words_lost: Sentences of the user that are not in the history.
@@ -68,15 +72,17 @@ class Measures(SessionMeasures):
     unseen: frozenset[int] = frozenset()
     lies: tuple[str, ...] = ()
     latency: Mapping[int, float | None] = attrs.field(factory=dict)
+    answered_with: Mapping[int, str] = attrs.field(factory=dict)
     asked: Mapping[int, float] = attrs.field(factory=dict)
     stops: tuple[float, ...] = ()
     brought: Mapping[int, frozenset[int]] = attrs.field(factory=dict)
     replies: Mapping[int, tuple[float, float]] = attrs.field(factory=dict)
-    told: frozenset[int] = frozenset()
+    told: Mapping[int, float] = attrs.field(factory=dict)
     blips: tuple[str, ...] = ()
     cuts: tuple[float, ...] = ()
     overlap: float = 0.0
     news: tuple[tuple[float, float], ...] = ()
+    pending: tuple[tuple[float, float], ...] = ()
     begun_over: float = 0.0
     repeats: Mapping[str, int] = attrs.field(factory=dict)
     words_lost: frozenset[int] = frozenset()
@@ -100,6 +106,7 @@ class Measures(SessionMeasures):
         waits, silent, raised = measured_words.moves(plan, outcome)
         lost, twice = measured_words.words(plan, outcome, end)
         sentences = stage.tts.sentences
+        answers = dict(measured_sound.answers(plan, jobs, outcome, end))
         blips = list(measured_sound.blips(plan, outcome, sentences, end))
         return cls(
             **cls.figures(outcome, end, measured_calls.scripted(plan, jobs)),
@@ -110,16 +117,18 @@ class Measures(SessionMeasures):
             lost=frozenset(measured_calls.lost(plan, jobs, outcome, end)),
             unseen=frozenset(measured_calls.unseen(plan, jobs, outcome)),
             lies=tuple(measured_calls.lies(jobs, outcome)),
-            latency=dict(measured_sound.latency(plan, jobs, outcome, end)),
+            latency={n: _late(plan, n, heard) for n, heard in answers.items()},
+            answered_with={n: heard.text for n, heard in answers.items() if heard is not None},
             asked=measured_words.asked(outcome),
             stops=tuple(at for at, note in outcome.notes if STOP.search(note)),
             brought=measured_calls.brought(jobs, outcome),
             replies=measured_sound.replies(plan, outcome),
-            told=frozenset(measured_sound.told(plan, outcome)),
+            told=measured_sound.told(plan, outcome),
             blips=tuple(f"{h.text!r} from {h.start:.2f} to {h.end:.2f} s" for h in blips),
             cuts=tuple(h.end for h in blips),
             overlap=round(measured_sound.overlap(plan, outcome), 3),
             news=tuple((h.start, h.end) for h in outcome.heard if NEWS.fullmatch(h.text)),
+            pending=tuple((h.start, h.end) for h in outcome.heard if PENDING.fullmatch(h.text)),
             begun_over=round(measured_sound.begun_over(outcome), 3),
             repeats=measured_sound.repeats(outcome, sentences),
             words_lost=frozenset(lost),
@@ -131,3 +140,7 @@ class Measures(SessionMeasures):
             runs=tuple(jobs.runs),
             heard=outcome.heard_lines,
         )
+
+
+def _late(plan: Plan, sentence: int, heard: Heard | None) -> float | None:
+    return None if heard is None else round(heard.start - plan.sounds[sentence - 1].over, 3)

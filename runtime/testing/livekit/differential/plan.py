@@ -55,6 +55,11 @@ class Sound:
     duration: float
     stt_delay: float | None = 0.3
 
+    @property
+    def over(self) -> float:
+        """When it ends."""
+        return self.at + self.duration
+
 
 @attrs.frozen
 class Move:

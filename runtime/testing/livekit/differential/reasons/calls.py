@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
@@ -57,8 +58,18 @@ def interrupt_is_refused(move: int, pair: Pair) -> bool:
 
 
 def its_call_was_cancelled(sentence: int, pair: Pair) -> bool:
-    """What it asked for was cancelled with its turn, which somebody had interrupted."""
-    return any(cancelled(job, pair) for job in pair.plan.answers[sentence].jobs)
+    """What it asked for was cancelled with its turn, which somebody had interrupted; or stock
+    answered with nothing but results of such calls, and those that ours had told before."""
+    if any(cancelled(job, pair) for job in pair.plan.answers[sentence].jobs):
+        return True
+    answer, stock = pair.stock.answered_with.get(sentence, ""), pair.stock.latency.get(sentence)
+    told = {int(number) for number in re.findall(r"\bt(\d+)a", answer)} & set(pair.plan.jobs)
+    only_told = len(re.findall(r"\b[a-z]+\d+a", answer)) == len(told)
+    cut = {job for job in told if cancelled(job, pair)}
+    if stock is None or not cut or not only_told:
+        return False
+    begun = pair.plan.sounds[sentence - 1].over + stock
+    return all(pair.ours.told.get(job, inf) < begun for job in told - cut)
 
 
 def answered_sooner(sentence: int, pair: Pair) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
@@ -13,10 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "answers_a_turn_more",
+    "asked_about_calls_that_run",
     "call_waited_for_the_vad",
     "hold_was_over",
     "news_came_first",
+    "noise_might_be_words",
     "speculates_on_one_turn_more",
+    "told_after_a_later_call",
     "waited_for_quiet",
     "waited_for_the_vad",
     "waits_for_a_call",
@@ -26,6 +30,18 @@ __all__ = [
 
 TRANSCRIPT_WAIT = 0.3
 """Seconds after a sound in which nothing is begun: `transcript_wait`."""
+
+FALSE_INTERRUPTION = 2.0
+"""Seconds after a sound that was long enough to interrupt, in which its words may come."""
+
+INTERRUPTS = 0.5
+"""Seconds of voice that interrupt. The VAD counts its own wait for silence."""
+
+VAD_SILENCE = 0.25
+"""Seconds of silence after which the VAD takes a sound for ended."""
+
+REPLY = 2.0
+"""Seconds until a reply about a result is heard; the model thinks for 1.5 s at most."""
 
 MOMENT = 0.1
 """Seconds: a frame of the microphone and one of the model."""
@@ -106,6 +122,57 @@ def news_came_first(sentence: int, pair: Pair) -> bool:
     over = sound.at + sound.duration
     told = sum(end - start for start, end in pair.ours.news if over <= start and end <= over + ours)
     return ours - told <= stock + LATE
+
+
+def asked_about_calls_that_run(sentence: int, pair: Pair) -> bool:
+    """The user made a sound while a call ran. Ours answered that at once: the call still runs. The
+    result comes later by no more than this took."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    if ours is None or stock is None:
+        return False
+    over = pair.plan.sounds[sentence - 1].over
+    stretches = (p for p in pair.ours.pending if over <= p[0] and p[1] <= over + ours)
+    return ours - stock <= sum(end - start for start, end in stretches) + MOMENT
+
+
+def told_after_a_later_call(sentence: int, pair: Pair) -> bool:
+    """On stock the result of a call was told while a later call ran; that one's turn had the floor.
+    On ours it was told soon after the later call."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    told = re.findall(r"\bt([1-9]\d*)a", pair.stock.answered_with.get(sentence, ""))
+    if ours is None or stock is None or not told:
+        return False
+    over = pair.plan.sounds[sentence - 1].over
+    begun = [run.start for run in pair.ours.runs if run.number == int(told[0])]
+    return any(
+        min(begun, default=inf) < later.start < over + stock < later.end <= over + ours
+        and over + ours <= later.end + REPLY
+        for later in pair.ours.runs
+        if later.end is not None
+    )
+
+
+def noise_might_be_words(sentence: int, pair: Pair) -> bool:
+    """On stock the reply began soon after a noise. On ours it waited for words until
+    `false_interruption`, or the user said more before that, and the reply to this came first."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    if ours is None or stock is None:
+        return False
+    over = pair.plan.sounds[sentence - 1].over
+    for noise in pair.plan.sounds[sentence:]:
+        waited = noise.over + VAD_SILENCE + FALSE_INTERRUPTION + MOMENT
+        if noise.words or noise.duration + VAD_SILENCE < INTERRUPTS:
+            continue
+        if not noise.at <= over + stock <= waited:
+            continue
+        later = [n for n, s in enumerate(pair.plan.sounds, 1) if s.words and s.at > noise.at]
+        more = next((n for n in later if pair.plan.sounds[n - 1].at <= waited), 0)
+        answered = pair.ours.latency.get(more)
+        if answered is not None and pair.stock.latency.get(more) is not None:  # it is measured, too
+            waited = pair.plan.sounds[more - 1].over + answered + MOMENT
+        if over + ours <= waited:
+            return True
+    return False
 
 
 def hold_was_over(about: int, pair: Pair) -> bool:
