@@ -26,9 +26,12 @@ from .test_going_on import noted
 class AwayStore(SqliteStore):
     """Does not answer between two moments of the clock, in seconds from when it was made."""
 
-    def __init__(self, path: Path, begin: float, end: float) -> None:
+    def __init__(
+        self, path: Path, begin: float, end: float, error: type[Exception] = StoreAway
+    ) -> None:
         super().__init__(path)
         self._times = (begin, end)
+        self._error = error
         self._made: float | None = None
 
     def acquire(self, session: str) -> Acquired:
@@ -44,7 +47,7 @@ class AwayStore(SqliteStore):
         self._made = now if self._made is None else self._made
         begin, end = self._times
         if begin <= now - self._made < end:
-            raise StoreAway(f"{self.path}: no answer")
+            raise self._error(f"{self.path}: no answer")
 
 
 def _beside(guest: Guest, at: float) -> tuple[Outcome, Outcome]:
@@ -125,12 +128,14 @@ def test_two_workers_that_start_at_once_leave_one(tmp_path: Path) -> None:
     assert len(served) == 1
 
 
+@pytest.mark.parametrize("error", [StoreAway, ValueError])
 def test_a_store_that_is_away_in_mid_call_holds_up_tools_only(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    error: type[Exception], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """For 5 s: the tool begins when its start is written; what happens meanwhile is not lost."""
+    """For 5 s: the tool begins when its start is written; what happens meanwhile is not lost. A
+    store of a user's own may raise anything."""
     guest = Guest(tmp_path)
-    store = AwayStore(guest.path, 3.0, 8.0)
+    store = AwayStore(guest.path, 3.0, 8.0, error)
     user = ScriptedUser().says("please book a table", at=2.0).says("thank you very much", at=11.0)
     outcome = guest.stage(user, store=store).run(20.0)
     assert [heard.text for heard in outcome.heard] == [
