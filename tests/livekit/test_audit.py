@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from turnfsm import write_journal
+from turnfsm import JournalError, write_journal
 from turnfsm.audit import Audit, audit_file, audit_recording, parse_recording
 from turnfsm.livekit import EventRecorder, TurnSession
 from turnfsm.runtime.cli import main
@@ -273,3 +273,13 @@ def test_a_full_disk_ends_the_recording_not_the_conversation() -> None:
 
     outcome = Stage(Recorded, user=stage_user, llm=ScriptedLLM({"hello": "Hello."})).run(8.0)
     assert outcome.heard_saying("Hello.")
+
+
+def test_a_file_that_cannot_be_judged_is_named(tmp_path: Path) -> None:
+    """With the line, if it is one."""
+    with pytest.raises(JournalError, match="no such file or directory; name a file"):
+        audit_file(tmp_path / "none.jsonl")
+    file = tmp_path / "events.jsonl"
+    file.write_text('{"events": 1}\n[1, 2]\n{}\n')
+    with pytest.raises(JournalError, match=r"jsonl:2: not an event; a recording has one"):
+        audit_file(file)

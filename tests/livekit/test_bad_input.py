@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from functools import partial
 from io import StringIO
@@ -17,7 +18,8 @@ from turnfsm.fsm import HostError, TurnfsmError, load_flow
 from turnfsm.runtime.conversation.vocabulary import FACTS, TRIGGERS
 from turnfsm.runtime.journal import JsonlSink
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing.livekit import Stage
+from turnfsm.runtime.testing import VirtualClock
+from turnfsm.runtime.testing.livekit import ScriptedLLM, Stage
 
 TURN = load_flow("turn")
 
@@ -34,6 +36,22 @@ async def test_a_flow_of_something_else_is_refused() -> None:
         TurnSession(flow="session")
     with pytest.raises(HostError, match="write 'extends: turn', which has them all"):
         TurnSession(flow="session")
+
+
+async def test_a_start_that_fails_can_be_made_again(virtual_time: VirtualClock) -> None:
+    """A run before it is an error, as on AgentSession; nothing watches a session that has not
+    started."""
+    session = TurnSession(llm=ScriptedLLM({"hello": "Hi."}), telemetry=True)
+    with pytest.raises(RuntimeError, match="isn't running"):
+        session.run(user_input="hello")
+    with pytest.raises(TypeError, match="nonsense"):
+        await session.start(Agent(instructions="Help."), nonsense=True)  # type: ignore[call-arg]
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    await session.start(Agent(instructions="Help."))
+    result = await session.run(user_input="hello")
+    result.expect.next_event().is_message(role="assistant")
+    await session.aclose()
+    assert session.turn.closed
 
 
 async def test_a_flow_that_never_answers_is_refused() -> None:
