@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import attrs
 import pytest
 
+from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit.differential import (
     Answer,
     Job,
@@ -16,6 +18,7 @@ from turnfsm.runtime.testing.livekit.differential import (
     Pair,
     Plan,
     Sound,
+    play_pair,
     worse,
 )
 
@@ -263,3 +266,87 @@ def test_words_after_such_a_noise_are_answered_with_those_before(
     assert [
         w.kind for w in worse(Pair(plan, stock, Measures(latency={1: 4.5, 3: latency})))
     ] == found
+
+
+@pytest.mark.parametrize(
+    ("policy", "ended", "stop", "found"),
+    [
+        ("finish", 5.0, 6.5, []),
+        ("detach", 5.0, 6.5, ["undone"]),
+        ("finish", 3.9, 6.5, ["undone"]),
+        ("finish", 5.0, 7.1, ["undone"]),
+        ("finish", 5.0, 5.4, ["undone"]),
+    ],
+    ids=["held", "not held", "over before", "stopped later", "before stock's began"],
+)
+def test_a_call_is_explained_whose_words_waited_for_another_call_and_which_was_stopped_then(
+    policy: Any, ended: float, stop: float, found: list[str]
+) -> None:
+    """Stock asks at 4 s and begins the call at 6 s. Ours asks at 5 s, so it would begin at 7 s."""
+    stock = {"effects": {2: 1}, "asked": {2: 4.0}, "runs": (ran(2, 6.0, 7.0),)}
+    runs = (ran(1, 2.0, ended),)
+    ours = {"effects": {2: 0}, "asked": {2: 5.0}, "stops": (stop,), "runs": runs}
+    assert kinds(stock, ours, jobs={1: Job(1, 0.5, policy=policy)}) == found
+
+
+@pytest.mark.parametrize(
+    ("together", "lost", "policy", "until", "found"),
+    [
+        ({1: 2}, {2}, "detach", 2.0, []),
+        ({1: 2}, (), "hold", 3.2, []),
+        ({1: 2}, (), "detach", 3.2, ["undone"]),
+        ({1: 2}, (), "hold", 2.0, ["undone"]),
+        ({}, {2}, "hold", 3.2, ["undone"]),
+    ],
+    ids=["lost on stock", "held", "not held", "held too short", "asked alone"],
+)
+def test_a_call_is_explained_if_the_model_was_asked_in_one_turn_with_later_words(
+    together: Mapping[int, int], lost: Any, policy: Any, until: float, found: list[str]
+) -> None:
+    """The first sentence ends at 1.6 s, the second begins at 3 s. The model answers the second."""
+    stock = {"effects": {1: 1}, "asked": {1: 2.0}, "words_lost": frozenset(lost)}
+    asked = {1: 4.0, 2: 4.0}
+    ours = {"effects": {1: 0}, "asked": asked, "together": together, "runs": (ran(2, 1.2, until),)}
+    assert kinds(stock, ours, jobs={2: Job(2, 0.5, policy=policy)}) == found
+
+
+@pytest.mark.parametrize(
+    ("lost", "ends", "at", "found"),
+    [
+        ({2}, "hands_off", 6.0, []),
+        ((), "hands_off", 6.0, ["wait"]),
+        ({2}, "returns", 6.0, ["wait"]),
+        ({2}, "hands_off", 12.0, ["wait"]),
+    ],
+    ids=["lost on stock", "on both", "no handoff", "long after"],
+)
+def test_a_say_in_a_handoff_is_explained_if_stock_lost_the_words_that_asked_for_it(
+    lost: Any, ends: Any, at: float, found: list[str]
+) -> None:
+    """The tool hands over at 5 s; LiveKit refuses what is to be said during a handoff."""
+    stock = {"waits": {0: 0.0}, "words_lost": frozenset(lost)}
+    ours = {"raised": frozenset({0}), "asked": {2: 4.0}, "runs": (ran(2, 4.5, 5.0),)}
+    assert kinds(stock, ours, jobs={2: Job(2, 0.5, ends=ends)}, moves=(Move(at, "say"),)) == found
+
+
+@pytest.mark.parametrize(("moves", "asked"), [((Move(1.4, "commit"),), 2), ((), 1)])
+def test_a_sentence_that_is_committed_in_two_parts_asks_for_its_call_twice(
+    moves: tuple[Move, ...], asked: int
+) -> None:
+    """The application commits while the user speaks. On stock a result comes after the second part
+    in the model's conversation, so this part is not answered."""
+    plan = Plan(
+        "two parts",
+        (Sound(1.0, 3, 0.9),),
+        {1: Answer(3, (1,), 0.05)},
+        {1: Job(1, 0.0)},
+        moves,
+        model="realtime",
+        settings={"turn_detection": "vad"},
+        tail=6.0,
+    )
+    pair = play_pair(plan, TurnSession)
+    assert pair.ours.wanted == pair.ours.effects == {1: asked}
+    assert worse(pair) == []
+    twice = attrs.evolve(pair.ours, effects={1: asked + 1})
+    assert [found.kind for found in worse(attrs.evolve(pair, ours=twice))] == ["twice"]

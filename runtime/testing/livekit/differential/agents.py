@@ -17,7 +17,7 @@ from turnfsm.runtime.testing.livekit.scripted_llm import Reply, Request
 from .jobs import Jobs
 from .plan import Answer, Plan
 
-__all__ = ["Clerk", "answer", "sentence_answered"]
+__all__ = ["Clerk", "answer", "sentence_answered", "words_answered"]
 
 INSTRUCTIONS = "Help."
 """What each agent's own instructions begin with."""
@@ -68,6 +68,12 @@ def sentence_answered(request: Request) -> int:
     asked = _asked(request)
     said = re.findall(r"\bu(\d+)[a-z]", asked.text) if asked is not None else []
     return int(said[-1]) if said else 0
+
+
+def words_answered(request: Request) -> frozenset[str]:
+    """The words of this sentence that the request shows last."""
+    asked, number = _asked(request), sentence_answered(request)
+    return frozenset(re.findall(rf"\bu{number}[a-z]\b", asked.text if asked is not None else ""))
 
 
 def _tail(request: Request) -> list[RequestEntry]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from turnfsm.runtime.testing.livekit.outcome import Outcome
 from turnfsm.runtime.testing.livekit.scripted_llm import Request
 
-from .agents import sentence_answered
+from .agents import sentence_answered, words_answered
 from .jobs import JobRun, Jobs
 from .plan import Plan
 
@@ -29,12 +29,15 @@ REPORTED_AGENT = (
 
 
 def wanted(plan: Plan, jobs: Jobs, outcome: Outcome) -> dict[int, int]:
-    """A reply that was prepared in vain has asked for nothing: no call follows."""
-    put: dict[int, float] = {}
+    """A reply that was prepared in vain has asked for nothing: no call follows. If a sentence was
+    committed in parts, each part asks for all its jobs."""
+    put: dict[tuple[int, frozenset[str]], float] = {}
     for request in outcome.requests:
-        put.setdefault(sentence_answered(request), request.at)
+        number, words = sentence_answered(request), words_answered(request)
+        if not any(number == other and words & known for other, known in put):
+            put[number, words] = request.at
     wanted = dict.fromkeys(plan.jobs, 0)
-    for number, at in put.items():
+    for (number, _), at in put.items():
         for job in set(plan.answers[number].jobs if number in plan.answers else ()):
             wanted[job] += any(run.number == job and run.start >= at for run in jobs.runs)
     return wanted

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from turnfsm.runtime.testing.livekit.outcome import Outcome
 
 from .plan import Plan
 
-__all__ = ["asked", "moves", "words"]
+__all__ = ["asked", "moves", "together", "words"]
 
 
 def asked(outcome: Outcome) -> dict[int, float]:
     asked: dict[int, float] = {}
+    for at, numbers in _latest(outcome):
+        for number in numbers:
+            asked.setdefault(number, at)
+    return asked
+
+
+def together(outcome: Outcome) -> dict[int, int]:
+    last = {number: max(numbers) for _, numbers in _latest(outcome) for number in numbers}
+    alone = {numbers[-1] for _, numbers in _latest(outcome) if numbers}
+    return {number: later for number, later in last.items() if number not in alone}
+
+
+def _latest(outcome: Outcome) -> Iterator[tuple[float, list[int]]]:
+    """Each request, with the sentences that begin in the latest message of the user."""
     for request in outcome.requests:
         words = [entry.text for entry in request.shown if entry.kind == "user"][-1:]
-        for number in re.findall(r"\bu(\d+)a", " ".join(words)):
-            asked.setdefault(int(number), request.at)
-    return asked
+        yield request.at, [int(number) for number in re.findall(r"\bu(\d+)a", " ".join(words))]
 
 
 def words(plan: Plan, outcome: Outcome, end: float) -> tuple[list[int], list[int]]:

@@ -31,7 +31,8 @@ class Measures(SessionMeasures):
     Attributes:
         failed: Why it could not be played to its end, or empty.
         effects: How often each job took effect.
-        wanted: How many sentences of the user that were put to the model were to call each job.
+        wanted: How many sentences of the user that were put to the model were to call each job;
+            one that was committed in parts counts for each part.
         cut: Jobs whose call was cancelled with its turn, as its output says.
         halves: Jobs whose effect began and was not completed, though nobody closed the session.
         lost: Jobs that ended with a result which is not in the history.
@@ -40,6 +41,8 @@ class Measures(SessionMeasures):
         latency: Seconds from the end of each sentence of the user to an answer; None without one.
         answered_with: What was heard as the answer to each sentence that was answered.
         asked: When the model was first asked with each sentence as the latest words.
+        together: Sentences that the model was only asked in one message with later ones, and the
+            last of these: the model answers it.
         stops: When the application, or a tool, interrupted.
         brought: Of each job, the jobs whose results were news in the request of which its first
             call came; none if that was about what somebody had said.
@@ -74,6 +77,7 @@ class Measures(SessionMeasures):
     latency: Mapping[int, float | None] = attrs.field(factory=dict)
     answered_with: Mapping[int, str] = attrs.field(factory=dict)
     asked: Mapping[int, float] = attrs.field(factory=dict)
+    together: Mapping[int, int] = attrs.field(factory=dict)
     stops: tuple[float, ...] = ()
     brought: Mapping[int, frozenset[int]] = attrs.field(factory=dict)
     replies: Mapping[int, tuple[float, float]] = attrs.field(factory=dict)
@@ -120,6 +124,7 @@ class Measures(SessionMeasures):
             latency={n: _late(plan, n, heard) for n, heard in answers.items()},
             answered_with={n: heard.text for n, heard in answers.items() if heard is not None},
             asked=measured_words.asked(outcome),
+            together=measured_words.together(outcome),
             stops=tuple(at for at, note in outcome.notes if STOP.search(note)),
             brought=measured_calls.brought(jobs, outcome),
             replies=measured_sound.replies(plan, outcome),

@@ -15,6 +15,7 @@ __all__ = [
     "answered_after_a_wait",
     "answered_sooner",
     "asked_for_sooner",
+    "asked_for_together",
     "called_after_a_wait",
     "cancelled",
     "cannot_be_interrupted",
@@ -25,9 +26,14 @@ __all__ = [
     "its_call_was_cancelled",
     "its_tool_interrupted",
     "result_of_what_was_answered_sooner",
+    "stopped_behind_a_held_call",
     "turn_interrupted_by_tool",
     "wait_raised",
 ]
+
+
+MOMENT = 0.1
+"""Seconds: a frame of the microphone and one of the model."""
 
 
 def cancelled(job: int, pair: Pair) -> bool:
@@ -87,6 +93,51 @@ def asked_for_sooner(job: int, pair: Pair) -> bool:
 def _cut_before_stock_asked(sentence: int, pair: Pair) -> bool:
     begun, on_stock = pair.ours.asked[sentence], pair.stock.asked.get(sentence, inf)
     return any(begun <= stop <= on_stock for stop in pair.ours.stops)
+
+
+def stopped_behind_a_held_call(job: int, pair: Pair) -> bool:
+    """What asks for it waited for a call that holds its turn. Somebody interrupted the answer
+    before the tool would have begun; on stock, which had asked the model sooner, it had begun."""
+    ours, stock = pair.ours.asked, pair.stock.asked
+    asks = (n for n, a in pair.plan.answers.items() if job in a.jobs and n in ours and n in stock)
+    return any(_stopped_behind_a_held_call(job, ours[n], stock[n], pair) for n in asks)
+
+
+def _stopped_behind_a_held_call(job: int, ours: float, stock: float, pair: Pair) -> bool:
+    begun = min(
+        (r.start for r in pair.stock.runs if r.number == job and r.start >= stock), default=inf
+    )
+    held = any(
+        run.start <= stock <= (run.end or inf) <= ours <= (run.end or inf) + pair.plan.hook + MOMENT
+        for run in _holding(pair)
+    )
+    stops = (stop for stop in pair.ours.stops if stop >= begun)
+    return held and any(ours <= stop <= begun + ours - stock for stop in stops)
+
+
+def asked_for_together(job: int, pair: Pair) -> bool:
+    """What asks for it is on ours the beginning of a turn that ends with another sentence, and the
+    model answers that. Stock lost the other sentence; or ours had waited for a call that holds its
+    turn, and the user went on to speak meanwhile."""
+    more = pair.stock.words_lost - pair.ours.words_lost
+    asks = [(n, pair.ours.together.get(n)) for n, a in pair.plan.answers.items() if job in a.jobs]
+    return any(
+        n in pair.stock.asked and later is not None and (later in more or _held(n, later, pair))
+        for n, later in asks
+    )
+
+
+def _held(sentence: int, later: int, pair: Pair) -> bool:
+    """A call held its turn from the end of a sentence until the user spoke again."""
+    sounds = pair.plan.sounds
+    said, again = sounds[sentence - 1], sounds[later - 1]
+    over = said.at + said.duration
+    return any(run.start <= over and (run.end or inf) >= again.at for run in _holding(pair))
+
+
+def _holding(pair: Pair) -> list[JobRun]:
+    jobs = pair.plan.jobs
+    return [run for run in pair.ours.runs if jobs[run.number].policy in ("finish", "hold")]
 
 
 def its_tool_interrupted(sentence: int, pair: Pair) -> bool:

@@ -17,6 +17,7 @@ __all__ = [
     "asked_about_calls_that_run",
     "call_waited_for_the_vad",
     "hold_was_over",
+    "in_a_handoff_of_a_turn_more",
     "news_came_first",
     "noise_might_be_words",
     "speculates_on_one_turn_more",
@@ -202,6 +203,24 @@ def answers_a_turn_more(number: int, pair: Pair) -> bool:
     more = pair.stock.words_lost - pair.ours.words_lost
     return move.what == "run" and any(
         move.at <= pair.ours.asked.get(n, -inf) <= move.at + (waits or 0.0) for n in more
+    )
+
+
+def in_a_handoff_of_a_turn_more(number: int, pair: Pair) -> bool:
+    """It was said during a handoff, when LiveKit refuses it. A call had handed over for a sentence
+    that is nowhere on stock."""
+    move, ours = pair.plan.moves[number], pair.ours
+    more = pair.stock.words_lost - ours.words_lost
+    asked = {
+        job: ours.asked[n] for n in more & ours.asked.keys() for job in pair.plan.answers[n].jobs
+    }
+    return number in ours.raised and any(
+        pair.plan.jobs[run.number].ends == "hands_off"
+        and run.number in asked
+        and asked[run.number] <= run.start
+        and run.end is not None
+        and run.end <= move.at <= run.end + SOON
+        for run in ours.runs
     )
 
 
