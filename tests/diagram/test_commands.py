@@ -50,6 +50,8 @@ def test_render_shows_a_configuration_and_a_trace(tmp_path: Path, talk: Path) ->
     assert 'class="current"' in state.read_text()
     assert "Now: paused, with user_speaking." in state.read_text()
     assert "\u00d7" in trace.read_text()
+    run("render", CALL, "-o", tmp_path / "d.dot", "--trace", talk)
+    assert "\u00d7" in (tmp_path / "d.dot").read_text()
     assert len({path.read_text() for path in (plain, state, trace)}) == 3
 
 
@@ -69,6 +71,8 @@ def test_timeline_writes_a_picture(ending: str, talk: Path, tmp_path: Path) -> N
         (("render", "turn", "-o", "x.svg", "--state", "pausd"), "did you mean 'paused'?"),
         (("render", "turn", "-o", "x.svg", "--state", "paused", "--facts", "x"), "no fact 'x'"),
         (("render", "turn", "-o", "x.svg", "--facts", "x"), "need --state"),
+        (("render", "turn", "-o", "x.svg", "--state", "paused", "--trace", "y"), "not both"),
+        (("render", "turn", "-o", "x.svg", "--state", "paused", "--overview"), "give --overview"),
         (("render", "turn", "-o", "x.svg", "--trace", "gone.jsonl"), "gone.jsonl: no such file"),
         (("timeline", "gone.jsonl", "-o", "x.svg"), "gone.jsonl: no such file"),
         (("timeline", "talk.jsonl", "-o", "x.gif"), "a timeline is .svg or .png"),

@@ -158,6 +158,14 @@ async def test_stt_loses_the_words_whose_frames_were_silenced() -> None:
     assert [text for _, _, text in heard] == ["six seven eight nine ten"]
 
 
+async def test_stt_recognizes_a_whole_recording() -> None:
+    """As an STT without streaming does."""
+    user = ScriptedUser().says("hello", at=0.5).makes_noise(at=2.0, duration=0.2)
+    user.says("good bye", at=3.0)
+    event = await ScriptedSTT(user).recognize(await frames(user, 4.0))
+    assert [data.text.split() for data in event.alternatives] == [["hello", "good", "bye"]]
+
+
 async def test_stt_says_nothing_about_noise_or_without_a_delay() -> None:
     """Noise has no transcript, nor has speech whose transcript never comes."""
     user = ScriptedUser().makes_noise(at=0.2, duration=0.5).says("hello", at=1.0, stt_delay=None)
