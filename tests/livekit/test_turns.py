@@ -242,3 +242,20 @@ def test_a_turn_waits_for_the_reply_before_it_only_as_long_as_that_may_make_call
     asked = [request.at for request in outcome.requests if "tomorrow" in str(request.shown[-1])]
     assert asked[0] == pytest.approx(at)
     assert len(outcome.tools) == len(reply.calls)
+
+
+def test_a_request_about_a_result_leaves_out_words_whose_answer_is_being_heard() -> None:
+    """The model would answer them once more."""
+    user = ScriptedUser().says("look it up", at=0.5, duration=0.6, stt_delay=0.1)
+    model = ScriptedLLM(
+        {
+            "what time": "It is ten now, and all is well.",
+            "look it up": Reply(calls=Call("look_up")),
+        },
+        {"look_up": "It rains."},
+    )
+    stage = Stage(TurnSession, user=user, llm=model, tools=[look_up])
+    stage.at(1.9, lambda s: s.session.generate_reply(user_input="what time is it") and None)
+    outcome = stage.run(15.0)
+    assert outcome.heard_saying("It is ten now") is not None, outcome.timeline()
+    assert [entry.kind for entry in outcome.requests[-1].shown] == ["system", "call", "result"]

@@ -66,7 +66,10 @@ class RequestingActivity(HearingActivity):
         if news := [item for item in news if context.get_by_id(item.id) is None]:
             request["chat_ctx"] = context = context.copy()
             context.insert(news)
-        if hidden := {id for reply, ids in self._open_replies if reply is not handle for id in ids}:
+        others = [(reply, ids) for reply, ids in self._open_replies if reply is not handle]
+        if asked is not None:  # it is spoken after them
+            others = [(reply, ids) for reply, ids in others if reply.calls_unknown]
+        if hidden := {id for _, ids in others for id in ids}:
             request["chat_ctx"] = context = context.copy()
             context.items[:] = [item for item in context.items if item.id not in hidden]
         if asked is not None:
@@ -89,14 +92,14 @@ class RequestingActivity(HearingActivity):
             await self._conductor.keeping.before_reply()
         await ask(**request)
 
-    # A reply to the user whose calls are not known yet: another request that saw the same words
-    # would make the calls a second time. The next reply to the user is spoken after those that are
-    # scheduled when it is asked for, and waits for them; any other may have to be spoken before,
-    # and does not see the words.
+    # A reply to the user that is not in the conversation yet: another request that saw the same
+    # words would answer them, and make the calls, a second time. The next reply to the user is
+    # spoken after those that are scheduled when it is asked for, and waits until their calls are
+    # known; any other may have to be spoken before, and does not see the words.
 
     @property
     def _open_replies(self) -> list[tuple[GovernedHandle, frozenset[str]]]:
-        self._replies = [reply for reply in self._replies if reply[0].calls_unknown]
+        self._replies = [reply for reply in self._replies if reply[0].answer_due]
         return self._replies
 
     def stream_ended(self, called: bool) -> None:
@@ -107,7 +110,8 @@ class RequestingActivity(HearingActivity):
             self._conductor.calls_known()
 
     async def _wait_for_calls_of_replies(self, handle: SpeechHandle) -> bool:
-        before = [reply for reply, _ in self._open_replies if reply.scheduled]
+        replies = [reply for reply, _ in self._open_replies if reply.scheduled]
+        before = [reply for reply in replies if reply.calls_unknown]
         await self._conductor.until(
             lambda: handle.interrupted or not any(reply.calls_unknown for reply in before)
         )

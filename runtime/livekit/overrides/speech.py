@@ -155,11 +155,15 @@ class GovernedHandle(SpeechHandle):
         return bool(self._generations) and not self.in_step
 
     @property
+    def answer_due(self) -> bool:
+        """Its first step may still say something, or make calls."""
+        called = any(item.type == "function_call" for item in self.chat_items)
+        return not (called or self.steps_over or self.interrupted or self.done())
+
+    @property
     def calls_unknown(self) -> bool:
         """Its first step may still make calls."""
-        called = any(item.type == "function_call" for item in self.chat_items)
-        known = called or self.calls_nothing or self.steps_over
-        return not (known or self.interrupted or self.done())
+        return self.answer_due and not self.calls_nothing
 
     @property
     def finished(self) -> bool:
