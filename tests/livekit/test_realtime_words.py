@@ -45,7 +45,8 @@ def test_words_are_answered_though_something_is_said_before_their_answer(says_at
 def test_words_whose_transcript_comes_after_their_answer_are_not_answered_again(
     delay: float,
 ) -> None:
-    """A call of the turn before ends then, and the model is asked to tell its result."""
+    """A call of the turn before ends then, and the model is asked to tell its result. What the
+    model has stays in its order, whatever the order in the agent's conversation."""
 
     @on_interruption("finish")
     @function_tool
@@ -75,4 +76,6 @@ def test_words_whose_transcript_comes_after_their_answer_are_not_answered_again(
     stage.at(3.7, lambda s: s.session.commit_user_turn())
     outcome = stage.run(20.0)
     shown = next(r.shown for r in outcome.requests if any(e.text == "found" for e in r.shown))
-    assert [entry.text for entry in shown if entry.kind != "system"][-1] == "found"
+    texts = [entry.text for entry in shown if entry.kind != "system"]
+    assert texts[-1] == "found"
+    assert texts.index("note it") < texts.index("I note it.")

@@ -13,6 +13,7 @@ __all__ = [
     "ChatContextSync",
     "ClosedRealtimeSession",
     "InputAudio",
+    "in_order_of",
     "open_words",
     "open_words_last",
     "overtaken_results",
@@ -24,12 +25,12 @@ __all__ = [
 class ChatContextSync:
     """Replaces `update_chat_ctx` of a realtime session.
 
-    It sends each result once, next to its call, and leaves the user's words in place. LiveKit
+    It sends each result once, next to its call, and what the model has in its order. LiveKit
     appends results at the end, after what was said since, and removes words without a transcript.
 
     Args:
         in_history: Whether the session's history has the item of this id.
-        ordered: Results are put next to their calls.
+        ordered: Results are put next to their calls, and the rest stays in order.
     """
 
     def __init__(
@@ -92,7 +93,8 @@ class ChatContextSync:
         if self._ordered:
             context.items.extend(self._unsent(context))
             held = self._model.chat_ctx.items
-            context.items[:] = open_words_last(results_by_their_calls(context.items), held)
+            ordered = results_by_their_calls(in_order_of(held, context.items))
+            context.items[:] = open_words_last(ordered, held)
         context.items[:] = map(self._with_their_id, context.items)
         await self._send(context)
 
@@ -147,6 +149,20 @@ def _with_call_id(item: llm.ChatItem, id: str | None) -> llm.ChatItem:
     if id is None or item.type not in ("function_call", "function_call_output"):
         return item
     return item if item.call_id == id else item.model_copy(update={"call_id": id})
+
+
+def in_order_of(held: Sequence[llm.ChatItem], items: Sequence[llm.ChatItem]) -> list[llm.ChatItem]:
+    """The same items; those that the model has are in its order, each other one after those before.
+
+    If a transcript is late, the agent's conversation has the words after their answer.
+    """
+    place = {item.id: number for number, item in enumerate(held)}
+    latest = -1
+    places: list[int] = []
+    for item in items:
+        latest = max(latest, place.get(item.id, -1))
+        places.append(place.get(item.id, latest))
+    return [item for _, item in sorted(zip(places, items, strict=True), key=lambda pair: pair[0])]
 
 
 def results_by_their_calls(items: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
