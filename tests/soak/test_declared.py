@@ -350,3 +350,12 @@ def test_a_sentence_that_is_committed_in_two_parts_asks_for_its_call_twice(
     assert worse(pair) == []
     twice = attrs.evolve(pair.ours, effects={1: asked + 1})
     assert [found.kind for found in worse(attrs.evolve(pair, ours=twice))] == ["twice"]
+
+
+@pytest.mark.parametrize(("mentioned", "found"), [({1}, []), ({2}, ["untold"])])
+def test_a_result_of_which_the_caller_has_heard_some_part_counts_as_told(
+    mentioned: set[int], found: list[str]
+) -> None:
+    """The user has interrupted the reply; on stock they have heard more of it."""
+    stock = {"effects": {1: 1}, "told": {1: 5.0}}
+    assert kinds(stock, {"effects": {1: 1}, "mentioned": frozenset(mentioned)}) == found

@@ -68,7 +68,7 @@ WRONG: dict[str, Mapping[str, Any]] = {
     "unseen": {"unseen": frozenset({1})},
     "lie": {"lies": ("'nothing was done' of job 1, which took effect",)},
     "late": {"latency": {1: 9.0}},
-    "untold": {"told": {}},
+    "untold": {"told": {}, "mentioned": frozenset()},
     "blip": {"blips": ("'r1a' from 1.00 to 1.30 s",)},
     "overlap": {"overlap": 2.0},
     "again": {"repeats": {"r1a r1b r1c r1d.": 9}},
@@ -336,6 +336,6 @@ def test_a_result_whose_reply_was_interrupted_is_explained_if_it_came_sooner(
     pair = attrs.evolve(
         equal,
         stock=attrs.evolve(equal.stock, asked={1: asked}),
-        ours=attrs.evolve(equal.ours, asked={1: 1.0}, stops=(4.0,), told={}),
+        ours=attrs.evolve(equal.ours, asked={1: 1.0}, stops=(4.0,), told={}, mentioned=frozenset()),
     )
     assert [w.kind for w in worse(pair)] == found

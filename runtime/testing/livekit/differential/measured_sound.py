@@ -59,12 +59,13 @@ def replies(plan: Plan, outcome: Outcome) -> dict[int, tuple[float, float]]:
     return replies
 
 
-def told(plan: Plan, outcome: Outcome) -> dict[int, float]:
+def told(plan: Plan, outcome: Outcome, word: str) -> dict[int, float]:
     begun: dict[str, float] = {}
     for stretch in outcome.heard:
-        for word in stretch.text.split():
-            begun.setdefault(word.strip("."), stretch.start)
-    return {number: begun[f"t{number}b"] for number in plan.jobs if f"t{number}b" in begun}
+        for heard in stretch.text.split():
+            begun.setdefault(heard.strip("."), stretch.start)
+    words = {number: f"t{number}{word}" for number in plan.jobs}
+    return {number: begun[first] for number, first in words.items() if first in begun}
 
 
 def first_with(heard: Sequence[Heard], names: tuple[str, ...], since: float) -> Heard | None:

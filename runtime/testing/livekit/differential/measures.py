@@ -48,6 +48,7 @@ class Measures(SessionMeasures):
             call came; none if that was about what somebody had said.
         replies: When the answers to what the application has asked for were heard, by its moves.
         told: When it began to be heard what each job has given, if more than one word was heard.
+        mentioned: Jobs of whose result at least the first word was heard.
         blips: Audio that was started and cut although nobody spoke, interrupted or closed.
         cuts: When each of them was cut.
         overlap: Seconds in which both spoke, but for the moment that an interruption takes.
@@ -82,6 +83,7 @@ class Measures(SessionMeasures):
     brought: Mapping[int, frozenset[int]] = attrs.field(factory=dict)
     replies: Mapping[int, tuple[float, float]] = attrs.field(factory=dict)
     told: Mapping[int, float] = attrs.field(factory=dict)
+    mentioned: frozenset[int] = frozenset()
     blips: tuple[str, ...] = ()
     cuts: tuple[float, ...] = ()
     overlap: float = 0.0
@@ -128,7 +130,8 @@ class Measures(SessionMeasures):
             stops=tuple(at for at, note in outcome.notes if STOP.search(note)),
             brought=measured_calls.brought(jobs, outcome),
             replies=measured_sound.replies(plan, outcome),
-            told=measured_sound.told(plan, outcome),
+            told=measured_sound.told(plan, outcome, "b"),
+            mentioned=frozenset(measured_sound.told(plan, outcome, "a")),
             blips=tuple(f"{h.text!r} from {h.start:.2f} to {h.end:.2f} s" for h in blips),
             cuts=tuple(h.end for h in blips),
             overlap=round(measured_sound.overlap(plan, outcome), 3),

@@ -125,7 +125,7 @@ def _said_besides(number: int, latency: float, pair: Pair) -> float:
 
 
 def _untold(pair: Pair) -> Found:
-    for job in sorted(pair.stock.told.keys() - pair.ours.told.keys()):
+    for job in sorted(pair.stock.told.keys() - pair.ours.told.keys() - pair.ours.mentioned):
         # Else it is undone, or LiveKit wants no reply: the tool has returned nothing.
         if pair.ours.effects[job] and pair.plan.jobs[job].ends != "nothing":
             yield job, f"the caller never hears of the result of job {job}"
