@@ -56,6 +56,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"undone"}), calls.asked_for_sooner),
     Declared("tool-policies", frozenset({"undone"}), calls.stopped_behind_a_held_call),
     Declared("turns-kept", frozenset({"undone"}), calls.asked_for_together),
+    Declared("turns-kept", frozenset({"agent"}), calls.handoff_asked_for_together),
     Declared("tool-policies", frozenset({"untold"}), calls.turn_interrupted_by_tool),
     Declared("transcript-wait", frozenset({"late"}), waits.words_were_on_their_way),
     Declared("transcript-wait", frozenset({"late"}), waits.noise_might_be_words),

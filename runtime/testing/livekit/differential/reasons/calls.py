@@ -21,6 +21,7 @@ __all__ = [
     "cannot_be_interrupted",
     "handed_over_too_late",
     "handoff",
+    "handoff_asked_for_together",
     "interrupt_is_refused",
     "interrupts_a_held_turn",
     "its_call_was_cancelled",
@@ -125,6 +126,15 @@ def asked_for_together(job: int, pair: Pair) -> bool:
         n in pair.stock.asked and later is not None and (later in more or _held(n, later, pair))
         for n, later in asks
     )
+
+
+def handoff_asked_for_together(about: int, pair: Pair) -> bool:
+    """That explains why each call was not made by which stock may have handed over."""
+    plan, ours, stock = pair.plan, pair.ours.effects, pair.stock.effects
+    jobs = [n for n, job in plan.jobs.items() if job.ends == "hands_off" and stock[n]]
+    moved = any(move.what == "update_agent" for move in plan.moves)
+    made = any(ours[n] or not asked_for_together(n, pair) for n in jobs)
+    return bool(jobs) and not (moved or made)
 
 
 def _held(sentence: int, later: int, pair: Pair) -> bool:
