@@ -158,8 +158,14 @@ class Conductor(UserReports):
     def disallowed(self, speech: Speech) -> None:
         """LiveKit sets `SpeechHandle.allow_interruptions` to False. Posts
         `interruptions_disallowed`."""
+        # A call that begins with `ctx.update()` allows them again with its first statement.
+        loop = asyncio.get_running_loop()
+        loop.call_soon(loop.call_soon, self._still_disallowed, speech)
+
+    def _still_disallowed(self, speech: Speech) -> None:
         step = self.floor.step
-        if step is not None and step.speech is speech:
+        holds = self._governs and step is not None and step.speech is speech
+        if step is not None and holds and not speech.interruptible:
             self._post("interruptions_disallowed", step.id)
 
     def _playout_started(self, step: str, created_at: float) -> None:
