@@ -96,6 +96,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _ACTIVITY,
         "attribute",
         """
+        _preemptive_generation | what the model was shown ahead
         _current_speech | which speech holds the floor
         _audio_recognition | its VAD, STT and turn detection
         _user_silence_event | whether there is voice in this frame

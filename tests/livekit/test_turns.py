@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from both import look_up
-from livekit.agents import Agent, StopResponse
+from livekit.agents import Agent, StopResponse, function_tool
 
 from turnfsm.runtime.compare import scenario
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
@@ -216,6 +216,31 @@ def test_the_model_is_asked_ahead_for_words_that_interrupt_a_reply_nobody_has_he
 def test_the_model_is_not_asked_ahead_without_what_was_heard() -> None:
     """A reply that was heard and interrupted stands in every request that follows."""
     assert _goes_on(3.6)[0] == pytest.approx(4.9)  # 0.3 s after the transcript
+
+
+def test_words_that_cancel_a_call_are_asked_ahead_once() -> None:
+    """The request shows that the call was cancelled, before LiveKit commits it."""
+
+    @on_interruption("cancel")
+    @function_tool
+    async def search() -> str:
+        """Search."""
+        await asyncio.sleep(3.0)
+        return "found"
+
+    user = ScriptedUser().says("look it up", at=1.0, stt_delay=0.1)
+    user.says("never mind please", at=2.6, duration=0.9, stt_delay=0.1)
+    answers = {
+        "look": Reply("I look.", calls=Call("search"), ttft=1.0),
+        "never": Reply("Very well.", ttft=1.0),
+    }
+    turns = {"endpointing": {"min_delay": 0.4, "max_delay": 3.0}}
+    stage = Stage(
+        TurnSession, user=user, llm=ScriptedLLM(answers), tools=[search], turn_handling=turns
+    )
+    outcome = stage.run(15.0)
+    asked = [request for request in outcome.requests if "never mind" in str(request.shown[-1].text)]
+    assert len(asked) == 1, outcome.timeline()
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,9 @@ class RequestingActivity(HearingActivity):
         if news := [item for item in news if context.get_by_id(item.id) is None]:
             request["chat_ctx"] = context = context.copy()
             context.insert(news)
+        prepared = self._preemptive_generation
+        if prepared is not None and prepared.speech_handle is handle:
+            prepared.chat_ctx = context  # LiveKit compares it when the turn is committed
         others = [(reply, ids) for reply, ids in self._open_replies if reply is not handle]
         if asked is not None:  # it is spoken after them
             others = [(reply, ids) for reply, ids in others if reply.calls_unknown]
