@@ -158,14 +158,8 @@ class Conductor(UserReports):
     def disallowed(self, speech: Speech) -> None:
         """LiveKit sets `SpeechHandle.allow_interruptions` to False. Posts
         `interruptions_disallowed`."""
-        # A call that begins with `ctx.update()` allows them again with its first statement.
-        loop = asyncio.get_running_loop()
-        loop.call_soon(loop.call_soon, self._still_disallowed, speech)
-
-    def _still_disallowed(self, speech: Speech) -> None:
         step = self.floor.step
-        holds = self._governs and step is not None and step.speech is speech
-        if step is not None and holds and not speech.interruptible:
+        if step is not None and step.speech is speech:
             self._post("interruptions_disallowed", step.id)
 
     def _playout_started(self, step: str, created_at: float) -> None:

@@ -9,7 +9,7 @@ import pytest
 from both import Session
 from livekit.agents import Agent, AgentSession, RunContext, function_tool
 
-from turnfsm.livekit import TurnSession, on_interruption
+from turnfsm.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
@@ -334,25 +334,3 @@ def test_a_commit_after_all_words_have_come_holds_no_answer(
     stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=1.0) and None)
     outcome = stage.run(12.0)
     assert outcome.heard[0].start < 3.5
-
-
-@pytest.mark.parametrize("policy", ["hold", "finish"])
-def test_a_reply_stays_held_if_its_call_goes_on_in_the_background_at_once(policy: Any) -> None:
-    """The call reports with its first statement, so its turn may be interrupted again."""
-
-    @on_interruption(policy)
-    @function_tool
-    async def book(context: RunContext[Any]) -> str:
-        """Book."""
-        await context.update("I am at it.")
-        await asyncio.sleep(8.0)
-        return "booked"
-
-    user = ScriptedUser().says("book a table", at=0.5, duration=0.6, stt_delay=0.1)
-    user.says("for two", at=1.65, duration=0.3, stt_delay=1.5)
-    model = ScriptedLLM(
-        {"book": Reply("I book it.", calls=Call("book"), ttft=1.0), "for two": "Very well."}
-    )
-    outcome = Stage(TurnSession, user=user, llm=model, tools=[book]).run(8.0)
-    assert outcome.heard_saying("I book") is None, outcome.timeline()
-    assert outcome.heard_saying("Very well.") is not None
