@@ -379,3 +379,13 @@ def test_a_result_of_which_the_caller_has_heard_some_part_counts_as_told(
     """The user has interrupted the reply; on stock they have heard more of it."""
     stock = {"effects": {1: 1}, "told": {1: 5.0}}
     assert kinds(stock, {"effects": {1: 1}, "mentioned": frozenset(mentioned)}) == found
+
+
+@pytest.mark.parametrize(("on_stock", "found"), [((), []), (((4.0, 5.4),), ["late"])])
+def test_results_that_stock_tells_as_well_explain_no_later_answer(
+    on_stock: tuple[tuple[float, float], ...], found: list[str]
+) -> None:
+    """Only what ours says besides takes time that stock has not."""
+    news = ((4.0, 5.4),)
+    stock = {"latency": {2: 2.0}, "news": on_stock}
+    assert kinds(stock, {"latency": {2: 3.5}, "news": news}) == found

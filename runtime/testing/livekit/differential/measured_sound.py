@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from turnfsm.runtime.testing.livekit.outcome import Outcome
 from turnfsm.runtime.testing.livekit.speaker import Heard
@@ -13,7 +13,17 @@ from turnfsm.runtime.testing.livekit.speaker import Heard
 from .jobs import Jobs
 from .plan import ASKED, TYPED, Plan
 
-__all__ = ["answers", "begun_over", "blips", "first_with", "overlap", "repeats", "replies", "told"]
+__all__ = [
+    "answers",
+    "begun_over",
+    "blips",
+    "first_with",
+    "news",
+    "overlap",
+    "repeats",
+    "replies",
+    "told",
+]
 
 ANSWER = 0.5
 """Seconds that an answer is heard; one that is cut earlier answers nothing."""
@@ -23,6 +33,9 @@ BLIP = 1.5
 
 BARGE_IN = 0.6
 """Seconds of voice that interrupt: LiveKit's half a second, and what a VAD needs."""
+
+NEWS = re.compile(r"[nt][1-9]")
+"""A word about what has come of a job."""
 
 COMMIT = 1.15
 """Seconds that a commit of the application may take: it waits a second for the words."""
@@ -57,6 +70,14 @@ def replies(plan: Plan, outcome: Outcome) -> dict[int, tuple[float, float]]:
         if heard is not None:
             replies[number] = heard.start, heard.end
     return replies
+
+
+def news(outcome: Outcome) -> Iterator[tuple[float, float]]:
+    for heard in outcome.heard:
+        words = heard.text.split()
+        news = list(takewhile(NEWS.match, reversed(words)))
+        if news:
+            yield heard.end - (heard.end - heard.start) * len(news) / len(words), heard.end
 
 
 def told(plan: Plan, outcome: Outcome, word: str) -> dict[int, float]:

@@ -20,7 +20,6 @@ __all__ = ["Measures"]
 
 STOP = re.compile(r"^(tool: interrupts|move \d+: (interrupt|force|chat|commit|update_agent))$")
 
-NEWS = re.compile(r"([nt][1-9]\d*[a-z]\W*)+")
 PENDING = re.compile(r"(t0[a-z]\W*)+")
 
 
@@ -52,7 +51,8 @@ class Measures(SessionMeasures):
         blips: Audio that was started and cut although nobody spoke, interrupted or closed.
         cuts: When each of them was cut.
         overlap: Seconds in which both spoke, but for the moment that an interruption takes.
-        news: Stretches in which nothing was heard but what has come of jobs.
+        news: Stretches in which nothing was heard but what has come of jobs; also at the end of a
+            reply to something else.
         pending: Stretches in which nothing was heard but that jobs still run.
         begun_over: Seconds for which the VAD still took the user for speaking when audio began.
         repeats: How often each sentence of the agent began.
@@ -135,7 +135,7 @@ class Measures(SessionMeasures):
             blips=tuple(f"{h.text!r} from {h.start:.2f} to {h.end:.2f} s" for h in blips),
             cuts=tuple(h.end for h in blips),
             overlap=round(measured_sound.overlap(plan, outcome), 3),
-            news=tuple((h.start, h.end) for h in outcome.heard if NEWS.fullmatch(h.text)),
+            news=tuple(measured_sound.news(outcome)),
             pending=tuple((h.start, h.end) for h in outcome.heard if PENDING.fullmatch(h.text)),
             begun_over=round(measured_sound.begun_over(outcome), 3),
             repeats=measured_sound.repeats(outcome, sentences),

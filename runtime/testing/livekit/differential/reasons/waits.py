@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
 
 __all__ = [
@@ -121,8 +122,12 @@ def news_came_first(sentence: int, pair: Pair) -> bool:
         return False
     sound = pair.plan.sounds[sentence - 1]
     over = sound.at + sound.duration
-    told = sum(end - start for start, end in pair.ours.news if over <= start and end <= over + ours)
+    told = _news_within(over, over + ours, pair.ours) - _news_within(over, over + stock, pair.stock)
     return ours - told <= stock + LATE
+
+
+def _news_within(start: float, end: float, measured: Measures) -> float:
+    return sum(last - first for first, last in measured.news if start <= first and last <= end)
 
 
 def asked_about_calls_that_run(sentence: int, pair: Pair) -> bool:
