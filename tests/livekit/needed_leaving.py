@@ -6,11 +6,19 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from livekit.agents import Agent, function_tool
+from livekit.agents import Agent, AgentTask, function_tool
 from livekit.agents.llm import Toolset
 
-from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Reply,
+    ScriptedLLM,
+    ScriptedRealtime,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
 
 __all__ = ["LEAVING"]
 
@@ -82,6 +90,52 @@ def a_toolset_of_the_session_holds_up_no_close() -> list[str]:
     return _closes(Stage(make))
 
 
+class _Errand(AgentTask[str]):
+    """A task that is done at once."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Do it.")
+
+    async def on_enter(self) -> None:
+        self.complete("done")
+
+
+@on_interruption("hold")
+@function_tool
+async def collect() -> str:
+    """Have it collected."""
+    return await _Errand()
+
+
+@function_tool
+async def reserve() -> str:
+    """Reserve."""
+    return "reserved"
+
+
+def a_call_in_a_reply_that_a_handoff_skips_has_an_output() -> list[str]:
+    """A realtime model replies by itself while a task takes over; LiveKit skips the reply."""
+    user = ScriptedUser().says("collect it", at=0.5).says("reserve a table", at=2.5)
+    answers = {
+        "collect": Reply("I have it collected for you at once.", calls=Call("collect")),
+        "reserve": Reply(calls=Call("reserve")),
+    }
+    model = ScriptedLLM(answers, {"reserve": "It is reserved.", "collect": "It is done."})
+    voice = ScriptedTTS()
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=ScriptedRealtime(user, model, voice, turn_detection=True),  # type: ignore[arg-type]
+        tts=voice,
+        turn_handling={"turn_detection": "realtime_llm"},
+        agent=lambda: Agent(instructions="Help.", tools=[collect, reserve]),
+    )
+    items = stage.run(15.0).realtime_ctx.items
+    made = {item.call_id for item in items if item.type == "function_call"}
+    answered = {item.call_id for item in items if item.type == "function_call_output"}
+    return [f"{call} has no output" for call in made - answered]
+
+
 def _closes(stage: Stage) -> list[str]:
     seconds = stage.run(1.0).closed_in
     return [] if seconds < 65.0 else [f"closing takes {seconds} s"]
@@ -90,6 +144,7 @@ def _closes(stage: Stage) -> list[str]:
 LEAVING: dict[str, Callable[[], list[str]]] = {
     "LeavingActivity.drain": a_tool_that_hangs_does_not_hold_up_a_drain,
     "LeavingActivity._create_speech_task": an_on_enter_that_hangs_does_not_hold_up_a_handoff,
+    "LeavingActivity._on_generation_created": a_call_in_a_reply_that_a_handoff_skips_has_an_output,
     "LeavingActivity.aclose": a_toolset_of_the_agent_holds_up_no_close,
     "GovernedSession._teardown_activity": a_toolset_of_the_session_holds_up_no_close,
 }

@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, cast
 
+from livekit.agents import llm
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from .realtime import RealtimeActivity
@@ -21,6 +22,9 @@ logger = logging.getLogger("turnfsm")
 
 CLEANUP_LIMIT = 60.0
 """Seconds of silence that on_exit, on_user_turn_completed and toolsets of an agent may take."""
+
+SKIPPED = "not called: another agent is taking over"
+"""What the model reads about the calls of a reply that it began while an agent was handing over."""
 
 _ENTERING = "AgentTask_on_enter"
 _HOOKS = {
@@ -54,6 +58,21 @@ class LeavingActivity(RealtimeActivity):
                 raise
         finally:
             del hooks[task]
+
+    def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
+        handing_over = self._scheduling_paused or self._new_turns_blocked
+        skipped = handing_over and not ev.user_initiated
+        super()._on_generation_created(ev)
+        if skipped:
+            self._create_speech_task(self._answer_skipped_calls(ev), name="turnfsm.skipped_calls")
+
+    async def _answer_skipped_calls(self, ev: llm.GenerationCreatedEvent) -> None:
+        """Give the calls of a skipped reply an output: the model has made them."""
+        async for call in ev.function_stream:
+            output = llm.FunctionCallOutput(
+                call_id=call.call_id, name=call.name, output=SKIPPED, is_error=True
+            )
+            self.tell([output])
 
     async def drain(self, **how: Any) -> Any:
         async with self._bounded():
