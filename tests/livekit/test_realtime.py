@@ -334,21 +334,6 @@ def test_words_without_a_transcript_stay_with_the_model() -> None:
     assert [item.id for item in server.chat_ctx.items] == [known.id, new.id]
 
 
-def test_a_call_that_the_model_has_just_made_stays_with_it() -> None:
-    """A request is made in the same moment, with a conversation that LiveKit copied before."""
-
-    async def main() -> None:
-        await sync(llm.ChatContext([known]))
-
-    known = llm.ChatMessage(id="item_1", role="user", content=["book a table"])
-    made = llm.FunctionCall(id="item_2", call_id="call_1", name="book", arguments="{}")
-    server: Any = _SlowServer(known)
-    server.chat_ctx.items.append(made)
-    sync = ChatContextSync(server, lambda item: item == known.id)
-    run(main())
-    assert [item.id for item in server.chat_ctx.items] == [known.id, made.id]
-
-
 def test_what_is_said_while_a_model_thinks_about_its_answer_is_heard_at_once() -> None:
     """The model has ended the user's turn by itself, and nothing that is said cuts its answer."""
 

@@ -88,7 +88,7 @@ class ChatContextSync:
         # LiveKit may have copied the conversation before: what was told stays told, and what was
         # forgotten forgotten.
         items = [item for item in context.items if item.id not in self._forgotten]
-        items += self._just_come({item.id for item in items})
+        items += self._just_heard({item.id for item in items})
         context.items[:] = map(self._with_our_id, items)
         if self._ordered:
             context.items.extend(self._unsent(context))
@@ -98,10 +98,10 @@ class ChatContextSync:
         context.items[:] = map(self._with_their_id, context.items)
         await self._send(context)
 
-    def _just_come(self, known: Collection[str]) -> Iterator[llm.ChatItem]:
+    def _just_heard(self, known: Collection[str]) -> Iterator[llm.ChatItem]:
         for item in self._model.chat_ctx.items:
-            new = item.type == "function_call" or (item.type == "message" and item.role == "user")
-            if new and item.id not in known and not self._in_history(item.id):
+            words = item.type == "message" and item.role == "user"
+            if words and item.id not in known and not self._in_history(item.id):
                 yield item
 
     def _with_our_id(self, item: llm.ChatItem) -> llm.ChatItem:
