@@ -11,6 +11,7 @@ import logging
 import statistics
 import time
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import attrs
@@ -19,7 +20,7 @@ from livekit.agents import AgentSession, function_tool
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
-__all__ = ["SESSIONS", "caller", "cpu"]
+__all__ = ["SESSIONS", "ShortFrames", "caller", "cpu"]
 
 SESSIONS: dict[str, type[AgentSession[Any]]] = {"stock": AgentSession, "TurnSession": TurnSession}
 
@@ -124,12 +125,19 @@ def _play_real(stage: Stage, seconds: float) -> Outcome:
     return asyncio.run(stage.play(seconds))
 
 
+class ShortFrames(Stage):
+    """A stage whose microphone gives short frames in a silence, too, as a real one does."""
+
+    def _settled(self) -> float:
+        return inf
+
+
 def _minute(session: type[AgentSession[Any]]) -> Stage:
     user, said = ScriptedUser(), {}
     for turn in range(10):
         user.says(f"question {turn}", at=1.0 + 6 * turn)
         said[f"question {turn}"] = "This is the answer to your question."
-    return Stage(session, user=user, llm=ScriptedLLM(said))
+    return ShortFrames(session, user=user, llm=ScriptedLLM(said))
 
 
 def cpu(rounds: int = 9) -> dict[str, float]:

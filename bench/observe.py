@@ -27,6 +27,8 @@ from turnfsm.runtime.journal import LiveJournal
 from turnfsm.runtime.observe import Watch
 from turnfsm.testing import Call, Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
+from .caller import ShortFrames
+
 __all__ = ["Cost", "cost", "vad"]
 
 SECONDS = 125.0
@@ -57,7 +59,7 @@ def _conversation(**setting: Any) -> Stage:
     answers = {"story": STORY, "weather": Reply(calls=Call("look_up"))}
     model = ScriptedLLM(answers, {"look_up": "It rains."})
     tts = ScriptedTTS(durations={STORY: 9.0})
-    return Stage(Session, user=user, llm=model, tts=tts, tools=[look_up])
+    return ShortFrames(Session, user=user, llm=model, tts=tts, tools=[look_up])
 
 
 @attrs.frozen
