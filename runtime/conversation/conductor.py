@@ -69,7 +69,8 @@ class Conductor(UserReports):
         session's flow; what the user has said stands in the conversation."""
         self.lifecycle.closing()
         for info in self.turns.drop_kept():
-            self._session.add_words(info)
+            if info.new_transcript:  # of audio that only a realtime model heard there is none
+                self._session.add_words(info)
 
     async def aclose(self) -> None:
         """The session has closed."""

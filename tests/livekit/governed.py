@@ -2,6 +2,7 @@
 
 from turnfsm.runtime.livekit.overrides import (
     activity,
+    answering,
     arriving,
     hearing,
     leaving,
@@ -18,7 +19,7 @@ from turnfsm.runtime.livekit.overrides import (
 GOVERNED = (
     *(activity.GovernedActivity, requests.RequestingActivity, hearing.HearingActivity),
     *(arriving.ArrivingActivity, leaving.LeavingActivity),
-    *(realtime.RealtimeActivity, output.OutputActivity),
+    *(realtime.RealtimeActivity, answering.AnsweringActivity, output.OutputActivity),
     *(recognition.GovernedRecognition, run.GovernedRun),
     *(session.GovernedSession, speech.GovernedHandle, tools.GovernedExecutor),
 )

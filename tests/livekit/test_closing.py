@@ -8,7 +8,15 @@ import pytest
 from livekit.agents import Agent, AgentTask, RunContext, function_tool
 
 from turnfsm.livekit import TurnSession, on_interruption
-from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Reply,
+    ScriptedLLM,
+    ScriptedRealtime,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
 
 
 class Errand(AgentTask[str]):
@@ -61,6 +69,31 @@ def test_words_that_a_hold_call_keeps_are_in_the_history_when_the_session_closes
     stage = Stage(TurnSession, user=user, llm=model, tools=[transfer_money]).at(closes_at, close)
     stage.run(400.0)
     assert history == ["transfer it", "I do it.", "how long"]
+
+
+def test_a_turn_without_words_leaves_no_message_when_the_session_closes() -> None:
+    """A realtime model has heard the audio; there is no transcript to keep."""
+    texts: list[str | None] = []
+
+    async def close(stage: Stage) -> None:
+        session = stage.session
+        messages = (item for item in session.history.items if item.type == "message")
+        session.on("close", lambda event: texts.extend(item.text_content for item in messages))
+        await session.aclose()
+
+    user = ScriptedUser().says("transfer it", at=1.0).says("how long", at=3.0)
+    model = ScriptedLLM({"transfer it": Reply("I do it.", calls=Call("transfer_money"))})
+    voice = ScriptedTTS()
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=ScriptedRealtime(user, model, voice, turn_detection=False),
+        tts=voice,
+        tools=[transfer_money],
+        turn_handling={"turn_detection": "vad"},
+    )
+    stage.at(5.5, close).run(400.0)
+    assert sorted(map(str, texts)) == ["I do it.", "transfer it"]
 
 
 def test_a_run_that_is_asked_of_a_session_that_closes_is_refused_in_plain_words() -> None:

@@ -23,8 +23,8 @@ logger = logging.getLogger("turnfsm")
 CLEANUP_LIMIT = 60.0
 """Seconds of silence that on_exit, on_user_turn_completed and toolsets of an agent may take."""
 
-SKIPPED = "not called: another agent is taking over"
-"""What the model reads about the calls of a reply that it began while an agent was handing over."""
+SKIPPED = "not called: the agent was being replaced or closed when you replied"
+"""What the model reads about the calls of a reply that LiveKit skips."""
 
 _ENTERING = "AgentTask_on_enter"
 _HOOKS = {
@@ -60,8 +60,8 @@ class LeavingActivity(RealtimeActivity):
             del hooks[task]
 
     def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
-        handing_over = self._scheduling_paused or self._new_turns_blocked
-        skipped = handing_over and not ev.user_initiated
+        leaving = self._scheduling_paused or self._new_turns_blocked
+        skipped = leaving and not ev.user_initiated
         super()._on_generation_created(ev)
         if skipped:
             self._create_speech_task(self._answer_skipped_calls(ev), name="turnfsm.skipped_calls")

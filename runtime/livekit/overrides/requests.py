@@ -11,9 +11,9 @@ from typing import Any
 from livekit.agents import llm
 from livekit.agents.voice.speech_handle import SpeechHandle
 
+from .answering import let_tools_end
 from .conversation import results_in
 from .hearing import HearingActivity
-from .realtime import let_tools_end
 from .speech import GovernedHandle, current_speech, govern, items_of_call
 
 __all__ = ["RequestingActivity"]

@@ -1,0 +1,115 @@
+"""The outputs that a model gets for its calls: as they come, or that a call is still running."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+
+from livekit.agents import llm
+
+from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.tool_calls import Result
+
+from .conversation import ChatContextSync
+from .output import OutputActivity
+from .tools import cancel_call, cancelled_pair, running_call, say_still_running
+
+__all__ = ["AnsweringActivity", "let_tools_end"]
+
+logger = logging.getLogger("turnfsm")
+
+WAKE_CYCLES = 20
+"""Rounds of the event loop that a waiting tool gets to end and to give its own output."""
+
+
+class AnsweringActivity(OutputActivity):
+    """An activity that gives the model's calls their outputs."""
+
+    _conductor: Conductor
+    _telling: asyncio.Task[None] | None = None
+    _answering: asyncio.Task[None] | None = None
+
+    @property
+    def _sync(self) -> ChatContextSync | None:
+        sync = getattr(self.__dict__.get("_rt_session"), "update_chat_ctx", None)
+        return sync if isinstance(sync, ChatContextSync) else None
+
+    @property
+    def _chat_sync(self) -> ChatContextSync | None:
+        # A model that replies to results by itself must not get them at another time.
+        return None if self.model_replies else self._sync
+
+    def tell(self, results: Sequence[llm.FunctionCallOutput]) -> None:
+        """Send results to the model as they come.
+
+        LiveKit would wait until nobody speaks; the model may reply before that. A model that
+        replies to results by itself must not get them earlier.
+        """
+        if (sync := self._chat_sync) is not None:
+            # LiveKit owns the task, and awaits or cancels it with the agent.
+            telling = self._tell(sync, results)
+            self._telling = self._create_speech_task(telling, name="turnfsm.tell_results")
+            self._telling.add_done_callback(_told)
+
+    async def _tell(self, sync: ChatContextSync, results: Sequence[llm.FunctionCallOutput]) -> None:
+        with contextlib.suppress(llm.RealtimeError):  # LiveKit sends them again later
+            await sync.tell(results)
+
+    def cancel_call(self, call: str) -> None:
+        """Cancel a running tool."""
+        cancel_call(self._session, call)
+
+    def tell_cancelled(self, call: str, text: str) -> None:
+        """Add an output to the conversation for a call that was answered and then cancelled."""
+        conversation = self._agent._chat_ctx
+        calls = (item for item in conversation.items if item.type == "function_call")
+        made = next((item for item in calls if item.call_id == call), None)
+        if made is None or self._session._is_closing():
+            return
+        made, output = cancelled_pair(made, text)
+        conversation.insert([made, output])
+        self._session.history.insert([made, output])
+        self._conductor.tools.late_result(Result(call))
+        self.tell([output])
+
+    def answer_open_calls(self, calls: Sequence[str]) -> None:
+        """Answer the calls that were released: some models need an output of every call.
+
+        A model that replies by itself would speak into the user's turn, and again with the result.
+        """
+        if self._rt_session is not None and not self.model_replies:
+            self.answer(calls)
+
+    def answer(self, calls: Sequence[str]) -> None:
+        """Answer calls that go on in the background with an output that says so."""
+        if calls:
+            answer = self._answer(calls, self._answering)
+            self._answering = self._create_speech_task(answer, name="turnfsm.answer_open_calls")
+
+    async def _answer(self, calls: Sequence[str], before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait({before})
+        await let_tools_end()
+        for call in calls:
+            context = running_call(self._session, call)
+            if context is not None and self._conductor.tools.may_answer(call):
+                await say_still_running(context)
+
+    @property
+    def model_replies(self) -> bool:
+        """The realtime model replies to tool results without being asked."""
+        model = self.__dict__.get("_rt_session")  # not if its agent was closed
+        return model is not None and bool(model.capabilities.auto_tool_reply_generation)
+
+
+async def let_tools_end() -> None:
+    """Let tools end whose wait has ended with the interruption."""
+    for _ in range(WAKE_CYCLES):
+        await asyncio.sleep(0)
+
+
+def _told(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("a result could not be sent to the realtime model", exc_info=error)
