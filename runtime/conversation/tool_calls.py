@@ -126,9 +126,10 @@ class ToolCalls(OpenCalls):
     def overtaken_by(self, answer: Speech) -> None:
         """A realtime model that detects turns answers the user by itself: LiveKit's
         `_on_generation_created`. Posts nothing."""
-        for call in self._in(RUNNING):
+        for call in tuple(self._calls.values()):
             if call.speech is not answer:
                 self._post(call, "overtaken")
+        self._moved()
 
     def late_result(self, result: Result) -> None:
         """The result of an answered call is in the conversation.

@@ -374,6 +374,62 @@ def test_who_speaks_over_a_tool_that_holds_its_turn_is_answered_before_it_is_tol
     assert outcome.errors == []
 
 
+def test_a_result_whose_reply_nobody_heard_is_told_after_the_models_own_answer() -> None:
+    """A model that detects turns answers by itself: nobody asks it to tell the result as well."""
+
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        return "booked"
+
+    user = ScriptedUser().says("reserve a table", at=1.0).says("no tell me a joke", at=2.75)
+    stage = _stage(user, book, detects=True, auto=False)
+    outcome = stage.run(20.0)
+    first = next(r for r in outcome.requests if "result of" in r.prompt or "tool book" in r.prompt)
+    assert first.outcome == "cancelled", outcome.timeline()
+    said = [heard.text for heard in outcome.heard]
+    assert said == ["Here is a joke.", "Your table is booked."], outcome.timeline()
+
+
+def test_a_result_is_told_if_the_call_beside_it_lets_go_of_their_turn() -> None:
+    """The user speaks over two calls, and the model answers. The turn ends with the call that holds
+    it; the other one has ended before."""
+
+    @on_interruption("hold")
+    @function_tool
+    async def pay() -> str:
+        """Pay."""
+        await asyncio.sleep(8.0)
+        return ""
+
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(6.0)
+        return "booked"
+
+    user = ScriptedUser().says("reserve a table", at=1.0).says("no tell me a joke", at=4.5)
+    voice = ScriptedTTS()
+    answers = ScriptedLLM(
+        {
+            "result of book": "Your table is booked.",
+            "reserve": Reply(calls=(Call("pay"), Call("book"))),
+            "joke": "Here is a joke.",
+        }
+    )
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=ScriptedRealtime(user, answers, voice),
+        tts=voice,
+        turn_handling={"turn_detection": "realtime_llm"},
+        tools=[pay, book],
+    )
+    outcome = stage.run(25.0)
+    said = [heard.text for heard in outcome.heard]
+    assert said == ["Here is a joke.", "Your table is booked."], outcome.timeline()
+
+
 def test_a_noise_over_a_tool_that_holds_its_turn_does_not_end_the_turn() -> None:
     """A cough is over when the tool ends: the reply to its result follows."""
 
