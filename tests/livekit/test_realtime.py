@@ -430,6 +430,44 @@ def test_a_result_is_told_if_the_call_beside_it_lets_go_of_their_turn() -> None:
     assert said == ["Here is a joke.", "Your table is booked."], outcome.timeline()
 
 
+def test_a_turn_that_a_tool_has_ended_is_not_scheduled_again_behind_a_handoff() -> None:
+    """The user speaks over a call that holds its turn, and the model answers with a handoff."""
+
+    class Next(Agent):
+        async def on_enter(self) -> None:
+            self.session.say("I am the next one.")
+
+    @on_interruption("hold")
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(5.0)
+        return "booked"
+
+    @function_tool
+    async def hand_over() -> tuple[Agent, str]:
+        """Hand over."""
+        return Next(instructions="next"), "handed over"
+
+    user = ScriptedUser().says("reserve a table", at=1.0).says("no tell me a joke", at=4.5)
+    voice = ScriptedTTS()
+    joke = Reply("Here is a long joke that takes a while.", calls=Call("hand_over"))
+    answers = ScriptedLLM(
+        {"result of": "Booked.", "reserve": Reply(calls=Call("book")), "joke": joke}
+    )
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=ScriptedRealtime(user, answers, voice),
+        tts=voice,
+        turn_handling={"turn_detection": "realtime_llm"},
+        tools=[book, hand_over],
+    )
+    outcome = stage.run(25.0)
+    assert outcome.heard_saying("I am the next one.") is not None, outcome.timeline()
+    assert outcome.warnings == [], outcome.timeline()
+
+
 def test_a_noise_over_a_tool_that_holds_its_turn_does_not_end_the_turn() -> None:
     """A cough is over when the tool ends: the reply to its result follows."""
 

@@ -55,8 +55,11 @@ class GovernedActivity(RequestingActivity):
             self._conductor.floor_taken(self, govern(handle, self._conductor))
 
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
+        governed = govern(speech, self._conductor)
+        if governed.interrupted and governed.steps_over:
+            return  # LiveKit adds the reply to a result after a turn that is over: nobody hears it
         super()._schedule_speech(speech, priority, force)
-        self._conductor.speech_scheduled(asyncio.current_task(), govern(speech, self._conductor))
+        self._conductor.speech_scheduled(asyncio.current_task(), governed)
 
     # -- speculation
 
