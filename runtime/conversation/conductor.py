@@ -312,7 +312,8 @@ class Conductor(UserReports):
 
     def _schedule_deferred(self) -> None:
         """In the next turn of the loop: LiveKit may be in the middle of giving the floor back."""
-        if not self._deferred_due and (self.turns.kept or self.host.owes):
+        due = self.turns.kept or self.host.owes or self._speculation
+        if due and not self._deferred_due:
             self._deferred_due = True
             asyncio.get_running_loop().call_soon(self._run_deferred)
 
@@ -323,6 +324,7 @@ class Conductor(UserReports):
             return
         if not agent.accepts_turns:
             return  # a handoff is under way; this is tried again when it has ended
+        self._speculate_again()
         step = self.floor.step
         if step is not None and self.turns.kept and not step.speech.interruptible:
             return  # it is ending, and LiveKit takes no turn before it has ended

@@ -7,7 +7,7 @@ is posted.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from turnfsm.fsm import Refused, Taken, Verdict
@@ -46,6 +46,7 @@ class UserReports:
         self._last_barge_in: Verdict | None = None
         self._voice_ended = float("-inf")
         self._carried = ""
+        self._speculation: Callable[[], None] | None = None
 
     @property
     def agent(self) -> Agent | None:
@@ -119,9 +120,21 @@ class UserReports:
         """The options of preemptive generation that the held state replaces."""
         return self.tuner.speculation
 
-    def may_speculate(self) -> bool:
-        """LiveKit's `on_preemptive_generation`. Posts `preemptive_generation`."""
-        return bool(self._post("preemptive_generation"))
+    def may_speculate(self, again: Callable[[], None]) -> bool:
+        """LiveKit's `on_preemptive_generation`. Posts `preemptive_generation`.
+
+        Args:
+            again: Called when the flow would take it, if it refuses it now and no turn is committed
+                before.
+        """
+        taken = bool(self._post("preemptive_generation"))
+        self._speculation = None if taken else again
+        return taken
+
+    def _speculate_again(self) -> None:
+        if self._speculation is not None and self.turn.ask("preemptive_generation"):
+            again, self._speculation = self._speculation, None
+            again()
 
     # -- turns
 
@@ -130,6 +143,7 @@ class UserReports:
 
         Posts `turn_committed`, and `turn_kept` if that is refused.
         """
+        self._speculation = None
         verdict = self._post("turn_committed", text=info.new_transcript, source="user_turn")
         if isinstance(verdict, Refused):
             self.turns.keep(info, owner, verdict.why)

@@ -120,6 +120,11 @@ class UserTurns:
         """The turns that wait."""
         return self._deferred.of("user turn")
 
+    def with_kept(self, words: str) -> str:
+        """The words of a turn that is committed now: those of the turns that wait, then its own."""
+        texts = [*(deferred.work.new_transcript for deferred in self.kept), words]
+        return " ".join(text for text in texts if text)
+
     @property
     def unsaid(self) -> bool:
         """There are words of the user that may not be in the conversation yet."""
@@ -205,8 +210,7 @@ class UserTurns:
 
     def _join_older(self, info: Any) -> None:
         older = self.kept
-        texts = [*(deferred.work.new_transcript for deferred in older), info.new_transcript]
-        info.new_transcript = " ".join(text for text in texts if text)
+        info.new_transcript = self.with_kept(info.new_transcript)
         for deferred in older:
             self._deferred.begun(deferred)
             self._count += 1

@@ -10,9 +10,16 @@ import pytest
 from livekit.agents import Agent, AgentSession
 
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import (
+    Outcome,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
 
 STORY = "Once upon a time there was a king who had three daughters and no sons."
+ANSWER = "Good."
 DISCARD = {"discard_audio_if_uninterruptible": True}
 """LiveKit's default, which is False in a `TurnSession` that is not told otherwise."""
 
@@ -44,7 +51,7 @@ def _stage(
     return Stage(
         make,  # type: ignore[arg-type]
         user=user,
-        llm=ScriptedLLM({"story": STORY, "right": "Good."}),
+        llm=ScriptedLLM({"story": STORY, "right": ANSWER}),
         tts=ScriptedTTS(durations={STORY: 12.0}),
         agent=partial(Agent, instructions="Help.", **(agent or {})),
         turn_handling={"interruption": DISCARD | (interruption or {})},
@@ -75,14 +82,23 @@ WAYS: list[dict[str, Any]] = [
 ]
 
 
+def _assert_heard_alike(ours: Outcome, stock: Outcome) -> None:
+    """The answer to the word that interrupts is asked for ahead, and may come sooner."""
+    heard = [[t for h in outcome.heard for t in (h.start, h.end)] for outcome in (stock, ours)]
+    if ours.heard_saying(ANSWER) is not None and not ours.heard_saying(STORY):
+        sooner = heard[0][-1] - heard[1][-1]
+        assert -0.02 <= sooner <= 0.25, ours.timeline()
+        heard[1][-2:] = [at + sooner for at in heard[1][-2:]]
+    assert heard[1] == pytest.approx(heard[0], abs=0.02), ours.timeline()
+
+
 @pytest.mark.parametrize(
     "way", WAYS, ids=lambda way: str(way).translate({ord(c): None for c in "'{}"})
 )
 def test_options_have_the_effect_that_they_have_on_agent_session(way: dict[str, Any]) -> None:
     """Heard at the same moments, within the time of a frame."""
     stock, ours = (_stage(cls, **way).run(18.0) for cls in (AgentSession, TurnSession))
-    heard = [[t for h in outcome.heard for t in (h.start, h.end)] for outcome in (stock, ours)]
-    assert heard[1] == pytest.approx(heard[0], abs=0.02), ours.timeline()
+    _assert_heard_alike(ours, stock)
     assert len(ours.false_interruptions) == len(stock.false_interruptions)
 
 
@@ -97,8 +113,7 @@ def test_a_timeout_that_is_changed_while_the_session_runs_holds_from_then_on(
 
     stages = [_stage(session_class) for session_class in (AgentSession, TurnSession)]
     stock, ours = (stage.at(3.0, change).run(18.0) for stage in stages)
-    heard = [[t for h in outcome.heard for t in (h.start, h.end)] for outcome in (stock, ours)]
-    assert heard[1] == pytest.approx(heard[0], abs=0.02), ours.timeline()
+    _assert_heard_alike(ours, stock)
     assert len(ours.false_interruptions) == len(stock.false_interruptions)
 
 

@@ -192,11 +192,11 @@ def test_words_that_the_agent_has_cut_into_are_answered_once(goes_on: float) -> 
     assert outcome.heard_saying("Twelve.") is not None
 
 
-def _goes_on(at: float) -> list[float]:
-    """When the model is asked about what the user adds to a question, before or in the answer."""
+def test_the_model_is_asked_ahead_for_words_that_interrupt_a_reply_nobody_has_heard() -> None:
+    """They come while its first frame is held: the transcript ends it and begins the next."""
     user = ScriptedUser()
     user.says("a table for two", at=1.0, duration=0.9, stt_delay=0.1)
-    user.says("outside if you can", at=at, duration=0.9, stt_delay=0.1)
+    user.says("outside if you can", at=3.0, duration=0.9, stt_delay=0.1)
     answers = {
         "a table for two": Reply("Of course there is one.", ttft=1.0),
         "outside": Reply("Outside it is.", ttft=1.0),
@@ -205,17 +205,8 @@ def _goes_on(at: float) -> list[float]:
     model = ScriptedLLM(answers)
     outcome = Stage(TurnSession, user=user, llm=model, turn_handling=turns).run(25.0)
     assert outcome.heard_saying("Outside it is.") is not None, outcome.timeline()
-    return [asked.at for asked in outcome.requests if "outside" in str(asked.shown[-1].text)]
-
-
-def test_the_model_is_asked_ahead_for_words_that_interrupt_a_reply_nobody_has_heard() -> None:
-    """They come while its first frame is held: the transcript ends it and begins the next."""
-    assert _goes_on(3.0)[0] == pytest.approx(4.0)  # the transcript comes; the turn ends later
-
-
-def test_the_model_is_not_asked_ahead_without_what_was_heard() -> None:
-    """A reply that was heard and interrupted stands in every request that follows."""
-    assert _goes_on(3.6)[0] == pytest.approx(4.9)  # 0.3 s after the transcript
+    asked = [asked.at for asked in outcome.requests if "outside" in str(asked.shown[-1].text)]
+    assert asked[0] == pytest.approx(4.0)  # the transcript comes; the turn ends later
 
 
 def test_words_that_cancel_a_call_are_asked_ahead_once() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from livekit.agents import AgentTask, llm
@@ -15,6 +17,7 @@ from livekit.agents.voice.turn import PreemptiveGenerationOptions
 
 from turnfsm.runtime.conversation.conductor import Conductor
 
+from .answering import let_tools_end
 from .conversation import results_in
 from .progress import count_tokens
 from .requests import RequestingActivity
@@ -64,10 +67,19 @@ class GovernedActivity(RequestingActivity):
     # -- speculation
 
     def on_preemptive_generation(self, info: Any) -> None:
-        if self._conductor.may_speculate():
-            super().on_preemptive_generation(info)
+        if self._conductor.may_speculate(partial(self._speculate_again, info)):
+            words = self._conductor.turns.with_kept(info.new_transcript)
+            super().on_preemptive_generation(replace(info, new_transcript=words))
         else:
             self._cancel_preemptive_generation()
+
+    def _speculate_again(self, info: Any) -> None:
+        self._create_speech_task(self._speculate_later(info), name="turnfsm.speculate")
+
+    async def _speculate_later(self, info: Any) -> None:
+        await let_tools_end()  # the request gets their results
+        if info.new_transcript == self.uncommitted_words:
+            self.on_preemptive_generation(info)
 
     @property
     def preemptive_generation_opts(self) -> PreemptiveGenerationOptions:

@@ -1,0 +1,80 @@
+"""A reply that is asked for before the user's turn is committed."""
+
+from __future__ import annotations
+
+import asyncio
+
+from livekit.agents import function_tool
+
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
+
+STORY = "Once upon a time there was a lighthouse."
+NOTICE = "This call is recorded for quality and for training purposes."
+EARLY = {"preemptive_generation": {"enabled": True}}
+
+
+def _asked(outcome: Outcome, words: str) -> list[float]:
+    """When the model was asked with these words as the latest."""
+    return [request.at for request in outcome.requests if request.shown[-1].text == words]
+
+
+def test_it_is_asked_for_when_the_speech_that_the_user_interrupts_has_ended() -> None:
+    """The transcript interrupts the paused speech. The model is asked as soon as what was heard of
+    it is in the conversation."""
+    user = ScriptedUser().says("tell me a story", at=1.0, duration=1.0, stt_delay=0.1)
+    user.says("and the weather", at=5.0, duration=1.0, stt_delay=0.1)
+    model = ScriptedLLM({"story": STORY, "weather": "It rains."})
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=model,
+        tts=ScriptedTTS(durations={STORY: 8.0}),
+        turn_handling=EARLY,
+    )
+    outcome = stage.run(12.0)
+    assert _asked(outcome, "and the weather") == [6.1], outcome.timeline()
+    shown = [(entry.kind, entry.text) for entry in outcome.requests[-1].shown]
+    assert shown[-2] == ("assistant", "Once upon a"), outcome.timeline()
+
+
+def test_it_is_asked_for_when_no_reply_follows_a_call() -> None:
+    """A tool has returned None, and the user speaks in that moment."""
+
+    @function_tool
+    async def note() -> None:
+        """Take a note."""
+        await asyncio.sleep(0.5)
+
+    user = ScriptedUser().says("take a note", at=1.0, duration=1.0, stt_delay=0.1)
+    user.says("and the weather", at=2.6, duration=0.4, stt_delay=0.1)
+    model = ScriptedLLM({"note": Reply(calls=[Call("note")]), "weather": "It rains."})
+    stage = Stage(TurnSession, user=user, llm=model, tools=[note], turn_handling=EARLY)
+    outcome = stage.run(8.0)
+    assert _asked(outcome, "and the weather") == [3.25], outcome.timeline()  # after `handover`
+
+
+def test_it_is_asked_with_the_words_that_were_kept() -> None:
+    """They are committed with those that come now: otherwise the model is asked twice."""
+    user = ScriptedUser().says("what about tomorrow", at=2.0)
+    user.says("and on Sunday", at=5.0, duration=0.9, stt_delay=0.3)
+    model = ScriptedLLM({"Sunday": "It rains and then it does not."})
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=model,
+        tts=ScriptedTTS(durations={NOTICE: 5.0}),
+        turn_handling=EARLY,
+    )
+    stage.at(0.5, lambda s: s.session.say(NOTICE, allow_interruptions=False) and None)
+    outcome = stage.run(15.0)
+    assert _asked(outcome, "what about tomorrow and on Sunday") == [6.2], outcome.timeline()
+    assert outcome.warnings == []
