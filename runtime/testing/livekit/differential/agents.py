@@ -64,10 +64,13 @@ def answer(plan: Plan, request: Request) -> Reply:
 
 
 def sentence_answered(request: Request) -> int:
-    """The number of the user's sentence that the model answers; 0 if it answers none."""
+    """The number of the user's sentence that the model answers; 0 if it answers none.
+
+    It is the latest one that was said: a transcript may come after that of a later sentence.
+    """
     asked = _asked(request)
     said = re.findall(r"\bu(\d+)[a-z]", asked.text) if asked is not None else []
-    return int(said[-1]) if said else 0
+    return max(map(int, said), default=0)
 
 
 def words_answered(request: Request) -> frozenset[str]:

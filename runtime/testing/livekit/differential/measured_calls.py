@@ -13,7 +13,7 @@ from .agents import sentence_answered, words_answered
 from .jobs import JobRun, Jobs
 from .plan import Plan
 
-__all__ = ["brought", "cut", "halves", "lies", "lost", "scripted", "unseen", "wanted"]
+__all__ = ["brought", "cut", "halves", "lies", "lost", "repeated", "scripted", "unseen", "wanted"]
 
 NONE: frozenset[int] = frozenset()
 
@@ -29,18 +29,34 @@ REPORTED_AGENT = (
 
 
 def wanted(plan: Plan, jobs: Jobs, outcome: Outcome) -> dict[int, int]:
-    """A reply that was prepared in vain has asked for nothing: no call follows. If a sentence was
-    committed in parts, each part asks for all its jobs."""
-    put: dict[tuple[int, frozenset[str]], float] = {}
+    """A reply that was prepared in vain has asked for nothing: no call follows."""
+    wanted = dict.fromkeys(plan.jobs, 0)
+    for job, at in _asks(plan, outcome):
+        wanted[job] += any(run.number == job and run.start >= at for run in jobs.runs)
+    return wanted
+
+
+def repeated(plan: Plan, jobs: Jobs, outcome: Outcome) -> Iterator[JobRun]:
+    """Runs that nobody has asked for: the model did not see what had come of the ones before."""
+    asks = list(_asks(plan, outcome))
+    for job in plan.jobs:
+        runs = sorted((run.start, i) for i, run in enumerate(jobs.runs) if run.number == job)
+        for before, (start, i) in enumerate(runs):
+            if before >= sum(asked == job and at <= start for asked, at in asks):
+                yield jobs.runs[i]
+
+
+def _asks(plan: Plan, outcome: Outcome) -> Iterator[tuple[int, float]]:
+    """Jobs for which the model was asked, and when. If a sentence was committed in parts, each part
+    asks for all its jobs."""
+    put: list[tuple[int, frozenset[str]]] = []
     for request in outcome.requests:
         number, words = sentence_answered(request), words_answered(request)
-        if not any(number == other and words & known for other, known in put):
-            put[number, words] = request.at
-    wanted = dict.fromkeys(plan.jobs, 0)
-    for (number, _), at in put.items():
+        if any(number == other and words & known for other, known in put):
+            continue
+        put.append((number, words))
         for job in set(plan.answers[number].jobs if number in plan.answers else ()):
-            wanted[job] += any(run.number == job and run.start >= at for run in jobs.runs)
-    return wanted
+            yield job, request.at
 
 
 def _result(n: int, run: JobRun) -> str:

@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
+from math import inf
 
 from turnfsm.runtime.testing.livekit.outcome import Outcome
 from turnfsm.runtime.testing.livekit.speaker import Heard
 
+from . import measured_calls, measured_words
 from .jobs import Jobs
 from .plan import ASKED, TYPED, Plan
 
@@ -44,20 +46,28 @@ COMMIT = 1.15
 def answers(
     plan: Plan, jobs: Jobs, outcome: Outcome, end: float
 ) -> Iterator[tuple[int, Heard | None]]:
-    """What comes of a job answers a sentence only if the job was done since for it."""
+    """What comes of a job answers a sentence only if the model was asked for the job with it.
+
+    What comes of a call that the model has repeated answers nothing: nobody has asked for it.
+    """
+    asked = measured_words.asked(outcome)
+    again = list(measured_calls.repeated(plan, jobs, outcome))
+    whole = [h for h in outcome.heard if h.end - h.start >= ANSWER]
+    vain = [first_with(whole, (f"t{run.number}",), run.end) for run in again if run.end is not None]
     for number, sound in enumerate(plan.sounds, 1):
         over = sound.at + sound.duration
         if not sound.words or sound.stt_delay is None or over + sound.stt_delay > end - 6.0:
             continue
         later = range(number, len(plan.sounds) + 1)
-        whole = [h for h in outcome.heard if h.end - h.start >= ANSWER]
         found = [first_with(whole, tuple(f"r{n}" for n in later), over - 1e-6)]
-        for job in {job for n in later for job in plan.answers[n].jobs}:
-            runs = [run for run in jobs.runs if run.number == job and run.start >= sound.at]
+        told = [heard for heard in whole if heard not in vain]
+        for asking, job in ((n, job) for n in later for job in plan.answers[n].jobs):
+            since = asked.get(asking, inf)
+            runs = [run for run in jobs.runs if run.number == job and run.start >= since]
             if runs:
-                found.append(first_with(whole, (f"n{job}",), max(over - 1e-6, runs[0].start)))
+                found.append(first_with(told, (f"n{job}",), max(over - 1e-6, runs[0].start)))
             if runs and runs[0].end is not None:
-                found.append(first_with(whole, (f"t{job}",), max(over - 1e-6, runs[0].end)))
+                found.append(first_with(told, (f"t{job}",), max(over - 1e-6, runs[0].end)))
         heard = [stretch for stretch in found if stretch is not None]
         yield number, min(heard, key=lambda stretch: stretch.start, default=None)
 

@@ -1,0 +1,59 @@
+"""When a sentence counts as answered: by a reply to it, or by what came of a call it asked for."""
+
+from __future__ import annotations
+
+import pytest
+from livekit.agents import llm
+
+from turnfsm.runtime.testing.livekit.differential import Answer, Job, JobRun, Jobs, Plan, Sound
+from turnfsm.runtime.testing.livekit.differential.agents import answer
+from turnfsm.runtime.testing.livekit.differential.measured_sound import answers
+from turnfsm.runtime.testing.livekit.outcome import Outcome
+from turnfsm.runtime.testing.livekit.scripted_llm import Request
+from turnfsm.runtime.testing.livekit.speaker import Heard
+
+PLAN = Plan(
+    "two sentences, one job",
+    (Sound(1.0, 2, 0.6), Sound(3.0, 1, 0.3)),
+    {1: Answer(0, (1,)), 2: Answer(4, (1,))},
+    {1: Job(1, 0.5)},
+)
+
+
+def _request(at: float, words: str) -> Request:
+    context = llm.ChatContext.empty()
+    context.add_message(role="user", content=words)
+    return Request(at, words, (), context)
+
+
+def _answered(runs: list[tuple[float, float]], asked: list[float], told: list[float]) -> list[int]:
+    """At which whole seconds the sentences are answered; 0 if never."""
+    jobs = Jobs(PLAN.jobs)
+    jobs.runs = [JobRun(1, "do_it", start, end, None, end, "result") for start, end in runs]
+    requests = [_request(at, f"u{n}a u{n}b") for n, at in enumerate(asked, 1)]
+    heard = [Heard(at, at + 0.9, "t1a t1b t1c t1d.") for at in told]
+    found = answers(PLAN, jobs, Outcome(heard=heard, requests=requests), 30.0)
+    return [0 if stretch is None else int(stretch.start) for _, stretch in found]
+
+
+@pytest.mark.parametrize(
+    ("runs", "asked", "told", "answered"),
+    [
+        ([(4.1, 4.5)], [4.0], [5.0], [5, 0]),
+        ([(4.1, 4.5), (6.1, 6.5)], [4.0], [7.0, 9.0], [9, 0]),
+        ([(4.1, 4.5), (6.1, 6.5)], [4.0, 6.0], [5.0, 7.0], [5, 7]),
+        ([(4.1, 4.5)], [4.0, 6.0], [5.0, 7.0], [5, 0]),
+        ([(4.1, 4.5)], [5.0], [7.0], [0, 0]),
+    ],
+    ids=["of its call", "of a repeated call", "of two calls", "of the one before", "asked later"],
+)
+def test_a_result_answers_the_sentence_that_asked_for_it(
+    runs: list[tuple[float, float]], asked: list[float], told: list[float], answered: list[int]
+) -> None:
+    """A call is repeated if the model does not see the first one: nobody has asked for it."""
+    assert _answered(runs, asked, told) == answered
+
+
+def test_the_model_answers_the_sentence_that_was_said_last() -> None:
+    """Its transcript comes before that of the sentence before."""
+    assert answer(PLAN, _request(4.0, "u2a u1a u1b")).text == "r2a r2b r2c r2d."
