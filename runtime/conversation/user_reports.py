@@ -84,6 +84,11 @@ class UserReports:
         return self.turn.holds("user_speaking")
 
     @property
+    def voice_holds_output(self) -> bool:
+        """The flow holds a reply back while a voice is heard, in some state."""
+        return any("hold_output" in row.transition.actions for row in self.turn.flow.rows())
+
+    @property
     def words_due(self) -> bool:
         """A voice has ended so recently that its words may still be recognised."""
         return self.turn.now - self._voice_ended < WORDS_LIMIT

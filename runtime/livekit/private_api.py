@@ -135,7 +135,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _tool_items_added(self items) | a call and its result are in the conversation
         _aclose_locked(self ...) | close the runtime with the session
         _teardown_activity(self ...) | do not wait forever for toolsets that do not close
-        _conversation_item_added(self message) | where a message comes, and words without an answer
+        _conversation_item_added(self message) | words without an answer
         _is_closing(self) | begin nothing while the session closes
         _update_activity(self agent ...) | a handoff begins and ends
         """,

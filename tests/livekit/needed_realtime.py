@@ -175,19 +175,6 @@ def words_into_a_call_that_holds_its_turn_are_no_error() -> list[str]:
     return [text for _, text in _stage(user, rules, book).run(10).errors]
 
 
-def words_come_last_though_something_is_said_before_their_answer() -> list[str]:
-    """The application says something; it is heard after the user's words are committed."""
-    user, voice = ScriptedUser().says("is it open", at=1.0, duration=0.8), ScriptedTTS()
-    answers = ScriptedLLM({"is it open": "It is open until eight."})
-    model = ScriptedRealtime(user, answers, voice, turn_detection=False)
-    turns = {"turn_detection": "manual"}
-    stage = Stage(TurnSession, user=user, llm=model, tts=voice, turn_handling=turns)
-    stage.at(1.6, lambda s: s.session.say("One moment please."))
-    stage.at(1.9, lambda s: s.session.commit_user_turn(transcript_timeout=0.5))
-    shown = [request.shown[-1].text for request in stage.run(12.0).requests]
-    return [] if shown == ["is it open"] else shown
-
-
 REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(
     (
         "RealtimeActivity._on_input_speech_started",
@@ -199,9 +186,6 @@ REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(
     "RealtimeActivity._realtime_reply_task": a_response_that_is_cut_as_it_begins_is_forgotten,
     "RealtimeActivity._realtime_generation_task": what_nobody_heard_is_forgotten,
     "RealtimeActivity.interrupt": words_into_a_call_that_holds_its_turn_are_no_error,
-    "GovernedSession._conversation_item_added": (
-        words_come_last_though_something_is_said_before_their_answer
-    ),
     "GovernedHandle._item_added": a_result_is_told_as_it_comes,
     "GovernedExecutor._enqueue_reply": a_call_that_was_interrupted_owes_nothing,
 }

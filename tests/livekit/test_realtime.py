@@ -256,6 +256,9 @@ class _SlowServer:
         await asyncio.sleep(1.0)
         self.chat_ctx = chat_ctx
 
+    def generate_reply(self, **how: Any) -> asyncio.Future[Any]:
+        return asyncio.Future()
+
 
 def test_a_result_on_its_way_is_not_sent_again() -> None:
     """LiveKit sends a result, too; the server would refuse an item that it has been sent before."""
@@ -270,7 +273,7 @@ def test_a_result_on_its_way_is_not_sent_again() -> None:
         await told
 
     server: Any = _SlowServer(call, said)
-    sync = ChatContextSync(server, lambda item: True)
+    sync = ChatContextSync(server, llm.ChatContext([call, said]).get_by_id, lambda: False)
     run(main())
     assert server.created == [result.id]
     assert [item.type for item in server.chat_ctx.items][:2] == [call.type, result.type]
@@ -329,7 +332,7 @@ def test_words_without_a_transcript_stay_with_the_model() -> None:
     )
     server: Any = _SlowServer(known, gone)
     server.chat_ctx.items.append(new)
-    sync = ChatContextSync(server, lambda item: item != new.id)
+    sync = ChatContextSync(server, llm.ChatContext([known, gone]).get_by_id, lambda: False)
     run(main())
     assert [item.id for item in server.chat_ctx.items] == [known.id, new.id]
 

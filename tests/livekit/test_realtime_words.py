@@ -79,3 +79,47 @@ def test_words_whose_transcript_comes_after_their_answer_are_not_answered_again(
     texts = [entry.text for entry in shown if entry.kind != "system"]
     assert texts[-1] == "found"
     assert texts.index("note it") < texts.index("I note it.")
+
+
+def test_a_call_with_manual_turns_does_not_make_the_reply_begin_over_the_user() -> None:
+    """The model answers while the user speaks on. Its call is made, and its reply is heard, when
+    the voice has ended; what the user has said then is answered as well."""
+
+    @on_interruption("hold")
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(0.05)
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0, duration=0.9)
+    user.says("and call a taxi for us", at=2.5, duration=1.2)
+    answers = ScriptedLLM(
+        {
+            "taxi": "A taxi comes.",
+            "table": Reply("I book it.", calls=[Call("book")], ttft=0.6),
+            "booked": "It is booked.",
+        }
+    )
+    stage = _stage(user, answers, [book], "manual")
+    for at in (2.0, 4.1):
+        stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=0.5))
+    outcome = stage.run(15.0)
+    assert outcome.heard_saying("A taxi comes.") is not None, outcome.timeline()
+    assert outcome.heard[0].start >= 3.7, outcome.timeline()
+
+
+@pytest.mark.parametrize("ttft", [0.2, 0.4, 0.8])
+def test_words_committed_while_a_reply_is_generated_are_answered(ttft: float) -> None:
+    """The message of that reply comes into the model's conversation after the words, and the model
+    answers what comes last."""
+    user = ScriptedUser().says("is it open", at=1.0, duration=0.6)
+    answers = ScriptedLLM(
+        {"is it open": "It is open until eight.", "greet": Reply("Welcome.", ttft=ttft)}
+    )
+    stage = _stage(user, answers, [], "manual")
+    stage.at(1.9, lambda s: s.session.generate_reply(instructions="greet") and None)
+    stage.at(2.05, lambda s: s.session.commit_user_turn(transcript_timeout=0.5))
+    outcome = stage.run(12.0)
+    assert outcome.heard_saying("It is open until eight.") is not None, outcome.timeline()
+    assert [entry.text for entry in outcome.requests[-1].shown] == ["Welcome.", "is it open"]

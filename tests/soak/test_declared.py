@@ -108,6 +108,20 @@ def test_what_the_application_asked_for_and_stock_never_says_delays_an_answer(
 
 
 @pytest.mark.parametrize(
+    ("on_stock", "late", "found"),
+    [({}, 2.2, []), ({1: (4.0, 5.0)}, 2.2, ["late"]), ({}, 2.8, ["late"])],
+    ids=["never", "on stock too", "later than it took"],
+)
+def test_the_answer_to_an_earlier_sentence_that_stock_never_gives_delays_the_next(
+    on_stock: Mapping[int, Any], late: float, found: list[str]
+) -> None:
+    """The second sentence ends at 3.6 s. The first is answered from 4.0 to 5.5 s, and the model has
+    thought about this for 0.2 s."""
+    stock = {"latency": {2: 0.5}, "own_answers": on_stock}
+    assert kinds(stock, {"latency": {2: late}, "own_answers": {1: (4.0, 5.5)}}) == found
+
+
+@pytest.mark.parametrize(
     ("news", "how", "found"),
     [
         ({1}, "SpeechInterrupted", []),

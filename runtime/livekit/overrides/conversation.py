@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import Any
 
 from livekit.agents import llm
@@ -14,7 +15,6 @@ __all__ = [
     "ClosedRealtimeSession",
     "InputAudio",
     "in_order_of",
-    "open_words",
     "open_words_last",
     "overtaken_results",
     "results_by_their_calls",
@@ -23,28 +23,36 @@ __all__ = [
 
 
 class ChatContextSync:
-    """Replaces `update_chat_ctx` of a realtime session.
+    """Replaces `update_chat_ctx` and `generate_reply` of a realtime session.
 
     It sends each result once, next to its call, and what the model has in its order. LiveKit
     appends results at the end, after what was said since, and removes words without a transcript.
+    It puts the words last that a reply is to answer.
 
     Args:
-        in_history: Whether the session's history has the item of this id.
+        in_history: The item of this id in the session's history, or None.
+        answers_words: Whether the speech of the current task answers words that the model has
+            heard.
         ordered: Results are put next to their calls, and the rest stays in order.
     """
 
     def __init__(
         self,
         model: llm.RealtimeSession[Any],
-        in_history: Callable[[str], bool],
+        in_history: Callable[[str], llm.ChatItem | None],
+        answers_words: Callable[[], bool],
         ordered: bool = True,
     ) -> None:
         self._model = model
         self._in_history = in_history
+        self._answers_words = answers_words
         self._ordered = (
             ordered  # a model that replies to results by itself replies to the last item
         )
         self._send = model.update_chat_ctx
+        self._ask = model.generate_reply
+        self._answered: set[str] = set()
+        """The user's messages that the model had when it was asked last, or was given."""
         self._results: dict[str, llm.FunctionCallOutput] = {}
         self._forgotten: set[str] = set()
         self._ours: dict[str, str] = {}
@@ -54,6 +62,16 @@ class ChatContextSync:
     async def __call__(self, chat_ctx: llm.ChatContext) -> None:
         async with self._sending:
             await self._send_ordered(chat_ctx.copy())
+
+    def generate_reply(self, **how: Any) -> asyncio.Future[llm.GenerationCreatedEvent]:
+        """Ask the model for a reply.
+
+        What was asked for before the user's words were committed may come into its conversation
+        after them. The model answers what comes last.
+        """
+        if self._ordered and self._answers_words() and self._behind_open_words():
+            return asyncio.ensure_future(self._ask_about_words(how))
+        return self._ask_now(how)
 
     def call_renamed(self, item: str, ours: str, theirs: str) -> None:
         """The session has another id for a call than the model. The model is told its own id.
@@ -84,6 +102,32 @@ class ChatContextSync:
             if any(item.id in self._forgotten for item in context.items):
                 await self._send_ordered(context)
 
+    async def _ask_about_words(self, how: dict[str, Any]) -> llm.GenerationCreatedEvent:
+        with contextlib.suppress(llm.RealtimeError):
+            async with self._sending:
+                # Removed and sent again: words that were sent again would be text, not what the
+                # model has heard.
+                behind = self._behind_open_words()
+                ids = {item.id for item in behind}
+                rest = [item for item in self._model.chat_ctx.items if item.id not in ids]
+                await self._send(llm.ChatContext(rest))
+                at = next(i for i, item in enumerate(rest) if self._is_open(item))
+                await self._send(llm.ChatContext([*rest[:at], *behind, *rest[at:]]))
+        return await self._ask_now(how)
+
+    def _ask_now(self, how: dict[str, Any]) -> asyncio.Future[llm.GenerationCreatedEvent]:
+        self._answered = {item.id for item in self._model.chat_ctx.items if _is_words(item)}
+        return self._ask(**how)
+
+    def _behind_open_words(self) -> list[llm.ChatItem]:
+        """What the model has after the first words that it was not asked to answer yet."""
+        held = dropwhile(lambda item: not self._is_open(item), self._model.chat_ctx.items)
+        behind = [item for item in held if not self._is_open(item)]
+        return [self._in_history(i.id) or i if i.type == "message" else i for i in behind]
+
+    def _is_open(self, item: llm.ChatItem) -> bool:
+        return _is_words(item) and item.id not in self._answered
+
     async def _send_ordered(self, context: llm.ChatContext) -> None:
         # LiveKit may have copied the conversation before: what was told stays told, and what was
         # forgotten forgotten.
@@ -96,12 +140,14 @@ class ChatContextSync:
             ordered = results_by_their_calls(in_order_of(held, context.items))
             context.items[:] = open_words_last(ordered, held)
         context.items[:] = map(self._with_their_id, context.items)
+        held_ids = {item.id for item in self._model.chat_ctx.items}
+        given = (item.id for item in context.items if _is_words(item))
+        self._answered.update(id for id in given if id not in held_ids)
         await self._send(context)
 
     def _just_heard(self, known: Collection[str]) -> Iterator[llm.ChatItem]:
         for item in self._model.chat_ctx.items:
-            words = item.type == "message" and item.role == "user"
-            if words and item.id not in known and not self._in_history(item.id):
+            if _is_words(item) and item.id not in known and self._in_history(item.id) is None:
                 yield item
 
     def _with_our_id(self, item: llm.ChatItem) -> llm.ChatItem:
@@ -193,13 +239,16 @@ def results_by_their_calls(items: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
     return placed + [results.pop(call) for call in due]
 
 
-def open_words(held: Sequence[llm.ChatItem]) -> list[llm.ChatItem]:
+def _open_words(held: Sequence[llm.ChatItem]) -> list[llm.ChatItem]:
     """The words of the user that a model has not answered: those at the end of what it has.
 
     In the agent's conversation an answer may come before the words, if their transcript is late.
     """
-    said = takewhile(lambda item: item.type == "message" and item.role == "user", reversed(held))
-    return [*said][::-1]
+    return [*takewhile(_is_words, reversed(held))][::-1]
+
+
+def _is_words(item: llm.ChatItem) -> bool:
+    return item.type == "message" and item.role == "user"
 
 
 def open_words_last(
@@ -216,7 +265,7 @@ def open_words_last(
     """
     items = list(items)
     known = {item.id for item in held}
-    unanswered = {item.id for item in open_words(held)}
+    unanswered = {item.id for item in _open_words(held)}
     ends: list[llm.ChatItem] = []
     words: list[llm.ChatItem] = []
     while items:

@@ -59,8 +59,8 @@ class HearingActivity(ArrivingActivity):
 
     def on_start_of_speech(self, ev: Any, speech_start_time: float) -> None:
         super().on_start_of_speech(ev, speech_start_time)
-        if self.manual_turns:
-            self._user_silence_event.set()  # voice alone is no turn; the flow decides
+        if self.manual_turns and not self._conductor.voice_holds_output:
+            self._user_silence_event.set()  # LiveKit would wait until the voice has ended
         self._hears_silence = False
         waits = self._decision is not None and not self._decision.done()
         self._voice = self._voice if waits else 0.0  # words of the last voice may still come
@@ -102,8 +102,7 @@ class HearingActivity(ArrivingActivity):
         Some VADs do not say whether a frame is speech (`VADEvent.speaking` is False by default). A
         VAD is believed when it has said so for one frame of this utterance.
         """
-        heard = self._hears_silence and not self.manual_turns  # if LiveKit does not track voice
-        return heard and self._user_silence_event.is_set()
+        return self._hears_silence and self._user_silence_event.is_set()
 
     @property
     def turn_decision(self) -> asyncio.Task[None] | None:

@@ -18,7 +18,6 @@ from .conversation import (
     ChatContextSync,
     ClosedRealtimeSession,
     InputAudio,
-    open_words,
     overtaken_results,
     results_in,
 )
@@ -47,7 +46,6 @@ class RealtimeActivity(AnsweringActivity):
     _asking: SpeechHandle | None = None
     _unhandled: tuple[SpeechHandle, llm.GenerationCreatedEvent] | None = None
     _own_answer: GovernedHandle | None = None
-    _reply_to_words: GovernedHandle | None = None
     _last_model: llm.RealtimeSession[Any] | None = None
     _said: list[tuple[GovernedHandle, str]]
     """Messages of the model that may not be in the history yet, by their ids."""
@@ -68,9 +66,10 @@ class RealtimeActivity(AnsweringActivity):
         if model is not None and self._sync is None:
             in_history = self._session.history.get_by_id
             sync = ChatContextSync(
-                model, lambda item: in_history(item) is not None, ordered=not self.model_replies
+                model, in_history, _answers_words, ordered=not self.model_replies
             )
             model.update_chat_ctx = sync  # type: ignore[method-assign]
+            model.generate_reply = sync.generate_reply  # type: ignore[method-assign]
             model.clear_audio = InputAudio(model)  # type: ignore[method-assign]
         elif model is not None:
             cast(InputAudio, model.clear_audio).taken_over()
@@ -142,25 +141,10 @@ class RealtimeActivity(AnsweringActivity):
         if self._decision is not None:
             self._decided.set()
 
-    def put_before_open_words(self, message: llm.ChatMessage) -> None:
-        """Put what the session said before the user's words, if a reply to them was requested.
-
-        The model answers what comes last in its conversation.
-        """
-        model, reply = self.__dict__.get("_rt_session"), self._reply_to_words
-        if model is None or message.role != "assistant" or reply is None or not reply.waits:
-            return
-        held, conversation = model.chat_ctx, self._agent._chat_ctx
-        words = open_words(held.items)
-        if words and held.get_by_id(message.id) is None and message in conversation.items:
-            conversation.items.remove(message)
-            message.created_at = min(message.created_at, words[0].created_at - 0.001)
-            conversation.insert(message)
-
     async def _realtime_reply_task(self, **request: Any) -> None:
         asked = ("text", "instructions", "user_input", "tool_reply")
-        if not any(request.get(what) for what in asked):
-            self._reply_to_words = govern(request["speech_handle"], self._conductor)
+        if self.commits_audio and not any(request.get(what) for what in asked):
+            govern(request["speech_handle"], self._conductor).answers_audio = True
         if request.get("text") is None:
             await self._conductor.may_request(request["speech_handle"])
             if under_way := {task for task in (self._answering, self._telling) if task is not None}:
@@ -267,6 +251,11 @@ class RealtimeActivity(AnsweringActivity):
 def _is_of_a_speech() -> bool:
     speech = current_speech()
     return isinstance(speech, GovernedHandle) and asyncio.current_task() in speech.tasks
+
+
+def _answers_words() -> bool:
+    speech = current_speech()
+    return isinstance(speech, GovernedHandle) and speech.answers_audio
 
 
 async def _until(decided: asyncio.Event, seconds: float) -> None:

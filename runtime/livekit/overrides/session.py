@@ -77,11 +77,6 @@ class GovernedSession(AgentSession[Userdata_T]):
         """Publish this agent state."""
         super()._update_agent_state(state, otel_context=otel_context, start_time=start_time)
 
-    def _conversation_item_added(self, message: llm.ChatMessage) -> None:
-        if self.activity is not None:
-            self.activity.put_before_open_words(message)
-        super()._conversation_item_added(message)
-
     def _tool_items_added(self, items: Sequence[llm.FunctionCall | llm.FunctionCallOutput]) -> None:
         super()._tool_items_added(items)
         results = [item for item in items if item.type == "function_call_output"]

@@ -25,6 +25,8 @@ class GovernedHandle(SpeechHandle):
     _conductor: Conductor
     answers: str = ""
     """The id of the user's message that it answers."""
+    answers_audio: bool = False
+    """It answers words that a realtime model has heard."""
     calls_nothing: bool = False
     """The model's stream has ended without calls."""
 

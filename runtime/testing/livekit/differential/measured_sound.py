@@ -22,6 +22,7 @@ __all__ = [
     "first_with",
     "news",
     "overlap",
+    "own_answers",
     "repeats",
     "replies",
     "told",
@@ -70,6 +71,15 @@ def answers(
                 found.append(first_with(told, (f"t{job}",), max(over - 1e-6, runs[0].end)))
         heard = [stretch for stretch in found if stretch is not None]
         yield number, min(heard, key=lambda stretch: stretch.start, default=None)
+
+
+def own_answers(plan: Plan, outcome: Outcome) -> dict[int, tuple[float, float]]:
+    own = {}
+    for number, sound in enumerate(plan.sounds, 1):
+        heard = first_with(outcome.heard, (f"r{number}",), sound.at)
+        if heard is not None:
+            own[number] = heard.start, heard.end
+    return own
 
 
 def replies(plan: Plan, outcome: Outcome) -> dict[int, tuple[float, float]]:

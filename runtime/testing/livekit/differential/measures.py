@@ -39,6 +39,7 @@ class Measures(SessionMeasures):
         lies: Results in the history that say what did not happen.
         latency: Seconds from the end of each sentence of the user to an answer; None without one.
         answered_with: What was heard as the answer to each sentence that was answered.
+        own_answers: When the answer to each sentence itself was heard, or its beginning.
         asked: When the model was first asked with each sentence as the latest words.
         together: Sentences that the model was only asked in one message with later ones, and the
             last of these: the model answers it.
@@ -77,6 +78,7 @@ class Measures(SessionMeasures):
     lies: tuple[str, ...] = ()
     latency: Mapping[int, float | None] = attrs.field(factory=dict)
     answered_with: Mapping[int, str] = attrs.field(factory=dict)
+    own_answers: Mapping[int, tuple[float, float]] = attrs.field(factory=dict)
     asked: Mapping[int, float] = attrs.field(factory=dict)
     together: Mapping[int, int] = attrs.field(factory=dict)
     stops: tuple[float, ...] = ()
@@ -125,6 +127,7 @@ class Measures(SessionMeasures):
             lies=tuple(measured_calls.lies(jobs, outcome)),
             latency={n: _late(plan, n, heard) for n, heard in answers.items()},
             answered_with={n: heard.text for n, heard in answers.items() if heard is not None},
+            own_answers=measured_sound.own_answers(plan, outcome),
             asked=measured_words.asked(outcome),
             together=measured_words.together(outcome),
             stops=tuple(at for at, note in outcome.notes if STOP.search(note)),

@@ -116,11 +116,17 @@ def _late(pair: Pair) -> Found:
 
 
 def _said_besides(number: int, latency: float, pair: Pair) -> float:
-    """Seconds in which the caller heard, before the answer to a sentence, what the application had
-    asked for, and what stock never says."""
+    """Seconds that the answer to a sentence took longer because the caller first heard what stock
+    never says: what the application had asked for, and answers to earlier sentences."""
+    ours, stock = pair.ours, pair.stock
     said = pair.plan.sounds[number - 1]
     begin = said.at + said.duration
-    more = (heard for n, heard in pair.ours.replies.items() if n not in pair.stock.replies)
+    more = [heard for n, heard in ours.replies.items() if n not in stock.replies]
+    more += [
+        (start - pair.plan.answers[n].ttft, end)  # the model thinks about it, too
+        for n, (start, end) in ours.own_answers.items()
+        if n < number and n not in stock.own_answers
+    ]
     return sum(max(0.0, min(begin + latency, end) - max(begin, at)) for at, end in more)
 
 
