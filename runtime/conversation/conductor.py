@@ -228,7 +228,13 @@ class Conductor(UserReports):
         self.tools.told.request_made(speech, shown)
 
     def to_tell(self, speech: Speech, shown: Collection[str]) -> str | None:
-        """What the instructions add if the request shows results of these calls. Posts nothing."""
+        """What the instructions add if the request shows results of these calls. Posts nothing.
+
+        What the user is hearing may tell a result: it is not told again.
+        """
+        step = self.floor.step
+        if step is not None and self.turn.holds("playout_started"):
+            shown = set(shown) - self.tools.told.shown_to(step.speech.id)
         return self.host.wording(self.tools.to_tell(speech, shown))
 
     def reply_said(self, speech: str, *, whole: bool) -> None:

@@ -33,6 +33,10 @@ class ToldResults:
             if len(self._shown) > MOST_REPLIES:
                 del self._shown[next(iter(self._shown))]
 
+    def shown_to(self, speech: str) -> frozenset[str]:
+        """The results that the model was shown for this speech, and that it may tell."""
+        return self._shown.get(speech, frozenset())
+
     def said(self, speech: str, *, whole: bool) -> None:
         """The user has heard the reply of a speech, or the beginning of it."""
         heard = self._shown.pop(speech, frozenset())
