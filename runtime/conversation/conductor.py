@@ -232,9 +232,8 @@ class Conductor(UserReports):
 
         What the user is hearing may tell a result: it is not told again.
         """
-        step = self.floor.step
-        if step is not None and self.turn.holds("playout_started"):
-            shown = set(shown) - self.tools.told.shown_to(step.speech.id)
+        if (heard := self.floor.heard) is not None:
+            shown = set(shown) - self.tools.told.shown_to(heard.id)
         return self.host.wording(self.tools.to_tell(speech, shown))
 
     def reply_said(self, speech: str, *, whole: bool) -> None:

@@ -24,8 +24,8 @@ ANSWER = "Yes we have wine. And your table is booked for tonight."
 def test_a_request_during_a_reply_that_tells_a_result_does_not_ask_for_it(
     typed: float, again: bool
 ) -> None:
-    """The user speaks before the reply to the result is heard. Their own answer tells it: it is asked
-    for at 4.4 s, and heard from 5.8 s on."""
+    """The user speaks before the reply to the result is heard. Their own answer tells it: asked for
+    at 4.4 s, heard from 5.8 s on."""
 
     @function_tool
     async def book() -> str:

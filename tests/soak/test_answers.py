@@ -7,7 +7,7 @@ from livekit.agents import llm
 
 from turnfsm.runtime.testing.livekit.differential import Answer, Job, JobRun, Jobs, Plan, Sound
 from turnfsm.runtime.testing.livekit.differential.agents import answer
-from turnfsm.runtime.testing.livekit.differential.measured_sound import answers
+from turnfsm.runtime.testing.livekit.differential.measured_sound import answers, blips
 from turnfsm.runtime.testing.livekit.outcome import Outcome
 from turnfsm.runtime.testing.livekit.scripted_llm import Request
 from turnfsm.runtime.testing.livekit.speaker import Heard
@@ -57,3 +57,11 @@ def test_a_result_answers_the_sentence_that_asked_for_it(
 def test_the_model_answers_the_sentence_that_was_said_last() -> None:
     """Its transcript comes before that of the sentence before."""
     assert answer(PLAN, _request(4.0, "u2a u1a u1b")).text == "r2a r2b r2c r2d."
+
+
+@pytest.mark.parametrize(("end", "found"), [(4.01, 0), (4.1, 1)])
+def test_audio_shorter_than_a_frame_is_no_blip(end: float, found: int) -> None:
+    """A paused reply is resumed that was heard but for its last moment."""
+    heard = [Heard(3.0, 3.9, "r1a r1b"), Heard(4.0, end, "")]
+    outcome = Outcome(heard=heard)
+    assert len(list(blips(PLAN, outcome, ["r1a r1b r1c"], 30.0))) == found

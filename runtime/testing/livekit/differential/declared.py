@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .reasons import calls, ends, waits
+from .reasons import calls, delays, ends, waits
 
 if TYPE_CHECKING:
     from .pair import Pair
@@ -65,6 +65,8 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"overlap", "again"}), calls.cannot_be_interrupted),
     Declared("turns-kept", frozenset({"warning"}), waits.speculates_on_one_turn_more),
     Declared("untold-results", frozenset({"late"}), waits.news_came_first),
+    Declared("turns-kept", frozenset({"late"}), delays.delayed_by_its_causes),
+    Declared("turns-kept", frozenset({"late"}), delays.answered_with_more),
     Declared("turns-kept", frozenset({"wait"}), waits.answers_a_turn_more),
     Declared("turns-kept", frozenset({"wait"}), waits.in_a_handoff_of_a_turn_more),
     Declared("next-agent"),

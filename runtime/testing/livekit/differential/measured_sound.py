@@ -31,6 +31,9 @@ __all__ = [
 ANSWER = 0.5
 """Seconds that an answer is heard; one that is cut earlier answers nothing."""
 
+FRAME = 0.02
+"""Seconds of a frame of audio; less is not heard."""
+
 BLIP = 1.5
 """Seconds: shorter audio that is cut tells the caller nothing."""
 
@@ -45,7 +48,7 @@ COMMIT = 1.15
 
 
 def answers(
-    plan: Plan, jobs: Jobs, outcome: Outcome, end: float
+    plan: Plan, jobs: Jobs, outcome: Outcome, end: float, least: float = ANSWER
 ) -> Iterator[tuple[int, Heard | None]]:
     """What comes of a job answers a sentence only if the model was asked for the job with it.
 
@@ -53,7 +56,7 @@ def answers(
     """
     asked = measured_words.asked(outcome)
     again = list(measured_calls.repeated(plan, jobs, outcome))
-    whole = [h for h in outcome.heard if h.end - h.start >= ANSWER]
+    whole = [h for h in outcome.heard if h.end - h.start >= least]
     vain = [first_with(whole, (f"t{run.number}",), run.end) for run in again if run.end is not None]
     for number, sound in enumerate(plan.sounds, 1):
         over = sound.at + sound.duration
@@ -121,7 +124,7 @@ def blips(plan: Plan, outcome: Outcome, sentences: Sequence[str], end: float) ->
     for heard in outcome.heard:
         words = heard.text.split()
         complete = bool(words) and any(s[-1] in done for s in spoken if words[-1] in s)
-        if complete or heard.end - heard.start > BLIP or heard.end > end - 0.05:
+        if complete or not FRAME <= heard.end - heard.start <= BLIP or heard.end > end - 0.05:
             continue
         if not _reason(plan, outcome, heard):
             yield heard

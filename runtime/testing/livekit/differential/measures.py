@@ -38,6 +38,8 @@ class Measures(SessionMeasures):
         unseen: Jobs that had ended with a result when a request was made that does not show it.
         lies: Results in the history that say what did not happen.
         latency: Seconds from the end of each sentence of the user to an answer; None without one.
+        begun: When an answer to each sentence began to be heard, and when this ended or was cut,
+            perhaps too soon to count.
         answered_with: What was heard as the answer to each sentence that was answered.
         own_answers: When the answer to each sentence itself was heard, or its beginning.
         asked: When the model was first asked with each sentence as the latest words.
@@ -65,7 +67,8 @@ class Measures(SessionMeasures):
         raised: Moves that raised.
         handed_over: Another agent was in charge at the end.
         runs: Every execution of a tool.
-        heard: What was heard, for reports.
+        audio: What was heard, and when.
+        heard: The same, for reports.
     """
 
     failed: str = ""
@@ -77,6 +80,7 @@ class Measures(SessionMeasures):
     unseen: frozenset[int] = frozenset()
     lies: tuple[str, ...] = ()
     latency: Mapping[int, float | None] = attrs.field(factory=dict)
+    begun: Mapping[int, tuple[float, float]] = attrs.field(factory=dict)
     answered_with: Mapping[int, str] = attrs.field(factory=dict)
     own_answers: Mapping[int, tuple[float, float]] = attrs.field(factory=dict)
     asked: Mapping[int, float] = attrs.field(factory=dict)
@@ -100,6 +104,7 @@ class Measures(SessionMeasures):
     raised: frozenset[int] = frozenset()
     handed_over: bool = False
     runs: tuple[JobRun, ...] = ()
+    audio: tuple[Heard, ...] = ()
     heard: tuple[str, ...] = ()
 
     @classmethod
@@ -115,6 +120,7 @@ class Measures(SessionMeasures):
         lost, twice = measured_words.words(plan, outcome, end)
         sentences = stage.tts.sentences
         answers = dict(measured_sound.answers(plan, jobs, outcome, end))
+        begun = measured_sound.answers(plan, jobs, outcome, end, least=0.0)
         blips = list(measured_sound.blips(plan, outcome, sentences, end))
         return cls(
             **cls.figures(outcome, end, measured_calls.scripted(plan, jobs)),
@@ -126,6 +132,7 @@ class Measures(SessionMeasures):
             unseen=frozenset(measured_calls.unseen(plan, jobs, outcome)),
             lies=tuple(measured_calls.lies(jobs, outcome)),
             latency={n: _late(plan, n, heard) for n, heard in answers.items()},
+            begun={n: (heard.start, heard.end) for n, heard in begun if heard is not None},
             answered_with={n: heard.text for n, heard in answers.items() if heard is not None},
             own_answers=measured_sound.own_answers(plan, outcome),
             asked=measured_words.asked(outcome),
@@ -149,6 +156,7 @@ class Measures(SessionMeasures):
             raised=frozenset(raised),
             handed_over=jobs.agent_in_charge == "2",
             runs=tuple(jobs.runs),
+            audio=tuple(outcome.heard),
             heard=outcome.heard_lines,
         )
 

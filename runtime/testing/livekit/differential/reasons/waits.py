@@ -12,6 +12,7 @@ from turnfsm.runtime.testing.livekit.side_by_side import LATE
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
+    from turnfsm.runtime.testing.livekit.differential.plan import Sound
 
 __all__ = [
     "answers_a_turn_more",
@@ -20,9 +21,11 @@ __all__ = [
     "hold_was_over",
     "in_a_handoff_of_a_turn_more",
     "news_came_first",
+    "news_within",
     "noise_might_be_words",
     "speculates_on_one_turn_more",
     "told_after_a_later_call",
+    "wait_for_words",
     "waited_for_quiet",
     "waited_for_the_vad",
     "waits_for_a_call",
@@ -122,11 +125,11 @@ def news_came_first(sentence: int, pair: Pair) -> bool:
         return False
     sound = pair.plan.sounds[sentence - 1]
     over = sound.at + sound.duration
-    told = _news_within(over, over + ours, pair.ours) - _news_within(over, over + stock, pair.stock)
+    told = news_within(over, over + ours, pair.ours) - news_within(over, over + stock, pair.stock)
     return ours - told <= stock + LATE
 
 
-def _news_within(start: float, end: float, measured: Measures) -> float:
+def news_within(start: float, end: float, measured: Measures) -> float:
     return sum(last - first for first, last in measured.news if start <= first and last <= end)
 
 
@@ -160,15 +163,16 @@ def told_after_a_later_call(sentence: int, pair: Pair) -> bool:
 
 def noise_might_be_words(sentence: int, pair: Pair) -> bool:
     """On stock the reply began soon after a noise. On ours it waited for words until
-    `false_interruption`, or the user said more before that, and the reply to this came first."""
+    `transcript_wait` or `false_interruption`. Or the user said more before that: then the reply to
+    this came first, or somebody interrupted before the user was quiet."""
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     if ours is None or stock is None:
         return False
     over = pair.plan.sounds[sentence - 1].over
     for noise in pair.plan.sounds[sentence:]:
-        waited = noise.over + VAD_SILENCE + FALSE_INTERRUPTION + MOMENT
-        if noise.words or noise.duration + VAD_SILENCE < INTERRUPTS:
+        if noise.words:
             continue
+        waited = noise.over + VAD_SILENCE + wait_for_words(noise) + MOMENT
         if not noise.at <= over + stock <= waited:
             continue
         later = [n for n, s in enumerate(pair.plan.sounds, 1) if s.words and s.at > noise.at]
@@ -176,9 +180,20 @@ def noise_might_be_words(sentence: int, pair: Pair) -> bool:
         answered = pair.ours.latency.get(more)
         if answered is not None and pair.stock.latency.get(more) is not None:  # it is measured, too
             waited = pair.plan.sounds[more - 1].over + answered + MOMENT
-        if over + ours <= waited:
+        if over + ours <= waited or (more and _stopped_while_it_waited(noise, more, pair)):
             return True
     return False
+
+
+def wait_for_words(sound: Sound) -> float:
+    """Seconds after a sound without words in which a reply waits for them."""
+    long = sound.duration + VAD_SILENCE >= INTERRUPTS
+    return FALSE_INTERRUPTION if long else TRANSCRIPT_WAIT
+
+
+def _stopped_while_it_waited(noise: Sound, more: int, pair: Pair) -> bool:
+    quiet = pair.plan.sounds[more - 1].over + VAD_SILENCE
+    return any(noise.at <= stop <= quiet for stop in pair.ours.stops)
 
 
 def hold_was_over(about: int, pair: Pair) -> bool:

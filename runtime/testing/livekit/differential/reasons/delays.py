@@ -1,0 +1,195 @@
+"""Reasons about an answer that several differences delay: each for as long as its cause lasts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from math import inf
+from typing import TYPE_CHECKING
+
+from turnfsm.runtime.testing.livekit.side_by_side import LATE
+
+from .waits import MOMENT, REPLY, VAD_SILENCE, news_within, wait_for_words
+
+if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.measures import Measures
+    from turnfsm.runtime.testing.livekit.differential.pair import Pair
+    from turnfsm.runtime.testing.livekit.differential.plan import Sound
+
+__all__ = ["answered_with_more", "delayed_by_its_causes"]
+
+Span = tuple[float, float]
+
+ENDPOINTING = 0.5
+"""Seconds that LiveKit waits for more words; it waits anew after a turn that was committed."""
+
+ANSWER = 0.5
+"""Seconds that an answer is heard; one that is cut earlier does not count."""
+
+GREETING = "hello2a"
+"""What an agent says as it takes over."""
+
+
+def delayed_by_its_causes(sentence: int, pair: Pair) -> bool:
+    """It is later by no more than all of these together: the model was asked later, because a call
+    held its turn or an agent handed over, or about words that stock has lost; what else was said
+    before the answer; and a noise, after which words may come."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    if stock is None:
+        return False
+    over = pair.plan.sounds[sentence - 1].over
+    if ours is not None and over + ours <= _due(sentence, over, ours, stock, pair):
+        return True
+    begun, cut = pair.ours.begun.get(sentence, (inf, inf))
+    in_time = begun < inf and begun <= _due(sentence, over, begun - over, stock, pair)
+    return in_time and _cut_by_somebody(begun, cut, pair)
+
+
+def answered_with_more(sentence: int, pair: Pair) -> bool:
+    """Before stock began to answer it, the user had said more, which stock has lost. It is answered
+    together with that."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    if ours is None or stock is None:
+        return False
+    over = pair.plan.sounds[sentence - 1].over
+    for number in pair.stock.words_lost - pair.ours.words_lost:
+        more = pair.plan.sounds[number - 1]
+        answered = pair.ours.latency.get(number)
+        if number <= sentence or answered is None or more.stt_delay is None:
+            continue
+        if more.over + more.stt_delay <= over + stock and over + ours <= more.over + answered:
+            return True
+    return False
+
+
+def _due(sentence: int, over: float, ours: float, stock: float, pair: Pair) -> float:
+    """When the answer may be heard at the latest."""
+    due = over + stock + _asked_later(sentence, pair) + _thinks_longer(sentence, pair)
+    due += max(_said_besides(over, ours, stock, pair), _waited_for_news(sentence, pair))
+    for start, end in sorted(_noises(sentence, pair)):
+        if start <= due <= end:
+            due = end
+        elif end < due:
+            due += max(0.0, _heard_in(start, end, pair.stock) - _heard_in(start, end, pair.ours))
+    return due + LATE
+
+
+def _cut_by_somebody(begun: float, cut: float, pair: Pair) -> bool:
+    """The answer was cut so soon that it does not count: by the user, or by an interruption of the
+    application or of a tool."""
+    sounds = pair.plan.sounds
+    user = any(sound.at <= cut <= sound.over + VAD_SILENCE + MOMENT for sound in sounds)
+    stopped = any(abs(stop - cut) <= MOMENT for stop in pair.ours.stops)
+    return cut - begun < ANSWER and (user or stopped)
+
+
+def _asked_later(sentence: int, pair: Pair) -> float:
+    """Seconds, if the turn was kept for all of them."""
+    begin, end = _asked(sentence, pair.stock), _asked(sentence, pair.ours)
+    if not begin < end < inf:
+        return 0.0
+    kept = [*_held(pair), *_handoffs(pair), *_begun_anew(begin, pair)]
+    rest = _outside((begin, end), kept)
+    return end - begin if rest <= pair.plan.hook + MOMENT else 0.0
+
+
+def _asked(sentence: int, measured: Measures) -> float:
+    """When the model was asked about it, or about what was said after it."""
+    return min((at for number, at in measured.asked.items() if number >= sentence), default=inf)
+
+
+def _thinks_longer(sentence: int, pair: Pair) -> float:
+    """Seconds by which the model thinks longer about later words, which stock has lost."""
+    more = [n for n in pair.stock.words_lost - pair.ours.words_lost if n > sentence]
+    asked = [n for n in more if pair.ours.asked.get(n, inf) <= _asked(sentence, pair.stock)]
+    first = pair.plan.answers[sentence].ttft
+    return max((pair.plan.answers[n].ttft - first for n in asked), default=0.0)
+
+
+def _held(pair: Pair) -> Iterator[Span]:
+    for run in pair.ours.runs:
+        if pair.plan.jobs[run.number].policy in ("finish", "hold"):
+            yield run.start, run.end or inf
+
+
+def _handoffs(pair: Pair) -> Iterator[Span]:
+    """From the call, or that of the application, to the end of the next agent's greeting. In this
+    time somebody speaks, or the model thinks."""
+    plan, ours = pair.plan, pair.ours
+    begins = [move.at for move in plan.moves if move.what == "update_agent"]
+    begins += [
+        run.end
+        for run in ours.runs
+        if plan.jobs[run.number].ends == "hands_off" and run.end is not None
+    ]
+    for begin in begins:
+        greeted = (h.end for h in ours.audio if GREETING in h.text and h.end >= begin)
+        end = next(greeted, begin)
+        agent = [(heard.start, heard.end) for heard in ours.audio]
+        user = [(sound.at, sound.over + _words_may_come(sound)) for sound in plan.sounds]
+        if _outside((begin, end), [*agent, *user]) <= REPLY:
+            yield begin, end
+
+
+def _begun_anew(asked: float, pair: Pair) -> Iterator[Span]:
+    """Words that stock has lost were committed shortly before: LiveKit waits anew."""
+    more = pair.stock.words_lost - pair.ours.words_lost
+    if any(asked - ENDPOINTING <= pair.ours.asked.get(n, -inf) <= asked for n in more):
+        yield asked, asked + ENDPOINTING
+
+
+def _said_besides(over: float, ours: float, stock: float, pair: Pair) -> float:
+    """Seconds in which the caller heard what has come of other calls, or that they still run."""
+    return _besides(over, over + ours, pair.ours) - _besides(over, over + stock, pair.stock)
+
+
+def _besides(start: float, end: float, measured: Measures) -> float:
+    """`news` has no part of `pending`: that names no job."""
+    pending = sum(e - s for s, e in measured.pending if start <= s and e <= end)
+    return news_within(start, end, measured) + pending
+
+
+def _waited_for_news(sentence: int, pair: Pair) -> float:
+    """Seconds by which the call whose result is the answer took longer, for news in its reply: the
+    tool waits for the end of this. On stock they were told beside it."""
+    for job in re.findall(r"\bt([1-9]\d*)a", pair.stock.answered_with.get(sentence, "")):
+        if pair.plan.jobs[int(job)].waits != "playout":
+            continue
+        stock, ours = (_last_run(int(job), sentence, m) for m in (pair.stock, pair.ours))
+        if stock is not None and ours is not None:
+            longer = (ours[1] - ours[0]) - (stock[1] - stock[0])
+            return max(0.0, min(longer, news_within(*ours, pair.ours)))
+    return 0.0
+
+
+def _last_run(job: int, sentence: int, measured: Measures) -> Span | None:
+    since = measured.asked.get(sentence, inf)
+    runs = (r for r in measured.runs if r.number == job and r.start >= since)
+    return next(((r.start, r.end) for r in runs if r.end is not None), None)
+
+
+def _noises(sentence: int, pair: Pair) -> Iterator[Span]:
+    for sound in pair.plan.sounds[sentence:]:
+        if not sound.words:
+            yield sound.at, sound.over + _words_may_come(sound) + MOMENT
+
+
+def _words_may_come(sound: Sound) -> float:
+    """Seconds after a sound in which the agent waits for its words."""
+    if sound.words and sound.stt_delay is not None:
+        return max(sound.stt_delay, VAD_SILENCE) + MOMENT
+    return VAD_SILENCE + wait_for_words(sound)
+
+
+def _heard_in(start: float, end: float, measured: Measures) -> float:
+    return sum(max(0.0, min(h.end, end) - max(h.start, start)) for h in measured.audio)
+
+
+def _outside(span: Span, causes: Iterable[Span]) -> float:
+    """Seconds of a span in which there is no cause."""
+    at, rest = span[0], 0.0
+    for start, end in sorted(causes):
+        if end > at and start < span[1]:
+            rest += max(0.0, start - at)
+            at = end
+    return rest + max(0.0, span[1] - at)

@@ -1,0 +1,219 @@
+"""An answer is explained that is later by what delays it, and by no more than that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from turnfsm.runtime.testing.livekit.differential import (
+    Answer,
+    Job,
+    JobRun,
+    Measures,
+    Move,
+    Pair,
+    Plan,
+    Sound,
+    worse,
+)
+from turnfsm.runtime.testing.livekit.speaker import Heard
+
+SAID = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6))
+"""The second sentence ends at 3.6 s; on stock the model is asked at 4 s, and answers at 4.6 s."""
+
+STOCK = {"asked": {2: 4.0}, "latency": {2: 1.0}}
+
+
+def found(
+    ours: Mapping[str, Any],
+    stock: Mapping[str, Any] | None = None,
+    *,
+    sounds: tuple[Sound, ...] = SAID,
+    jobs: tuple[Job, ...] = (),
+    moves: tuple[Move, ...] = (),
+    hook: float = 0.0,
+    ttft: float = 0.2,
+) -> list[str]:
+    """What is worse. The third answer takes the model `ttft`."""
+    answers = {1: Answer(4), 2: Answer(4, (1,)), 3: Answer(4, ttft=ttft)}
+    all_jobs = {1: Job(1, 0.5), 2: Job(2, 0.5), **{job.number: job for job in jobs}}
+    plan = Plan("an answer that is later", sounds, answers, all_jobs, moves, hook=hook)
+    measured = [
+        Measures(**{"wanted": {1: 1, 2: 1}, **m}) for m in ({**STOCK, **(stock or {})}, ours)
+    ]
+    return [w.kind for w in worse(Pair(plan, *measured))]
+
+
+def ran(job: int, start: float, end: float, how: str = "result") -> JobRun:
+    return JobRun(job, "do_it", start, end, None, end, how)
+
+
+@pytest.mark.parametrize(
+    ("policy", "end", "asked", "latency", "hook", "late"),
+    [
+        ("hold", 12.0, 12.0, 14.0, 0.0, False),
+        ("finish", 12.0, 13.0, 15.0, 1.0, False),
+        ("hold", 12.0, 12.0, 14.5, 0.0, True),
+        ("hold", 12.0, 13.0, 15.0, 0.0, True),
+        ("detach", 12.0, 12.0, 14.0, 0.0, True),
+        ("hold", 5.0, 12.0, 14.0, 0.0, True),
+    ],
+    ids=["held", "and the hook", "slow answer", "asked late", "not held", "over before"],
+)
+def test_a_call_that_holds_its_turn_delays_the_question(
+    policy: Any, end: float, asked: float, latency: float, hook: float, late: bool
+) -> None:
+    """The answer is the result of another call. It takes as long as on stock, 5.6 s."""
+    ours = {"asked": {2: asked}, "latency": {2: latency}, "runs": (ran(2, 2.0, end),)}
+    stock = {"latency": {2: 6.0}}
+    assert found(ours, stock, jobs=(Job(2, 0.5, policy=policy),), hook=hook) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("ends", "greets", "late"),
+    [
+        ("hands_off", Heard(5.0, 6.0, "hello2a hello2b."), False),
+        ("hands_off", Heard(7.0, 8.0, "hello2a hello2b."), True),
+        ("hands_off", Heard(5.0, 6.0, "r1a r1b."), True),
+        ("returns", Heard(5.0, 6.0, "hello2a hello2b."), True),
+    ],
+    ids=["handoff", "silence", "no greeting", "no handoff"],
+)
+def test_the_next_agent_answers_after_it_has_greeted(ends: Any, greets: Heard, late: bool) -> None:
+    """The tool hands over as the user speaks."""
+    asked = greets.end
+    ours = {"asked": {2: asked}, "latency": {2: 1.0 + asked - 4.0}, "audio": (greets,)}
+    ours["runs"] = (ran(2, 2.0, 3.2),)
+    assert found(ours, jobs=(Job(2, 0.5, ends=ends),)) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("lost", "asked", "late"),
+    [({1}, 3.8, False), ((), 3.8, True), ({1}, 3.2, True)],
+    ids=["words that stock lost", "on stock as well", "long before"],
+)
+def test_the_end_of_a_turn_that_stock_lost_begins_the_endpointing_anew(
+    lost: Any, asked: float, late: bool
+) -> None:
+    """The model was asked about the first sentence shortly before that."""
+    ours = {"asked": {1: asked, 2: 4.5}, "latency": {2: 1.5}}
+    assert found(ours, {"words_lost": frozenset(lost)}) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("pending", "latency", "late"),
+    [(((5.8, 6.4),), 2.9, False), (((5.8, 6.4),), 3.4, True), ((), 2.9, True)],
+    ids=["both", "longer than both", "news only"],
+)
+def test_news_and_what_still_runs_are_said_first(pending: Any, latency: float, late: bool) -> None:
+    """1.2 s of news, and 0.6 s in which the caller hears that a call still runs."""
+    ours = {"asked": {2: 4.0}, "latency": {2: latency}, "news": ((4.6, 5.8),), "pending": pending}
+    assert found(ours) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("waits", "end", "late"),
+    [("playout", 6.0, False), ("", 6.0, True), ("playout", 7.0, True)],
+    ids=["waits", "does not wait", "longer than the news"],
+)
+def test_a_tool_waits_until_the_news_in_its_reply_were_heard(
+    waits: Any, end: float, late: bool
+) -> None:
+    """Stock says the same news beside the call."""
+    stock = {"runs": (ran(1, 4.0, 4.5),), "answered_with": {2: "t1a t1b."}, "news": ((4.1, 5.6),)}
+    stock["latency"] = {2: 2.5}
+    ours = {"asked": {2: 4.0}, "runs": (ran(1, 4.0, end),), "news": ((4.1, 5.6),)}
+    ours["latency"] = {2: 2.5 + end - 4.5}
+    assert found(ours, stock, jobs=(Job(1, 0.5, waits),)) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("at", "latency", "late"), [(4.5, 3.7, False), (4.5, 4.5, True), (7.0, 3.7, True)]
+)
+def test_an_answer_that_comes_during_a_noise_waits_for_its_words(
+    at: float, latency: float, late: bool
+) -> None:
+    """It would be heard at 5.8 s, behind news; the noise of 0.3 s is over at 4.8 s."""
+    ours = {"asked": {2: 4.0}, "latency": {2: latency}, "news": ((4.6, 5.8),)}
+    assert found(ours, sounds=(*SAID, Sound(at, 0, 0.3))) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("on_stock", "late"), [(Heard(5.0, 6.0, "s1a s1b."), False), (Heard(1.0, 2.0, "s1a."), True)]
+)
+def test_what_a_tool_says_waits_for_the_words_of_a_noise(on_stock: Heard, late: bool) -> None:
+    """Its result is the answer. On stock it speaks while these words may come, until 6 s; the reply
+    to the result is heard after that."""
+    stock = {"latency": {2: 3.0}, "audio": (on_stock,)}
+    sounds = (*SAID, Sound(3.5, 0, 0.3))
+    assert found({"asked": {2: 4.0}, "latency": {2: 3.9}}, stock, sounds=sounds) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("begun", "stops", "sound", "late"),
+    [
+        ((4.7, 5.0), (5.0,), 9.0, False),
+        ((4.7, 5.0), (), 4.8, False),
+        ((4.7, 5.0), (), 9.0, True),
+        ((5.7, 6.0), (6.0,), 9.0, True),
+        ((4.7, 5.9), (5.9,), 9.0, True),
+    ],
+    ids=["an interruption", "the user", "nobody", "begun late", "long enough to count"],
+)
+def test_an_answer_that_somebody_cuts_as_it_begins_is_explained(
+    begun: tuple[float, float], stops: tuple[float, ...], sound: float, late: bool
+) -> None:
+    """It began in time, and half a second of it would count."""
+    ours = {"asked": {2: 4.0}, "latency": {2: None}, "begun": {2: begun}, "stops": stops}
+    assert found(ours, sounds=(*SAID, Sound(sound, 0, 1.0))) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("lost", "at", "late"),
+    [({3}, 3.7, False), ((), 3.7, True), ({3}, 5.0, True)],
+    ids=["lost", "not lost", "said after stock's answer"],
+)
+def test_a_sentence_is_answered_with_later_ones_that_stock_lost(
+    lost: Any, at: float, late: bool
+) -> None:
+    """The answer to the third one is heard at 9 s; there is none on stock."""
+    sounds = (*SAID, Sound(at, 1, 0.3, 0.3))
+    ours = {"latency": {2: 5.4, 3: 9.0 - sounds[2].over}}
+    assert found(ours, {"words_lost": frozenset(lost)}, sounds=sounds) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("ttft", "lost", "late"), [(1.2, {3}, False), (0.6, {3}, True), (1.2, (), True)]
+)
+def test_the_model_may_think_longer_about_words_that_stock_lost(
+    ttft: float, lost: Any, late: bool
+) -> None:
+    """It is asked about the third sentence when stock asks about the second one."""
+    sounds = (*SAID, Sound(3.7, 1, 0.3, 0.3))
+    ours = {"asked": {2: 3.8, 3: 4.0}, "latency": {2: 2.0}}
+    kinds = found(ours, {"words_lost": frozenset(lost)}, sounds=sounds, ttft=ttft)
+    assert kinds == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("latency", "answered", "stops", "late"),
+    [
+        (3.4, 0.9, (), False),
+        (3.8, 0.9, (), True),
+        (9.0, None, (3.9,), False),
+        (9.0, None, (5.0,), True),
+        (9.0, None, (), True),
+    ],
+    ids=["with it", "after it", "interrupted", "interrupted later", "never"],
+)
+def test_the_user_goes_on_in_the_moment_after_a_short_noise(
+    latency: float, answered: float | None, stops: tuple[float, ...], late: bool
+) -> None:
+    """Stock answers the first sentence at 3.35 s, as the noise ends; ours waits until 3.65 s. The
+    user speaks from 3.5 to 4.1 s, and is answered at 5 s, or an interruption comes before that."""
+    sounds = (SAID[0], Sound(3.0, 0, 0.1), Sound(3.5, 2, 0.6))
+    stock = {"latency": {1: 1.75, 3: answered}}
+    ours = {"latency": {1: latency, 3: answered}, "stops": stops}
+    assert found(ours, stock, sounds=sounds) == ["late"] * late
