@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from livekit.agents import Agent, AgentTask, RunContext, function_tool
+from livekit.agents.voice import SpeechHandle
 
 from turnfsm.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
@@ -125,3 +127,23 @@ def test_a_replaced_task_whose_tool_hangs_is_closed_with_the_session() -> None:
     outcome = stage.run(8.0)
     assert outcome.orphans == ()
     assert outcome.closed_in <= 5.0
+
+
+def test_nobody_has_the_floor_when_an_agent_is_closed() -> None:
+    """A session that closes during a handoff closes an agent that it has left behind. What still
+    has the floor, or waits for it, ends: results of a realtime model would wait for ever."""
+    handles: list[SpeechHandle] = []
+
+    async def close(stage: Stage) -> None:
+        activity: Any = stage.session._activity
+        handles.extend(stage.session.say(text) for text in ("One two three.", "Four five six."))
+        await asyncio.sleep(0.5)
+        stage.session._activity = None
+        await activity.aclose()
+        assert activity._current_speech is None
+        assert activity._speech_q == []
+
+    stage = Stage(TurnSession, user=ScriptedUser())
+    stage.at(1.0, close)
+    stage.run(10.0)
+    assert [(handle.done(), handle.interrupted) for handle in handles] == [(True, True)] * 2

@@ -91,7 +91,24 @@ class LeavingActivity(RealtimeActivity):
             await self._tool_executor.aclose()
             self._agent._activity = None
         finally:
+            self._free_floor()
             cast(Any, self._session).agent_left()
+
+    def _free_floor(self) -> None:
+        """Interrupt what still has the floor, or waits for it: nobody gives it back any more.
+
+        LiveKit has cancelled the task that gives the floor to one speech after the other; what
+        waits until nobody has it would wait without end.
+        """
+        scheduling = self._scheduling_atask
+        if scheduling is not None and not scheduling.done():
+            return
+        waiting = [speech for _, _, speech in self._speech_q]
+        self._speech_q.clear()
+        for speech in (self._current_speech, *waiting):
+            if speech is not None and not speech.done():
+                speech.interrupt(force=True)
+        self._current_speech = None
 
     @property
     def label(self) -> str:
