@@ -147,3 +147,52 @@ def test_nobody_has_the_floor_when_an_agent_is_closed() -> None:
     stage.at(1.0, close)
     stage.run(10.0)
     assert [(handle.done(), handle.interrupted) for handle in handles] == [(True, True)] * 2
+
+
+class Speech(AgentTask[str]):
+    """A task that says something long."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Say this.")
+
+    async def on_enter(self) -> None:
+        self.session.say(" ".join(["word"] * 40), allow_interruptions=False)
+
+
+class Released(Agent):
+    """An agent whose tool has this task done."""
+
+    def __init__(self, task: Speech) -> None:
+        super().__init__(instructions="Help.")
+        self._task = task
+
+    @function_tool
+    async def collect(self, context: RunContext) -> str:
+        """Have it done."""
+        return await self._task
+
+
+def test_a_close_ends_if_the_tool_is_cancelled_whose_task_is_about_to_hand_back() -> None:
+    """The task is over, and hands back when the close has heard what it says; the close cancels the
+    tool before that."""
+    task = None
+
+    def agent() -> Agent:
+        nonlocal task
+        task = Speech()
+        return Released(task)
+
+    def release(stage: Stage) -> None:
+        stage.session._conductor.tools.unblock()  # type: ignore[attr-defined]
+
+    async def complete(stage: Stage) -> None:
+        assert task is not None
+        task.complete("done")
+
+    model = ScriptedLLM({"hello": Reply(calls=[Call("collect")])})
+    user = ScriptedUser().says("hello", at=0.5)
+    stage = Stage(TurnSession, user=user, llm=model, agent=agent)
+    stage.at(2.0, release).at(4.0, lambda stage: stage.session.shutdown()).at(5.0, complete)
+    outcome = stage.run(30.0)
+    assert outcome.orphans == (), outcome.timeline()
+    assert "the session does not close" not in outcome.timeline()

@@ -77,8 +77,10 @@ def leftovers(played: Played) -> Iterator[str]:
     outcome = played.outcome
     yield from (f"the task {name} is left" for name in outcome.orphans)
     yield from (f"a timer is left: {name}" for name in outcome.timers)
-    limit = played.talk.timers["tool_limit"] if _held(played) else 0.0
-    if outcome.closed_in > CLOSE_LIMIT + limit:
+    timers = played.talk.timers
+    limit = CLOSE_LIMIT + (timers["tool_limit"] if _held(played) else 0.0)
+    limit += _unended(played) * (timers.get("speaking_limit", 0.0) + timers.get("settle", 0.5))
+    if outcome.closed_in > limit:
         yield f"closing takes {outcome.closed_in:g} s"
 
 
@@ -223,6 +225,13 @@ def _waiting(played: Played, request: Request) -> bool:
 def _held(played: Played) -> bool:
     started = [r["data"] for r in played.records if r.get("note") == "tool_started"]
     return any(data["policy"] in ("hold", "finish") for data in started)
+
+
+def _unended(played: Played) -> int:
+    """The speeches of the close whose end the output did not report; a limit has ended them."""
+    taken = [r for r in played.records if r.get("trigger") == "speaking_limit" and r.get("actions")]
+    late = [record for record in taken if record["t"] > _end(played)]
+    return len(late) if "no_end" in played.talk.faults else 0
 
 
 def _ends(played: Played) -> Iterator[str]:

@@ -10,9 +10,9 @@ import pytest
 import soak
 from cast import Odds
 from livekit.agents import llm
-from oracles import judge
+from oracles import judge, leftovers
 from reach import Coverage
-from talk import Played, Shape, draw_talk, play
+from talk import Played, Shape, Talk, draw_talk, play
 
 from turnfsm.fsm import load_flow, shipped_flows
 from turnfsm.fsm.journal import journal_of
@@ -172,6 +172,28 @@ def test_what_is_left_after_the_close_is_found(played: Played) -> None:
     )
     wrong = judge(attrs.evolve(played, outcome=outcome))
     assert [line.partition(":")[0] for line in wrong] == ["errors", *["leftovers"] * 3]
+
+
+def test_a_slow_close_is_explained_by_the_limit_of_each_speech_that_did_not_end(
+    played: Played,
+) -> None:
+    """An output that does not report the end; and a close that takes longer than the limits, or
+    without the fault."""
+    talk, seconds = played.talk, played.talk.seconds
+    timers = {**talk.timers, "speaking_limit": 10.0}
+    dead = attrs.evolve(talk, faults=frozenset({"no_end"}), closes_at=None, timers=timers)
+    limit = {"trigger": "speaking_limit", "actions": ["report_limit"]}
+    two = [{**limit, "t": seconds + 11.0}, {**limit, "t": seconds + 22.0}]
+
+    def slow(took: float, talk: Talk = dead, records: list[dict] | None = None) -> list[str]:
+        outcome = attrs.evolve(played.outcome, closed_in=took)
+        shown = two if records is None else records
+        return [*leftovers(attrs.evolve(played, talk=talk, outcome=outcome, records=shown))]
+
+    assert slow(28.2) == []
+    assert slow(40.0) == ["closing takes 40 s"]
+    assert slow(28.2, records=two[:1]) == ["closing takes 28.2 s"]
+    assert slow(28.2, talk=attrs.evolve(dead, faults=frozenset())) == ["closing takes 28.2 s"]
 
 
 def test_lost_words_and_results_are_found(played: Played) -> None:

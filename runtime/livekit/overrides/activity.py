@@ -224,7 +224,16 @@ class GovernedActivity(RequestingActivity):
             async with super()._inline_task_slot(**slot):
                 yield
         finally:
+            self._task_over()
             self._conductor.chain_moved()
+
+    def _task_over(self) -> None:
+        # LiveKit's close waits for the task that is active until it has handed back, which it never
+        # does if its tool is cancelled meanwhile.
+        active = self._session._activity
+        task = active._agent if active is not None else None
+        if isinstance(task, AgentTask) and task._old_agent is self._agent:
+            task._AgentTask__inactive_ev.set()  # type: ignore[attr-defined]
 
     @property
     def at_rest(self) -> bool:
