@@ -111,6 +111,8 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _rt_session | the realtime model: to interrupt it, and to give it results
         _speech_tasks | what a handoff waits for
         _on_enter_task | whether `on_enter` has returned
+        _scheduling_atask | whether speeches still get the floor
+        _speech_q | what waits for the floor when an agent is closed
         _drain_blocked_tasks | a hook that waits for a task of its own agent does not hang
         _inline_task_lock | whether a task of the agent runs
         _tool_executor | answer repeated calls from the ledger
@@ -151,6 +153,14 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _update_activity_atask | whether a handoff is in progress
         _activity_lock | whether a handoff is in progress
         _global_run_state | the run that is active
+        """,
+    ),
+    *_on(
+        "voice.agent:AgentTask",
+        "attribute",
+        """
+        _old_agent | which agent a task hands back to
+        _AgentTask__inactive_ev | a task whose tool is cancelled hands back to nobody
         """,
     ),
     *_on(

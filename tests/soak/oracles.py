@@ -169,7 +169,8 @@ def floor(played: Played) -> Iterator[str]:
         return
     for heard in played.outcome.heard:
         for said in played.talk.user.utterances:
-            if said.at + 0.1 < heard.start < said.end - 1e-6:
+            over = said.at + 0.1 < heard.start < said.end - 1e-6
+            if over and not _disallowed(played, heard.start):
                 yield f"{heard.text!r} begins at {heard.start:.2f} s over {said.text!r}"
 
 
@@ -225,6 +226,19 @@ def _waiting(played: Played, request: Request) -> bool:
 def _held(played: Played) -> bool:
     started = [r["data"] for r in played.records if r.get("note") == "tool_started"]
     return any(data["policy"] in ("hold", "finish") for data in started)
+
+
+def _disallowed(played: Played, start: float) -> bool:
+    """What begins to be heard then could not be interrupted any more: its tool awaits a task."""
+    steps = [r["of"] for r in played.records if _is(r, "playout_started") and r["t"] == start]
+    return any(
+        _is(r, "interruptions_disallowed") and r["of"] in steps and r["t"] <= start
+        for r in played.records
+    )
+
+
+def _is(record: dict, trigger: str) -> bool:
+    return record.get("trigger") == trigger and record["verdict"] == "taken"
 
 
 def _unended(played: Played) -> int:

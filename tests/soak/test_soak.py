@@ -10,7 +10,7 @@ import pytest
 import soak
 from cast import Odds
 from livekit.agents import llm
-from oracles import judge, leftovers
+from oracles import floor, judge, leftovers
 from reach import Coverage
 from talk import Played, Shape, Talk, draw_talk, play
 
@@ -194,6 +194,23 @@ def test_a_slow_close_is_explained_by_the_limit_of_each_speech_that_did_not_end(
     assert slow(40.0) == ["closing takes 40 s"]
     assert slow(28.2, records=two[:1]) == ["closing takes 28.2 s"]
     assert slow(28.2, talk=attrs.evolve(dead, faults=frozenset())) == ["closing takes 28.2 s"]
+
+
+def test_a_speech_may_begin_over_the_user_if_it_could_not_be_interrupted(played: Played) -> None:
+    """Its tool awaits a task; and another step that could be interrupted."""
+    said = played.talk.user.utterances[0]
+    at = round(said.at + 0.2, 3)
+    over = attrs.evolve(played.outcome.heard[0], start=at)
+    outcome = attrs.evolve(played.outcome, heard=[over])
+    begun = {"trigger": "playout_started", "of": "s1#1", "verdict": "taken", "t": at}
+    disallowed = {"trigger": "interruptions_disallowed", "verdict": "taken", "t": at - 0.1}
+
+    def found(*records: dict) -> list[str]:
+        return [*floor(attrs.evolve(played, outcome=outcome, records=records))]
+
+    assert found(begun, {**disallowed, "of": "s1#1"}) == []
+    assert len(found(begun, {**disallowed, "of": "s0#1"})) == 1
+    assert len(found(begun, {**disallowed, "of": "s1#1", "t": at + 0.1})) == 1
 
 
 def test_lost_words_and_results_are_found(played: Played) -> None:
