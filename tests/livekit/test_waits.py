@@ -15,6 +15,7 @@ from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
     ScriptedLLM,
+    ScriptedRealtime,
     ScriptedTTS,
     ScriptedUser,
     Stage,
@@ -276,3 +277,27 @@ def test_a_handoff_after_the_report_is_waited_for_again() -> None:
 
     Stage(TurnSession, agent=_Watcher).at(15.0, run).run(40.0)
     assert who == ["Slow 1"]
+
+
+def test_a_tool_that_is_cancelled_with_its_turn_says_nothing_more() -> None:
+    """What it was to say waited for the reply that the user interrupts. The answer to the user does
+    not come behind it."""
+
+    @on_interruption("cancel")
+    @function_tool
+    async def book(context: RunContext[None]) -> str:
+        """Book."""
+        await context.session.say("I have looked at all the tables for you.")
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0).says("no tell me a joke", at=4.5)
+    answers = ScriptedLLM(
+        {"joke": "Here is a joke.", "table": Reply("Let me see. " * 8, calls=Call("book"))}
+    )
+    voice = ScriptedTTS()
+    model = ScriptedRealtime(user, answers, voice, turn_detection=False)
+    turns = {"turn_detection": "vad"}
+    stage = Stage(TurnSession, user=user, llm=model, tts=voice, tools=[book], turn_handling=turns)
+    outcome = stage.run(20.0)
+    assert outcome.tools[0].status == "cancelled", outcome.timeline()
+    assert [heard.text for heard in outcome.heard][1:] == ["Here is a joke."], outcome.timeline()

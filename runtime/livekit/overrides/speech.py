@@ -111,9 +111,11 @@ class GovernedHandle(SpeechHandle):
         owner = _SpeechHandleContextVar.get(None) if _blocking_call() is not None else None
         if owner is not None and owner is not self:
             over = {self._done_fut, owner._interrupt_fut}
-            await asyncio.wait(over, return_when=asyncio.FIRST_COMPLETED)
-            if not self.done() and self._allow_interruptions:
-                self.interrupt()
+            try:
+                await asyncio.wait(over, return_when=asyncio.FIRST_COMPLETED)
+            finally:  # also where the tool is cancelled with its turn
+                if owner.interrupted and not self.done() and self._allow_interruptions:
+                    self.interrupt()
         await super().wait_for_playout()
 
     @property
