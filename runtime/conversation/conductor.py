@@ -338,6 +338,6 @@ class Conductor(UserReports):
         if self.turns.kept and agent.greets:
             return  # what the agent says as it enters comes first: it is newer than the turn
         if self.turns.kept and self.turn.ask("turn_committed"):
-            self.turns.kept[0].run(agent.take_turn)
+            self.turns.join_kept().run(agent.take_turn)
         elif self.host.owes and self.turn.ask("owed_reply"):
             self._post("owed_reply")

@@ -120,6 +120,15 @@ class UserTurns:
         """The turns that wait."""
         return self._deferred.of("user turn")
 
+    def join_kept(self) -> Deferred[Any]:
+        """Make the turns that wait one turn, the latest, with the words of them all."""
+        *older, latest = self.kept
+        texts = [deferred.work.new_transcript for deferred in self.kept]
+        latest.work.new_transcript = " ".join(text for text in texts if text)
+        for deferred in older:
+            self._supersede(deferred)
+        return latest
+
     def with_kept(self, words: str) -> str:
         """The words of a turn that is committed now: those of the turns that wait, then its own."""
         texts = [*(deferred.work.new_transcript for deferred in self.kept), words]
@@ -209,14 +218,16 @@ class UserTurns:
         return [deferred.work for deferred in kept]
 
     def _join_older(self, info: Any) -> None:
-        older = self.kept
         info.new_transcript = self.with_kept(info.new_transcript)
-        for deferred in older:
-            self._deferred.begun(deferred)
-            self._count += 1
-            turn = Turn(self._count, deferred.work, deferred.owner, kept=True)
-            self.outcomes["superseded"] += 1
-            self._ended(turn, "superseded", False)
+        for deferred in self.kept:
+            self._supersede(deferred)
+
+    def _supersede(self, deferred: Deferred[Any]) -> None:
+        self._deferred.begun(deferred)
+        self._count += 1
+        turn = Turn(self._count, deferred.work, deferred.owner, kept=True)
+        self.outcomes["superseded"] += 1
+        self._ended(turn, "superseded", False)
 
     def _follow_words(self, turn: Turn) -> None:
         self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(())]

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
+from .delays import handoffs
+
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
@@ -119,7 +121,7 @@ def _stopped_behind_a_held_call(job: int, ours: float, stock: float, pair: Pair)
 def asked_for_together(job: int, pair: Pair) -> bool:
     """What asks for it is on ours the beginning of a turn that ends with another sentence, and the
     model answers that. Stock lost the other sentence; or ours had waited for a call that holds its
-    turn, and the user went on to speak meanwhile."""
+    turn, or for a handoff, and the user went on to speak meanwhile."""
     more = pair.stock.words_lost - pair.ours.words_lost
     asks = [(n, pair.ours.together.get(n)) for n, a in pair.plan.answers.items() if job in a.jobs]
     return any(
@@ -138,11 +140,11 @@ def handoff_asked_for_together(about: int, pair: Pair) -> bool:
 
 
 def _held(sentence: int, later: int, pair: Pair) -> bool:
-    """A call held its turn from the end of a sentence until the user spoke again."""
-    sounds = pair.plan.sounds
-    said, again = sounds[sentence - 1], sounds[later - 1]
-    over = said.at + said.duration
-    return any(run.start <= over and (run.end or inf) >= again.at for run in _holding(pair))
+    """Its turn was kept, for a call that holds its turn or a handoff, when stock asked the model
+    about it, and until the user spoke again."""
+    asked, again = pair.stock.asked[sentence], pair.plan.sounds[later - 1].at
+    held = [(run.start, run.end or inf) for run in _holding(pair)]
+    return any(begin <= asked and again <= end for begin, end in [*held, *handoffs(pair)])
 
 
 def _holding(pair: Pair) -> list[JobRun]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
     from turnfsm.runtime.testing.livekit.differential.plan import Sound
 
-__all__ = ["answered_with_more", "delayed_by_its_causes"]
+__all__ = ["answered_with_more", "delayed_by_its_causes", "handoffs"]
 
 Span = tuple[float, float]
 
@@ -88,7 +88,7 @@ def _asked_later(sentence: int, pair: Pair) -> float:
     begin, end = _asked(sentence, pair.stock), _asked(sentence, pair.ours)
     if not begin < end < inf:
         return 0.0
-    kept = [*_held(pair), *_handoffs(pair), *_begun_anew(begin, pair)]
+    kept = [*_held(pair), *handoffs(pair), *_begun_anew(begin, pair)]
     rest = _outside((begin, end), kept)
     return end - begin if rest <= pair.plan.hook + MOMENT else 0.0
 
@@ -112,7 +112,7 @@ def _held(pair: Pair) -> Iterator[Span]:
             yield run.start, run.end or inf
 
 
-def _handoffs(pair: Pair) -> Iterator[Span]:
+def handoffs(pair: Pair) -> Iterator[Span]:
     """From the call, or that of the application, to the end of the next agent's greeting. In this
     time somebody speaks, or the model thinks."""
     plan, ours = pair.plan, pair.ours
