@@ -46,7 +46,7 @@ def test_turns_that_were_kept_are_one_turn(second: str) -> None:
     stage.at(4.6, lambda s: s.session.commit_user_turn(transcript_timeout=0.1) and None)
     outcome = stage.run(12.0)
     asked = f"what about tomorrow {second}".strip()
-    assert HEARD == [asked], outcome.timeline()
+    assert [asked] == HEARD, outcome.timeline()
     assert [request.shown[-1].text for request in outcome.requests] == [asked]
     assert outcome.heard_saying("It rains.") is not None
     session: Any = stage.session

@@ -217,3 +217,31 @@ def test_the_user_goes_on_in_the_moment_after_a_short_noise(
     stock = {"latency": {1: 1.75, 3: answered}}
     ours = {"latency": {1: latency, 3: answered}, "stops": stops}
     assert found(ours, stock, sounds=sounds) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("news", "on_stock", "late"),
+    [(0.4, (9.0, 10.0), False), (0.0, (9.0, 10.0), True), (0.4, (3.6, 4.6), True)],
+    ids=["news and the reply", "the reply alone", "stock says it first, too"],
+)
+def test_what_the_application_asks_for_meanwhile_is_said_first(
+    news: float, on_stock: tuple[float, float], late: bool
+) -> None:
+    """On stock it is said after the answer, which comes at 4.6 s; on ours it comes at 6 s."""
+    ours = {"asked": {2: 4.0}, "latency": {2: 2.4}, "news": ((4.6, 4.6 + news),)}
+    ours["replies"] = {0: (5.0, 6.0)}
+    stock = {"replies": {0: on_stock}}
+    assert found(ours, stock, moves=(Move(3.7, "ask"),)) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("at", "latency", "late"), [(5.5, 6.4, False), (5.5, 7.0, True), (7.0, 6.4, True)]
+)
+def test_an_answer_that_would_come_as_the_user_speaks_is_given_with_the_next(
+    at: float, latency: float, late: bool
+) -> None:
+    """It would be heard at 5.8 s, behind news; the third sentence is answered at 10 s on both."""
+    sounds = (*SAID, Sound(at, 2, 0.6))
+    third = {3: 10.0 - sounds[2].over}
+    ours = {"asked": {2: 4.0}, "latency": {2: latency, **third}, "news": ((4.6, 5.8),)}
+    assert found(ours, {"latency": {2: 1.0, **third}}, sounds=sounds) == ["late"] * late

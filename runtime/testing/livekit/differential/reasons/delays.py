@@ -33,15 +33,18 @@ GREETING = "hello2a"
 def delayed_by_its_causes(sentence: int, pair: Pair) -> bool:
     """It is later by no more than all of these together: the model was asked later, because a call
     held its turn or an agent handed over, or about words that stock has lost; what else was said
-    before the answer; and a noise, after which words may come."""
+    before the answer; and a noise, after which words may come. If the user speaks at that time, it
+    is answered with what they say."""
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     if stock is None:
         return False
     over = pair.plan.sounds[sentence - 1].over
-    if ours is not None and over + ours <= _due(sentence, over, ours, stock, pair):
-        return True
+    if ours is not None:
+        due = _due(sentence, over, ours, stock, pair)
+        if over + ours <= max(due + LATE, _answered_with_words(sentence, due, pair)):
+            return True
     begun, cut = pair.ours.begun.get(sentence, (inf, inf))
-    in_time = begun < inf and begun <= _due(sentence, over, begun - over, stock, pair)
+    in_time = begun < inf and begun <= _due(sentence, over, begun - over, stock, pair) + LATE
     return in_time and _cut_by_somebody(begun, cut, pair)
 
 
@@ -63,7 +66,7 @@ def answered_with_more(sentence: int, pair: Pair) -> bool:
 
 
 def _due(sentence: int, over: float, ours: float, stock: float, pair: Pair) -> float:
-    """When the answer may be heard at the latest."""
+    """When the answer is to be heard."""
     due = over + stock + _asked_later(sentence, pair) + _thinks_longer(sentence, pair)
     due += max(_said_besides(over, ours, stock, pair), _waited_for_news(sentence, pair))
     for start, end in sorted(_noises(sentence, pair)):
@@ -71,7 +74,22 @@ def _due(sentence: int, over: float, ours: float, stock: float, pair: Pair) -> f
             due = end
         elif end < due:
             due += max(0.0, _heard_in(start, end, pair.stock) - _heard_in(start, end, pair.ours))
-    return due + LATE
+    if due > over + stock:  # what the application asks for meanwhile is said before it
+        first = _replies(over, over + ours, pair.ours)
+        later = first.keys() - _replies(over, over + stock, pair.stock)
+        due += sum(first[number] for number in later)
+    return due
+
+
+def _answered_with_words(sentence: int, due: float, pair: Pair) -> float:
+    """When what the user says at this time is answered, if it is answered on stock as well."""
+    for number, sound in enumerate(pair.plan.sounds, 1):
+        answered = pair.ours.latency.get(number)
+        if number <= sentence or answered is None or pair.stock.latency.get(number) is None:
+            continue
+        if sound.words and sound.at <= due <= sound.over + _words_may_come(sound):
+            return sound.over + answered
+    return -inf
 
 
 def _cut_by_somebody(begun: float, cut: float, pair: Pair) -> bool:
@@ -147,6 +165,15 @@ def _besides(start: float, end: float, measured: Measures) -> float:
     """`news` has no part of `pending`: that names no job."""
     pending = sum(e - s for s, e in measured.pending if start <= s and e <= end)
     return news_within(start, end, measured) + pending
+
+
+def _replies(start: float, end: float, measured: Measures) -> dict[int, float]:
+    """How long the replies are that the application has asked for, without the news in them."""
+    return {
+        number: last - first - news_within(first, last, measured)
+        for number, (first, last) in measured.replies.items()
+        if start <= first and last <= end + 1e-6
+    }
 
 
 def _waited_for_news(sentence: int, pair: Pair) -> float:
