@@ -171,11 +171,14 @@ class UserReports:
         return True
 
     def keep_uncommitted_turn(self, owner: str, info: Any, commits_by_itself: bool) -> None:
-        """LiveKit's `_close_session` while a turn is open: the next agent gets the turn.
+        """LiveKit's `_close_session` while a turn is open: the next agent gets the turn, or the
+        history if the session closes.
 
         Posts nothing.
         """
-        if commits_by_itself:
+        if self.closing:
+            self._session.add_words(info)
+        elif commits_by_itself:
             self.turns.keep(info, owner, "its agent was closed before it was committed")
         else:
             self._carried = info.new_transcript

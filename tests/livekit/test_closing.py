@@ -73,6 +73,25 @@ def test_words_that_a_hold_call_keeps_are_in_the_history_when_the_session_closes
     assert history == ["transfer it", "I do it.", "how long"]
 
 
+@pytest.mark.parametrize("detection", ["manual", "vad"])
+def test_words_that_a_task_hears_are_in_the_history_when_the_session_closes(detection: str) -> None:
+    """The task of a tool is active, and its turn is not committed yet."""
+    model = ScriptedLLM({"hello": Reply(calls=[Call("collect")])})
+    user = ScriptedUser().says("hello", at=0.5).says("and this", at=4.0)
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=model,
+        agent=Caller,
+        turn_handling={"turn_detection": detection, "endpointing": {"min_delay": 3.0}},
+    )
+    if detection == "manual":
+        stage.at(1.5, lambda stage: stage.session.commit_user_turn())
+    outcome = stage.at(6.0, lambda stage: stage.session.aclose()).run(20.0)
+    said = [m.text_content or "" for m in outcome.history.messages() if m.role == "user"]
+    assert [*filter(None, said)] == ["hello", "and this"], outcome.timeline()
+
+
 def test_a_turn_without_words_leaves_no_message_when_the_session_closes() -> None:
     """A realtime model has heard the audio; there is no transcript to keep."""
     texts: list[str | None] = []

@@ -345,6 +345,22 @@ async def test_a_realtime_server_keeps_what_it_has_said() -> None:
     await session.aclose()
 
 
+async def test_a_word_that_is_cut_in_its_middle_by_a_commit_is_heard_once() -> None:
+    """The middle of the third word is the border between two frames."""
+    user = ScriptedUser().says("one two three", at=0.0, duration=0.9)
+    model = ScriptedRealtime(user, ScriptedLLM(), ScriptedTTS(), turn_detection=False)
+    session = model.session(turn_detection_disabled=True)
+    for number, frame in enumerate(await frames(user, 1.0)):
+        if number == 15:
+            session.commit_audio()
+        session.push_audio(frame)
+    session.commit_audio()
+    said = [item.text_content for item in session.chat_ctx.messages()]
+    assert said == ["one two", "three"]
+    await session.aclose()
+    await asyncio.sleep(1.0)
+
+
 async def test_a_request_without_a_choice_of_tools_gets_no_call() -> None:
     """As from a provider: `tool_choice="none"`, which LiveKit sends for what a tool has said."""
     model = ScriptedLLM({"weather": Reply("let me see", calls=Call("look_up"))})

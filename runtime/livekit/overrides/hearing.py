@@ -40,14 +40,20 @@ class HearingActivity(ArrivingActivity):
 
     async def _close_session(self) -> None:
         # The agent is closed, or pauses: recognised words in no committed turn would be lost.
-        # (When the session closes LiveKit itself puts it into the history.)
+        # (When the session closes LiveKit itself commits those of the last agent.)
         recognition = self._audio_recognition
-        if isinstance(recognition, GovernedRecognition) and not self._conductor.closing:
+        if isinstance(recognition, GovernedRecognition) and not self._commits_at_the_close:
             by_itself = recognition.commits_by_itself
             turn = recognition.take_uncommitted_transcript()
             if turn is not None:
                 self._conductor.keep_uncommitted_turn(self.label, turn, by_itself)
         await super()._close_session()
+
+    @property
+    def _commits_at_the_close(self) -> bool:
+        recognition = self._audio_recognition
+        commit = recognition._commit_user_turn_atask if recognition is not None else None
+        return self._conductor.closing and commit is not None and not commit.done()
 
     @property
     def uncommitted_words(self) -> str:

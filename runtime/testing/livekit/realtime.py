@@ -101,7 +101,7 @@ class _Ear:
         if code:
             at = offset_of(frame)
             start, _ = self._heard.get(code, (at, at))
-            self._heard[code] = (start, at + FRAME)
+            self._heard[code] = (start, round(at + FRAME, 6))  # where the next frame begins
         self._quiet = 0.0 if code else self._quiet + frame.duration
         return self._quiet
 
