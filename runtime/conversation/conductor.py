@@ -223,9 +223,12 @@ class Conductor(UserReports):
             self._post("reply", speech=speech.id)
         return True
 
-    def request_made(self, speech: str, shown: Collection[str]) -> None:
-        """LiveKit asks the model, and shows it the results of these calls. Posts nothing."""
-        self.tools.told.request_made(speech, shown)
+    def request_made(self, speech: str, shown: Collection[str], *, answers: bool) -> None:
+        """LiveKit asks the model, and shows it the results of these calls. Posts nothing.
+
+        `answers`: the reply is not only about results.
+        """
+        self.tools.told.request_made(speech, shown, answers=answers)
 
     def to_tell(self, speech: Speech, shown: Collection[str]) -> str | None:
         """What the instructions add if the request shows results of these calls. Posts nothing.
@@ -235,6 +238,13 @@ class Conductor(UserReports):
         if (heard := self.floor.heard) is not None:
             shown = set(shown) - self.tools.told.shown_to(heard.id)
         return self.host.wording(self.tools.to_tell(speech, shown))
+
+    def asked_about(
+        self, speech: Speech, shown: Collection[str], instructions: str
+    ) -> frozenset[str]:
+        """The reply has instructions of its own: of the results that its request shows, those that
+        it says. Posts nothing."""
+        return self.tools.asked_about(speech, shown, instructions)
 
     def reply_said(self, speech: str, *, whole: bool) -> None:
         """LiveKit's `SpeechHandle._item_added`, with a reply that was heard. Posts nothing.

@@ -26,8 +26,8 @@ OWED = (
     "sentence, and do not make the call again."
 )
 BESIDES = (
-    "The user has not heard of the result of {calls}. Tell it with your answer, in a sentence, and "
-    "do not make the call again."
+    "The user may not have heard of the result of {calls}. Unless you have told it already, tell "
+    "it with your answer, in a sentence, and do not make the call again."
 )
 CANCELLED = "{calls} was cancelled before it had ended. Tell the user now, in a sentence."
 

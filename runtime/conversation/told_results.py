@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import attrs
+
 from turnfsm.runtime.ledger import Ledger
 
 __all__ = ["ToldResults"]
@@ -12,8 +14,26 @@ MOST_REPLIES = 64
 """The most replies whose shown results are remembered."""
 
 
+@attrs.frozen
+class _Shown:
+    """The untold results that a request showed.
+
+    Attributes:
+        answers: The reply is not only about results.
+    """
+
+    calls: frozenset[str] = frozenset()
+    answers: bool = False
+
+    @property
+    def alone(self) -> bool:
+        """The reply says one result and nothing else."""
+        return len(self.calls) == 1 and not self.answers
+
+
 class ToldResults:
-    """A result is told when a reply was heard whose request contained it.
+    """A result is told when a reply was heard to its end whose request contained it. If the user
+    interrupts a reply that says one result and nothing else, they have heard what they wanted.
 
     Other speech tells no result: the words before a call, a `say()` of the tool.
 
@@ -23,23 +43,32 @@ class ToldResults:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._shown: dict[str, frozenset[str]] = {}
+        self._shown: dict[str, _Shown] = {}
 
-    def request_made(self, speech: str, calls: Iterable[str]) -> None:
-        """The model was asked for a reply, and shown these results."""
+    def request_made(self, speech: str, calls: Iterable[str], *, answers: bool) -> None:
+        """The model was asked for a reply, and shown these results.
+
+        `answers`: the reply is not only about results.
+        """
         if untold := self._ledger.untold(calls):
             self._shown.pop(speech, None)
-            self._shown[speech] = untold
+            self._shown[speech] = _Shown(untold, answers)
             if len(self._shown) > MOST_REPLIES:
                 del self._shown[next(iter(self._shown))]
 
     def shown_to(self, speech: str) -> frozenset[str]:
         """The results that the model was shown for this speech, and that it may tell."""
-        return self._shown.get(speech, frozenset())
+        return self._shown.get(speech, _Shown()).calls
+
+    @property
+    def awaited(self) -> frozenset[str]:
+        """The calls whose results were shown for replies that have not been heard."""
+        shown = (call_id for reply in self._shown.values() for call_id in reply.calls)
+        return frozenset(call.id for i in shown if (call := self._ledger.find(i)) is not None)
 
     def said(self, speech: str, *, whole: bool) -> None:
         """The user has heard the reply of a speech, or the beginning of it."""
-        heard = self._shown.pop(speech, frozenset())
-        for call_id in sorted(self._ledger.untold(heard)):
+        heard = self._shown.pop(speech, _Shown())
+        for call_id in sorted(self._ledger.untold(heard.calls) if whole or heard.alone else ()):
             if (call := self._ledger.find(call_id)) is not None:
                 self._ledger.post(call, "told" if whole else "begun", speech=speech)

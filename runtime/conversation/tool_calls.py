@@ -156,6 +156,18 @@ class ToolCalls(OpenCalls):
         shown_calls = (call for call in self._calls.values() if call.result_id in shown)
         return [call for call in shown_calls if call.speech is not speech and call.post("tell")]
 
+    def asked_about(
+        self, speech: Speech, shown: Collection[str], instructions: str
+    ) -> frozenset[str]:
+        """A reply has instructions of its own: of the results that its request shows, those that it
+        says. Other turns' results are passed over, unless the instructions name them."""
+        says = frozenset(shown)
+        for call in tuple(self._calls.values()):
+            if call.result_id in says and call.speech is not speech and call.id not in instructions:
+                says -= {call.result_id}
+                self._post(call, "passed_over")
+        return says
+
     def shown(self, calls: Iterable[ToolCall]) -> None:
         """The results of these calls were added to a request. Posts nothing."""
         for call in calls:
@@ -183,12 +195,17 @@ class ToolCalls(OpenCalls):
     def interrupts(self, call_id: str) -> None:
         """A tool is about to interrupt its own turn, with LiveKit's ``interrupt``.
 
-        No call holds the turn any more. Posts nothing; `speech_interrupted` may follow.
+        No call holds the turn any more. A result of another turn that the interrupted reply was to
+        say is owed. Posts nothing; `speech_interrupted` may follow.
         """
         if (own := self._calls.get(call_id)) is not None:
             for call in self._in(RUNNING):
                 if call.speech is own.speech:
                     self._post(call, "interrupts" if call is own else "turn_given_up")
+            cut = self.told.awaited
+            for call in self._in(("untold",)):
+                if call.speech is not own.speech and call.id in cut:
+                    self._post(call, "reply_cut")
 
     # -- what the turn's flow needs of all calls together
 
@@ -225,8 +242,17 @@ class ToolCalls(OpenCalls):
                 "tool %s (%s) did not end in time; its agent is closed", call.name, call.id
             )
             call.speech.stop("programmatic", force=True)
+            for ended in self.uncommitted():  # beside it: nobody says its result any more
+                if ended.speech is call.speech:
+                    self._post(ended, "turn_over")
             if self._session.closing:
                 call.cancel_tool()
+
+    def left(self, agent: object) -> None:
+        """An agent has been left, and LiveKit drops the replies that it has not begun."""
+        for call in self._in(("untold",)):
+            if call.agent is agent:
+                self._post(call, "agent_left")
 
     def unblock(self) -> list[ToolCall]:
         """The turn continues without the calls that it has waited for. Posts `tools_released`."""

@@ -291,7 +291,7 @@ def test_a_result_is_told_with_the_answer_to_what_the_user_said_meanwhile(ttft: 
         return "booked"
 
     def joke(request: Request) -> str:
-        besides = any("not heard of the result" in entry.text for entry in request.shown[-2:])
+        besides = any("not have heard of the result" in entry.text for entry in request.shown[-2:])
         return "Here is a joke." + " Your table is booked." * besides
 
     user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=3.7)

@@ -92,6 +92,7 @@ class LeavingActivity(RealtimeActivity):
             self._agent._activity = None
         finally:
             self._free_floor()
+            self._conductor.tools.left(self)
             cast(Any, self._session).agent_left()
 
     def _free_floor(self) -> None:

@@ -151,14 +151,18 @@ class RealtimeActivity(AnsweringActivity):
                 await asyncio.wait(under_way)
             await self._forget()
         handle = self._asking = request["speech_handle"]
-        if not request.get("instructions"):
-            own = request.get("tool_reply") and self._overtaken_results(handle)
-            request["instructions"] = own or self._conductor.to_tell(
-                handle, results_in(self._agent._chat_ctx)
-            )
+        shown, answers = results_in(self._agent._chat_ctx), False
+        if given := request.get("instructions"):
+            shown = self._conductor.asked_about(handle, shown, str(given))
+        else:
+            tool_reply = bool(request.get("tool_reply"))
+            own = self._overtaken_results(handle) if tool_reply else None
+            besides = None if own else self._conductor.to_tell(handle, shown)
+            answers = not tool_reply or besides is not None
+            request["instructions"] = own or besides
         if not handle.interrupted:
             # The model was not shown what ends before it begins its reply.
-            self._conductor.request_made(handle.id, results_in(self._agent._chat_ctx))
+            self._conductor.request_made(handle.id, shown, answers=answers)
             await super()._realtime_reply_task(**request)
         if handle.interrupted and self._unhandled is not None and self._unhandled[0] is handle:
             # LiveKit does nothing if the interruption comes when the response begins.
@@ -188,7 +192,8 @@ class RealtimeActivity(AnsweringActivity):
         how: dict[str, Any],
     ) -> None:
         if self.model_replies:
-            self._conductor.request_made(speech_handle.id, results_in(self._agent._chat_ctx))
+            shown = results_in(self._agent._chat_ctx)
+            self._conductor.request_made(speech_handle.id, shown, answers=False)
         # LiveKit leaves unheard text, and calls that were not made, in the model's conversation.
         said: list[str] = []
         made: list[str] = []

@@ -81,8 +81,10 @@ class RequestingActivity(HearingActivity):
                 asked.created_at = time.time()
             answered = frozenset({asked.id, *_unanswered(context)})
             self._replies.append((govern(handle, self._conductor), answered))
-        besides = self._conductor.to_tell(govern(handle, self._conductor), results_in(context))
-        if besides is not None and not request.get("instructions"):
+        speech, shown, besides = govern(handle, self._conductor), results_in(context), None
+        if own := request.get("instructions"):
+            shown = self._conductor.asked_about(speech, shown, str(own))
+        elif (besides := self._conductor.to_tell(speech, shown)) is not None:
             request["chat_ctx"] = context = context.copy()
             at = (
                 {} if asked is None else {"created_at": asked.created_at}
@@ -90,7 +92,8 @@ class RequestingActivity(HearingActivity):
             context.add_message(role="system", content=besides, **at)
         if handle.scheduled:
             self._conductor.tools.shown(calls)
-        self._conductor.request_made(handle.id, results_in(context))
+        answers = asked is not None or besides is not None
+        self._conductor.request_made(handle.id, shown, answers=answers)
         if self._conductor.keeping is not None:
             await self._conductor.keeping.before_reply()
         await ask(**request)

@@ -1,0 +1,162 @@
+"""The caller hears the result of each call, whatever ends the reply that was to say it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from livekit.agents import Agent, RunContext, function_tool
+
+from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Reply,
+    Request,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
+
+JOKE, BOOKED = "Here is a joke, and it is a long one.", "Your table is booked."
+
+
+def _tell(request: Request) -> Reply:
+    """It says the result if it is asked to, after 3 s if it is the reply of the call's own turn."""
+    asked = [entry.text for entry in request.shown if entry.kind == "system"]
+    if "greet" in asked:
+        return Reply("Hello.")
+    return Reply(BOOKED, ttft=0.2 if any("result of book" in text for text in asked) else 3.0)
+
+
+def _book(seconds: float, policy: Any = "detach") -> Any:
+    @on_interruption(policy)
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(seconds)
+        return "booked"
+
+    return book
+
+
+def _joke(request: Request) -> Reply:
+    """It says the result behind its answer, if it is asked to and has not said it."""
+    asked = any(e.kind == "system" and "result of book" in e.text for e in request.shown)
+    said = any(e.kind == "assistant" and "booked" in e.text for e in request.shown)
+    return Reply(f"{JOKE} {BOOKED}" if asked and not said else JOKE)
+
+
+def test_a_result_is_told_although_the_user_has_interrupted_the_words_before_it() -> None:
+    """What the user has heard of the reply was the answer to something else."""
+    user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=4.0)
+    user.says("another joke", at=7.5)
+    model = ScriptedLLM(
+        {"book": Reply(calls=Call("book")), "joke": _joke}, {"book": Reply(BOOKED, ttft=3.0)}
+    )
+    tts = ScriptedTTS(durations={JOKE: 3.0})
+    outcome = Stage(TurnSession, user=user, llm=model, tts=tts, tools=[_book(1.0)]).run(25.0)
+    first, second = outcome.heard
+    assert "booked" not in first.text, outcome.timeline()
+    assert second.text == f"{JOKE} {BOOKED}"
+
+
+def test_a_late_result_is_told_with_the_words_that_have_replaced_its_reply() -> None:
+    """The tool has called `ctx.update()`, and the user speaks before LiveKit's reply is heard."""
+
+    @function_tool
+    async def book(ctx: RunContext[Any]) -> str:
+        """Book."""
+        await ctx.update("I am looking")
+        await asyncio.sleep(5.0)
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=8.0)
+    answers = [Reply("One moment."), Reply(BOOKED, ttft=3.0)]
+    model = ScriptedLLM(
+        {"book": Reply(calls=Call("book")), "joke": _joke}, {"book": lambda _: answers.pop(0)}
+    )
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[book]).run(25.0)
+    said = [heard.text for heard in outcome.heard]
+    assert said == ["One moment.", f"{JOKE} {BOOKED}"], outcome.timeline()
+
+
+@function_tool
+async def stop(ctx: RunContext[Any]) -> str:
+    """Stop."""
+    await asyncio.sleep(0.5)
+    ctx.session.interrupt()
+    return "stopped"
+
+
+def test_a_result_is_told_although_a_tool_has_interrupted_the_reply_that_was_to_tell_it() -> None:
+    """It is the result of another turn. Nothing is said of the tool's own turn."""
+    user = ScriptedUser().says("book a table", at=1.0).says("stop it", at=4.0)
+    asked = {"a table": Reply(calls=Call("book")), "stop": Reply(JOKE, Call("stop"))}
+    model = ScriptedLLM(asked, {"book": _tell, "stop": _tell})
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[_book(1.0), stop]).run(25.0)
+    said = [heard.text for heard in outcome.heard]
+    assert JOKE.startswith(said[0].rstrip(".")), outcome.timeline()
+    assert said[1:] == [BOOKED]
+
+
+def test_a_reply_with_other_instructions_does_not_take_the_place_of_an_owed_result() -> None:
+    """The application asks for something while the result of a released call is owed."""
+    user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=4.0)
+    asked = {"a table": Reply("One moment.", Call("book")), "joke": JOKE}
+    model = ScriptedLLM(asked, {"book": _tell})
+    tts = ScriptedTTS(durations={"One moment.": 4.0, JOKE: 5.0})
+    stage = Stage(TurnSession, user=user, llm=model, tts=tts, tools=[_book(5.0)])
+    stage.at(8.5, lambda s: s.session.generate_reply(instructions="greet"))
+    outcome = stage.run(25.0)
+    said = [heard.text for heard in outcome.heard]
+    assert said[1:] == [JOKE, "Hello.", BOOKED], outcome.timeline()
+
+
+class _Next(Agent):
+    async def on_enter(self) -> None:
+        self.session.say("Hello.")
+
+
+def _next(*tools: Any) -> _Next:
+    return _Next(instructions="Go on.", tools=[*tools])
+
+
+@function_tool
+async def hangs() -> str:
+    """Hang."""
+    await asyncio.get_running_loop().create_future()
+    return ""
+
+
+def test_a_result_is_told_although_a_handoff_has_not_waited_for_the_call_beside_it() -> None:
+    """Their turn ends before the reply to both results."""
+    book = _book(1.0)
+    user = ScriptedUser().says("book a table", at=1.0)
+    calls = (Call("book"), Call("hangs"))
+    model = ScriptedLLM({"a table": Reply(calls=calls), "result of book": BOOKED})
+    stage = Stage(TurnSession, user=user, llm=model, tools=[book, hangs])
+    stage.at(4.0, lambda s: s.session.update_agent(_next(book, hangs)))
+    outcome = stage.run(30.0)
+    assert [heard.text for heard in outcome.heard] == ["Hello.", BOOKED], outcome.timeline()
+
+
+def test_a_late_result_is_told_although_its_agent_was_left_before_the_reply() -> None:
+    """LiveKit drops the reply of an agent that is left."""
+
+    @function_tool
+    async def book(ctx: RunContext[Any]) -> str:
+        """Book."""
+        await ctx.update("I am looking")
+        await asyncio.sleep(5.0)
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=4.0)
+    asked = {"a table": Reply(calls=Call("book")), "joke": JOKE, "result of book": BOOKED}
+    model = ScriptedLLM(asked, {"book": "One moment."})
+    tts = ScriptedTTS(durations={JOKE: 4.0})
+    stage = Stage(TurnSession, user=user, llm=model, tts=tts, tools=[book])
+    stage.at(6.0, lambda s: s.session.update_agent(_next(book)))
+    outcome = stage.run(30.0)
+    said = [heard.text for heard in outcome.heard]
+    assert said == ["One moment.", JOKE, "Hello.", BOOKED], outcome.timeline()
