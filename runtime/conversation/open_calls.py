@@ -96,6 +96,11 @@ class OpenCalls:
         """A call of this speech runs."""
         return any(call.speech is speech for call in self._in(RUNNING))
 
+    def runs_besides(self, speech: Speech, call_id: str) -> bool:
+        """This call runs, and is not of this speech."""
+        call = self._calls.get(call_id)
+        return call is not None and call.speech is not speech and call.state in RUNNING
+
     def released_with(self, speech: Speech) -> bool:
         """A call of this speech was released: nobody waits for the speech."""
         return any(call.speech is speech and call.turn_over for call in self._calls.values())

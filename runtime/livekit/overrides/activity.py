@@ -267,7 +267,9 @@ def adopt(activity: AgentActivity, conductor: Conductor) -> None:
     activity.__class__ = GovernedActivity
     assert isinstance(activity, GovernedActivity)
     activity._conductor, activity._replies, activity._said = conductor, [], []
-    count_tokens(activity._agent, conductor.tokens_came, activity.stream_ended)
+    count_tokens(
+        activity._agent, activity.stream_begins, conductor.tokens_came, activity.stream_ended
+    )
     executor = activity._tool_executor
     executor.__class__ = GovernedExecutor
     executor._conductor = conductor  # type: ignore[attr-defined]

@@ -29,22 +29,34 @@ def count_audio(output: AudioOutput, came: Callable[[float], None]) -> Callable[
     return stop
 
 
-def count_tokens(agent: Agent, came: Callable[[], None], ended: Callable[[bool], None]) -> None:
-    """Report whenever the agent's `llm_node` produces something, and whether it has made calls when
-    it has ended."""
+def count_tokens(
+    agent: Agent,
+    begins: Callable[[llm.ChatContext], None],
+    came: Callable[[], None],
+    ended: Callable[[bool], None],
+) -> None:
+    """Report when the agent's `llm_node` begins, whenever it produces something, and whether it has
+    made calls when it has ended."""
     node = agent.llm_node
     if isinstance(node, _CountedNode):
         node = node.node  # the agent was in another activity before
-    agent.llm_node = _CountedNode(node, came, ended)  # type: ignore[assignment,method-assign]
+    counted = _CountedNode(node, begins, came, ended)
+    agent.llm_node = counted  # type: ignore[assignment,method-assign]
 
 
 class _CountedNode:
     def __init__(
-        self, node: Callable[..., Any], came: Callable[[], None], ended: Callable[[bool], None]
+        self,
+        node: Callable[..., Any],
+        begins: Callable[[llm.ChatContext], None],
+        came: Callable[[], None],
+        ended: Callable[[bool], None],
     ) -> None:
-        self.node, self._came, self._ended = node, came, ended
+        self.node, self._begins, self._came, self._ended = node, begins, came, ended
 
     def __call__(self, *request: Any) -> Any:
+        if request and isinstance(request[0], llm.ChatContext):
+            self._begins(request[0])
         made = self.node(*request)
         return self._awaited(made) if inspect.iscoroutine(made) else self._counted(made)
 

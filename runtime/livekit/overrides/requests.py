@@ -108,6 +108,23 @@ class RequestingActivity(HearingActivity):
         self._replies = [reply for reply in self._replies if reply[0].answer_due]
         return self._replies
 
+    def stream_begins(self, context: llm.ChatContext) -> None:
+        """The `llm_node` of a speech begins, with what the model is shown.
+
+        LiveKit has added the calls that run. One that began while the request was made stands
+        behind the words that are to be answered.
+        """
+        speech = current_speech()
+        if not isinstance(speech, GovernedHandle):
+            return
+        words = context.get_by_id(speech.answers) if speech.answers else None
+        if words is None:
+            return
+        at = context.items.index(words)
+        behind = [getattr(item, "call_id", "") for item in context.items[at + 1 :]]
+        if behind and all(self._conductor.tools.runs_besides(speech, call) for call in behind):
+            context.items.append(context.items.pop(at))
+
     def stream_ended(self, called: bool) -> None:
         """The `llm_node` of a speech has ended; `called`: it has made calls."""
         speech = current_speech()
