@@ -132,7 +132,7 @@ PROPERTIES: dict[str, Builtin] = {
         Builtin(
             "no_request_before_the_results",
             "The LLM is not asked while a tool result, or the heard part of an interrupted reply, "
-            "is not in the conversation.",
+            "is not in the conversation; nor ahead, while earlier words of the user are not.",
             ("tool_ended", "results_committed"),
         ),
         Builtin(

@@ -73,6 +73,11 @@ class TurnHost:
         agent = self._session.activity
         return self._follow(agent.turn_decision if agent is not None else None)
 
+    def words_waiting(self) -> bool:
+        """Earlier words of the user are not in the conversation yet: for example of a line that
+        was typed and waits for the floor. Those of kept turns begin the next turn."""
+        return self._turns.unsaid and bool(self._turns.begun(self._session.user_messages))
+
     def answer_coming(self) -> bool:
         """A realtime model may begin to answer the user. The end of that is reported."""
         agent = self._session.activity

@@ -296,6 +296,11 @@ class Session(Protocol):
     def follow_options(self) -> None:
         """Use the options that the application has changed since."""
 
+    @property
+    def user_messages(self) -> Collection[str]:
+        """The ids of the user's messages in the conversation."""
+        ...
+
     def add_words(self, info: Any) -> None:
         """Put a turn that nobody answers any more into the conversation.
 

@@ -139,14 +139,24 @@ class UserTurns:
         """There are words of the user that may not be in the conversation yet."""
         return bool(self._unsaid)
 
-    def waiting(self, said: Collection[str]) -> list[Any]:
-        """The turns whose words are not in the conversation, in order.
+    def begun(self, said: Collection[str]) -> list[Any]:
+        """The turns that are being answered, or are next, and whose words are not in the
+        conversation yet, in order.
 
         Args:
             said: The ids of the user's messages in the conversation.
         """
         self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(said)]
-        return [*(turn.info for turn in self._unsaid), *(deferred.work for deferred in self.kept)]
+        return [turn.info for turn in self._unsaid]
+
+    def waiting(self, said: Collection[str]) -> list[Any]:
+        """The turns whose words are not in the conversation, in order: those that have begun, and
+        those that are kept.
+
+        Args:
+            said: The ids of the user's messages in the conversation.
+        """
+        return [*self.begun(said), *(deferred.work for deferred in self.kept)]
 
     def keep(self, info: Any, owner: str, reason: str) -> None:
         """A turn has to wait."""

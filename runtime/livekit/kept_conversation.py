@@ -25,6 +25,8 @@ class KeptSession(Protocol):
     @property
     def history(self) -> llm.ChatContext: ...
     @property
+    def user_messages(self) -> frozenset[str]: ...
+    @property
     def activity(self) -> Any: ...
     @property
     def deferred(self) -> tuple[Deferred[Any], ...]: ...
@@ -105,8 +107,7 @@ class KeptConversation:
     def _open_turns(self) -> Mapping[str, Any]:
         conductor, activity = self._session._conductor, self._session.activity
         turns, resumption = conductor.turns, conductor.host.resumption
-        in_history = (i for i in reversed(self._session.history.items) if i.type == "message")
-        said = {item.id for item in in_history if item.role == "user"} if turns.unsaid else ()
+        said = self._session.user_messages if turns.unsaid else ()
         waiting = [_turn(info) for info in turns.waiting(said) if info.new_transcript]
         runs = [asked.work for asked in self._session.deferred if asked.what == "run"]
         waiting += [{"text": run["user_input"], "confidence": 1.0} for run in runs]

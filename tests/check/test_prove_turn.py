@@ -27,16 +27,16 @@ def test_a_turn_is_checked_for_all_ten_properties() -> None:
 
 FAULTS = {
     "no_speculation_while_a_tool_runs": (
-        "unless: [tools_running, result_uncommitted]",
-        "unless: result_uncommitted",
+        "unless: [tools_running, result_uncommitted, words_waiting]",
+        "unless: [result_uncommitted, words_waiting]",
     ),
     "no_resume_of_a_silent_step": (
         "      playout_finished: {dest: thinking, actions: release_output}\n",
         "",
     ),
     "no_request_before_the_results": (
-        "unless: [tools_running, result_uncommitted]",
-        "unless: tools_running",
+        "unless: [tools_running, result_uncommitted, words_waiting]",
+        "unless: [tools_running, words_waiting]",
     ),
     "every_call_ends_once": (
         "{dest: listening, actions: [release_tools, drop_audio, release_output]}",

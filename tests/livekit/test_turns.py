@@ -209,6 +209,20 @@ def test_the_model_is_asked_ahead_for_words_that_interrupt_a_reply_nobody_has_he
     assert asked[0] == pytest.approx(4.0)  # the transcript comes; the turn ends later
 
 
+def test_the_model_is_not_asked_ahead_while_a_typed_line_waits() -> None:
+    """The line is in the conversation first. LiveKit would drop the request that lacks it."""
+    user = ScriptedUser().says("a table for two", at=0.4, duration=0.3)
+    user.says("outside if you can", at=1.6, duration=0.6)
+    answers = {"a table": Reply("Of course.", ttft=1.5), "outside": "Outside it is."}
+    stage = Stage(TurnSession, user=user, llm=ScriptedLLM(answers, otherwise="Seven."))
+    stage.at(2.4, lambda s: s.session.generate_reply(user_input="at seven"))
+    outcome = stage.run(20.0)
+    asked = [[line.text for line in request.shown] for request in outcome.requests]
+    about = [lines for lines in asked if "outside" in str(lines[-1])]
+    assert len(about) == 1, outcome.timeline()
+    assert "at seven" in about[0]
+
+
 def test_words_that_cancel_a_call_are_asked_ahead_once() -> None:
     """The request shows that the call was cancelled, before LiveKit commits it."""
 

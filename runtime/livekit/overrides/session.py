@@ -145,6 +145,12 @@ class GovernedSession(AgentSession[Userdata_T]):
         """Turn the microphone on or off."""
         self.input.set_audio_enabled(on)
 
+    @property
+    def user_messages(self) -> frozenset[str]:
+        """The ids of the user's messages in the history."""
+        messages = (item for item in self.history.items if item.type == "message")
+        return frozenset(item.id for item in messages if item.role == "user")
+
     def add_words(self, info: Any) -> None:
         """Put a turn that nobody answers any more into the conversation."""
         said = llm.ChatMessage(

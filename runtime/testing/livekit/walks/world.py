@@ -81,6 +81,7 @@ def _truthful(m: Memory, move: PathMove) -> bool:
         "manual_turns": False,
         "model_replies": False,
         "answer_coming": False,
+        "words_waiting": False,
         "result_already_used": False,
         "tools_held": None if m.tool == "other" and "tools_running" in move.before else False,
     }

@@ -37,7 +37,7 @@ def asked_of_a_close(number: int, pair: Pair) -> bool:
     end, move = pair.plan.ends_at, pair.plan.moves[number]
     if end is None or number not in pair.ours.raised:
         return False
-    over = move.at + (pair.stock.waits.get(number) or 0.0)
+    over = round(move.at + (pair.stock.waits.get(number) or 0.0), 3)
     return move.at >= end or (move.what == "run" and over >= end)
 
 
