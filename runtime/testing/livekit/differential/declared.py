@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .reasons import calls, delays, ends, waits
+from .reasons import calls, cuts, delays, ends, waits
 
 if TYPE_CHECKING:
     from .pair import Pair
@@ -67,6 +67,8 @@ DECLARED: tuple[Declared, ...] = (
     Declared("untold-results", frozenset({"late"}), waits.news_came_first),
     Declared("turns-kept", frozenset({"late"}), delays.delayed_by_its_causes),
     Declared("turns-kept", frozenset({"late"}), delays.answered_with_more),
+    Declared("held-output", frozenset({"late"}), cuts.cut_behind_what_came_first),
+    Declared("held-output", frozenset({"undone"}), cuts.call_cut_behind_what_came_first),
     Declared("turns-kept", frozenset({"wait"}), waits.answers_a_turn_more),
     Declared("turns-kept", frozenset({"wait"}), waits.in_a_handoff_of_a_turn_more),
     Declared("next-agent"),

@@ -1,0 +1,65 @@
+"""Reasons about an answer that somebody cut before it was heard, or before it counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+from typing import TYPE_CHECKING
+
+from turnfsm.runtime.testing.livekit.side_by_side import LATE
+
+from .waits import MOMENT
+
+if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.pair import Pair
+
+__all__ = ["call_cut_behind_what_came_first", "cut_behind_what_came_first"]
+
+Span = tuple[float, float]
+
+ANSWER = 0.5
+"""Seconds that an answer is heard; one that is cut earlier does not count."""
+
+
+def cut_behind_what_came_first(sentence: int, pair: Pair) -> bool:
+    """The model was asked at the same time. When stock began to answer, something else was heard on
+    ours: what stock had begun to say into the user, or results that stock did not tell then. This
+    took until the user, or the application, interrupted."""
+    stock = pair.stock.latency.get(sentence)
+    begun, on_stock = pair.ours.asked.get(sentence, inf), pair.stock.asked.get(sentence, inf)
+    if stock is None or begun == inf or abs(begun - on_stock) > MOMENT:
+        return False
+    due = pair.plan.sounds[sentence - 1].over + stock
+    cut = min((at for at in _interruptions(pair) if at >= due), default=inf)
+    rest, at = 0.0, due
+    for start, end in sorted(_came_first(due, pair)):
+        if end > at and start < cut:
+            rest, at = rest + max(0.0, start - at), min(end, cut)
+    return at > due and rest + cut - at < ANSWER + MOMENT
+
+
+def call_cut_behind_what_came_first(job: int, pair: Pair) -> bool:
+    """That is why it was not called: a realtime model's calls are made with its answer."""
+    asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
+    realtime = pair.plan.model != "pipeline"
+    return realtime and any(cut_behind_what_came_first(n, pair) for n in asks)
+
+
+def _interruptions(pair: Pair) -> Iterator[float]:
+    yield from (sound.at for sound in pair.plan.sounds)
+    yield from pair.ours.stops
+
+
+def _came_first(due: float, pair: Pair) -> Iterator[Span]:
+    """What was heard on ours that keeps the answer waiting which is due on stock."""
+    yield from (span for span in pair.ours.news if span not in pair.stock.news)
+    for heard in pair.ours.audio:
+        said = heard.text.rstrip(".")
+        before = [other for other in pair.stock.audio if said and other.text.startswith(said)]
+        into = [other.start for other in before if _over_the_user(other.start, pair)]
+        if any(start < heard.start and start < due + LATE for start in into):
+            yield heard.start, heard.end
+
+
+def _over_the_user(at: float, pair: Pair) -> bool:
+    return any(sound.at <= at <= sound.over + ANSWER + MOMENT for sound in pair.plan.sounds)

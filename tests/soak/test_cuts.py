@@ -1,0 +1,91 @@
+"""An answer is explained that somebody cut while something else was heard first, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from turnfsm.runtime.testing.livekit.differential import (
+    Answer,
+    Job,
+    Measures,
+    Move,
+    Pair,
+    Plan,
+    Sound,
+    worse,
+)
+from turnfsm.runtime.testing.livekit.speaker import Heard
+
+SAID = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6), Sound(6.0, 2, 0.6))
+"""The second sentence ends at 3.6 s; stock answers it at 4.6 s; the third one begins at 6 s."""
+
+STOCK = {"asked": {2: 4.0}, "latency": {2: 1.0}, "effects": {1: 1}}
+
+INTO_THE_USER = Heard(3.2, 4.4, "s2a s2b s2c.")
+HELD = Heard(4.2, 6.0, "s2a s2b s2c.")
+ANOTHER = Heard(4.2, 6.0, "r9a r9b r9c.")
+BEFORE = Heard(2.4, 2.9, "s2a s2b s2c.")
+
+
+def found(
+    ours: Mapping[str, Any],
+    stock: Mapping[str, Any],
+    *,
+    model: str = "server",
+    moves: tuple[Move, ...] = (),
+    sounds: tuple[Sound, ...] = SAID,
+) -> list[str]:
+    """What is worse. The second sentence asks for the first job, which is never done on ours."""
+    answers = {n: Answer(4, (1,) if n == 2 else ()) for n in (1, 2, 3)}
+    jobs = {1: Job(1, 0.5), 2: Job(2, 0.5)}
+    plan = Plan("an answer that is cut", sounds, answers, jobs, moves, model=model)  # type: ignore[arg-type]
+    once = {"wanted": {1: 1, 2: 1}}
+    both = [Measures(**{**once, **STOCK, **m}) for m in (stock, {"latency": {2: None}, **ours})]
+    return [w.kind for w in worse(Pair(plan, *both))]
+
+
+@pytest.mark.parametrize(
+    ("before", "heard", "asked", "late"),
+    [
+        (INTO_THE_USER, HELD, 4.0, False),
+        (INTO_THE_USER, HELD, 5.0, True),
+        (INTO_THE_USER, Heard(4.2, 5.2, "s2a s2b s2c."), 4.0, True),
+        (INTO_THE_USER, ANOTHER, 4.0, True),
+        (BEFORE, HELD, 4.0, True),
+    ],
+    ids=["held", "asked later", "over long before", "said by ours alone", "not into the user"],
+)
+def test_what_stock_had_said_into_the_user_comes_before_the_answer(
+    before: Heard, heard: Heard, asked: float, late: bool
+) -> None:
+    """On ours it was held; then the user spoke again."""
+    ours = {"asked": {2: asked}, "audio": (heard,)}
+    assert found(ours, {"audio": (before,)}) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("news", "on_stock", "late"),
+    [
+        ((4.5, 5.9), (), False),
+        ((4.5, 5.9), ((4.5, 5.9),), True),
+        ((4.5, 5.2), (), True),
+    ],
+    ids=["ours alone", "both", "over long before"],
+)
+def test_results_that_stock_does_not_tell_come_before_the_answer(
+    news: tuple[float, float], on_stock: tuple[Any, ...], late: bool
+) -> None:
+    """And what interrupts may be the application."""
+    sounds, moves = SAID[:2], (Move(6.0, "interrupt"),)
+    ours = {"news": (news,), "stops": (6.0,)}
+    assert found(ours, {"news": on_stock}, sounds=sounds, moves=moves) == ["late"] * late
+
+
+@pytest.mark.parametrize(("model", "undone"), [("server", False), ("pipeline", True)])
+def test_a_realtime_model_makes_its_calls_with_its_answer(model: str, undone: bool) -> None:
+    """So a call is not made either; a pipeline makes it before."""
+    ours = {"news": ((4.5, 5.9),), "effects": {1: 0}}
+    assert found(ours, {}, model=model) == ["undone"] * undone
