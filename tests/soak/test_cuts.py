@@ -84,6 +84,14 @@ def test_results_that_stock_does_not_tell_come_before_the_answer(
     assert found(ours, {"news": on_stock}, sounds=sounds, moves=moves) == ["late"] * late
 
 
+@pytest.mark.parametrize(("latency", "late"), [(4.4, False), (5.0, True)])
+def test_what_was_cut_may_be_answered_with_the_next_sentence(latency: float, late: bool) -> None:
+    """That ends at 6.6 s, and is answered at 8 s on both."""
+    ours = {"asked": {2: 4.0}, "audio": (HELD,), "latency": {2: latency, 3: 1.4}}
+    stock = {"audio": (INTO_THE_USER,), "latency": {2: 1.0, 3: 1.4}}
+    assert found(ours, stock) == ["late"] * late
+
+
 @pytest.mark.parametrize(("model", "undone"), [("server", False), ("pipeline", True)])
 def test_a_realtime_model_makes_its_calls_with_its_answer(model: str, undone: bool) -> None:
     """So a call is not made either; a pipeline makes it before."""

@@ -35,7 +35,8 @@ def cut_behind_what_came_first(sentence: int, pair: Pair) -> bool:
     for start, end in sorted(_came_first(due, pair)):
         if end > at and start < cut:
             rest, at = rest + max(0.0, start - at), min(end, cut)
-    return at > due and rest + cut - at < ANSWER + MOMENT
+    behind = at > due and rest + cut - at < ANSWER + MOMENT
+    return behind and _never_or_with_the_next(sentence, pair)
 
 
 def call_cut_behind_what_came_first(job: int, pair: Pair) -> bool:
@@ -43,6 +44,15 @@ def call_cut_behind_what_came_first(job: int, pair: Pair) -> bool:
     asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
     realtime = pair.plan.model != "pipeline"
     return realtime and any(cut_behind_what_came_first(n, pair) for n in asks)
+
+
+def _never_or_with_the_next(sentence: int, pair: Pair) -> bool:
+    ours, sounds = pair.ours.latency.get(sentence), pair.plan.sounds
+    if ours is None:
+        return True
+    later = ((n, pair.ours.latency.get(n)) for n in range(sentence + 1, len(sounds) + 1))
+    answers = [sounds[n - 1].over + latency for n, latency in later if latency is not None]
+    return bool(answers) and sounds[sentence - 1].over + ours <= min(answers) + MOMENT
 
 
 def _interruptions(pair: Pair) -> Iterator[float]:
