@@ -92,6 +92,15 @@ def test_what_was_cut_may_be_answered_with_the_next_sentence(latency: float, lat
     assert found(ours, stock) == ["late"] * late
 
 
+@pytest.mark.parametrize(("words", "late"), [(0, False), (2, True)], ids=["noise", "words"])
+def test_what_a_noise_has_cut_may_be_answered_at_any_time(words: int, late: bool) -> None:
+    """Nobody asks for it again: later is better than never."""
+    ours = {"asked": {2: 4.0}, "audio": (HELD,), "latency": {2: 9.0, 3: 1.4}}
+    stock = {"audio": (INTO_THE_USER,), "latency": {2: 1.0, 3: 1.4}}
+    sounds = (*SAID[:2], Sound(6.0, words, 0.6))
+    assert found(ours, stock, sounds=sounds) == ["late"] * late
+
+
 @pytest.mark.parametrize(("model", "undone"), [("server", False), ("pipeline", True)])
 def test_a_realtime_model_makes_its_calls_with_its_answer(model: str, undone: bool) -> None:
     """So a call is not made either; a pipeline makes it before."""

@@ -36,7 +36,8 @@ def cut_behind_what_came_first(sentence: int, pair: Pair) -> bool:
         if end > at and start < cut:
             rest, at = rest + max(0.0, start - at), min(end, cut)
     behind = at > due and rest + cut - at < ANSWER + MOMENT
-    return behind and _never_or_with_the_next(sentence, pair)
+    words = any(sound.words and sound.at == cut for sound in pair.plan.sounds)
+    return behind and (not words or _never_or_with_the_next(sentence, pair))
 
 
 def call_cut_behind_what_came_first(job: int, pair: Pair) -> bool:
