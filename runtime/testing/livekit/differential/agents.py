@@ -34,6 +34,7 @@ class Clerk(Agent):
     async def on_enter(self) -> None:
         self._jobs.agent_in_charge = "1" if self._first else "2"
         if not self._first:
+            self._jobs.handoffs.append(self._jobs.clock())
             self.session.say("hello2a hello2b.")
         elif self._plan.greets == "say":
             self.session.say("hello1a hello1b hello1c.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .reasons import calls, cuts, delays, ends, waits
+from .reasons import calls, cuts, delays, ends, handoffs, waits
 
 if TYPE_CHECKING:
     from .pair import Pair
@@ -71,6 +71,9 @@ DECLARED: tuple[Declared, ...] = (
     Declared("held-output", frozenset({"undone"}), cuts.call_cut_behind_what_came_first),
     Declared("turns-kept", frozenset({"wait"}), waits.answers_a_turn_more),
     Declared("turns-kept", frozenset({"wait"}), waits.in_a_handoff_of_a_turn_more),
+    Declared("turns-kept", frozenset({"wait"}), handoffs.refused_in_a_handoff),
+    Declared("turns-kept", frozenset({"log"}), handoffs.logged_in_a_handoff),
+    Declared("turns-kept", frozenset({"warning"}), handoffs.warned_in_a_handoff),
     Declared("next-agent"),
     Declared("wait-raises", frozenset({"undone", "untold"}), calls.wait_raised),
     Declared("wait-raises", frozenset({"undone"}), calls.called_after_a_wait),

@@ -69,6 +69,8 @@ class Jobs:
         self.next_agent: Any = None
         """Makes the agent to which a tool hands over."""
         self.agent_in_charge = ""
+        self.handoffs: list[float] = []
+        """When another agent took over."""
         self.clock: Callable[[], float] = lambda: 0.0
         """Seconds since the conversation began."""
         self.note: Callable[[str], None] = lambda what: None

@@ -66,6 +66,7 @@ class Measures(SessionMeasures):
             is being said.
         raised: Moves that raised.
         handed_over: Another agent was in charge at the end.
+        handoffs: When another agent took over.
         runs: Every execution of a tool.
         audio: What was heard, and when.
         heard: The same, for reports.
@@ -103,6 +104,7 @@ class Measures(SessionMeasures):
     silent: Mapping[int, float] = attrs.field(factory=dict)
     raised: frozenset[int] = frozenset()
     handed_over: bool = False
+    handoffs: tuple[float, ...] = ()
     runs: tuple[JobRun, ...] = ()
     audio: tuple[Heard, ...] = ()
     heard: tuple[str, ...] = ()
@@ -155,6 +157,7 @@ class Measures(SessionMeasures):
             silent=silent,
             raised=frozenset(raised),
             handed_over=jobs.agent_in_charge == "2",
+            handoffs=tuple(jobs.handoffs),
             runs=tuple(jobs.runs),
             audio=tuple(outcome.heard),
             heard=outcome.heard_lines,

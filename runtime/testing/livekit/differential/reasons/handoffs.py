@@ -1,0 +1,81 @@
+"""What LiveKit refuses during a handoff, if the handoff is at another moment than on stock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.measures import Measures
+    from turnfsm.runtime.testing.livekit.differential.pair import Pair
+    from turnfsm.runtime.testing.livekit.differential.plan import Plan
+
+__all__ = [
+    "logged_in_a_handoff",
+    "refused_in_a_handoff",
+    "warned_in_a_handoff",
+]
+
+LONGEST = 8.0
+"""Seconds of a handoff: a reply is said, and released calls get `drain_limit`."""
+
+SAME = 0.06
+"""Seconds between what both sessions do at the same moment."""
+
+REFUSED = (
+    "cannot schedule new speech",
+    "filler stopped on an error",
+    "skipping reply to user input, speech scheduling is paused",
+)
+"""What LiveKit logs of it."""
+
+
+def refused_in_a_handoff(number: int, pair: Pair) -> bool:
+    """It was asked for during a handoff, when LiveKit raises. On stock the agent had taken over
+    before, or did later: a call had kept its turn, or a turn was kept and answered."""
+    at, ours = pair.plan.moves[number].at, _handoffs(pair.plan, pair.ours)
+    return number in pair.ours.raised and any(
+        begin - SAME <= at <= end + SAME and _is_elsewhere(begin, end, pair) for begin, end in ours
+    )
+
+
+def logged_in_a_handoff(about: int, pair: Pair) -> bool:
+    """The same, for what a tool or its filler says."""
+    return _refused(tuple(pair.ours.errors)[about]) and _any_elsewhere(pair)
+
+
+def warned_in_a_handoff(about: int, pair: Pair) -> bool:
+    """The same, for a turn; the next agent answers it."""
+    return _refused(tuple(pair.ours.warnings)[about]) and _any_elsewhere(pair)
+
+
+def _refused(logged: str) -> bool:
+    return any(text in logged for text in REFUSED)
+
+
+def _any_elsewhere(pair: Pair) -> bool:
+    return any(_is_elsewhere(*handoff, pair) for handoff in _handoffs(pair.plan, pair.ours))
+
+
+def _is_elsewhere(begin: float, end: float, pair: Pair) -> bool:
+    """A declared difference has moved this handoff."""
+    held = any(
+        pair.plan.jobs[run.number].policy in ("hold", "finish") and run.start <= end
+        for run in pair.ours.runs
+    )
+    kept = pair.stock.words_lost - pair.ours.words_lost
+    answered = any(pair.plan.sounds[number - 1].over <= end for number in kept)
+    stock = _handoffs(pair.plan, pair.stock)
+    same = any(abs(begin - b) <= SAME and abs(end - e) <= SAME for b, e in stock)
+    return (held or answered) and not same and end - begin <= LONGEST
+
+
+def _handoffs(plan: Plan, measured: Measures) -> Iterator[tuple[float, float]]:
+    """When each began, and when the next agent took over."""
+    calls = [run.end for run in measured.runs if plan.jobs[run.number].ends == "hands_off"]
+    begins = [end for end in calls if end is not None]
+    begins += [move.at for move in plan.moves if move.what == "update_agent"]
+    for end in measured.handoffs:
+        before = [begin for begin in begins if begin <= end]
+        if before:
+            yield max(before), end

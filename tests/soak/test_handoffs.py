@@ -1,0 +1,96 @@
+"""What LiveKit refuses in a handoff is explained if the handoff has moved for a declared reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from turnfsm.runtime.testing.livekit.differential import (
+    Answer,
+    Job,
+    JobRun,
+    Measures,
+    Move,
+    Pair,
+    Plan,
+    Sound,
+    worse,
+)
+
+TEXT = (
+    "exception occurred while executing tool [RuntimeError('cannot schedule new speech, the ...')]"
+)
+SKIPPED = "skipping reply to user input, speech scheduling is paused"
+
+
+def found(
+    policy: Any = "hold",
+    *,
+    at: float = 4.5,
+    took_over: float = 5.0,
+    stock: float = 3.1,
+    lost: frozenset[int] = frozenset(),
+    **ours: Any,
+) -> list[str]:
+    """What is worse: on stock the call hands over at 3 s, with TurnSession at 4 s."""
+    plan = Plan(
+        "a handoff",
+        (Sound(1.0, 2, 0.6),),
+        {1: Answer(4, (1,))},
+        {1: Job(1, 1.0, ends="hands_off", policy=policy)},
+        (Move(at, "ask"),),
+    )
+    before = Measures(
+        words_lost=lost,
+        waits={0: 0.0},
+        handoffs=(stock,),
+        runs=(JobRun(1, "do_it", 2.0, 3.0, None, stock - 0.1, "result"),),
+        handed_over=True,
+    )
+    after = Measures(
+        waits={0: 0.0},
+        handoffs=(took_over,),
+        runs=(JobRun(1, "do_it", 2.0, 4.0, None, 4.0, "result"),),
+        handed_over=True,
+        **ours,
+    )
+    return [one.kind for one in worse(Pair(plan, before, after))]
+
+
+@pytest.mark.parametrize("policy", ["hold", "finish"])
+def test_a_call_that_keeps_its_turn_moves_the_handoff(policy: Any) -> None:
+    """The application asks for a reply at 4.5 s, and LiveKit raises."""
+    assert found(policy, raised=frozenset({0})) == []
+
+
+def test_a_kept_turn_moves_the_handoff() -> None:
+    """On stock its words are lost."""
+    assert found("detach", lost=frozenset({1}), raised=frozenset({0})) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"policy": "detach"}, {"at": 5.5}, {"at": 3.5}, {"took_over": 12.5}],
+    ids=["no reason", "after the handoff", "before it", "it takes too long"],
+)
+def test_what_is_refused_for_another_reason_is_found(other: dict[str, Any]) -> None:
+    """No handoff explains it."""
+    assert found(**other, raised=frozenset({0})) == ["wait"]
+
+
+@pytest.mark.parametrize(
+    ("ours", "kinds"),
+    [
+        ({"errors": {TEXT: 1}}, []),
+        ({"warnings": {SKIPPED: 1}}, []),
+        ({"errors": {"a bug": 1}}, ["log"]),
+        ({"warnings": {"a bug": 1}}, ["warning"]),
+        ({"errors": {TEXT: 1}, "policy": "detach"}, ["log"]),
+    ],
+)
+def test_only_the_refusal_is_explained_of_what_is_logged(
+    ours: dict[str, Any], kinds: list[str]
+) -> None:
+    """An error of another kind is found, and so is a refusal without a reason."""
+    assert found(**ours) == kinds
