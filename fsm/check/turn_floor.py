@@ -182,7 +182,7 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
     )
     for trigger, facts in (
         ("endpointing_ended", ("~user_speaking",)),
-        ("interruptions_disallowed", ()),
+        ("interruptions_disallowed", ("~user_speaking", *make.host_facts("endpointing"))),
     ):
         yield make.move(
             f"{trigger}: nothing holds the first frame back any more and it is not released",

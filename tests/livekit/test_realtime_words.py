@@ -123,3 +123,29 @@ def test_words_committed_while_a_reply_is_generated_are_answered(ttft: float) ->
     outcome = stage.run(12.0)
     assert outcome.heard_saying("It is open until eight.") is not None, outcome.timeline()
     assert [entry.text for entry in outcome.requests[-1].shown] == ["Welcome.", "is it open"]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.2])
+def test_a_call_that_holds_its_turn_for_a_moment_does_not_make_a_reply_heard_and_cut(
+    seconds: float,
+) -> None:
+    """It is made when the voice has ended, and ends before it is decided that the user's turn has:
+    that turn would cut the reply."""
+
+    @on_interruption("hold")
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(seconds)
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0, duration=0.9)
+    user.says("and call a taxi for us", at=2.5, duration=1.2)
+    answers = ScriptedLLM(
+        {
+            "has not heard": "It is booked, and a taxi comes.",
+            "table": Reply("I book it for you now.", calls=[Call("book")], ttft=0.6),
+        }
+    )
+    outcome = _stage(user, answers, [book], "vad").run(15.0)
+    assert [heard.text for heard in outcome.heard] == ["It is booked, and a taxi comes."]
