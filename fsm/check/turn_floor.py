@@ -11,16 +11,8 @@ from .parts import Move, Rule
 __all__ = ["floor_is_alive", "over_the_user"]
 
 _BY_USER = frozenset({"barge_in", "turn_committed", "user_started_speaking", "final_transcript"})
-# Either the speech became uninterruptible, or nothing of this step is left to be let go.
-_MAY_LET_GO = frozenset(
-    {
-        "interruptions_disallowed",
-        "step_started",
-        "step_finished",
-        "playout_started",
-        "playout_finished",
-    }
-)
+# Nothing of this step is left to be let go.
+_MAY_LET_GO = frozenset({"step_started", "step_finished", "playout_started", "playout_finished"})
 _LIMITS = frozenset({"thinking_limit", "speaking_limit", "pause_limit", "tool_limit"})
 _REPORTED = _LIMITS | {"turn_overdue"}
 _GOES_ON = frozenset({"step_started", "step_progressed", "step_finished"})
@@ -85,9 +77,11 @@ def _first_frame(make: Maker) -> Iterator[Rule]:
 
 
 def _lets_go(move: Move) -> bool:
-    """The move lets this step's audio go on, and not because it became uninterruptible."""
+    """The move lets this step's audio go on, and not because what is heard became
+    uninterruptible."""
     keeps = move.dest in ("thinking", "speaking") and move.source in ("thinking", "paused")
-    return keeps and move.trigger not in _MAY_LET_GO
+    heard = move.source == "paused" and move.trigger == "interruptions_disallowed"
+    return keeps and not heard and move.trigger not in _MAY_LET_GO
 
 
 def _lets_go_undecided(move: Move) -> bool:
