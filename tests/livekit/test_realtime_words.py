@@ -143,7 +143,7 @@ def test_a_call_that_holds_its_turn_for_a_moment_does_not_make_a_reply_heard_and
     user.says("and call a taxi for us", at=2.5, duration=1.2)
     answers = ScriptedLLM(
         {
-            "has not heard": "It is booked, and a taxi comes.",
+            "result of book": "It is booked, and a taxi comes.",
             "table": Reply("I book it for you now.", calls=[Call("book")], ttft=0.6),
         }
     )
