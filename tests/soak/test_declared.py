@@ -403,3 +403,17 @@ def test_results_that_stock_tells_as_well_explain_no_later_answer(
     news = ((4.0, 5.4),)
     stock = {"latency": {2: 2.0}, "news": on_stock}
     assert kinds(stock, {"latency": {2: 3.5}, "news": news}) == found
+
+
+@pytest.mark.parametrize(
+    ("end", "moves", "found"),
+    [(4.3, (), []), (3.0, (Move(4.2, "ask"),), []), (3.0, (Move(4.2, "clear"),), ["warning"])],
+    ids=["a call ends", "the application asks", "neither"],
+)
+def test_a_request_made_ahead_that_is_out_of_date_is_explained(
+    end: float, moves: tuple[Move, ...], found: list[str]
+) -> None:
+    """The model is asked ahead at 4 s; the turn is committed at 4.5 s."""
+    text = "preemptive generation invalidated after `on_user_turn_completed`"
+    ours = {"warnings": {text: 1}, "outdated": ((4.0, 4.5),), "runs": (ran(1, 2.0, end),)}
+    assert kinds({}, ours, moves=moves) == found

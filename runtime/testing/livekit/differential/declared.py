@@ -64,6 +64,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"wait"}), calls.interrupt_is_refused),
     Declared("tool-policies", frozenset({"overlap", "again"}), calls.cannot_be_interrupted),
     Declared("turns-kept", frozenset({"warning"}), waits.speculates_on_one_turn_more),
+    Declared("no-speculation", frozenset({"warning"}), waits.out_of_date),
     Declared("untold-results", frozenset({"late"}), waits.news_came_first),
     Declared("turns-kept", frozenset({"late"}), delays.delayed_by_its_causes),
     Declared("turns-kept", frozenset({"late"}), delays.answered_with_more),

@@ -7,9 +7,13 @@ from collections.abc import Iterator
 
 from turnfsm.runtime.testing.livekit.outcome import Outcome
 
+from .agents import sentence_answered
 from .plan import Plan
 
-__all__ = ["asked", "moves", "together", "words"]
+__all__ = ["asked", "moves", "outdated", "together", "words"]
+
+OUTDATED = "preemptive generation invalidated"
+"""What LiveKit warns of when it cannot use a request that was made ahead."""
 
 
 def asked(outcome: Outcome) -> dict[int, float]:
@@ -24,6 +28,16 @@ def together(outcome: Outcome) -> dict[int, int]:
     last = {number: max(numbers) for _, numbers in _latest(outcome) for number in numbers}
     alone = {numbers[-1] for _, numbers in _latest(outcome) if numbers}
     return {number: later for number, later in last.items() if number not in alone}
+
+
+def outdated(outcome: Outcome) -> Iterator[tuple[float, float]]:
+    """If nothing shows when the model was asked ahead, that was in the moment of the warning."""
+    requests = [(request.at, sentence_answered(request)) for request in outcome.requests]
+    for warned, text in outcome.warnings:
+        if text.startswith(OUTDATED):
+            sentence = next((n for at, n in requests if at >= warned and n), 0)
+            ahead = [at for at, n in requests if at < warned and n == sentence]
+            yield max(ahead, default=warned), warned
 
 
 def _latest(outcome: Outcome) -> Iterator[tuple[float, list[int]]]:

@@ -43,6 +43,8 @@ class Measures(SessionMeasures):
         answered_with: What was heard as the answer to each sentence that was answered.
         own_answers: When the answer to each sentence itself was heard, or its beginning.
         asked: When the model was first asked with each sentence as the latest words.
+        outdated: From each request that was made ahead, and that could not be used, to the warning
+            of this.
         together: Sentences that the model was only asked in one message with later ones, and the
             last of these: the model answers it.
         stops: When the application, or a tool, interrupted.
@@ -85,6 +87,7 @@ class Measures(SessionMeasures):
     answered_with: Mapping[int, str] = attrs.field(factory=dict)
     own_answers: Mapping[int, tuple[float, float]] = attrs.field(factory=dict)
     asked: Mapping[int, float] = attrs.field(factory=dict)
+    outdated: tuple[tuple[float, float], ...] = ()
     together: Mapping[int, int] = attrs.field(factory=dict)
     stops: tuple[float, ...] = ()
     brought: Mapping[int, frozenset[int]] = attrs.field(factory=dict)
@@ -138,6 +141,7 @@ class Measures(SessionMeasures):
             answered_with={n: heard.text for n, heard in answers.items() if heard is not None},
             own_answers=measured_sound.own_answers(plan, outcome),
             asked=measured_words.asked(outcome),
+            outdated=tuple(measured_words.outdated(outcome)),
             together=measured_words.together(outcome),
             stops=tuple(at for at, note in outcome.notes if STOP.search(note)),
             brought=measured_calls.brought(jobs, outcome),

@@ -23,6 +23,7 @@ __all__ = [
     "news_came_first",
     "news_within",
     "noise_might_be_words",
+    "out_of_date",
     "speculates_on_one_turn_more",
     "told_after_a_later_call",
     "wait_for_words",
@@ -50,6 +51,12 @@ REPLY = 2.0
 
 MOMENT = 0.1
 """Seconds: a frame of the microphone and one of the model."""
+
+FRAME = 0.05
+"""Seconds of a frame of the microphone."""
+
+REQUESTS = ("say", "say_on", "reply", "ask", "chat", "run", "wait")
+"""What an application does that adds to the conversation."""
 
 SOON = 4.0
 """Seconds in which what has waited for a call is answered: the model thinks for 1.5 s at most, and
@@ -248,3 +255,14 @@ def speculates_on_one_turn_more(about: int, pair: Pair) -> bool:
     """A turn was answered that stock had dropped, and the next one's speculation was in vain."""
     more = pair.stock.words_lost - pair.ours.words_lost
     return bool(more) and [*pair.ours.warnings][about].startswith("preemptive generation inval")
+
+
+def out_of_date(about: int, pair: Pair) -> bool:
+    """The model was asked ahead. Before the turn was committed a call ended whose turn was over, or
+    the application asked for something."""
+    moved = [move.at for move in pair.plan.moves if move.what in REQUESTS]
+    moved += [run.end for run in pair.ours.runs if run.end is not None]
+    spans = pair.ours.outdated
+    explained = all(any(a - FRAME <= at <= b + FRAME for at in moved) for a, b in spans)
+    text = [*pair.ours.warnings][about]
+    return bool(spans) and explained and text.startswith("preemptive generation inval")
