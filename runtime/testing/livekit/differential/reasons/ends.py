@@ -17,6 +17,7 @@ __all__ = [
     "close_waits_for_a_call",
     "ended_before_it_was_told",
     "ended_while_it_waited",
+    "skipped_before_the_next_agent",
 ]
 
 DRAIN = 4.9
@@ -110,4 +111,25 @@ def agent_did_not_wait(about: int, pair: Pair) -> bool:
     )
     return long and [*pair.ours.warnings][about].endswith(
         "did not end in time; its agent is closed"
+    )
+
+
+def skipped_before_the_next_agent(about: int, pair: Pair) -> bool:
+    """A realtime model answered while a handoff waited for what the agent says, and LiveKit skips
+    this. Stock, which had talked into the user, has handed over before: the next agent's model had
+    not heard the words, and nobody answered them either."""
+    plan, warned = pair.plan, [*pair.ours.warnings][about]
+    handoffs = any(move.what == "update_agent" for move in plan.moves) or any(
+        plan.jobs[run.number].ends == "hands_off" for run in pair.ours.runs
+    )
+    ours, stock = pair.ours.latency, pair.stock.latency
+    only_on_stock = [
+        n for n, latency in stock.items() if latency is not None and ours.get(n) is None
+    ]
+    return (
+        warned.startswith("skipping new realtime generation")
+        and handoffs
+        and waited_for_quiet(0, pair)
+        and any(s.words and stock.get(n) is None for n, s in enumerate(plan.sounds, 1))
+        and not only_on_stock
     )

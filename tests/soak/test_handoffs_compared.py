@@ -1,0 +1,56 @@
+"""What is explained of an answer that comes in the middle of a handoff, and what is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from turnfsm.runtime.testing.livekit.differential import (
+    Answer,
+    Job,
+    Measures,
+    Move,
+    Pair,
+    Plan,
+    Sound,
+    worse,
+)
+
+SAID = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6))
+SKIPPED = "skipping new realtime generation, the speech scheduling is not running"
+
+
+@pytest.mark.parametrize(
+    ("ours", "stock", "moves", "kinds"),
+    [
+        ({}, {}, "update_agent", []),
+        ({}, {}, "interrupt", ["warning"]),
+        ({"warnings": {"something else": 1}}, {}, "update_agent", ["warning"]),
+        ({"overlap": 1.0}, {}, "update_agent", ["warning"]),
+        ({"latency": {1: None, 2: None}}, {}, "update_agent", ["warning"]),
+        ({"latency": {1: 1.0, 2: 1.0}}, {"latency": {1: 1.0, 2: 1.0}}, "update_agent", ["warning"]),
+    ],
+    ids=["held", "no handoff", "another", "not held", "not answered", "all answered on stock"],
+)
+def test_an_answer_that_is_skipped_in_a_handoff_is_skipped_on_stock_without_a_word(
+    ours: dict[str, Any], stock: dict[str, Any], moves: str, kinds: list[str]
+) -> None:
+    """On ours the handoff waits for what is held while the user speaks; stock has handed over, and
+    its next agent has not heard the second sentence."""
+    plan = Plan(
+        "a handoff",
+        SAID,
+        {1: Answer(4), 2: Answer(4)},
+        {1: Job(1, 0.5)},
+        (Move(2.0, moves),),
+        model="server",
+    )
+    latency = {"latency": {1: 1.0, 2: None}, "wanted": {1: 1}}
+    pair = Pair(
+        plan,
+        Measures(**{**latency, "overlap": 1.0, **stock}),
+        Measures(**{**latency, "warnings": {SKIPPED: 1}, **ours}),
+    )
+    found = [w.kind for w in worse(pair)]
+    assert [kind for kind in found if kind == "warning"] == kinds
