@@ -65,3 +65,15 @@ def test_audio_shorter_than_a_frame_is_no_blip(end: float, found: int) -> None:
     heard = [Heard(3.0, 3.9, "r1a r1b"), Heard(4.0, end, "")]
     outcome = Outcome(heard=heard)
     assert len(list(blips(PLAN, outcome, ["r1a r1b r1c"], 30.0))) == found
+
+
+@pytest.mark.parametrize(
+    ("resumed", "before", "found"),
+    [(True, "r1a r1b r1c", 0), (False, "r1a r1b r1c", 1), (True, "r1a r1b", 1)],
+    ids=["the end of it", "another", "cut again"],
+)
+def test_the_end_of_a_paused_reply_is_no_blip(resumed: bool, before: str, found: int) -> None:
+    """It was paused in its last word. Only its silence is left."""
+    heard = [Heard(3.0, 3.9, before), Heard(5.0, 5.12, "")]
+    outcome = Outcome(heard=heard, false_interruptions=[(5.0, resumed)])
+    assert len(list(blips(PLAN, outcome, ["r1a r1b r1c"], 30.0))) == found

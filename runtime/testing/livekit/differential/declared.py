@@ -60,6 +60,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("turns-kept", frozenset({"agent"}), calls.handoff_asked_for_together),
     Declared("tool-policies", frozenset({"untold"}), calls.turn_interrupted_by_tool),
     Declared("transcript-wait", frozenset({"late"}), waits.words_were_on_their_way),
+    Declared("transcript-wait", frozenset({"blip"}), waits.words_came_after_another_turn),
     Declared("transcript-wait", frozenset({"late"}), waits.noise_might_be_words),
     Declared("tool-policies", frozenset({"log"}), calls.interrupts_a_held_turn),
     Declared("tool-policies", frozenset({"wait"}), calls.interrupt_is_refused),

@@ -121,8 +121,11 @@ def first_with(heard: Sequence[Heard], names: tuple[str, ...], since: float) -> 
 def blips(plan: Plan, outcome: Outcome, sentences: Sequence[str], end: float) -> Iterator[Heard]:
     spoken = [text.split() for text in sentences if text.split()]
     done = {word for heard in outcome.heard for word in heard.text.split()}
+    resumed = {at for at, again in outcome.false_interruptions if again}
+    before: list[str] = []
     for heard in outcome.heard:
-        words = heard.text.split()
+        words = heard.text.split() or (before if heard.start in resumed else [])
+        before = words or before
         complete = bool(words) and any(s[-1] in done for s in spoken if words[-1] in s)
         if complete or not FRAME <= heard.end - heard.start <= BLIP or heard.end > end - 0.05:
             continue

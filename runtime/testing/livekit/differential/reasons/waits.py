@@ -30,6 +30,7 @@ __all__ = [
     "waited_for_quiet",
     "waited_for_the_vad",
     "waits_for_a_call",
+    "words_came_after_another_turn",
     "words_came_late",
     "words_were_on_their_way",
 ]
@@ -217,6 +218,19 @@ def words_came_late(about: int, pair: Pair) -> bool:
     """It was cut in the moment when words came, and the output could not be held until then."""
     words = [s.at + s.duration + s.stt_delay for s in pair.plan.sounds if s.stt_delay is not None]
     return _cut_at(words, pair) and not pair.plan.can_pause
+
+
+def words_came_after_another_turn(about: int, pair: Pair) -> bool:
+    """It was cut in the moment when words came whose sound was over when the model was asked with
+    another sentence, on stock too: nobody could know of them. Stock answered later, or nothing."""
+    late: list[float] = []
+    for number, sound in enumerate(pair.plan.sounds, 1):
+        words = sound.over + (sound.stt_delay or 0.0)
+        for other in pair.stock.asked.keys() & pair.ours.asked.keys() - {number}:
+            asked = pair.stock.asked[other], pair.ours.asked[other]
+            if all(sound.over < at < words for at in asked):
+                late.append(words)
+    return _cut_at(late, pair)
 
 
 def _cut_at(moments: Sequence[float], pair: Pair) -> bool:
