@@ -245,3 +245,25 @@ def test_an_answer_that_would_come_as_the_user_speaks_is_given_with_the_next(
     third = {3: 10.0 - sounds[2].over}
     ours = {"asked": {2: 4.0}, "latency": {2: latency, **third}, "news": ((4.6, 5.8),)}
     assert found(ours, {"latency": {2: 1.0, **third}}, sounds=sounds) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("sounds", "policy", "heard", "late"),
+    [
+        ((*SAID, Sound(6.1, 0, 1.0)), "detach", Heard(9.4, 10.0, "y0a."), False),
+        (SAID, "detach", Heard(9.4, 10.0, "y0a."), True),
+        (SAID, "hold", Heard(9.4, 10.0, "y0a."), False),
+        (SAID, "detach", Heard(6.0, 10.0, "t1a t1b t1c t1d."), False),
+    ],
+    ids=["a noise", "silence", "a call that keeps its turn", "another speech"],
+)
+def test_what_the_application_waits_for_may_be_delayed_by_what_delays_an_answer(
+    sounds: tuple[Sound, ...], policy: Any, heard: Heard, late: bool
+) -> None:
+    """It asks at 6 s, and has it at 10 s; on stock within a second."""
+    ours = {"waits": {0: 4.0}, "silent": {0: 3.4}, "audio": (heard,), "runs": (ran(2, 5.0, 9.4),)}
+    ours["latency"] = STOCK["latency"]
+    stock = {"waits": {0: 1.0}, "silent": {0: 0.4}, "audio": (Heard(6.4, 7.0, "y0a."),)}
+    jobs = (Job(2, 0.5, policy=policy),)
+    moves = (Move(6.0, "wait"),)
+    assert found(ours, stock, sounds=sounds, jobs=jobs, moves=moves) == ["wait"] * late

@@ -70,6 +70,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("untold-results", frozenset({"late"}), waits.news_came_first),
     Declared("turns-kept", frozenset({"late"}), delays.delayed_by_its_causes),
     Declared("turns-kept", frozenset({"late"}), delays.answered_with_more),
+    Declared("held-output", frozenset({"wait"}), delays.call_delayed_by_its_causes),
     Declared("held-output", frozenset({"late"}), cuts.cut_behind_what_came_first),
     Declared("held-output", frozenset({"undone"}), cuts.call_cut_behind_what_came_first),
     Declared("turns-kept", frozenset({"wait"}), waits.answers_a_turn_more),

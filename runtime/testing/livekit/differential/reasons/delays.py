@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from math import inf
 from typing import TYPE_CHECKING
 
-from turnfsm.runtime.testing.livekit.side_by_side import LATE
+from turnfsm.runtime.testing.livekit.side_by_side import LATE, SLOW
 
 from .waits import MOMENT, REPLY, VAD_SILENCE, news_within, wait_for_words
 
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
     from turnfsm.runtime.testing.livekit.differential.plan import Sound
 
-__all__ = ["answered_with_more", "delayed_by_its_causes", "handoffs"]
+__all__ = [
+    "answered_with_more",
+    "call_delayed_by_its_causes",
+    "delayed_by_its_causes",
+    "handoffs",
+]
 
 Span = tuple[float, float]
 
@@ -46,6 +51,20 @@ def delayed_by_its_causes(sentence: int, pair: Pair) -> bool:
     begun, cut = pair.ours.begun.get(sentence, (inf, inf))
     in_time = begun < inf and begun <= _due(sentence, over, begun - over, stock, pair) + LATE
     return in_time and _cut_by_somebody(begun, cut, pair)
+
+
+def call_delayed_by_its_causes(number: int, pair: Pair) -> bool:
+    """A call of the application returns when what it asked for was heard. It takes no more time
+    than on stock in which nobody speaks, no words of the user may come, no call holds its turn, and
+    no agent hands over."""
+    move = pair.plan.moves[number]
+    ours, stock = pair.ours.waits.get(number), pair.stock.waits.get(number)
+    if ours is None or stock is None or move.what == "aclose":
+        return False
+    user = [(sound.at, sound.over + _words_may_come(sound)) for sound in pair.plan.sounds]
+    causes = [*user, *_spoken(pair.ours), *_held(pair), *handoffs(pair)]
+    rest = _outside((move.at, move.at + ours), causes)
+    return rest <= SLOW + _outside((move.at, move.at + stock), [*user, *_spoken(pair.stock)])
 
 
 def answered_with_more(sentence: int, pair: Pair) -> bool:
@@ -143,10 +162,13 @@ def handoffs(pair: Pair) -> Iterator[Span]:
     for begin in begins:
         greeted = (h.end for h in ours.audio if GREETING in h.text and h.end >= begin)
         end = next(greeted, begin)
-        agent = [(heard.start, heard.end) for heard in ours.audio]
         user = [(sound.at, sound.over + _words_may_come(sound)) for sound in plan.sounds]
-        if _outside((begin, end), [*agent, *user]) <= REPLY:
+        if _outside((begin, end), [*_spoken(ours), *user]) <= REPLY:
             yield begin, end
+
+
+def _spoken(measured: Measures) -> list[Span]:
+    return [(heard.start, heard.end) for heard in measured.audio]
 
 
 def _begun_anew(asked: float, pair: Pair) -> Iterator[Span]:
