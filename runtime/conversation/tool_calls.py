@@ -86,6 +86,7 @@ class ToolCalls(OpenCalls):
             data |= {"id": result_id}
             if call is not None and call.state == "reported":
                 # LiveKit adds a late result to the conversation before it reports it
+                call.has_output = bool(output)
                 self._post(call, "late_result")
         if call is not None:
             self._post(call, "let_go")

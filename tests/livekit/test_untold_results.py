@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from livekit.agents import Agent, RunContext, function_tool
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
@@ -61,15 +62,19 @@ def test_a_result_is_told_although_the_user_has_interrupted_the_words_before_it(
     assert second.text == f"{JOKE} {BOOKED}"
 
 
-def test_a_late_result_is_told_with_the_words_that_have_replaced_its_reply() -> None:
-    """The tool has called `ctx.update()`, and the user speaks before LiveKit's reply is heard."""
+@pytest.mark.parametrize(("result", "told"), [("booked", f" {BOOKED}"), (None, "")])
+def test_a_late_result_is_told_with_the_words_that_have_replaced_its_reply(
+    result: str | None, told: str
+) -> None:
+    """The tool has called `ctx.update()`, and the user speaks before LiveKit's reply is heard. If
+    the tool returns nothing, there is nothing to tell."""
 
     @function_tool
-    async def book(ctx: RunContext[Any]) -> str:
+    async def book(ctx: RunContext[Any]) -> str | None:
         """Book."""
         await ctx.update("I am looking")
         await asyncio.sleep(5.0)
-        return "booked"
+        return result
 
     user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=8.0)
     answers = [Reply("One moment."), Reply(BOOKED, ttft=3.0)]
@@ -78,7 +83,7 @@ def test_a_late_result_is_told_with_the_words_that_have_replaced_its_reply() -> 
     )
     outcome = Stage(TurnSession, user=user, llm=model, tools=[book]).run(25.0)
     said = [heard.text for heard in outcome.heard]
-    assert said == ["One moment.", f"{JOKE} {BOOKED}"], outcome.timeline()
+    assert said == ["One moment.", f"{JOKE}{told}"], outcome.timeline()
 
 
 @function_tool

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .reasons import calls, cuts, delays, ends, handoffs, waits
+from .reasons import calls, cuts, delays, ends, handoffs, untold, waits
 
 if TYPE_CHECKING:
     from .pair import Pair
@@ -78,6 +78,13 @@ DECLARED: tuple[Declared, ...] = (
     Declared("turns-kept", frozenset({"wait"}), handoffs.refused_in_a_handoff),
     Declared("turns-kept", frozenset({"log"}), handoffs.logged_in_a_handoff),
     Declared("turns-kept", frozenset({"warning"}), handoffs.warned_in_a_handoff),
+    Declared("close", frozenset({"untold"}), untold.told_after_the_close),
+    Declared("untold-results", frozenset({"untold"}), untold.stopped_behind_other_results),
+    Declared("transcript-wait", frozenset({"untold"}), untold.stopped_behind_a_noise),
+    Declared("tool-policies", frozenset({"untold"}), untold.cut_behind_a_cancelled_call),
+    Declared("drain-limit", frozenset({"undone", "half"}), untold.cancelled_at_a_handoff),
+    Declared("tool-policies", frozenset({"undone"}), untold.held_until_the_close),
+    Declared("realtime-results", frozenset({"untold"}), untold.closed_beside_a_call_more),
     Declared("next-agent"),
     Declared("wait-raises", frozenset({"undone", "untold"}), calls.wait_raised),
     Declared("wait-raises", frozenset({"undone"}), calls.called_after_a_wait),

@@ -24,6 +24,7 @@ __all__ = [
     "handed_over_too_late",
     "handoff",
     "handoff_asked_for_together",
+    "holding",
     "interrupt_is_refused",
     "interrupts_a_held_turn",
     "its_call_was_cancelled",
@@ -99,8 +100,9 @@ def _cut_before_stock_asked(sentence: int, pair: Pair) -> bool:
 
 
 def stopped_behind_a_held_call(job: int, pair: Pair) -> bool:
-    """What asks for it waited for a call that holds its turn. Somebody interrupted the answer
-    before the tool would have begun; on stock, which had asked the model sooner, it had begun."""
+    """What asks for it waited for a call that holds its turn. Somebody interrupted the answer, or
+    closed the session, before the tool would have begun; on stock, which had asked the model
+    sooner, it had begun."""
     ours, stock = pair.ours.asked, pair.stock.asked
     asks = (n for n, a in pair.plan.answers.items() if job in a.jobs and n in ours and n in stock)
     return any(_stopped_behind_a_held_call(job, ours[n], stock[n], pair) for n in asks)
@@ -112,9 +114,10 @@ def _stopped_behind_a_held_call(job: int, ours: float, stock: float, pair: Pair)
     )
     held = any(
         run.start <= stock <= (run.end or inf) <= ours <= (run.end or inf) + pair.plan.hook + MOMENT
-        for run in _holding(pair)
+        for run in holding(pair)
     )
-    stops = (stop for stop in pair.ours.stops if stop >= begun)
+    closes = () if pair.plan.ends_at is None else (pair.plan.ends_at,)
+    stops = (stop for stop in (*pair.ours.stops, *closes) if stop >= begun)
     return held and any(ours <= stop <= begun + ours - stock for stop in stops)
 
 
@@ -143,11 +146,12 @@ def _held(sentence: int, later: int, pair: Pair) -> bool:
     """Its turn was kept, for a call that holds its turn or a handoff, when stock asked the model
     about it, and until the user spoke again."""
     asked, again = pair.stock.asked[sentence], pair.plan.sounds[later - 1].at
-    held = [(run.start, run.end or inf) for run in _holding(pair)]
+    held = [(run.start, run.end or inf) for run in holding(pair)]
     return any(begin <= asked and again <= end for begin, end in [*held, *handoffs(pair)])
 
 
-def _holding(pair: Pair) -> list[JobRun]:
+def holding(pair: Pair) -> list[JobRun]:
+    """The runs of calls whose turn cannot be interrupted."""
     jobs = pair.plan.jobs
     return [run for run in pair.ours.runs if jobs[run.number].policy in ("finish", "hold")]
 
@@ -170,7 +174,8 @@ def turn_interrupted_by_tool(job: int, pair: Pair) -> bool:
 
 
 def _interrupted(run: JobRun, pair: Pair) -> bool:
-    return pair.plan.jobs[run.number].waits == "interrupts" and run.how == "result"
+    over = run.how in ("result", "ToolError")  # it is refused with a RuntimeError
+    return pair.plan.jobs[run.number].waits == "interrupts" and over
 
 
 def handed_over_too_late(about: int, pair: Pair) -> bool:

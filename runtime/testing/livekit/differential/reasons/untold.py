@@ -1,0 +1,133 @@
+"""Reasons why a call is not made, or the caller does not hear of its result, as on stock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import TYPE_CHECKING
+
+from .calls import MOMENT, cancelled, holding
+from .ends import DRAIN
+from .waits import FALSE_INTERRUPTION, INTERRUPTS, VAD_SILENCE
+
+if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.pair import Pair
+    from turnfsm.runtime.testing.livekit.differential.plan import Sound
+
+__all__ = [
+    "cancelled_at_a_handoff",
+    "closed_beside_a_call_more",
+    "cut_behind_a_cancelled_call",
+    "held_until_the_close",
+    "stopped_behind_a_noise",
+    "stopped_behind_other_results",
+    "told_after_the_close",
+]
+
+
+def _stops(pair: Pair) -> tuple[float, ...]:
+    closes = () if pair.plan.ends_at is None else (pair.plan.ends_at,)
+    return *pair.ours.stops, *closes
+
+
+def told_after_the_close(job: int, pair: Pair) -> bool:
+    """Stock told it when the close had begun, which waited there for a tool."""
+    end = pair.plan.ends_at
+    return end is not None and pair.stock.told.get(job, 0.0) >= end
+
+
+def stopped_behind_other_results(job: int, pair: Pair) -> bool:
+    """When stock told it, ours told other results first, and was still telling them when somebody
+    interrupted or closed the session."""
+    told = pair.stock.told.get(job)
+    return told is not None and any(
+        start <= told + MOMENT and told <= stop <= end + MOMENT
+        for start, end in pair.ours.news
+        for stop in _stops(pair)
+    )
+
+
+def stopped_behind_a_noise(job: int, pair: Pair) -> bool:
+    """Stock told it soon after a noise. Ours waited for words, and somebody interrupted or closed
+    the session meanwhile."""
+    told = pair.stock.told.get(job)
+    return told is not None and any(
+        start <= told <= stop <= end
+        for start, end in _waits_for_words(pair.plan.sounds)
+        for stop in _stops(pair)
+    )
+
+
+def _waits_for_words(sounds: Sequence[Sound]) -> Iterator[tuple[float, float]]:
+    """From a noise that was long enough to interrupt until its words are not waited for any more.
+    Each noise in this time begins it anew; words end it."""
+    begin = until = 0.0
+    for sound in sounds:
+        if sound.at > until or sound.words:
+            if until:
+                words = sound.over + (sound.stt_delay or 0.0) if sound.words else until
+                yield begin, min(until, words)
+            begin = until = 0.0
+        long = sound.duration + VAD_SILENCE >= INTERRUPTS
+        if not sound.words and (until or long):
+            begin = begin or sound.at
+            until = sound.over + VAD_SILENCE + FALSE_INTERRUPTION + MOMENT
+    if until:
+        yield begin, until
+
+
+def cut_behind_a_cancelled_call(job: int, pair: Pair) -> bool:
+    """A call was cancelled with its turn. The user interrupted the reply that was to tell both,
+    while it told that."""
+    ended = [run.end for run in pair.ours.runs if run.number == job and run.end is not None]
+    others = (other for other in pair.plan.jobs if other != job and cancelled(other, pair))
+    begun = [pair.ours.told[other] for other in others if other in pair.ours.told]
+    return any(
+        start in begun
+        and any(at <= start for at in ended)
+        and any(start <= sound.at <= end <= sound.at + INTERRUPTS + MOMENT for sound in sounds)
+        for start, end in pair.ours.news
+        for sounds in [pair.plan.sounds]
+    )
+
+
+def cancelled_at_a_handoff(job: int, pair: Pair) -> bool:
+    """It ran for longer than a handoff waits."""
+    plan = pair.plan
+    handoffs = [move.at for move in plan.moves if move.what == "update_agent"]
+    ends = [run.end for run in pair.ours.runs if plan.jobs[run.number].ends == "hands_off"]
+    handoffs += [end for end in ends if end is not None]
+    return any(
+        run.number == job and run.how == "CancelledError" and (run.end or 0.0) >= at + DRAIN
+        for run in pair.ours.runs
+        for at in handoffs
+        if run.start <= at
+    )
+
+
+def closed_beside_a_call_more(job: int, pair: Pair) -> bool:
+    """The reply waited for a call beside it, which stock has never made, until the session closed:
+    there the model took it for made, because its unheard reply had asked for it."""
+    end, ours = pair.plan.ends_at, pair.ours.runs
+    if end is None:
+        return False
+    made = {run.number for run in pair.stock.runs}
+    begun = [run.start for run in ours if run.number == job]
+    return any(
+        run.number not in made
+        and any(abs(run.start - start) <= MOMENT for start in begun)
+        and (run.end is None or run.end >= end)
+        for run in ours
+    )
+
+
+def held_until_the_close(job: int, pair: Pair) -> bool:
+    """A call held its turn from before stock put the words that ask for it to the model until the
+    session closed, and ours never did."""
+    end, stock = pair.plan.ends_at, pair.stock.asked
+    asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs and n in stock]
+    return end is not None and any(
+        n not in pair.ours.asked and run.start <= stock[n] and (run.end or inf) >= end
+        for n in asks
+        for run in holding(pair)
+    )

@@ -1,0 +1,169 @@
+"""What explains that a call is not made, or that nobody hears of its result, and what does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+from test_declared import kinds, ran
+
+from turnfsm.runtime.testing.livekit.differential import (
+    Answer,
+    Job,
+    Measures,
+    Move,
+    Pair,
+    Plan,
+    Sound,
+    worse,
+)
+
+CLOSE = (Move(5.0, "aclose"),)
+
+
+@pytest.mark.parametrize(("told", "found"), [(5.5, []), (4.5, ["untold"])])
+def test_what_stock_tells_after_the_close_is_explained(told: float, found: list[str]) -> None:
+    """The application closes at 5 s."""
+    stock = {"effects": {1: 1}, "told": {1: told}}
+    assert kinds(stock, {"effects": {1: 1}}, moves=CLOSE) == found
+
+
+@pytest.mark.parametrize(
+    ("news", "stops", "found"),
+    [
+        ((3.9, 5.0), (5.0,), []),
+        ((3.9, 5.0), (), ["untold"]),
+        ((3.9, 4.4), (5.0,), ["untold"]),
+        ((4.5, 5.0), (5.0,), ["untold"]),
+    ],
+    ids=["told until the stop", "nobody stopped it", "over before", "begun later"],
+)
+def test_other_results_that_were_told_when_somebody_interrupted_explain_an_untold_one(
+    news: tuple[float, float], stops: tuple[float, ...], found: list[str]
+) -> None:
+    """Stock tells it at 4 s."""
+    stock = {"effects": {1: 1}, "told": {1: 4.0}}
+    assert kinds(stock, {"effects": {1: 1}, "news": (news,), "stops": stops}) == found
+
+
+@pytest.mark.parametrize(
+    ("noises", "told", "stop", "found"),
+    [
+        ((0.3,), 5.0, 6.0, []),
+        ((0.1,), 5.0, 6.0, ["untold"]),
+        ((0.3,), 5.0, 8.0, ["untold"]),
+        ((0.3, 0.1), 5.0, 8.0, []),
+        ((0.3, 0.1), 3.9, 8.0, ["untold"]),
+    ],
+    ids=["waits", "too short", "long after", "once more", "told before"],
+)
+def test_an_interruption_while_a_reply_waits_for_words_after_a_noise_explains_an_untold_result(
+    noises: tuple[float, ...], told: float, stop: float, found: list[str]
+) -> None:
+    """The noises begin at 4 and at 6 s."""
+    sounds = tuple(Sound(at, 0, seconds) for at, seconds in zip((4.0, 6.0), noises, strict=False))
+    plan = Plan("noises", (Sound(1.0, 2, 0.6), *sounds), {1: Answer(4, (1,))}, {1: Job(1, 0.5)})
+    stock = Measures(effects={1: 1}, wanted={1: 1}, told={1: told})
+    pair = Pair(plan, stock, Measures(effects={1: 1}, wanted={1: 1}, stops=(stop,)))
+    assert [w.kind for w in worse(pair)] == found
+
+
+@pytest.mark.parametrize(
+    ("how", "news", "found"),
+    [
+        ("CancelledError", (2.8, 3.5), []),
+        ("result", (2.8, 3.5), ["untold"]),
+        ("CancelledError", (2.8, 2.9), ["untold"]),
+        ("CancelledError", (1.8, 3.5), ["untold"]),
+    ],
+    ids=["cut", "not cancelled", "nobody spoke", "told before the end"],
+)
+def test_a_cancelled_call_that_is_told_first_explains_an_untold_result(
+    how: str, news: tuple[float, float], found: list[str]
+) -> None:
+    """The user speaks again at 3 s; the other call ends at 2.5 s."""
+    ours: dict[str, Any] = {
+        "effects": {1: 1, 2: 1},
+        "told": {2: news[0]},
+        "news": (news,),
+        "runs": (ran(1, 1.5, 2.5), ran(2, 1.5, 1.7, how)),
+    }
+    stock = {"effects": {1: 1, 2: 1}, "told": {1: 4.0}}
+    assert kinds(stock, ours, jobs={2: Job(2, 0.5, policy="cancel")}) == found
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "how", "found"),
+    [
+        (4.0, 10.0, "CancelledError", []),
+        (4.0, 7.0, "CancelledError", ["undone"]),
+        (4.0, 10.0, "RuntimeError", ["undone"]),
+        (5.5, 10.4, "CancelledError", ["undone"]),
+    ],
+    ids=["after the limit", "before the limit", "not cancelled", "begun later"],
+)
+def test_a_call_that_a_handoff_has_not_waited_for_is_explained(
+    start: float, end: float, how: str, found: list[str]
+) -> None:
+    """The application hands over at 5 s."""
+    ours = {"effects": {1: 0}, "runs": (ran(1, start, end, how),)}
+    moves = (Move(5.0, "update_agent"),)
+    assert kinds({"effects": {1: 1}}, ours, moves=moves) == found
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "made", "found"),
+    [
+        (2.0, 6.0, False, []),
+        (2.0, 6.0, True, ["untold"]),
+        (2.0, 4.0, False, ["untold"]),
+        (3.0, 6.0, False, ["untold"]),
+    ],
+    ids=["stock has not made it", "both have", "over before", "of another turn"],
+)
+def test_a_close_while_a_call_runs_that_stock_has_not_made_explains_an_untold_result(
+    start: float, end: float, made: bool, found: list[str]
+) -> None:
+    """The application closes at 5 s."""
+    runs = ran(1, 2.0, 2.5), ran(2, start, end)
+    stock = {"effects": {1: 1}, "told": {1: 4.0}, "runs": runs if made else runs[:1]}
+    ours = {"effects": {1: 1, 2: 1}, "runs": runs}
+    stock["effects"] = {1: 1, 2: 0}
+    assert kinds(stock, ours, moves=CLOSE) == found
+
+
+@pytest.mark.parametrize(
+    ("policy", "end", "found"),
+    [("hold", 6.0, []), ("detach", 6.0, ["undone"]), ("hold", 4.5, ["undone"])],
+    ids=["held", "not held", "over before"],
+)
+def test_a_call_is_explained_whose_words_waited_for_another_call_until_the_close(
+    policy: Any, end: float, found: list[str]
+) -> None:
+    """Stock asks at 2.5 s, the application closes at 5 s."""
+    ours = {"effects": {1: 1, 2: 0}, "runs": (ran(1, 2.0, end),)}
+    stock = {"effects": {1: 1, 2: 1}, "asked": {2: 2.5}, "runs": (ran(2, 2.7, 3.2),)}
+    jobs = {1: attrs.evolve(Job(1, 0.5), policy=policy)}
+    assert kinds(stock, ours, jobs=jobs, moves=CLOSE) == found
+
+
+@pytest.mark.parametrize(("close", "found"), [(6.5, []), (9.0, ["undone"])])
+def test_a_close_behind_a_call_that_held_the_words_explains_a_call(
+    close: float, found: list[str]
+) -> None:
+    """The other call ends at 6 s, and ours asks then; stock has asked at 4 s and begun at 5 s."""
+    ours = {"effects": {1: 1, 2: 0}, "asked": {2: 6.0}, "runs": (ran(1, 2.0, 6.0),)}
+    stock = {"effects": {1: 1, 2: 1}, "asked": {2: 4.0}, "runs": (ran(2, 5.0, 5.5),)}
+    jobs = {1: Job(1, 0.5, policy="hold")}
+    assert kinds(stock, ours, jobs=jobs, moves=(Move(close, "aclose"),)) == found
+
+
+@pytest.mark.parametrize(("how", "found"), [("ToolError", []), ("RuntimeError", ["untold"])])
+def test_a_tool_that_ends_its_own_turn_and_fails_explains_that_no_reply_follows(
+    how: str, found: list[str]
+) -> None:
+    """A RuntimeError says that it was not allowed to."""
+    stock = {"effects": {1: 1}, "told": {1: 4.0}}
+    ours = {"effects": {1: 1}, "runs": (ran(1, 2.0, 2.5, how),)}
+    assert kinds(stock, ours, jobs={1: Job(1, 0.5, waits="interrupts")}) == found
