@@ -40,9 +40,11 @@ def stopped_behind_other_results(job: int, pair: Pair) -> bool:
     """When stock told it, ours told other results first, and was still telling them when somebody
     interrupted or closed the session."""
     told = pair.stock.told.get(job)
+    others = [at for other, at in pair.ours.told.items() if other != job]
     return told is not None and any(
         start <= told + MOMENT and told <= stop <= end + MOMENT
         for start, end in pair.ours.news
+        if any(start <= at <= end for at in others)
         for stop in _stops(pair)
     )
 
