@@ -438,3 +438,10 @@ def test_words_that_come_after_the_next_turn_explain_a_cut(
     plan = Plan("late words", sounds, ANSWERS, JOBS)
     ours = Measures(asked={1: asked}, blips=("'r1a' from 4.80 s",), cuts=(cut,))
     assert [one.kind for one in worse(Pair(plan, Measures(asked={1: stock}), ours))] == found
+
+
+@pytest.mark.parametrize(("end", "found"), [(10.0, []), (4.0, ["again"])])
+def test_a_filler_is_said_as_often_as_its_call_runs(end: float, found: list[str]) -> None:
+    """It is said every two seconds."""
+    ours = {"repeats": {"f1a f1b.": 4}, "runs": (ran(1, 2.0, end),)}
+    assert kinds({"runs": (ran(1, 2.0, 3.0),)}, ours) == found

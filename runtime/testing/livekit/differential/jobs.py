@@ -12,7 +12,7 @@ from livekit.agents import RunContext, ToolError, function_tool
 from turnfsm.fsm.flow import Policy
 from turnfsm.runtime.conversation.policies import on_interruption, repeatable
 
-__all__ = ["ENDS", "POLICIES", "WAITS", "Job", "JobRun", "Jobs"]
+__all__ = ["ENDS", "FILLER_INTERVAL", "POLICIES", "WAITS", "Job", "JobRun", "Jobs"]
 
 Waits = Literal["", "playout", "says", "replies", "updates", "filler", "interrupts"]
 Ends = Literal["returns", "nothing", "raises", "hangs", "hands_off", "invalid"]
@@ -21,6 +21,10 @@ WAITS: tuple[Waits, ...] = ("", "playout", "says", "replies", "updates", "filler
 ENDS: tuple[Ends, ...] = ("returns", "nothing", "raises", "hangs", "hands_off", "invalid")
 POLICIES: tuple[Policy, ...] = ("detach", "cancel", "finish", "hold")
 """What becomes of a call whose turn is interrupted; a stock session knows nothing of them."""
+
+
+FILLER_INTERVAL = 2.0
+"""Seconds between the fillers of a call."""
 
 
 @attrs.frozen
@@ -107,7 +111,9 @@ class Jobs:
         elif job.waits == "updates":
             await context.update(f"n{job.number}")
         if job.waits == "filler":
-            async with context.with_filler(f"f{job.number}a f{job.number}b.", interval=2.0):
+            async with context.with_filler(
+                f"f{job.number}a f{job.number}b.", interval=FILLER_INTERVAL
+            ):
                 await asyncio.sleep(job.seconds)
         else:
             await asyncio.sleep(job.seconds)

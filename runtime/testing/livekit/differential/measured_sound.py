@@ -43,8 +43,8 @@ BARGE_IN = 0.6
 NEWS = re.compile(r"[nt][1-9]")
 """A word about what has come of a job."""
 
-COMMIT = 1.15
-"""Seconds that a commit of the application may take: it waits a second for the words."""
+COMMIT = 1.55
+"""Seconds that a commit of the application may take: it sends silence, and waits for words."""
 
 
 def answers(

@@ -11,6 +11,7 @@ from turnfsm.runtime.testing.livekit import side_by_side
 from turnfsm.runtime.testing.livekit.side_by_side import CLOSES, LATE, SLOW, Found
 
 from .declared import explained
+from .jobs import FILLER_INTERVAL
 from .measures import Measures
 from .pair import Pair
 
@@ -149,6 +150,8 @@ def _overlap(pair: Pair) -> Found:
 
 def _again(pair: Pair) -> Found:
     runs = Counter(f"t{run.number}a" for run in pair.ours.runs)  # each may be told of
+    for run in pair.ours.runs:  # and say its filler while it runs
+        runs[f"f{run.number}a"] += int(((run.end or run.start) - run.start) / FILLER_INTERVAL) + 1
     for text, count in pair.ours.repeats.items():
         if (
             count > runs[text.split()[0]]
