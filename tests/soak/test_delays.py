@@ -267,3 +267,20 @@ def test_what_the_application_waits_for_may_be_delayed_by_what_delays_an_answer(
     jobs = (Job(2, 0.5, policy=policy),)
     moves = (Move(6.0, "wait"),)
     assert found(ours, stock, sounds=sounds, jobs=jobs, moves=moves) == ["wait"] * late
+
+
+@pytest.mark.parametrize(
+    ("lost", "asked", "late"), [({1}, 6.0, False), ((), 6.0, True), ({1}, 6.5, True)]
+)
+def test_the_hook_runs_for_each_turn(lost: Any, asked: float, late: bool) -> None:
+    """Also for one that stock has lost: two of a second each, before the model is asked."""
+    ours = {"asked": {2: asked}, "latency": {2: asked - 3.0}}
+    assert found(ours, {"words_lost": frozenset(lost)}, hook=1.0) == ["late"] * late
+
+
+@pytest.mark.parametrize(("first", "number"), [(5.0, 1), (4.7, 2)])
+def test_sentences_with_one_answer_are_late_once(first: float, number: int) -> None:
+    """Both are answered at 6.6 s; on stock at 4.6 s, or the first one sooner."""
+    stock = {"latency": {1: first - 2.0, 2: 1.0}}
+    kinds = found({"latency": {1: 5.0, 2: 3.0}}, stock)
+    assert kinds == ["late"] * number

@@ -52,7 +52,8 @@ def answers(
 ) -> Iterator[tuple[int, Heard | None]]:
     """What comes of a job answers a sentence only if the model was asked for the job with it.
 
-    What comes of a call that the model has repeated answers nothing: nobody has asked for it.
+    What comes of a call that the model has repeated answers nothing: nobody has asked for it. Nor
+    does the end of a tool that returns nothing: LiveKit wants no reply.
     """
     asked = measured_words.asked(outcome)
     again = list(measured_calls.repeated(plan, jobs, outcome))
@@ -70,7 +71,7 @@ def answers(
             runs = [run for run in jobs.runs if run.number == job and run.start >= since]
             if runs:
                 found.append(first_with(told, (f"n{job}",), max(over - 1e-6, runs[0].start)))
-            if runs and runs[0].end is not None:
+            if runs and runs[0].end is not None and plan.jobs[job].ends != "nothing":
                 found.append(first_with(told, (f"t{job}",), max(over - 1e-6, runs[0].end)))
         heard = [stretch for stretch in found if stretch is not None]
         yield number, min(heard, key=lambda stretch: stretch.start, default=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import attrs
 
@@ -16,6 +16,9 @@ from .measures import Measures
 from .pair import Pair
 
 __all__ = ["Worse", "worse"]
+
+MOMENT = 0.001
+"""Seconds."""
 
 
 @attrs.frozen
@@ -112,8 +115,23 @@ def _late(pair: Pair) -> Found:
             continue
         if ours is not None and ours - _said_besides(number, ours, pair) <= stock + LATE:
             continue
+        if _answered_with_the_next(number, pair):
+            continue
         when = "never" if ours is None else f"after {ours:.2f} s"
         yield number, f"sentence {number} is answered {when}, on stock after {stock:.2f} s"
+
+
+def _answered_with_the_next(number: int, pair: Pair) -> bool:
+    """It has the same answer as a later sentence, on both sides: if that is late, it is said."""
+    sounds, (ours, stock) = pair.plan.sounds, (pair.ours.latency, pair.stock.latency)
+
+    def same(latency: Mapping[int, float | None], later: int) -> bool:
+        one, other = latency.get(number), latency.get(later)
+        if one is None or other is None:
+            return False
+        return abs(sounds[number - 1].over + one - sounds[later - 1].over - other) < MOMENT
+
+    return any(later > number and same(ours, later) and same(stock, later) for later in stock)
 
 
 def _said_besides(number: int, latency: float, pair: Pair) -> float:

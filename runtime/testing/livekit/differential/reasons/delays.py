@@ -121,13 +121,15 @@ def _cut_by_somebody(begun: float, cut: float, pair: Pair) -> bool:
 
 
 def _asked_later(sentence: int, pair: Pair) -> float:
-    """Seconds, if the turn was kept for all of them."""
+    """Seconds, if the turn was kept for all of them, but for the agent's hook: it runs for each
+    turn, also for one that stock has lost."""
     begin, end = _asked(sentence, pair.stock), _asked(sentence, pair.ours)
     if not begin < end < inf:
         return 0.0
     kept = [*_held(pair), *handoffs(pair), *_begun_anew(begin, pair)]
     rest = _outside((begin, end), kept)
-    return end - begin if rest <= pair.plan.hook + MOMENT else 0.0
+    hooks = 1 + sum(n < sentence for n in pair.stock.words_lost - pair.ours.words_lost)
+    return end - begin if rest <= hooks * pair.plan.hook + MOMENT else 0.0
 
 
 def _asked(sentence: int, measured: Measures) -> float:
@@ -151,7 +153,7 @@ def _held(pair: Pair) -> Iterator[Span]:
 
 def handoffs(pair: Pair) -> Iterator[Span]:
     """From the call, or that of the application, to the end of the next agent's greeting. In this
-    time somebody speaks, or the model thinks."""
+    time somebody speaks, a tool works, or the model thinks."""
     plan, ours = pair.plan, pair.ours
     begins = [move.at for move in plan.moves if move.what == "update_agent"]
     begins += [
@@ -163,7 +165,8 @@ def handoffs(pair: Pair) -> Iterator[Span]:
         greeted = (h.end for h in ours.audio if GREETING in h.text and h.end >= begin)
         end = next(greeted, begin)
         user = [(sound.at, sound.over + _words_may_come(sound)) for sound in plan.sounds]
-        if _outside((begin, end), [*_spoken(ours), *user]) <= REPLY:
+        tools = [(run.start, run.end) for run in ours.runs if run.end is not None]
+        if _outside((begin, end), [*_spoken(ours), *user, *tools]) <= REPLY:
             yield begin, end
 
 
