@@ -207,3 +207,24 @@ def _results(outcome: Outcome, prompt: str) -> list[str]:
     """What the request for this prompt shows of calls."""
     request = next(request for request in outcome.requests if prompt in request.prompt)
     return [entry.text for entry in request.shown if entry.kind == "result"]
+
+
+def test_a_filler_is_silent_while_the_agent_hands_over() -> None:
+    """The handoff waits for the call. LiveKit refuses what is said then, and logs an error."""
+
+    @on_interruption("hold")
+    @function_tool
+    async def book(ctx: RunContext[Any]) -> str:
+        """Book."""
+        async with ctx.with_filler("One moment.", delay=1.0, interval=1.0):
+            await asyncio.sleep(6.0)
+        return "booked"
+
+    user = ScriptedUser().says("book it", at=0.5)
+    model = ScriptedLLM({"book it": Reply(calls=Call("book"))}, {"book": "It is booked."})
+    stage = Stage(TurnSession, user=user, llm=model, tools=[book])
+    stage.at(4.5, lambda stage: stage.session.update_agent(Agent(instructions="Go on.")))
+    outcome = stage.run(20.0)
+    assert outcome.heard_saying("One moment.") is not None, outcome.timeline()
+    assert outcome.heard_saying("It is booked.") is not None, outcome.timeline()
+    assert outcome.errors == [], outcome.timeline()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
 
 from livekit.agents import Agent, AgentSession, ToolError, llm
 from livekit.agents.voice.agent_session import Userdata_T
@@ -76,6 +78,29 @@ class TurnContext(RunContext[Userdata_T]):
         keeping = speech._conductor.keeping if isinstance(speech, GovernedHandle) else None
         call = self.function_call.call_id
         return call if keeping is None else keeping.key_of(call, speech.id)
+
+    @asynccontextmanager
+    async def with_filler(
+        self,
+        source: Any,
+        *,
+        delay: float = 0,
+        interval: float | None = None,
+        max_steps: int | None = None,
+    ) -> AsyncIterator[None]:
+        """As `RunContext.with_filler`, but nothing is said while an agent hands over.
+
+        LiveKit refuses to say it then, and the filler would end with an error.
+        """
+
+        def say(step: int) -> Any:
+            agent: Any = cast(Any, self.session).activity
+            if agent is None or not agent.accepts_turns:
+                return None
+            return source(step) if callable(source) else source
+
+        async with super().with_filler(say, delay=delay, interval=interval, max_steps=max_steps):
+            yield
 
     def _make_update_output(self, message: Any, **how: Any) -> Any:
         # The handoff of a call that has reported is an error to LiveKit; that of a turn which was
