@@ -321,7 +321,7 @@ def test_a_call_that_waited_for_the_vad_is_explained(
     """What a run asked for began when the user was quiet; on stock it began before that."""
     pair = attrs.evolve(
         equal,
-        plan=attrs.evolve(PLAN, moves=(Move(1.0, "run"),)),
+        plan=attrs.evolve(PLAN, moves=(Move(20.0, "run"),)),
         stock=attrs.evolve(equal.stock, waits={0: 2.0}, silent={0: 0.2}, begun_over=0.8),
         ours=attrs.evolve(equal.ours, waits={0: 4.0}, silent={0: silent}),
     )

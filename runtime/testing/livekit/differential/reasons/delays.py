@@ -59,7 +59,8 @@ def call_delayed_by_its_causes(number: int, pair: Pair) -> bool:
     no agent hands over."""
     move = pair.plan.moves[number]
     ours, stock = pair.ours.waits.get(number), pair.stock.waits.get(number)
-    if ours is None or stock is None or move.what == "aclose":
+    returns = move.what != "aclose" and number not in pair.ours.raised
+    if ours is None or stock is None or not returns:
         return False
     user = [(sound.at, sound.over + _words_may_come(sound)) for sound in pair.plan.sounds]
     causes = [*user, *_spoken(pair.ours), *_held(pair), *handoffs(pair)]
