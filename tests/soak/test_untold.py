@@ -167,3 +167,26 @@ def test_a_tool_that_ends_its_own_turn_and_fails_explains_that_no_reply_follows(
     stock = {"effects": {1: 1}, "told": {1: 4.0}}
     ours = {"effects": {1: 1}, "runs": (ran(1, 2.0, 2.5, how),)}
     assert kinds(stock, ours, jobs={1: Job(1, 0.5, waits="interrupts")}) == found
+
+
+@pytest.mark.parametrize(
+    ("heard", "count", "text", "found"),
+    [
+        (
+            ("1.00-2.00 s 't1a t1b.'", "3.00-3.50 s 't1a'", "5.00-6.00 s 't1a t1b.'"),
+            3,
+            "t1a t1b.",
+            [],
+        ),
+        (("1.00-2.00 s 't1a t1b.'",) * 3, 3, "t1a t1b.", ["again"]),
+        (("1.00-1.50 s 'f1a'",) * 3, 3, "f1a f1b.", ["again"]),
+    ],
+    ids=["once cut", "three times", "a filler"],
+)
+def test_a_result_that_was_cut_may_be_told_again(
+    heard: tuple[str, ...], count: int, text: str, found: list[str]
+) -> None:
+    """Its tool has run twice."""
+    runs = ran(1, 0.5, 0.9), ran(1, 2.5, 2.9)
+    ours = {"effects": {1: 1}, "runs": runs, "repeats": {text: count}, "heard": heard}
+    assert kinds({"effects": {1: 1}}, ours) == found

@@ -80,6 +80,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("turns-kept", frozenset({"warning"}), handoffs.warned_in_a_handoff),
     Declared("close", frozenset({"untold"}), untold.told_after_the_close),
     Declared("untold-results", frozenset({"untold"}), untold.stopped_behind_other_results),
+    Declared("untold-results", frozenset({"again"}), untold.told_again_after_a_cut),
     Declared("transcript-wait", frozenset({"untold"}), untold.stopped_behind_a_noise),
     Declared("tool-policies", frozenset({"untold"}), untold.cut_behind_a_cancelled_call),
     Declared("drain-limit", frozenset({"undone", "half"}), untold.cancelled_at_a_handoff),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ __all__ = [
     "stopped_behind_a_noise",
     "stopped_behind_other_results",
     "told_after_the_close",
+    "told_again_after_a_cut",
 ]
 
 
@@ -132,4 +134,20 @@ def held_until_the_close(job: int, pair: Pair) -> bool:
         n not in pair.ours.asked and run.start <= stock[n] and (run.end or inf) >= end
         for n in asks
         for run in holding(pair)
+    )
+
+
+def told_again_after_a_cut(about: int, pair: Pair) -> bool:
+    """What begins again and again are results that somebody has interrupted; none is heard to its
+    end more often than its call ran."""
+    ran = Counter(f"t{run.number}a" for run in pair.ours.runs)
+    stock = pair.stock.repeats
+    again = [
+        (text, ran[text.split()[0]])
+        for text, count in pair.ours.repeats.items()
+        if count > max(2, stock.get(text, 0) + 1, ran[text.split()[0]])
+    ]
+    return bool(again) and all(
+        runs > 0 and sum(line.count(text) for line in pair.ours.heard) <= runs
+        for text, runs in again
     )
