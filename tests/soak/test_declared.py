@@ -445,3 +445,11 @@ def test_a_filler_is_said_as_often_as_its_call_runs(end: float, found: list[str]
     """It is said every two seconds."""
     ours = {"repeats": {"f1a f1b.": 4}, "runs": (ran(1, 2.0, end),)}
     assert kinds({"runs": (ran(1, 2.0, 3.0),)}, ours) == found
+
+
+@pytest.mark.parametrize(("on_stock", "found"), [("t1a t1b. t2a", []), ("r1a r1b", ["again"])])
+def test_a_sentence_that_stock_begins_as_often_is_not_again(
+    on_stock: str, found: list[str]
+) -> None:
+    """Other words may follow it there."""
+    assert kinds({"repeats": {on_stock: 2}}, {"repeats": {"t1a t1b.": 3}}) == found

@@ -170,13 +170,12 @@ def _again(pair: Pair) -> Found:
     runs = Counter(f"t{run.number}a" for run in pair.ours.runs)  # each may be told of
     for run in pair.ours.runs:  # and say its filler while it runs
         runs[f"f{run.number}a"] += int(((run.end or run.start) - run.start) / FILLER_INTERVAL) + 1
+    stock = {text.split()[0]: count for text, count in pair.stock.repeats.items()}
     for text, count in pair.ours.repeats.items():
-        if (
-            count > runs[text.split()[0]]
-            and count > pair.stock.repeats.get(text, 0) + 1
-            and count > 2
-        ):
-            yield 0, f"{text!r} begins {count} times, on stock {pair.stock.repeats.get(text, 0)}"
+        first = text.split()[0]
+        before = stock.get(first, 0)  # perhaps before other words than on ours
+        if count > runs[first] and count > before + 1 and count > 2:
+            yield 0, f"{text!r} begins {count} times, on stock {before}"
 
 
 def _log(pair: Pair) -> Found:
