@@ -9,6 +9,8 @@ import pytest
 from turnfsm.runtime.testing.livekit.differential import (
     Answer,
     Job,
+    JobRun,
+    Jobs,
     Measures,
     Move,
     Pair,
@@ -16,6 +18,7 @@ from turnfsm.runtime.testing.livekit.differential import (
     Sound,
     worse,
 )
+from turnfsm.runtime.testing.livekit.differential.measured_calls import scripted
 
 SAID = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6))
 SKIPPED = "skipping new realtime generation, the speech scheduling is not running"
@@ -54,3 +57,18 @@ def test_an_answer_that_is_skipped_in_a_handoff_is_skipped_on_stock_without_a_wo
     )
     found = [w.kind for w in worse(pair)]
     assert [kind for kind in found if kind == "warning"] == kinds
+
+
+@pytest.mark.parametrize(("model", "named"), [("pipeline", "AgentTask"), ("server", "Agent")])
+@pytest.mark.parametrize(("second", "errors"), [(3.0, 1), (3.5, 0)], ids=["one step", "two"])
+def test_livekit_logs_that_a_step_hands_over_twice(
+    model: Any, named: str, second: float, errors: int
+) -> None:
+    """The plan lets two calls of one step hand over; both sessions log it."""
+    hand_over = {number: Job(number, 0.5, ends="hands_off") for number in (1, 2)}
+    plan = Plan("two handoffs", SAID, {1: Answer(4, (1, 2))}, hand_over, (), model=model)
+    jobs = Jobs(hand_over)
+    for number, start in ((1, 3.0), (2, second)):
+        jobs.runs.append(JobRun(number, "do_it", start, 4.0, None, 4.0, "result"))
+    logged = scripted(plan, jobs)
+    assert logged[f"expected to receive only one {named} from the tool executions"] == errors

@@ -21,7 +21,8 @@ NOT_DONE = "nothing was done"
 
 CANCELLED_WITH_TURN = "cancelled: its turn was interrupted before it had ended"
 
-TWO_AGENTS = "expected to receive only one AgentTask from the tool executions"
+TWO_AGENTS = "expected to receive only one {} from the tool executions"
+"""LiveKit calls it `AgentTask` with a pipeline, and `Agent` with a realtime model."""
 
 REPORTED_AGENT = (
     "returned an Agent after ctx.update(); agent handoff after a progress update is not supported"
@@ -157,5 +158,6 @@ def scripted(plan: Plan, jobs: Jobs) -> Counter[str]:
         elif run.how == "result" and job.ends == "hands_off" and job.waits == "updates":
             said[f"tool `{run.name}` {REPORTED_AGENT}"] += 1
     begun = Counter(r.start for r in jobs.runs if plan.jobs[r.number].ends == "hands_off")
-    said[TWO_AGENTS] += sum(many > 1 for many in begun.values())
+    named = "AgentTask" if plan.model == "pipeline" else "Agent"
+    said[TWO_AGENTS.format(named)] += sum(many > 1 for many in begun.values())
     return said
