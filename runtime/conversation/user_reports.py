@@ -67,9 +67,17 @@ class UserReports:
         self._post("user_started_speaking")
 
     def user_stopped(self) -> None:
-        """LiveKit's `on_end_of_speech`. Posts `user_stopped_speaking`."""
+        """LiveKit's `on_end_of_speech`. Posts `user_stopped_speaking`.
+
+        Where only the application commits audio, nothing that follows interrupts a reply: it posts
+        `endpointing_ended`, too.
+        """
         self._voice_ended = self.turn.now
         self._post("user_stopped_speaking")
+        agent = self.agent
+        by_button = agent is not None and agent.manual_turns and agent.commits_audio
+        if by_button and not self.host.endpointing():
+            self._post("endpointing_ended")
 
     def answer_awaited(self) -> None:
         """LiveKit's `_on_input_speech_stopped`, of a realtime model that detects turns.

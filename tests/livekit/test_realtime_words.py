@@ -149,3 +149,16 @@ def test_a_call_that_holds_its_turn_for_a_moment_does_not_make_a_reply_heard_and
     )
     outcome = _stage(user, answers, [book], "vad").run(15.0)
     assert [heard.text for heard in outcome.heard] == ["It is booked, and a taxi comes."]
+
+
+def test_a_reply_to_committed_audio_waits_no_longer_than_the_voice() -> None:
+    """The user speaks while the model thinks. No words and no commit will interrupt the reply: it
+    is heard as soon as the voice has ended, as on LiveKit."""
+    user = ScriptedUser().says("is it open", at=1.0, duration=0.6)
+    user.says("hm let me see", at=2.3, duration=0.9)
+    answers = ScriptedLLM({"is it open": Reply("It is open until eight.", ttft=0.6)})
+    stage = _stage(user, answers, [], "manual")
+    stage.at(2.0, lambda s: s.session.commit_user_turn(transcript_timeout=0.5))
+    outcome = stage.run(12.0)
+    voice_ends = max(at for at, state in outcome.user_states if state == "listening")
+    assert outcome.heard[0].start == pytest.approx(voice_ends, abs=0.06), outcome.timeline()
