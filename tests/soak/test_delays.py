@@ -284,3 +284,11 @@ def test_sentences_with_one_answer_are_late_once(first: float, number: int) -> N
     stock = {"latency": {1: first - 2.0, 2: 1.0}}
     kinds = found({"latency": {1: 5.0, 2: 3.0}}, stock)
     assert kinds == ["late"] * number
+
+
+@pytest.mark.parametrize(("policy", "late"), [("hold", False), ("detach", True)])
+def test_a_turn_that_was_kept_is_not_committed_in_a_noise(policy: Any, late: bool) -> None:
+    """The call ends at 5 s, during a noise; the words of this may come until 7.35 s."""
+    ours = {"asked": {2: 7.4}, "latency": {2: 4.4}, "runs": (ran(2, 2.0, 5.0),)}
+    sounds, jobs = (*SAID, Sound(4.8, 0, 0.3)), (Job(2, 0.5, policy=policy),)
+    assert found(ours, {"latency": {2: 1.0}}, sounds=sounds, jobs=jobs) == ["late"] * late
