@@ -292,3 +292,14 @@ def test_a_turn_that_was_kept_is_not_committed_in_a_noise(policy: Any, late: boo
     ours = {"asked": {2: 7.4}, "latency": {2: 4.4}, "runs": (ran(2, 2.0, 5.0),)}
     sounds, jobs = (*SAID, Sound(4.8, 0, 0.3)), (Job(2, 0.5, policy=policy),)
     assert found(ours, {"latency": {2: 1.0}}, sounds=sounds, jobs=jobs) == ["late"] * late
+
+
+@pytest.mark.parametrize(("close", "late"), [(8.5, False), (12.0, True)])
+def test_a_run_that_is_delayed_until_the_session_closes_raises(close: float, late: bool) -> None:
+    """It is asked for at 6 s; a call keeps its turn until 8 s. On stock it returns before."""
+    ours = {"waits": {0: None}, "raised": frozenset({0}), "runs": (ran(2, 5.0, 8.0),)}
+    ours["latency"] = STOCK["latency"]
+    stock = {"waits": {0: 1.0}, "silent": {0: 0.4}, "audio": (Heard(6.4, 7.0, "g0a."),)}
+    moves = (Move(6.0, "run"), Move(close, "aclose"))
+    jobs = (Job(2, 0.5, policy="hold"),)
+    assert found(ours, stock, jobs=jobs, moves=moves) == ["wait"] * late

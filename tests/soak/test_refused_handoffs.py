@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 
 from turnfsm.runtime.testing.livekit.differential import (
@@ -94,3 +95,26 @@ def test_only_the_refusal_is_explained_of_what_is_logged(
 ) -> None:
     """An error of another kind is found, and so is a refusal without a reason."""
     assert found(**ours) == kinds
+
+
+@pytest.mark.parametrize(
+    ("end", "stock", "found_"), [(4.5, None, []), (3.5, None, ["log"]), (4.5, 3.1, ["log"])]
+)
+def test_a_call_that_runs_beside_a_later_turn_may_speak_in_its_handoff(
+    end: float, stock: float | None, found_: list[str]
+) -> None:
+    """On stock the later turn, whose call hands over, is not answered while the first call runs."""
+    plan = Plan(
+        "two calls",
+        (Sound(1.0, 2, 0.6), Sound(2.5, 2, 0.6)),
+        {1: Answer(4, (1,)), 2: Answer(4, (2,))},
+        {1: Job(1, 1.0, "says"), 2: Job(2, 1.0, ends="hands_off")},
+    )
+    runs = JobRun(1, "do_it", 2.0, 3.0, None, end, "RuntimeError"), JobRun(2, "do_it", 3.5, 4.0)
+    handed = (attrs.evolve(runs[1], end=4.0, how="result"),)
+    before = Measures(handoffs=() if stock is None else (stock,), runs=runs[:1])
+    if stock is not None:
+        before = attrs.evolve(before, runs=(runs[0], attrs.evolve(handed[0], end=3.0)))
+    after = Measures(handoffs=(4.6,), runs=(runs[0], *handed), errors={TEXT: 1})
+    judged = worse(Pair(plan, before, after))
+    assert [one.kind for one in judged if one.kind == "log"] == found_

@@ -56,11 +56,12 @@ def delayed_by_its_causes(sentence: int, pair: Pair) -> bool:
 def call_delayed_by_its_causes(number: int, pair: Pair) -> bool:
     """A call of the application returns when what it asked for was heard. It takes no more time
     than on stock in which nobody speaks, no words of the user may come, no call holds its turn, and
-    no agent hands over."""
-    move = pair.plan.moves[number]
+    no agent hands over. Or the session closed before that."""
+    move, close = pair.plan.moves[number], pair.plan.ends_at
     ours, stock = pair.ours.waits.get(number), pair.stock.waits.get(number)
-    returns = move.what != "aclose" and number not in pair.ours.raised
-    if ours is None or stock is None or not returns:
+    if number in pair.ours.raised:
+        ours = close - move.at if close is not None and move.what == "run" else None
+    if ours is None or stock is None or move.what == "aclose":
         return False
     user = [(sound.at, sound.over + _words_may_come(sound)) for sound in pair.plan.sounds]
     causes = [*user, *_spoken(pair.ours), *_held(pair), *handoffs(pair)]

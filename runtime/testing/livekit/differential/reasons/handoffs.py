@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,11 +64,15 @@ def _is_elsewhere(begin: float, end: float, pair: Pair) -> bool:
         pair.plan.jobs[run.number].policy in ("hold", "finish") and run.start <= end
         for run in pair.ours.runs
     )
+    calls = [run for run in pair.ours.runs if run.start < begin < (run.end or inf)]
+    beside = bool(calls) and not list(
+        _handoffs(pair.plan, pair.stock)
+    )  # on stock it waits for them
     kept = pair.stock.words_lost - pair.ours.words_lost
     answered = any(pair.plan.sounds[number - 1].over <= end for number in kept)
     stock = _handoffs(pair.plan, pair.stock)
     same = any(abs(begin - b) <= SAME and abs(end - e) <= SAME for b, e in stock)
-    return (held or answered) and not same and end - begin <= LONGEST
+    return (held or answered or beside) and not same and end - begin <= LONGEST
 
 
 def _handoffs(plan: Plan, measured: Measures) -> Iterator[tuple[float, float]]:
