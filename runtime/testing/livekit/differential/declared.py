@@ -34,6 +34,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("close", frozenset({"wait"}), ends.asked_of_a_close),
     Declared("drain-limit", frozenset({"undone", "half", "untold"}), ends.cancelled_at_the_close),
     Declared("drain-limit", frozenset({"warning"}), ends.agent_did_not_wait),
+    Declared("drain-limit", frozenset({"late"}), ends.told_after_the_greeting),
     Declared("close", frozenset({"undone"}), ends.begun_after_the_close),
     Declared("held-output", frozenset({"undone"}), ends.ended_while_it_waited),
     Declared("drain-limit", frozenset({"wait"}), ends.close_waits_for_a_call),

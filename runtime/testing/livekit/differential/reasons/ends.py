@@ -29,6 +29,11 @@ QUIET = 0.55
 FIRST_WORDS = 0.8
 """Seconds until the first words of a reply are heard: `transcript_wait`, and what they take."""
 
+GREETING = 0.9
+"""Seconds that the next agent's greeting takes, and the model until it tells the result."""
+
+AGENT_CLOSED = "did not end in time; its agent is closed"
+
 JUST = 2.0
 """Seconds before the close in which a call has just begun."""
 
@@ -109,9 +114,7 @@ def agent_did_not_wait(about: int, pair: Pair) -> bool:
         for run in pair.ours.runs
         for at in handoffs
     )
-    return long and [*pair.ours.warnings][about].endswith(
-        "did not end in time; its agent is closed"
-    )
+    return long and [*pair.ours.warnings][about].endswith(AGENT_CLOSED)
 
 
 def skipped_before_the_next_agent(about: int, pair: Pair) -> bool:
@@ -133,3 +136,19 @@ def skipped_before_the_next_agent(about: int, pair: Pair) -> bool:
         and any(s.words and stock.get(n) is None for n, s in enumerate(plan.sounds, 1))
         and not only_on_stock
     )
+
+
+def told_after_the_greeting(sentence: int, pair: Pair) -> bool:
+    """An agent that hands over did not wait for a call that the sentence had asked for. Its result
+    was told behind the greeting of the next agent, and is later by no more than this takes; on
+    stock that agent had begun behind the result."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    if ours is None or stock is None:
+        return False
+    jobs = pair.plan.answers[sentence].jobs
+    long = any(
+        run.number in jobs and (run.end is None or run.end > run.start + DRAIN)
+        for run in pair.ours.runs
+    )
+    closed = any(text.endswith(AGENT_CLOSED) for text in pair.ours.warnings)
+    return closed and long and ours - stock <= GREETING
