@@ -209,7 +209,7 @@ def _type(line: str, ask: str, stage: Stage) -> None:
 
 WAITING: dict[str, tuple[dict[str, Any], list[str]]] = {
     "typed": ({"types": ("hello", "thank you very much")}, ["hello", "thank you very much"]),
-    "said": ({"dies": 7.0, "thinks": 6.0}, ["hello", "thank you very much"]),
+    "said": ({"dies": 7.0, "thinks": 6.0}, ["hello thank you very much"]),
     "asked for by a run": (
         {"dies": 0.4, "types": ("thank you very much",), "ask": "run"},
         ["thank you very much"],
@@ -220,7 +220,7 @@ WAITING: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 @pytest.mark.parametrize("how", WAITING)
 def test_lines_of_which_none_is_answered_are_not_lost(how: str, tmp_path: Path) -> None:
-    """They are answered in their order."""
+    """They are answered in their order; turns of the user that were kept are one turn."""
     given, lines = WAITING[how]
     user = ScriptedUser()
     if how == "said":
