@@ -32,6 +32,7 @@ from turnfsm.runtime.testing.livekit.differential import (
 )
 from turnfsm.runtime.testing.livekit.differential.agents import answer
 from turnfsm.runtime.testing.livekit.scripted_llm import Request
+from turnfsm.runtime.testing.livekit.stage import Stage
 
 PAGE = Path(__file__).parents[2] / "docs" / "livekit.md"
 
@@ -148,6 +149,12 @@ def test_a_turn_leaves_no_more_behind() -> None:
     """Objects that are kept for each turn, while the journal in memory grows to its limit."""
     stock, ours = (objects_per_turn(session, 20, 5) for session in (AgentSession, TurnSession))
     assert ours <= stock + 60, f"{ours:.0f} objects a turn, on stock {stock:.0f}"
+
+
+def test_a_stage_plays_as_long_as_it_is_told_to() -> None:
+    """Two thousand turns take more than an hour."""
+    outcome = Stage(AgentSession, user=None).run(3700.0)
+    assert outcome.events[-1].at >= 3700.0
 
 
 TWO = Plan(

@@ -35,6 +35,9 @@ TURN_HANDLING: dict[str, Any] = {
     "endpointing": {"min_delay": 0.5, "max_delay": 3.0},
 }
 
+HANGS = 3600.0
+"""Virtual seconds after what is played, until a conversation that does not end is given up."""
+
 CLOSE_LIMIT = 120.0
 
 
@@ -147,7 +150,7 @@ class Stage:
         self, seconds: float, *, make_loop: Callable[..., VirtualLoop] = VirtualLoop
     ) -> Outcome:
         """Play for so many virtual seconds, on a loop of its own."""
-        return run(self.play(seconds), make_loop=make_loop)
+        return run(self.play(seconds), limit=seconds + HANGS, make_loop=make_loop)
 
     async def play(self, seconds: float | asyncio.Event) -> Outcome:
         """Play on the running loop, then close the session.
