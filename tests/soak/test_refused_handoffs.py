@@ -32,6 +32,7 @@ def found(
     took_over: float = 5.0,
     stock: float = 3.1,
     lost: frozenset[int] = frozenset(),
+    twice: bool = False,
     **ours: Any,
 ) -> list[str]:
     """What is worse: on stock the call hands over at 3 s, with TurnSession at 4 s."""
@@ -46,7 +47,7 @@ def found(
         words_lost=lost,
         waits={0: 0.0},
         handoffs=(stock,),
-        runs=(JobRun(1, "do_it", 2.0, 3.0, None, stock - 0.1, "result"),),
+        runs=(JobRun(1, "do_it", 2.0, 3.0, None, stock - 0.1, "result"),) * (1 + twice),
         handed_over=True,
     )
     after = Measures(
@@ -70,9 +71,14 @@ def test_a_kept_turn_moves_the_handoff() -> None:
     assert found("detach", lost=frozenset({1}), raised=frozenset({0})) == []
 
 
+def test_a_call_that_stock_makes_twice_moves_the_handoff() -> None:
+    """The second call interrupts the reply of the first, and stock hands over sooner."""
+    assert found("detach", twice=True, raised=frozenset({0})) == []
+
+
 @pytest.mark.parametrize(
     "other",
-    [{"policy": "detach"}, {"at": 5.5}, {"at": 3.5}, {"took_over": 12.5}],
+    [{"policy": "detach"}, {"at": 5.5}, {"at": 3.5}, {"took_over": 13.0}],
     ids=["no reason", "after the handoff", "before it", "it takes too long"],
 )
 def test_what_is_refused_for_another_reason_is_found(other: dict[str, Any]) -> None:
@@ -118,3 +124,12 @@ def test_a_call_that_runs_beside_a_later_turn_may_speak_in_its_handoff(
     after = Measures(handoffs=(4.6,), runs=(runs[0], *handed), errors={TEXT: 1})
     judged = worse(Pair(plan, before, after))
     assert [one.kind for one in judged if one.kind == "log"] == found_
+
+
+@pytest.mark.parametrize(("stock", "found_"), [(1, []), (0, ["warning"])])
+def test_a_turn_that_is_skipped_on_stock_too_is_explained(stock: int, found_: list[str]) -> None:
+    """LiveKit says it in other words if the handoff comes sooner."""
+    plan = Plan("a handoff", (Sound(1.0, 2, 0.6),), {1: Answer(4)}, {})
+    skipped = {"skipping user input, speech scheduling is paused": stock}
+    pair = Pair(plan, Measures(warnings=skipped), Measures(warnings={SKIPPED: 1}))
+    assert [one.kind for one in worse(pair)] == found_

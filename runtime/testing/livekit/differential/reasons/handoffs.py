@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ __all__ = [
     "warned_in_a_handoff",
 ]
 
-LONGEST = 8.0
+LONGEST = 8.5
 """Seconds of a handoff: a reply is said, and released calls get `drain_limit`."""
 
 SAME = 0.06
@@ -46,8 +47,14 @@ def logged_in_a_handoff(about: int, pair: Pair) -> bool:
 
 
 def warned_in_a_handoff(about: int, pair: Pair) -> bool:
-    """The same, for a turn; the next agent answers it."""
-    return _refused(tuple(pair.ours.warnings)[about]) and _any_elsewhere(pair)
+    """The same, for a turn; the next agent answers it. Or stock skips as many turns, perhaps with
+    other words, and nobody answers them."""
+    skips = _skips(pair.ours) <= _skips(pair.stock)
+    return _refused(tuple(pair.ours.warnings)[about]) and (skips or _any_elsewhere(pair))
+
+
+def _skips(measured: Measures) -> int:
+    return sum(n for text, n in measured.warnings.items() if text.startswith("skipping "))
 
 
 def _refused(logged: str) -> bool:
@@ -59,7 +66,7 @@ def _any_elsewhere(pair: Pair) -> bool:
 
 
 def _is_elsewhere(begin: float, end: float, pair: Pair) -> bool:
-    """A declared difference has moved this handoff."""
+    """A declared difference has moved this handoff, or a call that stock has repeated."""
     held = any(
         pair.plan.jobs[run.number].policy in ("hold", "finish") and run.start <= end
         for run in pair.ours.runs
@@ -68,11 +75,14 @@ def _is_elsewhere(begin: float, end: float, pair: Pair) -> bool:
     beside = bool(calls) and not list(
         _handoffs(pair.plan, pair.stock)
     )  # on stock it waits for them
+    repeated = Counter(r.number for r in pair.stock.runs) - Counter(
+        r.number for r in pair.ours.runs
+    )
     kept = pair.stock.words_lost - pair.ours.words_lost
     answered = any(pair.plan.sounds[number - 1].over <= end for number in kept)
     stock = _handoffs(pair.plan, pair.stock)
     same = any(abs(begin - b) <= SAME and abs(end - e) <= SAME for b, e in stock)
-    return (held or answered or beside) and not same and end - begin <= LONGEST
+    return bool(held or answered or beside or repeated) and not same and end - begin <= LONGEST
 
 
 def _handoffs(plan: Plan, measured: Measures) -> Iterator[tuple[float, float]]:
