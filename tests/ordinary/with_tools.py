@@ -288,7 +288,7 @@ for name, tool in (
 ordinary(
     "a talk beside a tool in the background",
     agent_with(reports),
-    says={1.0: "go", 5.0: "what else"},
+    says={1.0: "go", 4.0: "what else"},
     answers={
         "go": Answer("I am going.", (("reports", "{}"),)),
         "it takes a while": "It takes a while.",
