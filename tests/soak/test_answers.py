@@ -8,6 +8,7 @@ from livekit.agents import llm
 from turnfsm.runtime.testing.livekit.differential import Answer, Job, JobRun, Jobs, Plan, Sound
 from turnfsm.runtime.testing.livekit.differential.agents import answer
 from turnfsm.runtime.testing.livekit.differential.measured_sound import answers, blips
+from turnfsm.runtime.testing.livekit.differential.measured_words import together
 from turnfsm.runtime.testing.livekit.outcome import Outcome
 from turnfsm.runtime.testing.livekit.scripted_llm import Request
 from turnfsm.runtime.testing.livekit.speaker import Heard
@@ -77,3 +78,16 @@ def test_the_end_of_a_paused_reply_is_no_blip(resumed: bool, before: str, found:
     heard = [Heard(3.0, 3.9, before), Heard(5.0, 5.12, "")]
     outcome = Outcome(heard=heard, false_interruptions=[(5.0, resumed)])
     assert len(list(blips(PLAN, outcome, ["r1a r1b r1c"], 30.0))) == found
+
+
+@pytest.mark.parametrize(("outcome", "found"), [("cancelled", {1: 2}), ("complete", {})])
+def test_a_request_that_was_dropped_asks_nothing(outcome: str, found: dict[int, int]) -> None:
+    """The model was asked about the first sentence, and then about both."""
+    first, both = _request(4.0, "u1a u1b"), _request(5.0, "u1a u1b u2a")
+    first.outcome = outcome
+    assert together(Outcome(requests=[first, both])) == found
+
+
+def test_a_sentence_of_which_the_beginning_is_missing_was_asked_with_the_next() -> None:
+    """The application had cleared its first word."""
+    assert together(Outcome(requests=[_request(4.0, "u1b u1c u2a")])) == {1: 2}

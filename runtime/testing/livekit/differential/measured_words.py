@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from turnfsm.runtime.testing.livekit.outcome import Outcome
+from turnfsm.runtime.testing.livekit.scripted_llm import Request
 
 from .agents import sentence_answered
 from .plan import Plan
@@ -25,8 +26,13 @@ def asked(outcome: Outcome) -> dict[int, float]:
 
 
 def together(outcome: Outcome) -> dict[int, int]:
-    last = {number: max(numbers) for _, numbers in _latest(outcome) for number in numbers}
-    alone = {numbers[-1] for _, numbers in _latest(outcome) if numbers}
+    messages = [
+        [int(number) for number in re.findall(r"\bu(\d+)[a-z]", _said_last(request))]
+        for request in outcome.requests
+        if request.outcome != "cancelled"  # words that came before the answer were asked with it
+    ]
+    last = {number: max(numbers) for numbers in messages for number in numbers}
+    alone = {numbers[-1] for numbers in messages if numbers}
     return {number: later for number, later in last.items() if number not in alone}
 
 
@@ -43,8 +49,12 @@ def outdated(outcome: Outcome) -> Iterator[tuple[float, float]]:
 def _latest(outcome: Outcome) -> Iterator[tuple[float, list[int]]]:
     """Each request, with the sentences that begin in the latest message of the user."""
     for request in outcome.requests:
-        words = [entry.text for entry in request.shown if entry.kind == "user"][-1:]
-        yield request.at, [int(number) for number in re.findall(r"\bu(\d+)a", " ".join(words))]
+        yield request.at, [int(n) for n in re.findall(r"\bu(\d+)a", _said_last(request))]
+
+
+def _said_last(request: Request) -> str:
+    words = [entry.text for entry in request.shown if entry.kind == "user"]
+    return words[-1] if words else ""
 
 
 def words(plan: Plan, outcome: Outcome, end: float) -> tuple[list[int], list[int]]:

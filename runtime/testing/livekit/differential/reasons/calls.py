@@ -128,7 +128,9 @@ def asked_for_together(job: int, pair: Pair) -> bool:
     more = pair.stock.words_lost - pair.ours.words_lost
     asks = [(n, pair.ours.together.get(n)) for n, a in pair.plan.answers.items() if job in a.jobs]
     return any(
-        n in pair.stock.asked and later is not None and (later in more or _held(n, later, pair))
+        later is not None
+        and n in {*pair.stock.asked, *pair.stock.words_lost}
+        and (later in more or _held(n, later, pair))
         for n, later in asks
     )
 
@@ -145,7 +147,8 @@ def handoff_asked_for_together(about: int, pair: Pair) -> bool:
 def _held(sentence: int, later: int, pair: Pair) -> bool:
     """Its turn was kept, for a call that holds its turn or a handoff, when stock asked the model
     about it, and until the user spoke again."""
-    asked, again = pair.stock.asked[sentence], pair.plan.sounds[later - 1].at
+    over = pair.plan.sounds[sentence - 1].over
+    asked, again = pair.stock.asked.get(sentence, over), pair.plan.sounds[later - 1].at
     held = [(run.start, run.end or inf) for run in holding(pair)]
     return any(begin <= asked and again <= end for begin, end in [*held, *handoffs(pair)])
 
