@@ -453,3 +453,24 @@ def test_a_sentence_that_stock_begins_as_often_is_not_again(
 ) -> None:
     """Other words may follow it there."""
     assert kinds({"repeats": {on_stock: 2}}, {"repeats": {"t1a t1b.": 3}}) == found
+
+
+@pytest.mark.parametrize(
+    ("policy", "ends", "lost", "made", "found"),
+    [
+        ("hold", "hangs", {1}, False, []),
+        ("detach", "hangs", {1}, False, ["close"]),
+        ("hold", "returns", {1}, False, ["close"]),
+        ("hold", "hangs", (), False, ["close"]),
+        ("hold", "hangs", {1}, True, ["close"]),
+    ],
+    ids=["it holds", "it does not", "it ends", "stock has the words", "stock makes it"],
+)
+def test_a_call_that_only_ours_makes_and_that_hangs_explains_a_long_close(
+    policy: Any, ends: Any, lost: Any, made: bool, found: list[str]
+) -> None:
+    """A close waits for a call that must not be interrupted until `tool_limit`."""
+    runs = (ran(1, 2.0, None, ""),)
+    stock = {"words_lost": frozenset(lost), "closed_in": 2.0, "runs": runs if made else ()}
+    ours = {"closed_in": 120.0, "runs": runs}
+    assert kinds(stock, ours, jobs={1: Job(1, 0.5, ends=ends, policy=policy)}) == found

@@ -38,6 +38,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("close", frozenset({"undone"}), ends.begun_after_the_close),
     Declared("held-output", frozenset({"undone"}), ends.ended_while_it_waited),
     Declared("drain-limit", frozenset({"wait"}), ends.close_waits_for_a_call),
+    Declared("turns-kept", frozenset({"close", "leftover"}), ends.call_of_a_turn_more_hangs),
     Declared("held-output", frozenset({"untold"}), ends.ended_before_it_was_told),
     Declared("held-output", frozenset({"warning"}), ends.skipped_before_the_next_agent),
     Declared("held-output", frozenset({"late"}), waits.waited_for_quiet),

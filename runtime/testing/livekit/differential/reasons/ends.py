@@ -13,6 +13,7 @@ __all__ = [
     "agent_did_not_wait",
     "asked_of_a_close",
     "begun_after_the_close",
+    "call_of_a_turn_more_hangs",
     "cancelled_at_the_close",
     "close_waits_for_a_call",
     "ended_before_it_was_told",
@@ -97,6 +98,20 @@ def close_waits_for_a_call(number: int, pair: Pair) -> bool:
     closed = None if waits is None else move.at + waits
     return move.what == "aclose" and any(
         closed is not None and end is not None and abs(end - closed) < 0.06 for end in ends
+    )
+
+
+def call_of_a_turn_more_hangs(about: int, pair: Pair) -> bool:
+    """A call that must not be interrupted never ends, and the close waits for it until
+    `tool_limit`. Stock has not made it: it has lost the words that ask for it."""
+    made = {run.number for run in pair.stock.runs}
+    more = pair.stock.words_lost - pair.ours.words_lost
+    asked = {job for n in more for job in pair.plan.answers[n].jobs}
+    return any(
+        pair.plan.jobs[run.number].ends == "hangs"
+        and pair.plan.jobs[run.number].policy == "hold"
+        and run.number in asked - made
+        for run in pair.ours.runs
     )
 
 
