@@ -123,8 +123,7 @@ class UserTurns:
     def join_kept(self) -> Deferred[Any]:
         """Make the turns that wait one turn, the latest, with the words of them all."""
         *older, latest = self.kept
-        texts = [deferred.work.new_transcript for deferred in self.kept]
-        latest.work.new_transcript = " ".join(text for text in texts if text)
+        latest.work.new_transcript = self.with_kept("")
         for deferred in older:
             self._supersede(deferred)
         return latest

@@ -279,6 +279,24 @@ def test_a_result_on_its_way_is_not_sent_again() -> None:
     assert [item.type for item in server.chat_ctx.items][:2] == [call.type, result.type]
 
 
+def test_a_reply_that_is_asked_for_while_another_is_asked_for_is_no_error() -> None:
+    """Both are to answer the same words, which are put last for the first of them."""
+    said = llm.ChatMessage(role="user", content=["hello"])
+    late = llm.ChatMessage(role="assistant", content=["a moment please"])
+
+    async def main() -> None:
+        asked = [sync.generate_reply() for _ in range(2)]
+        await asyncio.wait(asked, timeout=10.0)
+        assert [reply.done() for reply in asked] == [False, False], "the model has not begun"
+        for reply in asked:
+            reply.cancel()
+
+    server: Any = _SlowServer(said, late)
+    sync = ChatContextSync(server, llm.ChatContext([said, late]).get_by_id, lambda: True)
+    run(main())
+    assert [item.id for item in server.chat_ctx.items] == [late.id, said.id]
+
+
 @BOTH
 def test_a_result_is_told_though_others_have_spoken_since(detects: bool) -> None:
     """While a tool runs the application asks for something else: the model, which has the result
@@ -412,7 +430,6 @@ def test_a_result_is_told_if_the_call_beside_it_lets_go_of_their_turn() -> None:
         return "booked"
 
     user = ScriptedUser().says("reserve a table", at=1.0).says("no tell me a joke", at=4.5)
-    voice = ScriptedTTS()
     answers = ScriptedLLM(
         {
             "result of book": "Your table is booked.",
@@ -420,14 +437,7 @@ def test_a_result_is_told_if_the_call_beside_it_lets_go_of_their_turn() -> None:
             "joke": "Here is a joke.",
         }
     )
-    stage = Stage(
-        TurnSession,
-        user=user,
-        llm=ScriptedRealtime(user, answers, voice),
-        tts=voice,
-        turn_handling={"turn_detection": "realtime_llm"},
-        tools=[pay, book],
-    )
+    stage = _detecting(user, answers, pay, book)
     outcome = stage.run(25.0)
     said = [heard.text for heard in outcome.heard]
     assert said == ["Here is a joke.", "Your table is booked."], outcome.timeline()
@@ -453,19 +463,11 @@ def test_a_turn_that_a_tool_has_ended_is_not_scheduled_again_behind_a_handoff() 
         return Next(instructions="next"), "handed over"
 
     user = ScriptedUser().says("reserve a table", at=1.0).says("no tell me a joke", at=4.5)
-    voice = ScriptedTTS()
     joke = Reply("Here is a long joke that takes a while.", calls=Call("hand_over"))
     answers = ScriptedLLM(
         {"result of": "Booked.", "reserve": Reply(calls=Call("book")), "joke": joke}
     )
-    stage = Stage(
-        TurnSession,
-        user=user,
-        llm=ScriptedRealtime(user, answers, voice),
-        tts=voice,
-        turn_handling={"turn_detection": "realtime_llm"},
-        tools=[book, hand_over],
-    )
+    stage = _detecting(user, answers, book, hand_over)
     outcome = stage.run(25.0)
     assert outcome.heard_saying("I am the next one.") is not None, outcome.timeline()
     assert outcome.warnings == [], outcome.timeline()
@@ -486,6 +488,19 @@ def test_a_noise_over_a_tool_that_holds_its_turn_does_not_end_the_turn() -> None
     outcome = stage.run(20.0)
     assert _calls(stage, outcome) == (["result"], ["booked"])
     assert [heard.text for heard in outcome.heard] == ["Your table is booked."]
+
+
+def _detecting(user: ScriptedUser, answers: ScriptedLLM, *tools: Any) -> Stage:
+    """The model detects turns."""
+    voice = ScriptedTTS()
+    return Stage(
+        TurnSession,
+        user=user,
+        llm=ScriptedRealtime(user, answers, voice),
+        tts=voice,
+        turn_handling={"turn_detection": "realtime_llm"},
+        tools=list(tools),
+    )
 
 
 def _joking(user: ScriptedUser, tool: Any) -> Stage:

@@ -107,12 +107,12 @@ class ChatContextSync:
             async with self._sending:
                 # Removed and sent again: words that were sent again would be text, not what the
                 # model has heard.
-                behind = self._behind_open_words()
-                ids = {item.id for item in behind}
-                rest = [item for item in self._model.chat_ctx.items if item.id not in ids]
-                await self._send(llm.ChatContext(rest))
-                at = next(i for i, item in enumerate(rest) if self._is_open(item))
-                await self._send(llm.ChatContext([*rest[:at], *behind, *rest[at:]]))
+                if behind := self._behind_open_words():  # another request may have asked by now
+                    ids = {item.id for item in behind}
+                    rest = [item for item in self._model.chat_ctx.items if item.id not in ids]
+                    await self._send(llm.ChatContext(rest))
+                    at = next(i for i, item in enumerate(rest) if self._is_open(item))
+                    await self._send(llm.ChatContext([*rest[:at], *behind, *rest[at:]]))
         return await self._ask_now(how)
 
     def _ask_now(self, how: dict[str, Any]) -> asyncio.Future[llm.GenerationCreatedEvent]:

@@ -8,6 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from .delays import handoffs
+from .moments import MOMENT
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
@@ -34,10 +35,6 @@ __all__ = [
     "turn_interrupted_by_tool",
     "wait_raised",
 ]
-
-
-MOMENT = 0.1
-"""Seconds: a frame of the microphone and one of the model."""
 
 
 def cancelled(job: int, pair: Pair) -> bool:

@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING
 
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
-from .waits import MOMENT
+from .moments import ANSWER, MOMENT, Span
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
 
 __all__ = ["call_cut_behind_what_came_first", "cut_behind_what_came_first"]
-
-Span = tuple[float, float]
-
-ANSWER = 0.5
-"""Seconds that an answer is heard; one that is cut earlier does not count."""
 
 
 def cut_behind_what_came_first(sentence: int, pair: Pair) -> bool:

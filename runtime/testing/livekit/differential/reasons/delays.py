@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from turnfsm.runtime.testing.livekit.side_by_side import LATE, SLOW
 
-from .waits import MOMENT, REPLY, VAD_SILENCE, news_within, wait_for_words
+from .moments import ANSWER, MOMENT, Span, handoffs_begun
+from .waits import REPLY, VAD_SILENCE, news_within, wait_for_words
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
@@ -23,13 +24,8 @@ __all__ = [
     "handoffs",
 ]
 
-Span = tuple[float, float]
-
 ENDPOINTING = 0.5
 """Seconds that LiveKit waits for more words; it waits anew after a turn that was committed."""
-
-ANSWER = 0.5
-"""Seconds that an answer is heard; one that is cut earlier does not count."""
 
 GREETING = "hello2a"
 """What an agent says as it takes over."""
@@ -159,13 +155,7 @@ def handoffs(pair: Pair) -> Iterator[Span]:
     """From the call, or that of the application, to the end of the next agent's greeting. In this
     time somebody speaks, a tool works, or the model thinks."""
     plan, ours = pair.plan, pair.ours
-    begins = [move.at for move in plan.moves if move.what == "update_agent"]
-    begins += [
-        run.end
-        for run in ours.runs
-        if plan.jobs[run.number].ends == "hands_off" and run.end is not None
-    ]
-    for begin in begins:
+    for begin in handoffs_begun(plan, ours):
         greeted = (h.end for h in ours.audio if GREETING in h.text and h.end >= begin)
         end = next(greeted, begin)
         user = [(sound.at, sound.over + _words_may_come(sound)) for sound in plan.sounds]

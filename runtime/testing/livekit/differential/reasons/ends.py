@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .moments import handoffs_begun
 from .waits import waited_for_quiet, waits_for_a_call
 
 if TYPE_CHECKING:
@@ -117,17 +118,10 @@ def call_of_a_turn_more_hangs(about: int, pair: Pair) -> bool:
 
 def agent_did_not_wait(about: int, pair: Pair) -> bool:
     """An agent that hands over has a call that takes longer; ours says that it goes without it."""
-    plan = pair.plan
-    handoffs = [move.at for move in plan.moves if move.what == "update_agent"]
-    handoffs += [
-        run.end
-        for run in pair.ours.runs
-        if run.end is not None and plan.jobs[run.number].ends == "hands_off"
-    ]
     long = any(
         run.end is None or run.end > max(run.start, at) + DRAIN
         for run in pair.ours.runs
-        for at in handoffs
+        for at in handoffs_begun(pair.plan, pair.ours)
     )
     return long and [*pair.ours.warnings][about].endswith(AGENT_CLOSED)
 

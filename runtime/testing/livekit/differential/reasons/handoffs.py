@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING
 
+from .moments import handoffs_begun
+
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
@@ -71,26 +73,20 @@ def _is_elsewhere(begin: float, end: float, pair: Pair) -> bool:
         pair.plan.jobs[run.number].policy in ("hold", "finish") and run.start <= end
         for run in pair.ours.runs
     )
-    calls = [run for run in pair.ours.runs if run.start < begin < (run.end or inf)]
-    beside = bool(calls) and not list(
-        _handoffs(pair.plan, pair.stock)
-    )  # on stock it waits for them
-    repeated = Counter(r.number for r in pair.stock.runs) - Counter(
-        r.number for r in pair.ours.runs
-    )
+    stock = [*_handoffs(pair.plan, pair.stock)]
+    run_on = any(run.start < begin < (run.end or inf) for run in pair.ours.runs)
+    beside = run_on and not stock  # there the turn that hands over waits for them
+    made, on_stock = (Counter(run.number for run in m.runs) for m in (pair.ours, pair.stock))
+    repeated = bool(on_stock - made)
     kept = pair.stock.words_lost - pair.ours.words_lost
     answered = any(pair.plan.sounds[number - 1].over <= end for number in kept)
-    stock = _handoffs(pair.plan, pair.stock)
     same = any(abs(begin - b) <= SAME and abs(end - e) <= SAME for b, e in stock)
-    return bool(held or answered or beside or repeated) and not same and end - begin <= LONGEST
+    return (held or answered or beside or repeated) and not same and end - begin <= LONGEST
 
 
 def _handoffs(plan: Plan, measured: Measures) -> Iterator[tuple[float, float]]:
     """When each began, and when the next agent took over."""
-    calls = [run.end for run in measured.runs if plan.jobs[run.number].ends == "hands_off"]
-    begins = [end for end in calls if end is not None]
-    begins += [move.at for move in plan.moves if move.what == "update_agent"]
     for end in measured.handoffs:
-        before = [begin for begin in begins if begin <= end]
+        before = [begin for begin in handoffs_begun(plan, measured) if begin <= end]
         if before:
             yield max(before), end

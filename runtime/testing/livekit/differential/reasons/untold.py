@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from .calls import MOMENT, cancelled, holding
+from .calls import cancelled, holding
 from .ends import DRAIN
+from .moments import MOMENT, handoffs_begun
 from .waits import FALSE_INTERRUPTION, INTERRUPTS, VAD_SILENCE
 
 if TYPE_CHECKING:
@@ -97,14 +98,10 @@ def cut_behind_a_cancelled_call(job: int, pair: Pair) -> bool:
 
 def cancelled_at_a_handoff(job: int, pair: Pair) -> bool:
     """It ran for longer than a handoff waits."""
-    plan = pair.plan
-    handoffs = [move.at for move in plan.moves if move.what == "update_agent"]
-    ends = [run.end for run in pair.ours.runs if plan.jobs[run.number].ends == "hands_off"]
-    handoffs += [end for end in ends if end is not None]
     return any(
         run.number == job and run.how == "CancelledError" and (run.end or 0.0) >= at + DRAIN
         for run in pair.ours.runs
-        for at in handoffs
+        for at in handoffs_begun(pair.plan, pair.ours)
         if run.start <= at
     )
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
+from .moments import MOMENT
+
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
@@ -49,9 +51,6 @@ VAD_SILENCE = 0.25
 
 REPLY = 2.0
 """Seconds until a reply about a result is heard; the model thinks for 1.5 s at most."""
-
-MOMENT = 0.1
-"""Seconds: a frame of the microphone and one of the model."""
 
 FRAME = 0.05
 """Seconds of a frame of the microphone."""
