@@ -47,9 +47,9 @@ class TurnHost:
 
     @property
     def owes(self) -> bool:
-        """There is something to tell that the user does not wait for."""
+        """There is something to say that nobody else asks for."""
         pending = self.resumption is not None and self.resumption.pending
-        return pending or bool(self._tools.owed)
+        return pending or bool(self._tools.owed or self._turns.skipped)
 
     # -- host facts: asked at the moment of a decision
 
@@ -102,7 +102,7 @@ class TurnHost:
         return self.results_need_reply and agent is not None and agent.model_replies
 
     def result_already_used(self) -> bool:
-        """No result is owed that the user has not heard."""
+        """No result is owed that the user has not heard, and no answer."""
         return not self.owes
 
     # -- the reply to the user
@@ -224,7 +224,16 @@ class TurnHost:
         self._tools.lift_holds()
 
     def deliver_owed_reply(self, event: Event) -> None:
-        """Tell the results that the user has not heard."""
+        """Tell the results that the user has not heard, or answer what a handoff has left open.
+
+        The answer to the user comes first. It may tell the results, too.
+        """
+        if skipped := self._turns.skipped:
+            words = tuple(skipped)
+            skipped.clear()
+            if (agent := self._session.activity) is not None:
+                agent.answer_words(words)
+            return
         due = self._tools.deliver()
         cancelled = [call for call in due if call.how == "cancelled"]
         arrived = [call for call in due if call.how != "cancelled"]

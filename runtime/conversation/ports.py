@@ -152,6 +152,12 @@ class Model(Protocol):
         LiveKit: `AgentSession.generate_reply`; `step_started` follows.
         """
 
+    def answer_words(self, words: Collection[str]) -> None:
+        """Ask for a reply to these messages of the user.
+
+        LiveKit: `AgentSession.generate_reply`; `step_started` follows.
+        """
+
     def interrupt_model(self) -> None:
         """Stop a realtime model's response."""
 

@@ -178,6 +178,27 @@ class UserReports:
         self.turns.keep(info, owner, "a handoff is under way")
         return True
 
+    def answer_skipped(self, words: Iterable[str]) -> None:
+        """LiveKit's `_on_generation_created` of an agent that is about to be replaced: it does not
+        play what the model answers by itself. Posts nothing: the next agent answers.
+
+        Args:
+            words: The ids of the messages that the model answers.
+        """
+        self.turns.skipped += words
+
+    def answered_by_model(self) -> None:
+        """LiveKit's `_on_generation_created`: a realtime model answers the user by itself.
+
+        Posts nothing. Nothing is left to answer.
+        """
+        self.turns.skipped.clear()
+
+    def words_lost(self, words: Iterable[str]) -> None:
+        """LiveKit's `_start_session`: the new agent cannot know of these words. Posts nothing."""
+        lost = set(words)
+        self.turns.skipped[:] = [id for id in self.turns.skipped if id not in lost]
+
     def keep_uncommitted_turn(self, owner: str, info: Any, commits_by_itself: bool) -> None:
         """LiveKit's `_close_session` while a turn is open: the next agent gets the turn, or the
         history if the session closes.

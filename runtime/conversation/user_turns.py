@@ -73,6 +73,10 @@ class UserTurns:
         ended: Called with the turn and its outcome, and with `current`: no newer turn was
             committed.
         deferred: Holds the turns that are kept.
+
+    Attributes:
+        skipped: The ids of the messages that a realtime model was about to answer by itself when
+            its agent was handing over. They are not answered yet.
     """
 
     def __init__(
@@ -85,6 +89,7 @@ class UserTurns:
         self._latest: Turn | None = None
         self._tasks: dict[asyncio.Task[Any], Turn] = {}
         self._unsaid: list[Turn] = []  # whose words may not be in the conversation yet
+        self.skipped: list[str] = []
 
     def restore(self, outcomes: Mapping[str, int]) -> None:
         """Continue counting: this many turns of the session have ended before."""

@@ -90,3 +90,62 @@ def test_what_is_said_while_a_handoff_waits_for_a_released_call_is_heard(kind: s
     stage.at(2.5, interrupt)
     outcome = stage.run(25.0)
     assert _said(outcome) == ["reserve a table", "how long"], outcome.timeline()
+
+
+@pytest.mark.parametrize("takes_over", ["the same model", "another model", "a pipeline"])
+@pytest.mark.parametrize("greets", [False, True])
+def test_the_next_agent_answers_what_a_model_was_about_to_answer_by_itself(
+    takes_over: str, greets: bool
+) -> None:
+    """A handoff waits for a call, and LiveKit plays no reply that the model begins meanwhile."""
+    user = ScriptedUser().says("reserve a table", at=0.5).says("how long", at=4.0)
+    answers, voice = ScriptedLLM(ANSWERS, TOLD), ScriptedTTS()
+    realtime = {"turn_detection": "realtime_llm"}
+    first: Any = ScriptedRealtime(user, answers, voice)
+    other: Any = ScriptedRealtime(user, answers, voice)
+    next_llm = {"the same model": first, "another model": other, "a pipeline": answers}[takes_over]
+
+    class Next(Agent):
+        async def on_enter(self) -> None:
+            if greets:
+                await self.session.say("I go on.")
+
+    def hand_over(stage: Stage) -> None:
+        told = stage.session.current_agent.chat_ctx.copy()
+        agent = Next(instructions="Go on.", tools=[book], llm=next_llm, chat_ctx=told)
+        stage.session.update_agent(agent)
+
+    book = _booking("finish", 4.0)
+    stage = Stage(
+        *(TurnSession,),
+        **{"user": user, "llm": first, "tts": voice, "turn_handling": realtime},
+        agent=lambda: Agent(instructions="Help.", tools=[book]),
+    )
+    outcome = stage.at(3.0, hand_over).run(20.0)
+    answer = outcome.heard_saying("An hour.")
+    assert answer is not None, outcome.timeline()
+    assert [heard.text for heard in outcome.heard].count("An hour.") == 1
+    assert _said(outcome) == ["reserve a table", "how long"]
+    if greets:
+        greeting = outcome.heard_saying("I go on.")
+        assert greeting is not None and greeting.end <= answer.start
+
+
+def test_words_that_were_not_recognised_are_lost_with_the_model_that_heard_them() -> None:
+    """The next agent has another model, and there is no transcript: it answers nothing else."""
+    user = ScriptedUser().says("reserve a table", at=0.5)
+    user.says("how long", at=4.0, stt_delay=9.0)
+    answers, voice = ScriptedLLM(ANSWERS, TOLD), ScriptedTTS()
+    first: Any = ScriptedRealtime(user, answers, voice)
+    other: Any = ScriptedRealtime(user, answers, voice)
+    book = _booking("finish", 4.0)
+    stage = Stage(
+        *(TurnSession,),
+        **{"user": user, "llm": first, "tts": voice},
+        turn_handling={"turn_detection": "realtime_llm"},
+        agent=lambda: Agent(instructions="Help.", tools=[book]),
+    )
+    stage.at(3.0, lambda s: s.session.update_agent(Agent(instructions="Go on.", llm=other)))
+    outcome = stage.run(20.0)
+    assert len(outcome.requests) == 3, [request.prompt for request in outcome.requests]
+    assert any("took over before" in str(event) for event in outcome.events), outcome.timeline()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -10,8 +12,11 @@ from livekit.agents import llm
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from .leaving import LeavingActivity
+from .speech import govern
 
 __all__ = ["ArrivingActivity", "results_when_copied"]
+
+logger = logging.getLogger("turnfsm")
 
 
 class ArrivingActivity(LeavingActivity):
@@ -29,6 +34,36 @@ class ArrivingActivity(LeavingActivity):
         """Begin. A realtime model gets its conversation here."""
         self._agent._chat_ctx.insert(list(self._find_what_came_since()))
         await super().start(**how)
+
+    async def _start_session(self, **how: Any) -> None:
+        # The agent before has heard them, and nobody has answered them yet.
+        skipped = tuple(self._conductor.turns.skipped)
+        recognised = [self._session.history.get_by_id(id) for id in skipped]
+        conversation = self._agent._chat_ctx
+        conversation.insert(
+            [item for item in recognised if item and conversation.get_by_id(item.id) is None]
+        )
+        await super()._start_session(**how)
+        known = {item.id for item in conversation.items}
+        if (sync := self._sync) is not None:
+            sync.still_open(skipped)
+            known.update(sync.open_words)
+        if lost := [id for id in skipped if id not in known]:
+            self._conductor.words_lost(lost)
+            logger.warning(
+                "%s took over before it was recognised what the user had said; nobody answers it",
+                self.label,
+            )
+
+    def answer_words(self, words: Collection[str]) -> None:
+        """Ask for a reply to these messages, which an agent before has heard."""
+        conversation = self._agent._chat_ctx
+        if self._rt_session is None:  # it answers what comes last
+            asked = [item for item in conversation.items if item.id in words]
+            rest = [item for item in conversation.items if item.id not in words]
+            conversation.items[:] = [*rest, *map(_said_now, asked)]
+        reply = self._session.generate_reply()
+        govern(reply, self._conductor).answers_audio = True
 
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
         if asyncio.current_task() is self._on_enter_task:
@@ -60,6 +95,10 @@ class ArrivingActivity(LeavingActivity):
 
     def _lacks(self, result: llm.FunctionCallOutput, held: Collection[str]) -> bool:
         return result.id not in held and result.call_id not in self.results_when_copied
+
+
+def _said_now(item: llm.ChatItem) -> llm.ChatItem:
+    return item.model_copy(update={"created_at": time.time()})
 
 
 def _first_of_pair(call: str) -> str:

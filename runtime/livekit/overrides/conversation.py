@@ -73,6 +73,19 @@ class ChatContextSync:
             return asyncio.ensure_future(self._ask_about_words(how))
         return self._ask_now(how)
 
+    def reply_begins(self) -> None:
+        """The model begins a reply. It answers all that it has heard."""
+        self._answered = {item.id for item in self._model.chat_ctx.items if _is_words(item)}
+
+    @property
+    def open_words(self) -> list[str]:
+        """The ids of the user's messages that the model was not asked to answer yet."""
+        return [item.id for item in self._model.chat_ctx.items if self._is_open(item)]
+
+    def still_open(self, words: Collection[str]) -> None:
+        """Nobody has answered these messages, also if another model has heard them."""
+        self._answered.difference_update(words)
+
     def call_renamed(self, item: str, ours: str, theirs: str) -> None:
         """The session has another id for a call than the model. The model is told its own id.
 
@@ -116,7 +129,7 @@ class ChatContextSync:
         return await self._ask_now(how)
 
     def _ask_now(self, how: dict[str, Any]) -> asyncio.Future[llm.GenerationCreatedEvent]:
-        self._answered = {item.id for item in self._model.chat_ctx.items if _is_words(item)}
+        self.reply_begins()
         return self._ask(**how)
 
     def _behind_open_words(self) -> list[llm.ChatItem]:

@@ -23,9 +23,6 @@ logger = logging.getLogger("turnfsm")
 CLEANUP_LIMIT = 60.0
 """Seconds of silence that on_exit, on_user_turn_completed and toolsets of an agent may take."""
 
-SKIPPED = "not called: the agent was being replaced or closed when you replied"
-"""What the model reads about the calls of a reply that LiveKit skips."""
-
 _ENTERING = "AgentTask_on_enter"
 _HOOKS = {
     _ENTERING: "on_enter",
@@ -60,19 +57,20 @@ class LeavingActivity(RealtimeActivity):
             del hooks[task]
 
     def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
+        # LiveKit plays no reply that a model begins by itself while its agent is handing over.
         leaving = self._scheduling_paused or self._new_turns_blocked
-        skipped = leaving and not ev.user_initiated
-        super()._on_generation_created(ev)
-        if skipped:
-            self._create_speech_task(self._answer_skipped_calls(ev), name="turnfsm.skipped_calls")
+        if leaving and not (ev.user_initiated or self._conductor.closing):
+            self.turn_decided()
+            self._conductor.answer_skipped(self._open_words)
+            self._create_speech_task(self._leave_to_the_next(ev), name="turnfsm.skipped_reply")
+        else:
+            super()._on_generation_created(ev)
 
-    async def _answer_skipped_calls(self, ev: llm.GenerationCreatedEvent) -> None:
-        """Give the calls of a skipped reply an output: the model has made them."""
-        async for call in ev.function_stream:
-            output = llm.FunctionCallOutput(
-                call_id=call.call_id, name=call.name, output=SKIPPED, is_error=True
-            )
-            self.tell([output])
+    async def _leave_to_the_next(self, ev: llm.GenerationCreatedEvent) -> None:
+        """The next agent answers. The model forgets its reply, which nobody hears."""
+        self.interrupt_model()
+        said = [message.message_id async for message in ev.message_stream]
+        await self._forget([*said, *[call.id async for call in ev.function_stream]])
 
     async def drain(self, **how: Any) -> Any:
         async with self._bounded():

@@ -113,6 +113,14 @@ class RealtimeActivity(AnsweringActivity):
             self._unhandled = self._asking, ev
         if not ev.user_initiated:
             self.turn_decided()
+            self._conductor.answered_by_model()
+            if self._sync is not None:
+                self._sync.reply_begins()
+
+    @property
+    def _open_words(self) -> list[str]:
+        """The ids of the user's messages that the model has heard and was not asked to answer."""
+        return self._sync.open_words if self._sync is not None else []
 
     @property
     def answer_decision(self) -> asyncio.Task[None] | None:
