@@ -9,7 +9,16 @@ from typing import Any
 from livekit.agents import Agent, RunContext, function_tool, llm
 
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedRealtime,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
 
 __all__ = ["ARRIVING", "Desk", "Porter", "a_kept_turn", "desk_stage"]
 
@@ -88,7 +97,25 @@ def the_next_agent_is_heard_first() -> list[str]:
     return [] if heard is not None else ["the next agent does not greet"]
 
 
+def the_next_agent_gets_what_a_model_has_heard() -> list[str]:
+    """The model was about to answer by itself when another agent took over, which has no model."""
+    booked: list[str] = []
+    user = ScriptedUser().says("book a table", at=0.5).says("how long", at=4.0)
+    answers = ScriptedLLM({"book": Reply(calls=Call("book")), "how long": "An hour."})
+    model: Any = ScriptedRealtime(user, answers, ScriptedTTS())
+    stage = Stage(
+        *(TurnSession,),
+        **{"user": user, "llm": model, "turn_handling": {"turn_detection": "realtime_llm"}},
+        agent=lambda: Desk(booked),
+    )
+    following = Agent(instructions="Go on.", llm=answers)
+    stage.at(3.0, lambda s: s.session.update_agent(following))
+    answer = stage.run(20.0).heard_saying("An hour.")
+    return [] if answer is not None else ["the next agent does not know what the user has said"]
+
+
 ARRIVING: dict[str, Callable[[], list[str]]] = {
     "ArrivingActivity.start": a_call_is_not_made_again,
     "ArrivingActivity._schedule_speech": the_next_agent_is_heard_first,
+    "ArrivingActivity._start_session": the_next_agent_gets_what_a_model_has_heard,
 }

@@ -128,7 +128,8 @@ def test_the_next_agent_answers_what_a_model_was_about_to_answer_by_itself(
     assert _said(outcome) == ["reserve a table", "how long"]
     if greets:
         greeting = outcome.heard_saying("I go on.")
-        assert greeting is not None and greeting.end <= answer.start
+        assert greeting is not None
+        assert greeting.end <= answer.start
 
 
 def test_words_that_were_not_recognised_are_lost_with_the_model_that_heard_them() -> None:

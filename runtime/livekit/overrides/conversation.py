@@ -10,10 +10,10 @@ from typing import Any
 
 from livekit.agents import llm
 
+from .generations import Generations
+
 __all__ = [
     "ChatContextSync",
-    "ClosedRealtimeSession",
-    "InputAudio",
     "in_order_of",
     "open_words_last",
     "overtaken_results",
@@ -51,6 +51,7 @@ class ChatContextSync:
         )
         self._send = model.update_chat_ctx
         self._ask = model.generate_reply
+        self.generations = Generations()
         self._answered: set[str] = set()
         """The user's messages that the model had when it was asked last, or was given."""
         self._results: dict[str, llm.FunctionCallOutput] = {}
@@ -60,8 +61,9 @@ class ChatContextSync:
         self._sending = asyncio.Lock()  # items that are being sent would be sent twice
 
     async def __call__(self, chat_ctx: llm.ChatContext) -> None:
+        held = {item.id for item in self._model.chat_ctx.items}
         async with self._sending:
-            await self._send_ordered(chat_ctx.copy())
+            await self._send_ordered(chat_ctx.copy(), held)
 
     def generate_reply(self, **how: Any) -> asyncio.Future[llm.GenerationCreatedEvent]:
         """Ask the model for a reply.
@@ -124,6 +126,7 @@ class ChatContextSync:
                     ids = {item.id for item in behind}
                     rest = [item for item in self._model.chat_ctx.items if item.id not in ids]
                     await self._send(llm.ChatContext(rest))
+                    rest = self._model.chat_ctx.items  # more may have come
                     at = next(i for i, item in enumerate(rest) if self._is_open(item))
                     await self._send(llm.ChatContext([*rest[:at], *behind, *rest[at:]]))
         return await self._ask_now(how)
@@ -141,27 +144,44 @@ class ChatContextSync:
     def _is_open(self, item: llm.ChatItem) -> bool:
         return _is_words(item) and item.id not in self._answered
 
-    async def _send_ordered(self, context: llm.ChatContext) -> None:
+    async def _send_ordered(
+        self, context: llm.ChatContext, copied: Collection[str] | None = None
+    ) -> None:
         # LiveKit may have copied the conversation before: what was told stays told, and what was
-        # forgotten forgotten.
+        # forgotten forgotten. `copied`: what the model had then.
         items = [item for item in context.items if item.id not in self._forgotten]
-        items += self._just_heard({item.id for item in items})
+        held = self._model.chat_ctx.items
+        for item in tuple(self._just_come({item.id for item in items}, copied)):
+            at = len(items) if _is_words(item) else _place(item, held, items)
+            items.insert(at, item)
         context.items[:] = map(self._with_our_id, items)
         if self._ordered:
             context.items.extend(self._unsent(context))
-            held = self._model.chat_ctx.items
             ordered = results_by_their_calls(in_order_of(held, context.items))
             context.items[:] = open_words_last(ordered, held)
         context.items[:] = map(self._with_their_id, context.items)
-        held_ids = {item.id for item in self._model.chat_ctx.items}
+        held_ids = {item.id for item in held}
         given = (item.id for item in context.items if _is_words(item))
         self._answered.update(id for id in given if id not in held_ids)
+        self.generations.given(context.items, held_ids)
         await self._send(context)
 
-    def _just_heard(self, known: Collection[str]) -> Iterator[llm.ChatItem]:
+    def _just_come(
+        self, known: Collection[str], copied: Collection[str] | None
+    ) -> Iterator[llm.ChatItem]:
         for item in self._model.chat_ctx.items:
-            if _is_words(item) and item.id not in known and self._in_history(item.id) is None:
+            if item.id in known or item.id in self._forgotten:
+                continue
+            since = copied is not None and item.id not in copied
+            if since or self._history_waits_for(item):
                 yield item
+
+    def _history_waits_for(self, item: llm.ChatItem) -> bool:
+        if item.type == "function_call":
+            return self.generations.make(item)  # LiveKit may have copied it before it began
+        if item.type != "message" or self._in_history(item.id) is not None:
+            return False
+        return item.role == "user" or self.generations.make(item)
 
     def _with_our_id(self, item: llm.ChatItem) -> llm.ChatItem:
         return _with_call_id(item, self._ours.get(item.id))
@@ -181,33 +201,19 @@ class ChatContextSync:
         return [self._results[call] for call in missing]
 
 
-class InputAudio:
-    """Replaces `clear_audio` of a realtime session.
-
-    When an agent takes the session over, LiveKit clears what the model has heard of the user and
-    nobody has committed. It stays here: the next agent answers it.
-    """
-
-    def __init__(self, model: llm.RealtimeSession[Any]) -> None:
-        self._clear = model.clear_audio
-        self._taken_over_in: asyncio.Task[Any] | None = None
-
-    def taken_over(self) -> None:
-        """The current task begins an agent with this session."""
-        self._taken_over_in = asyncio.current_task()
-
-    def __call__(self) -> None:
-        begins = self._taken_over_in is not None
-        if begins and self._taken_over_in is asyncio.current_task():
-            self._taken_over_in = None
-        else:
-            self._clear()
-
-
 def _with_call_id(item: llm.ChatItem, id: str | None) -> llm.ChatItem:
     if id is None or item.type not in ("function_call", "function_call_output"):
         return item
     return item if item.call_id == id else item.model_copy(update={"call_id": id})
+
+
+def _place(
+    item: llm.ChatItem, held: Sequence[llm.ChatItem], items: Sequence[llm.ChatItem]
+) -> int:
+    """Where an item that the model has belongs: after what it has before it."""
+    before = {other.id for other in takewhile(lambda other: other.id != item.id, held)}
+    places = [number for number, other in enumerate(items, 1) if other.id in before]
+    return places[-1] if places else 0
 
 
 def in_order_of(held: Sequence[llm.ChatItem], items: Sequence[llm.ChatItem]) -> list[llm.ChatItem]:
@@ -311,27 +317,3 @@ def results_in(context: llm.ChatContext) -> frozenset[str]:
     """The ids of the results in a conversation."""
     items = context.items
     return frozenset(item.call_id for item in items if item.type == "function_call_output")
-
-
-class ClosedRealtimeSession:
-    """The realtime session for a speech that outlives its agent: it does nothing."""
-
-    def __init__(self, model: llm.RealtimeSession[Any]) -> None:
-        self.capabilities = model.capabilities
-        self.realtime_model = model.realtime_model
-        self.chat_ctx = llm.ChatContext.empty()
-
-    async def update_chat_ctx(self, chat_ctx: llm.ChatContext) -> None:
-        pass
-
-    async def update_tools(self, tools: list[llm.Tool]) -> None:
-        pass
-
-    def update_options(self, **options: Any) -> None:
-        pass
-
-    def interrupt(self) -> None:
-        pass
-
-    def truncate(self, **heard: Any) -> None:
-        pass

@@ -14,15 +14,11 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from turnfsm.runtime.conversation.ports import Source
 
 from .answering import AnsweringActivity
-from .conversation import (
-    ChatContextSync,
-    ClosedRealtimeSession,
-    InputAudio,
-    overtaken_results,
-    results_in,
-)
+from .conversation import ChatContextSync, overtaken_results, results_in
 from .entering import EnteringStream
+from .generations import Generation
 from .speech import GovernedHandle, current_speech, govern, tool_interrupts
+from .taken_over import ClosedRealtimeSession, InputAudio
 
 __all__ = ["RealtimeActivity"]
 
@@ -45,6 +41,7 @@ class RealtimeActivity(AnsweringActivity):
     _decided: asyncio.Event
     _asking: SpeechHandle | None = None
     _unhandled: tuple[SpeechHandle, llm.GenerationCreatedEvent] | None = None
+    _begun: tuple[llm.GenerationCreatedEvent | None, Generation | None] = None, None
     _own_answer: GovernedHandle | None = None
     _last_model: llm.RealtimeSession[Any] | None = None
     _said: list[tuple[GovernedHandle, str]]
@@ -73,6 +70,7 @@ class RealtimeActivity(AnsweringActivity):
             model.clear_audio = InputAudio(model)  # type: ignore[method-assign]
         elif model is not None:
             cast(InputAudio, model.clear_audio).taken_over()
+            cast(ChatContextSync, model.update_chat_ctx).generations.end_all()
 
     def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
         super()._on_input_speech_started(ev)
@@ -108,9 +106,10 @@ class RealtimeActivity(AnsweringActivity):
         self._conductor.answer_awaited()
 
     def _on_generation_created(self, ev: llm.GenerationCreatedEvent) -> None:
-        super()._on_generation_created(ev)
         if ev.user_initiated and self._asking is not None:
+            self._begins(ev, self._asking)
             self._unhandled = self._asking, ev
+        super()._on_generation_created(ev)
         if not ev.user_initiated:
             self.turn_decided()
             self._conductor.answered_by_model()
@@ -185,19 +184,31 @@ class RealtimeActivity(AnsweringActivity):
         overtaken = overtaken_results(self._rt_session.chat_ctx.items, results)
         return ARRIVED.format(calls=", ".join(overtaken)) if overtaken else None
 
+    def _begins(self, ev: llm.GenerationCreatedEvent, speech: SpeechHandle) -> Generation | None:
+        before, generation = self._begun
+        if before is ev and generation is not None:
+            generation.speech = govern(speech, self._conductor)
+        elif (sync := self._sync) is not None:
+            held = self._rt_session.chat_ctx.items
+            generation = sync.generations.begins(govern(speech, self._conductor), held)
+            self._begun = ev, generation
+        return generation
+
     def _realtime_generation_task(
         self, *, speech_handle: SpeechHandle, generation_ev: llm.GenerationCreatedEvent, **how: Any
     ) -> Coroutine[Any, Any, None]:
+        generation = self._begins(generation_ev, speech_handle)
         if not (generation_ev.user_initiated or self.model_replies):
             self._own_answer = govern(speech_handle, self._conductor)
             self._conductor.tools.overtaken_by(self._own_answer)
-        return self._generate(speech_handle, generation_ev, how)
+        return self._generate(speech_handle, generation_ev, how, generation)
 
     async def _generate(
         self,
         speech_handle: SpeechHandle,
         generation_ev: llm.GenerationCreatedEvent,
         how: dict[str, Any],
+        generation: Generation | None,
     ) -> None:
         if self.model_replies:
             shown = results_in(self._agent._chat_ctx)
@@ -223,6 +234,8 @@ class RealtimeActivity(AnsweringActivity):
         await super()._realtime_generation_task(
             speech_handle=speech_handle, generation_ev=noted, **how
         )
+        if generation is not None:
+            generation.over = True
         await self._forget(made)
         if not (said or made or speech_handle.interrupted):  # the model has told them already
             self._conductor.reply_said(speech_handle.id, whole=True)

@@ -1,0 +1,57 @@
+"""A realtime session that another agent has taken over, or that has closed with its agent."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from livekit.agents import llm
+
+__all__ = ["ClosedRealtimeSession", "InputAudio"]
+
+
+class InputAudio:
+    """Replaces `clear_audio` of a realtime session.
+
+    When an agent takes the session over, LiveKit clears what the model has heard of the user and
+    nobody has committed. It stays here: the next agent answers it.
+    """
+
+    def __init__(self, model: llm.RealtimeSession[Any]) -> None:
+        self._clear = model.clear_audio
+        self._taken_over_in: asyncio.Task[Any] | None = None
+
+    def taken_over(self) -> None:
+        """The current task begins an agent with this session."""
+        self._taken_over_in = asyncio.current_task()
+
+    def __call__(self) -> None:
+        begins = self._taken_over_in is not None
+        if begins and self._taken_over_in is asyncio.current_task():
+            self._taken_over_in = None
+        else:
+            self._clear()
+
+
+class ClosedRealtimeSession:
+    """The realtime session for a speech that outlives its agent: it does nothing."""
+
+    def __init__(self, model: llm.RealtimeSession[Any]) -> None:
+        self.capabilities = model.capabilities
+        self.realtime_model = model.realtime_model
+        self.chat_ctx = llm.ChatContext.empty()
+
+    async def update_chat_ctx(self, chat_ctx: llm.ChatContext) -> None:
+        pass
+
+    async def update_tools(self, tools: list[llm.Tool]) -> None:
+        pass
+
+    def update_options(self, **options: Any) -> None:
+        pass
+
+    def interrupt(self) -> None:
+        pass
+
+    def truncate(self, **heard: Any) -> None:
+        pass
