@@ -78,7 +78,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _add_drain_blocked_tasks(self tasks) | do not wait for calls that were given up
         _pause_scheduling_task(self blocked_tasks) | a handoff does not wait for released calls
         _close_session(self) | words that are not committed yet move to the next agent
-        _start_session(self reuse_resources) | the next agent gets the words that a model has heard and not answered
+        _start_session(self reuse_resources) | the next agent gets words that nobody has answered
         _inline_task_slot(self speech_handle blocked_tasks) | notice that an inline task has ended
         on_start_of_speech(self ev speech_start_time) | the user starts to speak
         on_end_of_speech(self ev) | the user stops speaking
