@@ -207,9 +207,7 @@ def _with_call_id(item: llm.ChatItem, id: str | None) -> llm.ChatItem:
     return item if item.call_id == id else item.model_copy(update={"call_id": id})
 
 
-def _place(
-    item: llm.ChatItem, held: Sequence[llm.ChatItem], items: Sequence[llm.ChatItem]
-) -> int:
+def _place(item: llm.ChatItem, held: Sequence[llm.ChatItem], items: Sequence[llm.ChatItem]) -> int:
     """Where an item that the model has belongs: after what it has before it."""
     before = {other.id for other in takewhile(lambda other: other.id != item.id, held)}
     places = [number for number, other in enumerate(items, 1) if other.id in before]
