@@ -1,14 +1,23 @@
-"""Interruptions of every kind at moments of a tool call: ours is worse nowhere.
+"""Interruptions of every kind at moments of a tool call or of an answer: ours is worse nowhere.
 
 Quick: one moment of each second or so. `make soak ARGS=--sweep` plays every 50 ms.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from turnfsm.fsm import Flow, parse_flow, shipped_flows
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing.livekit.differential import POLICIES, Plan, judge_plan, sweep_plans
+from turnfsm.runtime.testing.livekit.differential import (
+    POLICIES,
+    Plan,
+    answer_plans,
+    judge_plan,
+    sweep_plans,
+)
 from turnfsm.runtime.testing.livekit.differential.sweep import INTERRUPTIONS, TOOLS
 
 MOMENTS = 1.15
@@ -32,3 +41,41 @@ def test_every_kind_is_among_them() -> None:
     names = [plan.name for plan in chosen()]
     for words in (INTERRUPTIONS, TOOLS, POLICIES):
         assert all(any(word in name for name in names) for word in words)
+
+
+def answers() -> list[Plan]:
+    """Sounds while the model thinks and while its answer begins."""
+    return list(answer_plans(every=0.35))[7::37]
+
+
+@pytest.mark.parametrize("plan", answers(), ids=lambda plan: plan.name)
+def test_what_is_said_into_an_answer_makes_it_no_worse_than_on_stock(plan: Plan) -> None:
+    """No answer is begun that is out of date; after a noise it is hardly later."""
+    assert judge_plan(plan, TurnSession).worse == ()
+
+
+def _released_too_early() -> Flow:
+    """An output that is held is released when the sound ends, before its words have come."""
+    path = shipped_flows()["turn"]
+    text = path.read_text(encoding="utf-8")
+    held = "user_stopped_speaking: {dest: thinking, conditions: output_held}"
+    assert held in text
+    released = "user_stopped_speaking: {conditions: output_held, actions: release_output}"
+    flow, _ = parse_flow(text.replace(held, released), str(path))
+    assert flow is not None
+    return flow
+
+
+class TooEarly(TurnSession):
+    """It begins answers that are out of date."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, flow=_released_too_early(), proof="off")
+
+
+def test_an_answer_that_is_out_of_date_is_found() -> None:
+    """The words come 0.8 s after their sound."""
+    said = "words +0.8 at 1.85 s for 0.8 s, pause=True, prepares=True"
+    plan = next(plan for plan in answer_plans(every=0.1) if plan.name == said)
+    assert judge_plan(plan, TurnSession).worse == ()
+    assert "blip" in {worse.kind for worse in judge_plan(plan, TooEarly).worse}

@@ -115,15 +115,16 @@ class RequestingActivity(HearingActivity):
         behind the words that are to be answered.
         """
         speech = current_speech()
-        if not isinstance(speech, GovernedHandle):
+        if not isinstance(speech, GovernedHandle) or not speech.answers:
             return
-        words = context.get_by_id(speech.answers) if speech.answers else None
-        if words is None:
+        items = context.items
+        # by the id: in a long conversation comparing items takes longer than the rest of a request
+        places = (at for at in reversed(range(len(items))) if items[at].id == speech.answers)
+        if (at := next(places, None)) is None:
             return
-        at = context.items.index(words)
-        behind = [getattr(item, "call_id", "") for item in context.items[at + 1 :]]
+        behind = [getattr(item, "call_id", "") for item in items[at + 1 :]]
         if behind and all(self._conductor.tools.runs_besides(speech, call) for call in behind):
-            context.items.append(context.items.pop(at))
+            items.append(items.pop(at))
 
     def stream_ended(self, called: bool) -> None:
         """The `llm_node` of a speech has ended; `called`: it has made calls."""

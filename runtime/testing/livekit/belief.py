@@ -69,8 +69,9 @@ class Belief:
         )
         asked = [entry.text for entry in shown if entry.kind == "user"]
         wanted: Counter[Key] = Counter()
-        for text in asked:
-            wanted.update(self._wanted.get(text, ()))
+        for text, times in Counter(asked).items():
+            for key, each in self._wanted.get(text, Counter()).items():
+                wanted[key] += times * each
         if asked and now:
             before = done if shown[-1].kind == "result" else Counter[Key]()  # the same once more
             again = Counter({key: count + before[key] for key, count in now.items()})

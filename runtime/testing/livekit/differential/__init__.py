@@ -11,7 +11,7 @@ from .measures import Measures
 from .memory import objects_per_turn
 from .pair import Pair, play_pair
 from .plan import Answer, Move, Plan, Sound, draw_plan, shrunk
-from .sweep import sweep_plans
+from .sweep import answer_plans, sweep_plans
 from .worse import Worse, worse
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Plan",
     "Sound",
     "Worse",
+    "answer_plans",
     "draw_plan",
     "explained",
     "judge_plan",

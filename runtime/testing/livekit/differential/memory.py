@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import re
 from typing import Any
 
 from livekit.agents import function_tool
@@ -31,9 +32,11 @@ def objects_per_turn(session_class: Any, turns: int = 40, warm: int = 15) -> flo
     """
     user = ScriptedUser()
     for turn in range(warm + turns):
-        user.says("well then", at=1.0 + turn * TURN, duration=0.6, stt_delay=0.1)
+        user.says(f"number {turn}", at=1.0 + turn * TURN, duration=0.6, stt_delay=0.1)
     tools = [function_tool(_look_up)]
-    stage = Stage(session_class, user=user, llm=ScriptedLLM(otherwise=_answer), tools=tools)
+    # It does not look at what it is shown: to format that takes most of the time of a long session
+    model = ScriptedLLM(otherwise=_answer, believes=False)
+    stage = Stage(session_class, user=user, llm=model, tools=tools)
     counts: list[int] = []
 
     def count(stage: Stage) -> None:
@@ -48,9 +51,10 @@ def objects_per_turn(session_class: Any, turns: int = 40, warm: int = 15) -> flo
 
 
 def _answer(request: Request) -> Reply:
-    if request.shown[-1].kind == "result":
+    number = re.search(r"^user: .*number (\d+)$", request.prompt)
+    if number is None:
         return Reply("it is there")
-    turn = sum(entry.kind == "user" for entry in request.shown)
+    turn = int(number[1])
     if turn % 3 == 0:
         return Reply(calls=Call("look_up", {"turn": turn}))
     return Reply("one two three four five six" if turn % 3 == 1 else "yes")

@@ -1,8 +1,9 @@
-"""Interruptions at every moment of a tool call, of every kind, for every kind of tool."""
+"""Interruptions at every moment of a tool call or of an answer, of every kind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 
 import attrs
 
@@ -11,7 +12,7 @@ from turnfsm.fsm.flow import Policy
 from .jobs import POLICIES, Job
 from .plan import GRID, Answer, Move, Plan, Sound
 
-__all__ = ["INTERRUPTIONS", "TOOLS", "sweep_plans"]
+__all__ = ["INTERRUPTIONS", "TOOLS", "answer_plans", "sweep_plans"]
 
 INTERRUPTIONS = ("voice", "noise", "interrupt", "commit", "ask", "update_agent", "aclose")
 """Of the caller (words, noise) and of the application."""
@@ -72,3 +73,41 @@ def _plan(at: float, kind: str, tool: str, policy: Policy) -> Plan:
     name = f"{kind} at {at:g} s, tool {tool}, {policy}"
     settings = {"turn_detection": "vad"}
     return Plan(name, tuple(sounds), answers, {1: job}, moves, settings=settings, tail=9.0)
+
+
+DURATIONS = (0.3, 0.8, 1.5)
+"""Seconds of a sound of the user."""
+
+DELAYS: tuple[float | None, ...] = (0.1, 0.3, 0.8, 1.5, None)
+"""Seconds from its end to its words; None: it is a noise."""
+
+
+def answer_plans(*, every: float = GRID, until: float = 3.9) -> Iterator[Plan]:
+    """The caller asks, the model thinks for a second; the caller speaks into that, or coughs.
+
+    So an answer may be out of date before it is heard, and words may come after their sound.
+
+    Args:
+        every: Seconds from one moment of the sound to the next.
+        until: The last moment; the answer begins at 2.1 s, later if it is not prepared.
+    """
+    for step in range(int((until - FIRST) / every) + 1):
+        at = round(FIRST + step * every, 3)
+        for duration, delay, pause, prepares in product(
+            DURATIONS, DELAYS, (True, False), (True, False)
+        ):
+            said = "noise" if delay is None else f"words +{delay:g}"
+            sounds = Sound(0.5, 1, 0.3, 0.1), Sound(at, 0 if delay is None else 2, duration, delay)
+            settings = {
+                "turn_detection": "vad",
+                "preemptive_generation": {"enabled": prepares},
+            }
+            yield Plan(
+                f"{said} at {at:g} s for {duration:g} s, {pause=!s}, {prepares=!s}",
+                sounds,
+                {1: Answer(10, ttft=1.0), 2: Answer(2)},
+                {},
+                settings=settings,
+                can_pause=pause,
+                tail=9.0,
+            )
