@@ -80,6 +80,7 @@ class Conductor(UserReports):
         self.progress.end()
         self.agent_state.close()
         self.tuner.leave()
+        self._stop_looking()
         await self.turn.aclose()
 
     def chain_moved(self) -> None:
@@ -343,7 +344,7 @@ class Conductor(UserReports):
         step = self.floor.step
         if step is not None and self.turns.kept and not step.speech.interruptible:
             return  # it is ending, and LiveKit takes no turn before it has ended
-        if self.turns.kept and (self.user_speaks or self.host.endpointing()):
+        if self.turns.kept and self._hears_more(agent, self._moved):
             return  # it would be cut in the middle of an utterance; the next turn has all of it
         if self.turns.kept and agent.greets:
             return  # what the agent says as it enters comes first: it is newer than the turn

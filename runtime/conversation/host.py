@@ -40,7 +40,7 @@ class TurnHost:
         self._floor = floor
         self._tools = tools
         self._turns = turns
-        self._decision: asyncio.Task[None] | None = None
+        self._decisions: set[asyncio.Task[None]] = set()
         self.turn: TurnRuntime
         self.results_need_reply = False
         self.resumption: Resumption | None = None
@@ -79,7 +79,8 @@ class TurnHost:
         return self._turns.unsaid and bool(self._turns.begun(self._session.user_messages))
 
     def answer_coming(self) -> bool:
-        """A realtime model may begin to answer the user. The end of that is reported."""
+        """Something may come that is the answer to the user, or begins it. The end of that is
+        reported."""
         agent = self._session.activity
         return self._follow(agent.answer_decision if agent is not None else None)
 
@@ -273,14 +274,14 @@ class TurnHost:
     def _follow(self, task: asyncio.Task[None] | None) -> bool:
         if task is None:
             return False
-        if task is not self._decision:
-            self._decision = task
+        if task not in self._decisions:
+            self._decisions.add(task)
             task.add_done_callback(self._decided)
         return True
 
     def _decided(self, task: asyncio.Task[None]) -> None:
-        self._decision = None
-        if not (self.endpointing() or self.answer_coming() or task.cancelled()):
+        self._decisions.discard(task)
+        if not (self.endpointing() or task.cancelled()):
             self.turn.post("endpointing_ended")
 
 

@@ -215,6 +215,10 @@ class Turns(Protocol):
         """The task that decides on the end of the user's turn, while it runs."""
 
     @property
+    def commit_decision(self) -> asyncio.Task[None] | None:
+        """The task that is about to commit the user's words, while it runs."""
+
+    @property
     def answer_decision(self) -> asyncio.Task[None] | None:
         """The task that waits for the answer that a realtime model begins by itself."""
 

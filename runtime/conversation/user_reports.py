@@ -47,6 +47,7 @@ class UserReports:
         self._voice_ended = float("-inf")
         self._carried = ""
         self._speculation: Callable[[], None] | None = None
+        self._look_again: asyncio.TimerHandle | None = None
 
     @property
     def agent(self) -> Agent | None:
@@ -110,6 +111,25 @@ class UserReports:
         long = voice >= self._session.interruption_options["min_duration"]
         timer = "false_interruption" if long else "transcript_wait"
         return self._session.timers.get(timer, 0.0)
+
+    def _hears_more(self, agent: Agent, later: Callable[[], None]) -> bool:
+        """The user speaks, or the words of their last voice may still come at once.
+
+        Words of a slow STT are not waited for: the voice may have been a noise. Then `later` is
+        called when these words do not come.
+        """
+        if self.user_speaks or agent.commit_decision is not None:
+            return True
+        wait = self._voice_ended + self._session.timers.get("transcript_wait", 0.0) - self.turn.now
+        due = wait > 0 and self.host.endpointing()
+        if due:
+            self._stop_looking()
+            self._look_again = asyncio.get_running_loop().call_later(wait, later)
+        return due
+
+    def _stop_looking(self) -> None:
+        if self._look_again is not None:
+            self._look_again.cancel()
 
     def final_transcript(self) -> None:
         """LiveKit's `on_final_transcript`. Posts `final_transcript`."""

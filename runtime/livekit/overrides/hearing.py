@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from math import inf
 from typing import Any
 
 from livekit.agents import llm
@@ -10,6 +11,7 @@ from livekit.agents.voice.audio_recognition import AudioRecognition
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from .arriving import ArrivingActivity
+from .realtime import until
 from .recognition import GovernedRecognition, turn_of
 from .speech import govern
 
@@ -26,6 +28,9 @@ class HearingActivity(ArrivingActivity):
     _hears_silence = False
     _voice = 0.0
     _words_came = True
+    _earlier_words_due = False
+    _words_wait: asyncio.Task[None] | None = None
+    _words_here: asyncio.Event
 
     @property
     def _audio_recognition(self) -> AudioRecognition | None:
@@ -70,15 +75,20 @@ class HearingActivity(ArrivingActivity):
         self._hears_silence = False
         waits = self._decision is not None and not self._decision.done()
         self._voice = self._voice if waits else 0.0  # words of the last voice may still come
-        self._words_came = False
-        if self._decision is not None:
-            self._decision.cancel()
+        self._earlier_words_due, self._words_came = self._words_may_come, False
+        for task in (self._decision, self._words_wait):
+            if task is not None:
+                task.cancel()
         self._conductor.user_started()
 
     def on_end_of_speech(self, ev: Any) -> None:
         super().on_end_of_speech(ev)
         if ev is not None and self._words_are_due:
             self.decide_within(self._conductor.words_limit(self._voice))
+            self._words_here = asyncio.Event()
+            self._words_wait = asyncio.create_task(
+                until(self._words_here, self._conductor.words_limit(inf))
+            )
         self._conductor.user_stopped()
 
     def on_vad_inference_done(self, ev: Any) -> None:
@@ -89,8 +99,11 @@ class HearingActivity(ArrivingActivity):
     def on_final_transcript(self, ev: Any, *, speaking: bool | None = None) -> None:
         super().on_final_transcript(ev, speaking=speaking)
         if ev.alternatives and ev.alternatives[0].text:
-            self._words_came = True
+            of_this_voice = not (self._earlier_words_due and self._conductor.user_speaks)
+            self._earlier_words_due, self._words_came = False, of_this_voice
             self.turn_decided()
+            if self._words_may_come:
+                self._words_here.set()
             self._conductor.final_transcript()
 
     @property
@@ -100,6 +113,10 @@ class HearingActivity(ArrivingActivity):
         by_itself = isinstance(recognition, GovernedRecognition) and recognition.commits_by_itself
         hears_words = self.stt is not None and self._rt_session is None
         return by_itself and hears_words and not self._words_came
+
+    @property
+    def _words_may_come(self) -> bool:
+        return self._words_wait is not None and not self._words_wait.done()
 
     @property
     def user_silent(self) -> bool:
@@ -113,13 +130,25 @@ class HearingActivity(ArrivingActivity):
     @property
     def turn_decision(self) -> asyncio.Task[None] | None:
         """The task that decides on the end of the user's turn, while it runs."""
+        words = None if self._rt_turn_detection_enabled else self._decision
+        return words if words is not None and not words.done() else self.commit_decision
+
+    @property
+    def commit_decision(self) -> asyncio.Task[None] | None:
+        """The task that is about to commit the user's words, while it runs."""
         recognition = self._audio_recognition
-        tasks = [None if self._rt_turn_detection_enabled else self._decision]
-        if recognition is not None:
-            tasks.append(recognition._end_of_turn_task)
-            if self._commit_may_bring_words:  # it waits for the words, then it decides
-                tasks.append(recognition._commit_user_turn_atask)
+        if recognition is None:
+            return None
+        tasks = [recognition._end_of_turn_task]
+        if self._commit_may_bring_words:  # it waits for the words, then it decides
+            tasks.append(recognition._commit_user_turn_atask)
         return next((task for task in tasks if task is not None and not task.done()), None)
+
+    @property
+    def answer_decision(self) -> asyncio.Task[None] | None:
+        """The task that waits for an answer to the user: that of a model that detects turns, or one
+        to words that may still come, although an earlier turn was committed after the voice."""
+        return self._words_wait if self._words_may_come else super().answer_decision
 
     @property
     def _commit_may_bring_words(self) -> bool:

@@ -20,7 +20,7 @@ from .generations import Generation
 from .speech import GovernedHandle, current_speech, govern, tool_interrupts
 from .taken_over import ClosedRealtimeSession, InputAudio
 
-__all__ = ["RealtimeActivity"]
+__all__ = ["RealtimeActivity", "until"]
 
 DECISION = 2.0
 """Seconds to wait for the reply of a model that detects turns, after the user has spoken."""
@@ -135,13 +135,13 @@ class RealtimeActivity(AnsweringActivity):
     @property
     def talked_over(self) -> bool:
         """A model that detects turns hears the user, or may be about to answer."""
-        hears = self._rt_turn_detection_enabled and self._conductor.user_speaks
-        return hears or self.answer_decision is not None
+        answers = self._conductor.user_speaks or self.answer_decision is not None
+        return self._rt_turn_detection_enabled and answers
 
     def decide_within(self, seconds: float) -> None:
         """The end of the user's turn is open until `turn_decided`, at most for `seconds`."""
         self._decided = asyncio.Event()
-        self._decision = asyncio.create_task(_until(self._decided, seconds))
+        self._decision = asyncio.create_task(until(self._decided, seconds))
 
     def turn_decided(self) -> None:
         """The end of the user's turn is not open any more."""
@@ -284,7 +284,8 @@ def _answers_words() -> bool:
     return isinstance(speech, GovernedHandle) and speech.answers_audio
 
 
-async def _until(decided: asyncio.Event, seconds: float) -> None:
+async def until(happened: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, at most for so many seconds."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            await decided.wait()
+            await happened.wait()

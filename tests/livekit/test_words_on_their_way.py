@@ -1,0 +1,82 @@
+"""Words of the user whose sound is over, and which the STT has not recognised yet."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from livekit.agents import FunctionTool, function_tool
+
+from turnfsm.livekit import on_interruption
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedUser,
+    Stage,
+)
+
+BOOKED = "Your table is booked."
+
+
+def _tool(policy: Any, seconds: float) -> FunctionTool:
+    @on_interruption(policy)
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        await asyncio.sleep(seconds)
+        return "booked"
+
+    return book
+
+
+def _heard(outcome: Outcome) -> list[str]:
+    return [heard.text for heard in outcome.heard]
+
+
+def _play(user: ScriptedUser, tool: FunctionTool, preamble: str = "", **given: Any) -> Outcome:
+    model = ScriptedLLM(
+        {
+            "please": "",
+            "table": Reply(preamble, calls=Call("book")),
+            "tomorrow": "It rains.",
+            "Sunday": "It rains and then it does not.",
+            "booked": BOOKED,
+        },
+        {"book": BOOKED},
+    )
+    stage = Stage(TurnSession, user=user, llm=model, tools=[tool], **given)
+    return stage.run(20.0)
+
+
+@pytest.mark.parametrize(
+    ("stt_delay", "at", "duration"),
+    [(0.05, 5.2, 0.2), (0.05, 4.2, 1.2), (1.5, 4.4, 1.2)],
+    ids=["too short to interrupt", "begun before a commit", "begun before other words"],
+)
+def test_a_late_result_is_not_told_while_words_may_come(
+    stt_delay: float, at: float, duration: float
+) -> None:
+    """The user interrupts a call and goes on. The call ends before that is recognised."""
+    user = ScriptedUser().says("a table", at=0.5, duration=0.9)
+    user.says("please", at=3.0, duration=0.9, stt_delay=stt_delay)
+    user.says("and on Sunday", at=at, duration=duration, stt_delay=1.5)
+    outcome = _play(user, _tool("detach", 4.4))
+    assert _heard(outcome) == ["It rains and then it does not."], outcome.timeline()
+
+
+@pytest.mark.parametrize("can_pause", [True, False])
+def test_a_turn_that_was_kept_does_not_wait_for_the_words_of_a_noise(can_pause: bool) -> None:
+    """The noise is over before the call that has kept the turn: its result is told with the answer,
+    and not begun, cut, and told again."""
+    user = ScriptedUser().says("a table", at=0.5, duration=0.9)
+    user.says("what about tomorrow", at=2.5, duration=0.9)
+    user.makes_noise(at=5.0, duration=1.0)
+    outcome = _play(user, _tool("finish", 5.0), can_pause=can_pause)
+    assert len(outcome.heard) == 1, outcome.timeline()
+    answer = outcome.heard_saying("It rains.")
+    assert answer is not None
+    assert answer.start < 7.8, outcome.timeline()
