@@ -229,15 +229,10 @@ class Conductor(UserReports):
 
         `answers`: the reply is not only about results.
         """
-        self.tools.told.request_made(speech, shown, answers=answers)
+        self.tools.request_made(speech, shown, answers=answers)
 
     def to_tell(self, speech: Speech, shown: Collection[str]) -> str | None:
-        """What the instructions add if the request shows results of these calls. Posts nothing.
-
-        What the user is hearing may tell a result: it is not told again.
-        """
-        if (heard := self.floor.heard) is not None:
-            shown = set(shown) - self.tools.told.shown_to(heard.id)
+        """What the instructions add if the request shows results of these calls. Posts nothing."""
         return self.host.wording(self.tools.to_tell(speech, shown))
 
     def asked_about(

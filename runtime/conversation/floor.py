@@ -69,12 +69,6 @@ class Floor:
         return self.step is not None and self.step.speech is speech
 
     @property
-    def heard(self) -> Speech | None:
-        """The speech that is being heard, if it holds the floor."""
-        step = self.step
-        return step.speech if step is not None and step.id == self._playing else None
-
-    @property
     def heard_for(self) -> float:
         """Seconds since what is being played began to be heard; 0 if nothing is."""
         return time.time() - self._since if self._playing is not None else 0.0

@@ -37,6 +37,7 @@ class ToolCall:
         agent: The agent that made it.
         has_output: It has a result that the user may want to hear.
         was_cancelled: It was cancelled. Its end is reported later.
+        told_by: The speech that is to tell its result, if that was asked for, or will be.
         context: The context variables of the call; the reply that tells its result runs with them.
     """
 
@@ -46,6 +47,9 @@ class ToolCall:
     _ledger: Ledger
     has_output: bool = False
     was_cancelled: bool = False
+    told_by: Speech | None = attrs.field(
+        default=attrs.Factory(lambda self: self.speech, takes_self=True)
+    )
     context: Context = attrs.field(factory=copy_context, repr=False)
 
     @property
@@ -138,6 +142,11 @@ class ToolCall:
     def has_result(self) -> bool:
         """It has a result that the user may want to hear, and no realtime model tells it."""
         return self.has_output and (self.agent is None or not self.agent.model_replies)
+
+    def being_told(self) -> bool:
+        """The speech that is to tell the result is not over."""
+        speech = self.told_by
+        return speech is not None and not (speech.interrupted or speech.finished)
 
     def talked_over(self) -> bool:
         """The user speaks over the turn, or what they said may be answered soon."""

@@ -152,10 +152,28 @@ class ToolCalls(OpenCalls):
         for call in tuple(self._calls.values()):
             self._post(call, "reply_requested")
 
+    def request_made(self, speech: str, shown: Collection[str], *, answers: bool) -> None:
+        """The model is asked for a step of this speech, and shown these results. Posts nothing.
+
+        `answers`: the reply is not only about results.
+        """
+        for call in self._calls.values():
+            if call.speech.id == speech:
+                call.told_by = call.speech if call.result_id in shown else None
+        self.told.request_made(speech, shown, answers=answers)
+
     def to_tell(self, speech: Speech, shown: Collection[str]) -> list[ToolCall]:
-        """Of the calls whose results the request shows: those that this speech is to tell."""
-        shown_calls = (call for call in self._calls.values() if call.result_id in shown)
-        return [call for call in shown_calls if call.speech is not speech and call.post("tell")]
+        """Of the calls whose results the request shows: those that this speech is to tell.
+
+        Its own results are told anyway. They are among these if others are: a model that is told
+        which results to tell tells no others.
+        """
+        shown_calls = [call for call in self._calls.values() if call.result_id in shown]
+        due = [call for call in shown_calls if call.speech is not speech and call.post("tell")]
+        for call in due:
+            call.told_by = speech
+        own = (call for call in shown_calls if call.speech is speech and call.has_result())
+        return [*due, *own] if due else []
 
     def asked_about(
         self, speech: Speech, shown: Collection[str], instructions: str
@@ -167,6 +185,8 @@ class ToolCalls(OpenCalls):
             if call.result_id in says and call.speech is not speech and call.id not in instructions:
                 says -= {call.result_id}
                 self._post(call, "passed_over")
+            elif call.result_id in says:
+                call.told_by = speech
         return says
 
     def shown(self, calls: Iterable[ToolCall]) -> None:

@@ -60,6 +60,28 @@ def test_the_model_answers_the_sentence_that_was_said_last() -> None:
     assert answer(PLAN, _request(4.0, "u2a u1a u1b")).text == "r2a r2b r2c r2d."
 
 
+@pytest.mark.parametrize(
+    ("asks", "told"),
+    [
+        (None, "t1a t1b t1c t1d. t2a t2b t2c t2d."),
+        ("The user may not have heard of the result of do_it (call_2).", "t2a t2b t2c t2d."),
+        ("New results arrived (call_ids: ['call_1_final']).", "t1a t1b t1c t1d."),
+    ],
+    ids=["the step of the calls", "TurnSession", "LiveKit"],
+)
+def test_the_model_tells_the_results_that_it_is_asked_to_tell(asks: str | None, told: str) -> None:
+    """The first call has called `ctx.update()`. Nothing has told the two results."""
+    context = llm.ChatContext.empty()
+    for number, id in (1, "call_1_final"), (2, "call_2"):
+        call = {"call_id": id, "name": "do_it"}
+        context.items.append(llm.FunctionCall(arguments=f'{{"number": {number}}}', **call))
+        output = llm.FunctionCallOutput(output=f"done{number}", is_error=False, **call)
+        context.items.append(output)
+    if asks is not None:
+        context.add_message(role="system", content=asks)
+    assert answer(PLAN, Request(4.0, "", (), context)).text == told
+
+
 @pytest.mark.parametrize(("end", "found"), [(4.01, 0), (4.1, 1)])
 def test_audio_shorter_than_a_frame_is_no_blip(end: float, found: int) -> None:
     """A paused reply is resumed that was heard but for its last moment."""

@@ -447,6 +447,25 @@ def test_a_filler_is_said_as_often_as_its_call_runs(end: float, found: list[str]
     assert kinds({"runs": (ran(1, 2.0, 3.0),)}, ours) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "handoffs", "found"),
+    [
+        ("t1a t1b.", (3.0, 5.0), []),
+        ("t1a t1b.", (3.0,), ["again"]),
+        ("hello2a hello2b.", (2.0, 3.0, 5.0), []),
+        ("hello2a hello2b.", (3.0, 5.0), ["again"]),
+    ],
+)
+def test_each_agent_may_tell_a_result_and_greets(
+    text: str, handoffs: tuple[float, ...], found: list[str]
+) -> None:
+    """It is heard three times. An agent's conversation may be a copy that was made before the
+    agent before it told the result."""
+    ours = {"repeats": {text: 3}, "heard": (text,) * 3, "handoffs": handoffs}
+    ours |= {"runs": (ran(1, 2.0, 2.5),)}
+    assert kinds({"repeats": {text: 1}}, ours) == found
+
+
 @pytest.mark.parametrize(("on_stock", "found"), [("t1a t1b. t2a", []), ("r1a r1b", ["again"])])
 def test_a_sentence_that_stock_begins_as_often_is_not_again(
     on_stock: str, found: list[str]

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Collection, Coroutine
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, cast
 
 from livekit.agents import llm
@@ -27,6 +28,10 @@ DECISION = 2.0
 
 UNLESS_TOLD = "If you have told them already, reply with nothing."
 ARRIVED = "The result of {calls} has arrived. Go on from it now, and do not make the call again."
+
+
+class _ForOneStep(str):
+    """Instructions of this session. LiveKit gives those of a step to the next one, too."""
 
 
 class RealtimeActivity(AnsweringActivity):
@@ -159,14 +164,16 @@ class RealtimeActivity(AnsweringActivity):
             await self._forget()
         handle = self._asking = request["speech_handle"]
         shown, answers = results_in(self._agent._chat_ctx), False
-        if given := request.get("instructions"):
+        given = request.get("instructions")
+        if given and not isinstance(given, _ForOneStep):
             shown = self._conductor.asked_about(handle, shown, str(given))
         else:
             tool_reply = bool(request.get("tool_reply"))
             own = self._overtaken_results(handle) if tool_reply else None
-            besides = None if own else self._conductor.to_tell(handle, shown)
+            besides = self._conductor.to_tell(handle, shown)
             answers = not tool_reply or besides is not None
-            request["instructions"] = own or besides
+            asks = " ".join(filter(None, (own, besides)))
+            request["instructions"] = _ForOneStep(asks) if asks else None
         if not handle.interrupted:
             # The model was not shown what ends before it begins its reply.
             self._conductor.request_made(handle.id, shown, answers=answers)
@@ -180,7 +187,8 @@ class RealtimeActivity(AnsweringActivity):
 
     def _overtaken_results(self, speech: SpeechHandle) -> str | None:
         # The model answers what comes last, and results come right after their calls.
-        results = (item for item in speech.chat_items if item.type == "function_call_output")
+        last_step = takewhile(lambda item: item.type != "message", reversed(speech.chat_items))
+        results = (item for item in last_step if item.type == "function_call_output")
         overtaken = overtaken_results(self._rt_session.chat_ctx.items, results)
         return ARRIVED.format(calls=", ".join(overtaken)) if overtaken else None
 

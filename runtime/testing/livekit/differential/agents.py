@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -17,10 +17,16 @@ from turnfsm.runtime.testing.livekit.scripted_llm import Reply, Request
 from .jobs import Jobs
 from .plan import Answer, Plan
 
-__all__ = ["Clerk", "answer", "sentence_answered", "words_answered"]
+__all__ = ["GREETING", "Clerk", "answer", "sentence_answered", "words_answered"]
 
 INSTRUCTIONS = "Help."
 """What each agent's own instructions begin with."""
+
+GREETING = "hello2a"
+"""What an agent says first as it takes over."""
+
+LATE = "_final"
+"""What LiveKit adds to the id of a call for the result of a tool that has called `ctx.update()`."""
 
 
 class Clerk(Agent):
@@ -35,7 +41,7 @@ class Clerk(Agent):
         self._jobs.agent_in_charge = "1" if self._first else "2"
         if not self._first:
             self._jobs.handoffs.append(self._jobs.clock())
-            self.session.say("hello2a hello2b.")
+            self.session.say(f"{GREETING} hello2b.")
         elif self._plan.greets == "say":
             self.session.say("hello1a hello1b hello1c.")
         elif self._plan.greets == "reply":
@@ -53,7 +59,8 @@ def answer(plan: Plan, request: Request) -> Reply:
     tail, asked = _tail(request), _asked(request)
     news = ""
     if asked is None or any(map(_is_about_results, tail)):
-        news = " ".join(_sentence(kind, number, 4) for kind, number in _news(request.shown))
+        told = _news(request.shown, _named(request.shown, tail))
+        news = " ".join(_sentence(kind, number, 4) for kind, number in told)
     if asked is None:
         return Reply(news or "t0a t0b.")
     if number := sentence_answered(request):
@@ -95,12 +102,22 @@ def _is_about_results(asked: RequestEntry) -> bool:
     return asked.kind == "system" and not re.match("greet|tell|go on", asked.text)
 
 
-def _news(shown: Sequence[RequestEntry]) -> list[tuple[str, int]]:
+def _named(shown: Sequence[RequestEntry], tail: Sequence[RequestEntry]) -> frozenset[str]:
+    """The results that a session asks to be told, by id. Empty if it asks for whatever is new."""
+    asks = " ".join(entry.text for entry in tail if _is_about_results(entry))
+    ids = set(re.findall(r"\w+", asks))
+    results = {entry.id for entry in shown if entry.kind == "result"}
+    return frozenset(id for id in results if id in ids or id.removesuffix(LATE) in ids)
+
+
+def _news(shown: Sequence[RequestEntry], named: Collection[str]) -> list[tuple[str, int]]:
     """What has come of which job, and was not said since: an update, or its end."""
     jobs = {entry.id: _number(r"(\d+)", entry.text) for entry in shown if entry.kind == "call"}
     news: dict[tuple[str, int], None] = {}
     for at, entry in enumerate(shown):
         if entry.kind != "result" or "is still" in entry.text:
+            continue
+        if named and entry.id not in named:
             continue
         number = jobs.get(entry.id, 0)
         kind = "n" if re.search(rf"\bn{number}\b", entry.text) else "t"

@@ -10,6 +10,7 @@ import attrs
 from turnfsm.runtime.testing.livekit import side_by_side
 from turnfsm.runtime.testing.livekit.side_by_side import CLOSES, LATE, SLOW, Found
 
+from .agents import GREETING
 from .declared import explained
 from .jobs import FILLER_INTERVAL
 from .measures import Measures
@@ -167,15 +168,25 @@ def _overlap(pair: Pair) -> Found:
 
 
 def _again(pair: Pair) -> Found:
-    runs = Counter(f"t{run.number}a" for run in pair.ours.runs)  # each may be told of
-    for run in pair.ours.runs:  # and say its filler while it runs
-        runs[f"f{run.number}a"] += int(((run.end or run.start) - run.start) / FILLER_INTERVAL) + 1
+    due = _due(pair.ours)
     stock = {text.split()[0]: count for text, count in pair.stock.repeats.items()}
     for text, count in pair.ours.repeats.items():
         first = text.split()[0]
         before = stock.get(first, 0)  # perhaps before other words than on ours
-        if count > runs[first] and count > before + 1 and count > 2:
+        if count > due[first] and count > before + 1 and count > 2:
             yield 0, f"{text!r} begins {count} times, on stock {before}"
+
+
+def _due(measured: Measures) -> Counter[str]:
+    """How often a text may be said, by its first word: the result of each call, and that again by
+    the next agent, which does not see what the one before says in the handoff; each greeting; the
+    filler of a call while it runs."""
+    agents = len(measured.handoffs)
+    due = Counter(f"t{run.number}a" for run in measured.runs)
+    due.update(dict.fromkeys(list(due), agents) | {GREETING: agents})
+    for run in measured.runs:
+        due[f"f{run.number}a"] += int(((run.end or run.start) - run.start) / FILLER_INTERVAL) + 1
+    return due
 
 
 def _log(pair: Pair) -> Found:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from math import inf
 from typing import TYPE_CHECKING
 
+from turnfsm.runtime.testing.livekit.differential.agents import GREETING
 from turnfsm.runtime.testing.livekit.side_by_side import LATE, SLOW
 
 from .moments import ANSWER, MOMENT, Span, handoffs_begun
@@ -26,9 +27,6 @@ __all__ = [
 
 ENDPOINTING = 0.5
 """Seconds that LiveKit waits for more words; it waits anew after a turn that was committed."""
-
-GREETING = "hello2a"
-"""What an agent says as it takes over."""
 
 
 def delayed_by_its_causes(sentence: int, pair: Pair) -> bool:
