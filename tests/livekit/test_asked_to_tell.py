@@ -1,0 +1,75 @@
+"""What the instructions for a reply say about results: all that it is to tell, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from livekit.agents import function_tool
+
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Reply,
+    ScriptedLLM,
+    ScriptedRealtime,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
+
+
+@function_tool
+async def book() -> str:
+    """Book a table."""
+    await asyncio.sleep(4.0)
+    return "booked"
+
+
+@function_tool
+async def pay() -> str:
+    """Pay."""
+    return "paid"
+
+
+def test_a_step_that_is_asked_to_tell_another_turns_result_is_asked_to_tell_its_own_as_well() -> (
+    None
+):
+    """The user interrupts `book`. Its result comes while the user hears the answer to that, which
+    calls `pay`."""
+    user = ScriptedUser().says("a table please", at=1.0).says("I want to pay", at=4.0)
+    model = ScriptedLLM(
+        {
+            "table": Reply(calls=Call("book")),
+            "want to pay": Reply("You can pay now, I will see to it.", calls=Call("pay")),
+        },
+        {"pay": "It is paid."},
+    )
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[book, pay]).run(25.0)
+    asks = [e.text for request in outcome.requests for e in request.shown if "heard of" in e.text]
+    assert asks and all("book (" in text and "pay (" in text for text in asks), outcome.timeline()
+
+
+def test_a_realtime_model_is_told_of_a_result_in_the_step_that_it_came_for() -> None:
+    """The application asks for a joke while `book` runs. The reply to its result calls `pay`."""
+    user = ScriptedUser().says("a table please", at=1.0)
+    answers: dict[str, Any] = {
+        "table": Reply(calls=Call("book")),
+        "result of": Reply("It is booked.", calls=Call("pay")),
+        "joke": "Here is a joke.",
+    }
+    voice = ScriptedTTS()
+    script = ScriptedLLM(answers, {"book": "It is booked.", "pay": "It is paid."})
+    model = ScriptedRealtime(user, script, voice, turn_detection=False, auto_tool_reply=False)
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=model,
+        tts=voice,
+        tools=[book, pay],
+        turn_handling={"turn_detection": "vad"},
+    )
+    stage.at(4.0, lambda s: s.session.generate_reply(user_input="tell me a joke") and None)
+    outcome = stage.run(25.0)
+    said = [heard.text for heard in outcome.heard]
+    assert said == ["Here is a joke.", "It is booked.", "It is paid."], outcome.timeline()
