@@ -47,7 +47,8 @@ def test_a_step_that_is_asked_to_tell_another_turns_result_is_asked_to_tell_its_
     )
     outcome = Stage(TurnSession, user=user, llm=model, tools=[book, pay]).run(25.0)
     asks = [e.text for request in outcome.requests for e in request.shown if "heard of" in e.text]
-    assert asks and all("book (" in text and "pay (" in text for text in asks), outcome.timeline()
+    assert asks, outcome.timeline()
+    assert all("book (" in text and "pay (" in text for text in asks)
 
 
 def test_a_realtime_model_is_told_of_a_result_in_the_step_that_it_came_for() -> None:
