@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
-from livekit.agents import function_tool
+from livekit.agents import Agent, function_tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -78,3 +79,30 @@ def test_it_is_asked_with_the_words_that_were_kept() -> None:
     outcome = stage.run(15.0)
     assert _asked(outcome, "what about tomorrow and on Sunday") == [6.2], outcome.timeline()
     assert outcome.warnings == []
+
+
+def test_a_reply_that_begins_before_it_does_not_wait_for_its_calls() -> None:
+    """The agent asks for another reply in the moment in which the turn is answered. That reply is
+    spoken first; the one that was prepared makes its call behind it."""
+
+    @function_tool
+    async def note() -> str:
+        """Take a note."""
+        return "noted"
+
+    class Asks(Agent):
+        async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+            self.session.generate_reply(user_input="what is new")
+
+    user = ScriptedUser().says("take a note", at=1.0, duration=1.0, stt_delay=0.1)
+    noted = Reply(calls=[Call("note")])
+    model = ScriptedLLM({"new": "A lighthouse.", "note": noted}, {"note": "It is noted."})
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=model,
+        agent=lambda: Asks(instructions="Help.", tools=[note]),
+        turn_handling=EARLY,
+    )
+    outcome = stage.run(12.0)
+    assert [heard.text for heard in outcome.heard] == ["A lighthouse.", "It is noted."]

@@ -136,8 +136,13 @@ class RequestingActivity(HearingActivity):
     async def _wait_for_calls_of_replies(self, handle: SpeechHandle) -> bool:
         replies = [reply for reply, _ in self._open_replies if reply.scheduled]
         before = [reply for reply in replies if reply.calls_unknown]
+        speech = govern(handle, self._conductor)  # if it has the floor, they come behind it
         await self._conductor.until(
-            lambda: handle.interrupted or not any(reply.calls_unknown for reply in before)
+            lambda: (
+                handle.interrupted
+                or speech.in_step
+                or not any(reply.calls_unknown for reply in before)
+            )
         )
         if before:
             await asyncio.sleep(0.001)  # this request comes after those calls

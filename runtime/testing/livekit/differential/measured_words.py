@@ -26,13 +26,16 @@ def asked(outcome: Outcome) -> dict[int, float]:
 
 
 def together(outcome: Outcome) -> dict[int, int]:
+    said = {item.text_content for item in outcome.history.items if item.type == "message"}
     messages = [
-        [int(number) for number in re.findall(r"\bu(\d+)[a-z]", _said_last(request))]
+        [int(number) for number in re.findall(r"\bu(\d+)[a-z]", words)]
         for request in outcome.requests
-        if request.outcome != "cancelled"  # words that came before the answer were asked with it
+        for words in [_said_last(request)]
+        # Words that came before the answer were asked with it, unless they are a turn of their own.
+        if request.outcome != "cancelled" or words in said
     ]
     last = {number: max(numbers) for numbers in messages for number in numbers}
-    alone = {numbers[-1] for numbers in messages if numbers}
+    alone = {max(numbers) for numbers in messages if numbers}
     return {number: later for number, later in last.items() if number not in alone}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from .delays import handoffs
+from .delays import handoffs, quiet_from
 from .moments import MOMENT
 
 if TYPE_CHECKING:
@@ -119,9 +119,9 @@ def _stopped_behind_a_held_call(job: int, ours: float, stock: float, pair: Pair)
 
 
 def asked_for_together(job: int, pair: Pair) -> bool:
-    """What asks for it is on ours the beginning of a turn that ends with another sentence, and the
-    model answers that. Stock lost the other sentence; or ours had waited for a call that holds its
-    turn, or for a handoff, and the user went on to speak meanwhile."""
+    """What asks for it is on ours a part of a turn with a later sentence, and the model answers
+    that. Stock lost the other sentence; or ours had waited for a call that holds its turn, or for a
+    handoff, and the user went on to speak meanwhile."""
     more = pair.stock.words_lost - pair.ours.words_lost
     asks = [(n, pair.ours.together.get(n)) for n, a in pair.plan.answers.items() if job in a.jobs]
     return any(
@@ -143,11 +143,12 @@ def handoff_asked_for_together(about: int, pair: Pair) -> bool:
 
 def _held(sentence: int, later: int, pair: Pair) -> bool:
     """Its turn was kept, for a call that holds its turn or a handoff, when stock asked the model
-    about it, and until the user spoke again."""
+    about it, and the user was not quiet between that and the later sentence."""
     over = pair.plan.sounds[sentence - 1].over
     asked, again = pair.stock.asked.get(sentence, over), pair.plan.sounds[later - 1].at
     held = [(run.start, run.end or inf) for run in holding(pair)]
-    return any(begin <= asked and again <= end for begin, end in [*held, *handoffs(pair)])
+    kept = [*held, *handoffs(pair)]
+    return any(begin <= asked and again <= quiet_from(end, pair) for begin, end in kept)
 
 
 def holding(pair: Pair) -> list[JobRun]:

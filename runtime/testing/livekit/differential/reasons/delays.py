@@ -23,6 +23,7 @@ __all__ = [
     "call_delayed_by_its_causes",
     "delayed_by_its_causes",
     "handoffs",
+    "quiet_from",
 ]
 
 ENDPOINTING = 0.5
@@ -160,6 +161,14 @@ def handoffs(pair: Pair) -> Iterator[Span]:
         tools = [(run.start, run.end) for run in ours.runs if run.end is not None]
         if _outside((begin, end), [*_spoken(ours), *user, *tools]) <= REPLY:
             yield begin, end
+
+
+def quiet_from(at: float, pair: Pair) -> float:
+    """When the user has first been quiet for so long that a turn can begin."""
+    for sound in sorted(pair.plan.sounds, key=lambda sound: sound.at):
+        if sound.at <= at:
+            at = max(at, sound.over + max(_words_may_come(sound), ENDPOINTING + MOMENT))
+    return at
 
 
 def _spoken(measured: Measures) -> list[Span]:

@@ -1,0 +1,72 @@
+"""Sentences that are put to the model in one turn: it answers the one that was said last."""
+
+from __future__ import annotations
+
+import pytest
+from livekit.agents import llm
+
+from turnfsm.runtime.testing.livekit.differential import (
+    Answer,
+    Job,
+    JobRun,
+    Measures,
+    Pair,
+    Plan,
+    Sound,
+    worse,
+)
+from turnfsm.runtime.testing.livekit.differential.measured_words import together
+from turnfsm.runtime.testing.livekit.outcome import Outcome
+from turnfsm.runtime.testing.livekit.scripted_llm import Request
+
+
+def _request(at: float, words: str, outcome: str = "complete") -> Request:
+    context = llm.ChatContext.empty()
+    context.add_message(role="user", content=words)
+    request = Request(at, words, (), context)
+    request.outcome = outcome
+    return request
+
+
+def test_a_sentence_that_was_said_last_is_answered_though_its_transcript_came_first() -> None:
+    assert together(Outcome(requests=[_request(4.0, "u2a u1a u1b")])) == {1: 2}
+
+
+@pytest.mark.parametrize(("committed", "found"), [("u1a u2a", {1: 2}), ("u1a u2a u3a", {1: 3})])
+def test_a_request_that_was_dropped_has_asked_if_its_words_are_a_turn(
+    committed: str, found: dict[int, int]
+) -> None:
+    """The user went on to speak before the model had answered: in a turn of its own, or in the same
+    turn."""
+    history = llm.ChatContext.empty()
+    history.add_message(role="user", content=committed)
+    requests = [_request(4.0, "u1a u2a", "cancelled"), _request(5.0, committed)]
+    assert together(Outcome(requests=requests, history=history)).get(1) == found[1]
+
+
+@pytest.mark.parametrize(
+    ("between", "found"),
+    [
+        (Sound(5.0, 0, 0.6), []),
+        (Sound(5.0, 1, 0.6, 0.8), []),
+        (Sound(5.0, 0, 0.2), ["undone"]),
+        (Sound(5.0, 1, 0.6, 0.1), ["undone"]),
+        (Sound(5.6, 0, 0.2), ["undone"]),
+    ],
+    ids=["noise", "slow words", "short noise", "words", "later"],
+)
+def test_a_call_is_explained_if_the_user_was_never_quiet_after_its_turn_was_kept(
+    between: Sound, found: list[str]
+) -> None:
+    """The first sentence waits for a call that holds its turn until 5.1 s. The last one begins at
+    6.4 s, and the model is asked about both."""
+    sounds = (Sound(1.0, 2, 0.6), between, Sound(6.4, 2, 0.6))
+    jobs = {1: Job(1, 0.5), 2: Job(2, 3.0, policy="hold")}
+    plan = Plan("a kept turn", sounds, {n: Answer(4, (n,)) for n in (1,)}, jobs)
+    wanted = {1: 1, 2: 1}
+    stock = Measures(effects={1: 1}, asked={1: 2.0}, wanted=wanted)
+    held = JobRun(2, "do_hold", 1.5, 5.1, None, 5.1, "result")
+    ours = Measures(
+        effects={1: 0}, asked={1: 7.5, 3: 7.5}, together={1: 3}, runs=(held,), wanted=wanted
+    )
+    assert [worst.kind for worst in worse(Pair(plan, stock, ours))] == found
