@@ -85,6 +85,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         on_vad_inference_done(self ev) | silence while the user speaks
         _on_input_speech_started(self _) | a realtime model says that the user speaks
         interrupt(self force source) | a tool ends its own turn; the user talks over a `hold` call
+        commit_user_turn(self ...) | the next agent answers a turn of a handoff
         _on_input_speech_stopped(self ev) | a realtime model says that the user has stopped
         _on_generation_created(self ev) | a realtime model has begun its reply
         on_final_transcript(self ev speaking) | the STT has recognised words

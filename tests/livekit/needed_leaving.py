@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -54,6 +55,14 @@ async def book() -> str:
     """Book."""
     await asyncio.Event().wait()
     return "booked"
+
+
+@on_interruption("finish")
+@function_tool
+async def pack() -> str:
+    """Pack it."""
+    await asyncio.sleep(4.0)
+    return "packed"
 
 
 def a_tool_that_hangs_does_not_hold_up_a_drain() -> list[str]:
@@ -136,6 +145,29 @@ def a_call_in_a_reply_that_a_handoff_skips_has_an_output() -> list[str]:
     return [f"{call} has no output" for call in made - answered]
 
 
+def a_turn_of_a_handoff_is_answered_by_the_next_agent() -> list[str]:
+    """The application commits it while the handoff waits for a call."""
+    user = ScriptedUser().says("pack it", at=0.5).says("how long", at=3.5)
+    answers = {"pack": Reply(calls=Call("pack")), "how long": "An hour."}
+    model, voice = ScriptedLLM(answers), ScriptedTTS()
+    stage = Stage(
+        *(TurnSession,),
+        **{"user": user, "tts": voice, "turn_handling": {"turn_detection": "manual"}},
+        llm=ScriptedRealtime(user, model, voice, turn_detection=False),  # type: ignore[arg-type]
+        agent=lambda: Agent(instructions="Help.", tools=[pack]),
+    )
+    stage.at(3.0, lambda s: s.session.update_agent(Agent(instructions="Go on.")))
+    for at in (1.5, 5.0):
+        stage.at(at, _commit)
+    answer = stage.run(20.0).heard_saying("An hour.")
+    return [] if answer is not None else ["the next agent does not answer"]
+
+
+def _commit(stage: Stage) -> None:
+    with contextlib.suppress(RuntimeError):
+        stage.session.commit_user_turn()
+
+
 def _closes(stage: Stage) -> list[str]:
     seconds = stage.run(1.0).closed_in
     return [] if seconds < 65.0 else [f"closing takes {seconds} s"]
@@ -144,6 +176,7 @@ def _closes(stage: Stage) -> list[str]:
 LEAVING: dict[str, Callable[[], list[str]]] = {
     "LeavingActivity.drain": a_tool_that_hangs_does_not_hold_up_a_drain,
     "LeavingActivity._create_speech_task": an_on_enter_that_hangs_does_not_hold_up_a_handoff,
+    "LeavingActivity.commit_user_turn": a_turn_of_a_handoff_is_answered_by_the_next_agent,
     "LeavingActivity._on_generation_created": a_call_in_a_reply_that_a_handoff_skips_has_an_output,
     "LeavingActivity.aclose": a_toolset_of_the_agent_holds_up_no_close,
     "GovernedSession._teardown_activity": a_toolset_of_the_session_holds_up_no_close,

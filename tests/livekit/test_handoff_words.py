@@ -150,3 +150,24 @@ def test_words_that_were_not_recognised_are_lost_with_the_model_that_heard_them(
     outcome = stage.run(20.0)
     assert len(outcome.requests) == 3, [request.prompt for request in outcome.requests]
     assert any("took over before" in str(event) for event in outcome.events), outcome.timeline()
+
+
+def test_a_turn_that_is_committed_during_a_handoff_is_answered_by_the_next_agent() -> None:
+    """A realtime model has the words; LiveKit refuses the reply with a RuntimeError."""
+    user = ScriptedUser().says("reserve a table", at=0.5).says("how long", at=4.0)
+    model, voice = ScriptedLLM(ANSWERS, TOLD), ScriptedTTS()
+    book = _booking("finish", 4.0)
+    stage = Stage(
+        *(TurnSession,),
+        user=user,
+        llm=ScriptedRealtime(user, model, voice, turn_detection=False),  # type: ignore[arg-type]
+        tts=voice,
+        turn_handling={"turn_detection": "manual"},
+        agent=lambda: Agent(instructions="Help.", tools=[book]),
+    )
+    stage.at(3.0, lambda s: s.session.update_agent(Agent(instructions="Go on.", tools=[book])))
+    for at in (2.0, 5.0):
+        stage.at(at, lambda s: s.session.commit_user_turn() and None)
+    outcome = stage.run(20.0)
+    assert _said(outcome) == ["reserve a table", "how long"], outcome.timeline()
+    assert [heard.text for heard in outcome.heard].count("An hour.") == 1

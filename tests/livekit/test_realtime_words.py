@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import RunContext, function_tool
+from livekit.agents import Agent, RunContext, function_tool
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
@@ -162,3 +162,41 @@ def test_a_reply_to_committed_audio_waits_no_longer_than_the_voice() -> None:
     outcome = stage.run(12.0)
     voice_ends = max(at for at, state in outcome.user_states if state == "listening")
     assert outcome.heard[0].start == pytest.approx(voice_ends, abs=0.06), outcome.timeline()
+
+
+def test_a_reply_with_instructions_does_not_answer_the_user() -> None:
+    """The application asks for it while the agent's hook runs. The user is answered after it."""
+
+    class Slow(Agent):
+        async def on_user_turn_completed(self, *_: Any, **__: Any) -> None:
+            await asyncio.sleep(1.5)
+
+    user, voice = ScriptedUser().says("is it open", at=1.0), ScriptedTTS()
+    answers = ScriptedLLM({"is it open": "It is open until eight.", "greet": "Welcome."})
+    model: Any = ScriptedRealtime(user, answers, voice, turn_detection=False)
+    agent = lambda: Slow(instructions="Help.")  # noqa: E731
+    stage = Stage(TurnSession, user=user, llm=model, tts=voice, agent=agent)
+    stage.at(3.0, lambda s: s.session.generate_reply(instructions="greet") and None)
+    outcome = stage.run(12.0)
+    heard = [said.text for said in outcome.heard]
+    assert heard == ["Welcome.", "It is open until eight."], outcome.timeline()
+
+
+def test_a_turn_that_is_kept_is_not_cleared() -> None:
+    """It is in the audio that the model has heard, until the call has ended."""
+
+    @on_interruption("hold")
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(5.0)
+        return "booked"
+
+    user = ScriptedUser().says("reserve a table", at=1.0).says("is it open", at=4.0)
+    answers = ScriptedLLM(
+        {"reserve": Reply(calls=Call("book")), "is it open": "It is open until eight."}
+    )
+    stage = _stage(user, answers, [book], "vad")
+    outcome = stage.at(6.0, lambda s: s.session.clear_user_turn()).run(15.0)
+    said = [m.text_content for m in outcome.history.messages() if m.role == "user"]
+    assert said == ["reserve a table", "is it open"], outcome.timeline()

@@ -43,12 +43,12 @@ class ArrivingActivity(LeavingActivity):
         conversation.insert(
             [item for item in recognised if item and conversation.get_by_id(item.id) is None]
         )
+        taken_over = getattr(how.get("reuse_resources"), "rt_session", None) is not None
         await super()._start_session(**how)
-        known = {item.id for item in conversation.items}
         if (sync := self._sync) is not None:
             sync.still_open(skipped)
-            known.update(sync.open_words)
-        if lost := [id for id in skipped if id not in known]:
+        known = {item.id for item in conversation.items}
+        if lost := [] if taken_over else [id for id in skipped if id not in known]:
             self._conductor.words_lost(lost)
             logger.warning(
                 "%s took over before it was recognised what the user had said; nobody answers it",

@@ -132,7 +132,9 @@ class ChatContextSync:
         return await self._ask_now(how)
 
     def _ask_now(self, how: dict[str, Any]) -> asyncio.Future[llm.GenerationCreatedEvent]:
-        self.reply_begins()
+        # Instructions of the application ask for something else.
+        if self._answers_words() or not how.get("instructions"):
+            self.reply_begins()
         return self._ask(**how)
 
     def _behind_open_words(self) -> list[llm.ChatItem]:

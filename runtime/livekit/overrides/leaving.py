@@ -23,6 +23,9 @@ logger = logging.getLogger("turnfsm")
 CLEANUP_LIMIT = 60.0
 """Seconds of silence that on_exit, on_user_turn_completed and toolsets of an agent may take."""
 
+UNKNOWN = ""
+"""Words whose message the model has not reported yet."""
+
 _ENTERING = "AgentTask_on_enter"
 _HOOKS = {
     _ENTERING: "on_enter",
@@ -65,6 +68,15 @@ class LeavingActivity(RealtimeActivity):
             self._create_speech_task(self._leave_to_the_next(ev), name="turnfsm.skipped_reply")
         else:
             super()._on_generation_created(ev)
+
+    def commit_user_turn(self, *, skip_reply: bool = False, **how: Any) -> asyncio.Future[str]:
+        """As `AgentActivity.commit_user_turn`; during a handoff the next agent answers the turn."""
+        leaving = self._rt_session is not None and self._scheduling_paused
+        if skip_reply or not leaving or self._conductor.closing:
+            return super().commit_user_turn(skip_reply=skip_reply, **how)
+        committed = super().commit_user_turn(skip_reply=True, **how)
+        self._conductor.answer_skipped(self._open_words or [UNKNOWN])
+        return committed
 
     async def _leave_to_the_next(self, ev: llm.GenerationCreatedEvent) -> None:
         """The next agent answers. The model forgets its reply, which nobody hears."""

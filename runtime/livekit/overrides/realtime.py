@@ -72,7 +72,9 @@ class RealtimeActivity(AnsweringActivity):
             )
             model.update_chat_ctx = sync  # type: ignore[method-assign]
             model.generate_reply = sync.generate_reply  # type: ignore[method-assign]
-            model.clear_audio = InputAudio(model)  # type: ignore[method-assign]
+            model.clear_audio = InputAudio(  # type: ignore[method-assign]
+                model, lambda: bool(self._conductor.turns.kept)
+            )
         elif model is not None:
             cast(InputAudio, model.clear_audio).taken_over()
             cast(ChatContextSync, model.update_chat_ctx).generations.end_all()
