@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from turnfsm.runtime.testing.livekit.outcome import Outcome
 from turnfsm.runtime.testing.livekit.scripted_llm import Request
@@ -11,7 +12,7 @@ from turnfsm.runtime.testing.livekit.scripted_llm import Request
 from .agents import sentence_answered
 from .plan import Plan
 
-__all__ = ["asked", "moves", "outdated", "together", "words"]
+__all__ = ["asked", "before_typed", "moves", "outdated", "put", "together", "words"]
 
 OUTDATED = "preemptive generation invalidated"
 """What LiveKit warns of when it cannot use a request that was made ahead."""
@@ -25,14 +26,34 @@ def asked(outcome: Outcome) -> dict[int, float]:
     return asked
 
 
+def put(outcome: Outcome) -> dict[int, tuple[tuple[float, bool], ...]]:
+    put: dict[int, tuple[tuple[float, bool], ...]] = {}
+    for request in outcome.requests:
+        if number := sentence_answered(request):
+            whole = request.outcome != "cancelled"
+            put[number] = (*put.get(number, ()), (request.at, whole))
+    return put
+
+
+def before_typed(outcome: Outcome) -> dict[int, float]:
+    before: dict[int, float] = {}
+    for request in outcome.requests:
+        *words, last = _unanswered(request) or [""]
+        if "typed" in last:
+            for number in re.findall(r"\bu(\d+)[a-z]", " ".join(words)):
+                before.setdefault(int(number), request.at)
+    return before
+
+
 def together(outcome: Outcome) -> dict[int, int]:
     said = {item.text_content for item in outcome.history.items if item.type == "message"}
     messages = [
-        [int(number) for number in re.findall(r"\bu(\d+)[a-z]", words)]
+        [int(number) for number in re.findall(r"\bu(\d+)[a-z]", " ".join(words))]
         for request in outcome.requests
-        for words in [_said_last(request)]
+        for words in [_unanswered(request) or [_said_last(request)]]
         # Words that came before the answer were asked with it, unless they are a turn of their own.
-        if request.outcome != "cancelled" or words in said
+        if request.outcome != "cancelled" or words[-1] in said
+        if "typed" not in words[-1]
     ]
     last = {number: max(numbers) for numbers in messages for number in numbers}
     alone = {max(numbers) for numbers in messages if numbers}
@@ -53,6 +74,12 @@ def _latest(outcome: Outcome) -> Iterator[tuple[float, list[int]]]:
     """Each request, with the sentences that begin in the latest message of the user."""
     for request in outcome.requests:
         yield request.at, [int(n) for n in re.findall(r"\bu(\d+)a", _said_last(request))]
+
+
+def _unanswered(request: Request) -> list[str]:
+    """The user's messages behind all that was said and done, in order."""
+    since = takewhile(lambda entry: entry.kind in ("user", "system"), reversed(request.shown))
+    return [entry.text for entry in since if entry.kind == "user"][::-1]
 
 
 def _said_last(request: Request) -> str:

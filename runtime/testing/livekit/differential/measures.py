@@ -45,8 +45,12 @@ class Measures(SessionMeasures):
         asked: When the model was first asked with each sentence as the latest words.
         outdated: From each request that was made ahead, and that could not be used, to the warning
             of this.
-        together: Sentences that the model was only asked in one message with later ones, and the
-            last of these: the model answers it.
+        put: When the model was asked to answer each sentence, which stood last, and whether it did;
+            else that request was given up.
+        before_typed: Sentences that stood before typed words, and behind all that the agent had
+            done, in a request: the model answers the typed words. When that was first.
+        together: Sentences that the model was only asked together with later ones, and the last of
+            these: the model answers it.
         stops: When the application, or a tool, interrupted.
         brought: Of each job, the jobs whose results were news in the request of which its first
             call came; none if that was about what somebody had said.
@@ -88,6 +92,8 @@ class Measures(SessionMeasures):
     own_answers: Mapping[int, tuple[float, float]] = attrs.field(factory=dict)
     asked: Mapping[int, float] = attrs.field(factory=dict)
     outdated: tuple[tuple[float, float], ...] = ()
+    put: Mapping[int, tuple[tuple[float, bool], ...]] = attrs.field(factory=dict)
+    before_typed: Mapping[int, float] = attrs.field(factory=dict)
     together: Mapping[int, int] = attrs.field(factory=dict)
     stops: tuple[float, ...] = ()
     brought: Mapping[int, frozenset[int]] = attrs.field(factory=dict)
@@ -142,6 +148,8 @@ class Measures(SessionMeasures):
             own_answers=measured_sound.own_answers(plan, outcome),
             asked=measured_words.asked(outcome),
             outdated=tuple(measured_words.outdated(outcome)),
+            put=measured_words.put(outcome),
+            before_typed=measured_words.before_typed(outcome),
             together=measured_words.together(outcome),
             stops=tuple(at for at, note in outcome.notes if STOP.search(note)),
             brought=measured_calls.brought(jobs, outcome),

@@ -123,13 +123,14 @@ def _late(pair: Pair) -> Found:
 
 
 def _answered_with_the_next(number: int, pair: Pair) -> bool:
-    """It has the same answer as a later sentence, on both sides: if that is late, it is said."""
+    """It has the same answer as a later sentence, or none as that, on both sides: if that is late,
+    it is said."""
     sounds, (ours, stock) = pair.plan.sounds, (pair.ours.latency, pair.stock.latency)
 
     def same(latency: Mapping[int, float | None], later: int) -> bool:
         one, other = latency.get(number), latency.get(later)
         if one is None or other is None:
-            return False
+            return one is other and later in latency
         return abs(sounds[number - 1].over + one - sounds[later - 1].over - other) < MOMENT
 
     return any(later > number and same(ours, later) and same(stock, later) for later in stock)

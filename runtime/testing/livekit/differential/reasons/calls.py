@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from .delays import handoffs, quiet_from
-from .moments import MOMENT
+from turnfsm.runtime.testing.livekit.side_by_side import LATE
+
+from .delays import handoffs, held, outside, quiet_from, spoken, words_may_come
+from .moments import ANSWER, MOMENT, takes_more
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "answered_after_a_wait",
     "answered_sooner",
+    "asked_for_before_typed",
     "asked_for_sooner",
     "asked_for_together",
     "called_after_a_wait",
@@ -28,9 +31,13 @@ __all__ = [
     "holding",
     "interrupt_is_refused",
     "interrupts_a_held_turn",
+    "its_answer_was_interrupted_by_a_tool",
     "its_call_was_cancelled",
+    "its_call_was_interrupted_by_a_tool",
     "its_tool_interrupted",
+    "queued_before_a_tool_interrupted",
     "result_of_what_was_answered_sooner",
+    "stands_before_typed",
     "stopped_behind_a_held_call",
     "turn_interrupted_by_tool",
     "wait_raised",
@@ -127,8 +134,27 @@ def asked_for_together(job: int, pair: Pair) -> bool:
     return any(
         later is not None
         and n in {*pair.stock.asked, *pair.stock.words_lost}
-        and (later in more or _held(n, later, pair))
+        and (later in more or _held(n, later, pair) or _taken_up(n, later, pair))
         for n, later in asks
+    )
+
+
+def asked_for_before_typed(job: int, pair: Pair) -> bool:
+    """What asks for it stands before typed words in the request, and the model answers these."""
+    return any(stands_before_typed(n, pair) for n, a in pair.plan.answers.items() if job in a.jobs)
+
+
+def stands_before_typed(sentence: int, pair: Pair) -> bool:
+    """The user typed, and spoke before that was answered. A realtime model has heard this when it
+    gets the typed words; it gets both to answer. Ours did not ask it about this again."""
+    at, last = pair.ours.before_typed.get(sentence), pair.ours.put.get(sentence, ())
+    if at is None or pair.plan.model == "pipeline" or any(whole for _, whole in last):
+        return False
+    return any(
+        move.what in ("ask", "chat", "run")
+        and move.at <= at
+        and pair.ours.replies.get(number, (-inf, 0.0))[0] >= at
+        for number, move in enumerate(pair.plan.moves)
     )
 
 
@@ -137,7 +163,10 @@ def handoff_asked_for_together(about: int, pair: Pair) -> bool:
     plan, ours, stock = pair.plan, pair.ours.effects, pair.stock.effects
     jobs = [n for n, job in plan.jobs.items() if job.ends == "hands_off" and stock[n]]
     moved = any(move.what == "update_agent" for move in plan.moves)
-    made = any(ours[n] or not asked_for_together(n, pair) for n in jobs)
+    made = any(
+        ours[n] or not (asked_for_together(n, pair) or asked_for_before_typed(n, pair))
+        for n in jobs
+    )
     return bool(jobs) and not (moved or made)
 
 
@@ -146,15 +175,59 @@ def _held(sentence: int, later: int, pair: Pair) -> bool:
     about it, and the user was not quiet between that and the later sentence."""
     over = pair.plan.sounds[sentence - 1].over
     asked, again = pair.stock.asked.get(sentence, over), pair.plan.sounds[later - 1].at
-    held = [(run.start, run.end or inf) for run in holding(pair)]
-    kept = [*held, *handoffs(pair)]
+    calls = [(run.start, run.end or inf) for run in holding(pair)]
+    kept = [*calls, *handoffs(pair)]
     return any(begin <= asked and again <= quiet_from(end, pair) for begin, end in kept)
+
+
+def _taken_up(sentence: int, later: int, pair: Pair) -> bool:
+    """From when stock asked the model about it until ours asked about both, somebody spoke, words
+    might come, a call held its turn, or an agent handed over; but for the agent's hook."""
+    begin = pair.stock.asked.get(sentence, pair.plan.sounds[sentence - 1].over)
+    end = pair.ours.asked.get(later, inf)
+    user = [(sound.at, sound.over + words_may_come(sound)) for sound in pair.plan.sounds]
+    causes = [*user, *spoken(pair.ours), *held(pair), *handoffs(pair), *takes_more(pair)]
+    return outside((begin, end), causes) <= pair.plan.hook + MOMENT
 
 
 def holding(pair: Pair) -> list[JobRun]:
     """The runs of calls whose turn cannot be interrupted."""
     jobs = pair.plan.jobs
     return [run for run in pair.ours.runs if jobs[run.number].policy in ("finish", "hold")]
+
+
+def its_answer_was_interrupted_by_a_tool(sentence: int, pair: Pair) -> bool:
+    """A tool of an earlier turn interrupted while the model thought about it, or before the answer
+    counted. On stock this tool did not run then; or the model was asked again, about something
+    else, and made the call again that it did not see."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    least = pair.plan.answers[sentence].ttft + ANSWER + MOMENT
+    over = pair.plan.sounds[sentence - 1].over
+    return any(
+        _interrupted(run, pair)
+        and run.end is not None
+        and at <= run.end <= at + least
+        and (ours is None or stock is None or over + ours <= run.end + max(stock, least) + LATE)
+        for at, _ in pair.ours.put.get(sentence, ())
+        for run in pair.ours.runs
+        if run.start < at or run.number not in pair.plan.answers[sentence].jobs
+    )
+
+
+def its_call_was_interrupted_by_a_tool(job: int, pair: Pair) -> bool:
+    """The same, of what asked for it."""
+    asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
+    return any(its_answer_was_interrupted_by_a_tool(n, pair) for n in asks)
+
+
+def queued_before_a_tool_interrupted(about: int, pair: Pair) -> bool:
+    """A tool interrupted, and LiveKit warns of what the application has said without allowing
+    interruptions, if it waits. If it is being said, as on stock, LiveKit raises."""
+    said = [move.at for move in pair.plan.moves if move.what == "say_on"]
+    ends = [run.end for run in pair.ours.runs if _interrupted(run, pair) and run.end is not None]
+    refused = any(run.how == "RuntimeError" for run in pair.stock.runs)
+    warned = tuple(pair.ours.warnings)[about].startswith("a queued speech does not allow")
+    return warned and refused and any(at <= end for at in said for end in ends)
 
 
 def its_tool_interrupted(sentence: int, pair: Pair) -> bool:

@@ -19,12 +19,15 @@ __all__ = ["call_cut_behind_what_came_first", "cut_behind_what_came_first"]
 def cut_behind_what_came_first(sentence: int, pair: Pair) -> bool:
     """The model was asked at the same time. When stock began to answer, something else was heard on
     ours: what stock had begun to say into the user, or results that stock did not tell then. This
-    took until the user, or the application, interrupted."""
-    stock = pair.stock.latency.get(sentence)
+    took until the user, or the application, interrupted, or until the close."""
+    over, stock = pair.plan.sounds[sentence - 1].over, pair.stock.latency.get(sentence)
+    own = pair.stock.own_answers.get(sentence)
+    if stock is None and own is not None:  # it was cut there, too, or the session closed
+        stock = own[0] - over
     begun, on_stock = pair.ours.asked.get(sentence, inf), pair.stock.asked.get(sentence, inf)
     if stock is None or begun == inf or abs(begun - on_stock) > MOMENT:
         return False
-    due = pair.plan.sounds[sentence - 1].over + stock
+    due = over + stock
     cut = min((at for at in _interruptions(pair) if at >= due), default=inf)
     rest, at = 0.0, due
     for start, end in sorted(_came_first(due, pair)):
@@ -54,6 +57,8 @@ def _never_or_with_the_next(sentence: int, pair: Pair) -> bool:
 def _interruptions(pair: Pair) -> Iterator[float]:
     yield from (sound.at for sound in pair.plan.sounds)
     yield from pair.ours.stops
+    if pair.plan.ends_at is not None:
+        yield pair.plan.ends_at
 
 
 def _came_first(due: float, pair: Pair) -> Iterator[Span]:

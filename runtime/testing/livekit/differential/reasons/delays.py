@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from turnfsm.runtime.testing.livekit.differential.agents import GREETING
 from turnfsm.runtime.testing.livekit.side_by_side import LATE, SLOW
 
-from .moments import ANSWER, MOMENT, Span, handoffs_begun
+from .moments import ANSWER, MOMENT, Span, answered_more, handoffs_begun, takes_more
 from .waits import REPLY, VAD_SILENCE, news_within, wait_for_words
 
 if TYPE_CHECKING:
@@ -22,8 +22,13 @@ __all__ = [
     "answered_with_more",
     "call_delayed_by_its_causes",
     "delayed_by_its_causes",
+    "delayed_by_more_answers",
     "handoffs",
+    "held",
+    "outside",
     "quiet_from",
+    "spoken",
+    "words_may_come",
 ]
 
 ENDPOINTING = 0.5
@@ -41,7 +46,8 @@ def delayed_by_its_causes(sentence: int, pair: Pair) -> bool:
     over = pair.plan.sounds[sentence - 1].over
     if ours is not None:
         due = _due(sentence, over, ours, stock, pair)
-        if over + ours <= max(due + LATE, _answered_with_words(sentence, due, pair)):
+        delayed = due > over + stock
+        if over + ours <= max(due + LATE, _answered_with_words(sentence, due, delayed, pair)):
             return True
     begun, cut = pair.ours.begun.get(sentence, (inf, inf))
     in_time = begun < inf and begun <= _due(sentence, over, begun - over, stock, pair) + LATE
@@ -58,10 +64,27 @@ def call_delayed_by_its_causes(number: int, pair: Pair) -> bool:
         ours = close - move.at if close is not None and move.what == "run" else None
     if ours is None or stock is None or move.what == "aclose":
         return False
-    user = [(sound.at, sound.over + _words_may_come(sound)) for sound in pair.plan.sounds]
-    causes = [*user, *_spoken(pair.ours), *_held(pair), *handoffs(pair)]
-    rest = _outside((move.at, move.at + ours), causes)
-    return rest <= SLOW + _outside((move.at, move.at + stock), [*user, *_spoken(pair.stock)])
+    user = [(sound.at, sound.over + words_may_come(sound)) for sound in pair.plan.sounds]
+    causes = [*user, *spoken(pair.ours), *held(pair), *handoffs(pair), *takes_more(pair)]
+    rest = outside((move.at, move.at + ours), causes)
+    return rest <= SLOW + outside((move.at, move.at + stock), [*user, *spoken(pair.stock)])
+
+
+def delayed_by_more_answers(sentence: int, pair: Pair) -> bool:
+    """Ours had words answered that stock lost, or behind which stock put something else. Until it
+    was answered there was no more time than on stock in which nobody spoke, no words might come,
+    the model did not think about those words, no call held its turn, or ran for them, and no agent
+    handed over."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    if ours is None or stock is None:
+        return False
+    over, plan = pair.plan.sounds[sentence - 1].over, pair.plan
+    if not any(at <= over + ours for asked in answered_more(pair).values() for at in asked):
+        return False
+    user = [(sound.at, sound.over + words_may_come(sound)) for sound in plan.sounds]
+    causes = [*user, *spoken(pair.ours), *held(pair), *handoffs(pair), *takes_more(pair)]
+    on_stock = outside((over, over + stock), [*user, *spoken(pair.stock)])
+    return outside((over, over + ours), causes) <= LATE + on_stock
 
 
 def answered_with_more(sentence: int, pair: Pair) -> bool:
@@ -90,22 +113,27 @@ def _due(sentence: int, over: float, ours: float, stock: float, pair: Pair) -> f
             due = end
         elif end < due:
             due += max(0.0, _heard_in(start, end, pair.stock) - _heard_in(start, end, pair.ours))
-    if due > over + stock:  # what the application asks for meanwhile is said before it
-        first = _replies(over, over + ours, pair.ours)
-        later = first.keys() - _replies(over, over + stock, pair.stock)
-        due += sum(first[number] for number in later)
-    return due
+    # What the application asks for meanwhile is said before it.
+    first, moves = _replies(over, over + ours, pair.ours), pair.plan.moves
+    later = first.keys() - _replies(over, over + stock, pair.stock)
+    asked = _asked(sentence, pair.ours)
+    if due <= over + stock:
+        later = {number for number in later if moves[number].at <= asked < inf}
+    return due + sum(first[number] for number in later)
 
 
-def _answered_with_words(sentence: int, due: float, pair: Pair) -> float:
-    """When what the user says at this time is answered, if it is answered on stock as well."""
+def _answered_with_words(sentence: int, due: float, delayed: bool, pair: Pair) -> float:
+    """When what the user says at this time is answered, if it is answered on stock as well; or what
+    they have said while the answer was delayed."""
+    with_them = -inf
     for number, sound in enumerate(pair.plan.sounds, 1):
         answered = pair.ours.latency.get(number)
         if number <= sentence or answered is None or pair.stock.latency.get(number) is None:
             continue
-        if sound.words and sound.at <= due <= sound.over + _words_may_come(sound):
-            return sound.over + answered
-    return -inf
+        until = inf if delayed else sound.over + words_may_come(sound)
+        if sound.words and sound.at <= due <= until:
+            with_them = max(with_them, sound.over + answered)
+    return with_them
 
 
 def _cut_by_somebody(begun: float, cut: float, pair: Pair) -> bool:
@@ -123,10 +151,10 @@ def _asked_later(sentence: int, pair: Pair) -> float:
     begin, end = _asked(sentence, pair.stock), _asked(sentence, pair.ours)
     if not begin < end < inf:
         return 0.0
-    kept = [*_held(pair), *handoffs(pair), *_begun_anew(begin, pair)]
+    kept = [*held(pair), *handoffs(pair), *_begun_anew(begin, pair)]
     if any(start < end and until > begin for start, until in kept):
         kept += _noises(sentence, pair)  # a turn that was kept is not committed meanwhile
-    rest = _outside((begin, end), kept)
+    rest = outside((begin, end), kept)
     hooks = 1 + sum(n < sentence for n in pair.stock.words_lost - pair.ours.words_lost)
     return end - begin if rest <= hooks * pair.plan.hook + MOMENT else 0.0
 
@@ -144,7 +172,7 @@ def _thinks_longer(sentence: int, pair: Pair) -> float:
     return max((pair.plan.answers[n].ttft - first for n in asked), default=0.0)
 
 
-def _held(pair: Pair) -> Iterator[Span]:
+def held(pair: Pair) -> Iterator[Span]:
     for run in pair.ours.runs:
         if pair.plan.jobs[run.number].policy in ("finish", "hold"):
             yield run.start, run.end or inf
@@ -157,9 +185,9 @@ def handoffs(pair: Pair) -> Iterator[Span]:
     for begin in handoffs_begun(plan, ours):
         greeted = (h.end for h in ours.audio if GREETING in h.text and h.end >= begin)
         end = next(greeted, begin)
-        user = [(sound.at, sound.over + _words_may_come(sound)) for sound in plan.sounds]
+        user = [(sound.at, sound.over + words_may_come(sound)) for sound in plan.sounds]
         tools = [(run.start, run.end) for run in ours.runs if run.end is not None]
-        if _outside((begin, end), [*_spoken(ours), *user, *tools]) <= REPLY:
+        if outside((begin, end), [*spoken(ours), *user, *tools]) <= REPLY:
             yield begin, end
 
 
@@ -167,11 +195,11 @@ def quiet_from(at: float, pair: Pair) -> float:
     """When the user has first been quiet for so long that a turn can begin."""
     for sound in sorted(pair.plan.sounds, key=lambda sound: sound.at):
         if sound.at <= at:
-            at = max(at, sound.over + max(_words_may_come(sound), ENDPOINTING + MOMENT))
+            at = max(at, sound.over + max(words_may_come(sound), ENDPOINTING + MOMENT))
     return at
 
 
-def _spoken(measured: Measures) -> list[Span]:
+def spoken(measured: Measures) -> list[Span]:
     return [(heard.start, heard.end) for heard in measured.audio]
 
 
@@ -224,10 +252,10 @@ def _last_run(job: int, sentence: int, measured: Measures) -> Span | None:
 def _noises(sentence: int, pair: Pair) -> Iterator[Span]:
     for sound in pair.plan.sounds[sentence:]:
         if not sound.words:
-            yield sound.at, sound.over + _words_may_come(sound) + MOMENT
+            yield sound.at, sound.over + words_may_come(sound) + MOMENT
 
 
-def _words_may_come(sound: Sound) -> float:
+def words_may_come(sound: Sound) -> float:
     """Seconds after a sound in which the agent waits for its words."""
     if sound.words and sound.stt_delay is not None:
         return max(sound.stt_delay, VAD_SILENCE) + MOMENT
@@ -238,7 +266,7 @@ def _heard_in(start: float, end: float, measured: Measures) -> float:
     return sum(max(0.0, min(h.end, end) - max(h.start, start)) for h in measured.audio)
 
 
-def _outside(span: Span, causes: Iterable[Span]) -> float:
+def outside(span: Span, causes: Iterable[Span]) -> float:
     """Seconds of a span in which there is no cause."""
     at, rest = span[0], 0.0
     for start, end in sorted(causes):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .moments import handoffs_begun
+from .delays import outside, spoken
+from .moments import MOMENT, answered_more, handoffs_begun, takes_more
 from .waits import waited_for_quiet, waits_for_a_call
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ __all__ = [
     "call_of_a_turn_more_hangs",
     "cancelled_at_the_close",
     "close_waits_for_a_call",
+    "closed_before_the_handoff",
     "ended_before_it_was_told",
     "ended_while_it_waited",
     "skipped_before_the_next_agent",
@@ -114,6 +116,16 @@ def call_of_a_turn_more_hangs(about: int, pair: Pair) -> bool:
         and run.number in asked - made
         for run in pair.ours.runs
     )
+
+
+def closed_before_the_handoff(about: int, pair: Pair) -> bool:
+    """From when stock handed over until the session closed, the agent spoke, or the model thought:
+    it answered words of the user behind which stock had put something else."""
+    end = pair.plan.ends_at
+    if end is None or not pair.stock.handoffs or not answered_more(pair):
+        return False
+    causes = [*spoken(pair.ours), *takes_more(pair)]
+    return outside((pair.stock.handoffs[-1], end), causes) <= MOMENT
 
 
 def agent_did_not_wait(about: int, pair: Pair) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING
 
-from .moments import handoffs_begun
+from .moments import answered_more, handoffs_begun
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
@@ -80,6 +80,7 @@ def _is_elsewhere(begin: float, end: float, pair: Pair) -> bool:
     repeated = bool(on_stock - made)
     kept = pair.stock.words_lost - pair.ours.words_lost
     answered = any(pair.plan.sounds[number - 1].over <= end for number in kept)
+    answered |= any(at <= end for asked in answered_more(pair).values() for at in asked)
     same = any(abs(begin - b) <= SAME and abs(end - e) <= SAME for b, e in stock)
     return (held or answered or beside or repeated) and not same and end - begin <= LONGEST
 

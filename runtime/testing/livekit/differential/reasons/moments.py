@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
+    from turnfsm.runtime.testing.livekit.differential.pair import Pair
     from turnfsm.runtime.testing.livekit.differential.plan import Plan
 
-__all__ = ["ANSWER", "MOMENT", "Span", "handoffs_begun"]
+__all__ = ["ANSWER", "MOMENT", "Span", "answered_more", "handoffs_begun", "takes_more"]
 
 Span = tuple[float, float]
 """From one moment to another."""
@@ -25,3 +28,24 @@ def handoffs_begun(plan: Plan, measured: Measures) -> list[float]:
     calls = [run.end for run in measured.runs if plan.jobs[run.number].ends == "hands_off"]
     moves = [move.at for move in plan.moves if move.what == "update_agent"]
     return [*moves, *(end for end in calls if end is not None)]
+
+
+def answered_more(pair: Pair) -> Mapping[int, tuple[float, ...]]:
+    """Sentences that only ours had answered, and when it asked the model. On stock they were lost,
+    or something stood behind them in the request, and the model answered that."""
+    on_stock = {n for n, asked in pair.stock.put.items() if any(whole for _, whole in asked)}
+    ours = {n: tuple(at for at, _ in asked) for n, asked in pair.ours.put.items()}
+    whole = {n for n, asked in pair.ours.put.items() if any(done for _, done in asked)}
+    more = (whole - on_stock) | (pair.stock.words_lost - pair.ours.words_lost)
+    return {n: ours[n] for n in more if n in ours}
+
+
+def takes_more(pair: Pair) -> Iterator[Span]:
+    """In which the model thinks about these, or a call runs for which they asked."""
+    for number, asked in answered_more(pair).items():
+        answer = pair.plan.answers.get(number)
+        if answer is not None:
+            yield from ((at, at + answer.ttft + MOMENT) for at in asked)
+            for run in pair.ours.runs:
+                if run.number in answer.jobs and run.start >= min(asked):
+                    yield run.start, run.end or inf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import inf
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .calls import cancelled, holding
 from .ends import DRAIN
-from .moments import MOMENT, handoffs_begun
+from .moments import ANSWER, MOMENT, handoffs_begun
 from .waits import FALSE_INTERRUPTION, INTERRUPTS, VAD_SILENCE
 
 if TYPE_CHECKING:
@@ -20,11 +21,15 @@ __all__ = [
     "cancelled_at_a_handoff",
     "closed_beside_a_call_more",
     "cut_behind_a_cancelled_call",
+    "cut_behind_the_answer",
+    "cut_while_it_thought",
     "held_until_the_close",
     "stopped_behind_a_noise",
     "stopped_behind_other_results",
     "told_after_the_close",
     "told_again_after_a_cut",
+    "told_with_a_cancelled_call",
+    "told_with_its_twin",
 ]
 
 
@@ -131,6 +136,83 @@ def held_until_the_close(job: int, pair: Pair) -> bool:
         n not in pair.ours.asked and run.start <= stock[n] and (run.end or inf) >= end
         for n in asks
         for run in holding(pair)
+    )
+
+
+def cut_behind_the_answer(job: int, pair: Pair) -> bool:
+    """Ours told it with answers to the user, behind these, and all of them were cut by the user or
+    by an interruption; the model was not asked again. On stock it stood behind the user's words in
+    the request, and was told instead of an answer."""
+    ended = [run.end for run in pair.ours.runs if run.number == job and run.end is not None]
+    own = list(pair.ours.own_answers.values())
+    later = [heard for heard in pair.ours.audio if ended and heard.start >= min(ended)]
+    told = [h for h in pair.stock.audio if h.start == pair.stock.told.get(job)]
+    answers = re.compile(r"\br\d")
+    return (
+        any(not answers.search(heard.text) for heard in told)
+        and all((heard.start, heard.end) in own and _cut(heard.end, pair) for heard in later)
+        and bool(later)
+        and any(asked >= later[-1].end for asked in pair.ours.asked.values())
+        and bool(pair.ours.stops)
+        and pair.ours.stops[-1] >= max(pair.ours.asked.values())
+    )
+
+
+def _cut(end: float, pair: Pair) -> bool:
+    over = INTERRUPTS + MOMENT
+    user = any(sound.at <= end <= max(sound.over, sound.at + over) for sound in pair.plan.sounds)
+    return user or any(abs(stop - end) <= MOMENT for stop in pair.ours.stops)
+
+
+def told_with_a_cancelled_call(job: int, pair: Pair) -> bool:
+    """It had ended when somebody interrupted its turn, which is not answered then; nothing was
+    heard afterwards. On stock it was told with the result of a call of the same turn, which ours
+    cancelled with the turn."""
+    runs = [run for run in pair.ours.runs if run.number == job and run.end is not None]
+    others = [
+        run
+        for run in pair.ours.runs
+        if cancelled(run.number, pair) and run.how == "CancelledError" and run.end is not None
+    ]
+    told = pair.stock.told.get(job)
+    return told is not None and any(
+        abs(run.start - other.start) <= MOMENT
+        and (run.end or inf) <= (other.end or inf)
+        and pair.stock.told.get(other.number) == told
+        and not any(heard.start > (other.end or inf) for heard in pair.ours.audio)
+        for run in runs
+        for other in others
+    )
+
+
+def told_with_its_twin(sentence: int, pair: Pair) -> bool:
+    """Two sentences asked for the same call. Its result was told for both when the second call ran,
+    or had ended; a model that sees the first result told does not tell the second."""
+    own = pair.plan.answers[sentence].jobs
+    return any(
+        first.number == second.number
+        and first.number in own
+        and first.start < second.start
+        and second.start <= pair.ours.told.get(first.number, -inf)
+        for first in pair.ours.runs
+        for second in pair.ours.runs
+    )
+
+
+def cut_while_it_thought(job: int, pair: Pair) -> bool:
+    """The model was asked about the words that want it, and the user made a sound before it had
+    answered. Stock had not asked it about them, but about results, which it answers at once; the
+    model made the call with that because it did not see the one that it had made before."""
+    return any(
+        not any(whole for _, whole in pair.stock.put.get(n, ()))
+        and any(
+            at <= sound.at <= at + answer.ttft + ANSWER
+            for at, whole in pair.ours.put.get(n, ())
+            if not whole
+            for sound in pair.plan.sounds[n:]
+        )
+        for n, answer in pair.plan.answers.items()
+        if job in answer.jobs
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "answers_a_turn_more",
     "asked_about_calls_that_run",
+    "asked_as_the_model_answered",
     "call_waited_for_the_vad",
     "hold_was_over",
     "in_a_handoff_of_a_turn_more",
@@ -57,6 +58,11 @@ FRAME = 0.05
 
 REQUESTS = ("say", "say_on", "reply", "ask", "chat", "run", "wait")
 """What an application does that adds to the conversation."""
+
+CANCELLED = "failed to generate a reply: the response was cancelled"
+
+SERVER_SILENCE = 0.5
+"""Seconds of silence after which a model that detects turns answers."""
 
 SOON = 4.0
 """Seconds in which what has waited for a call is answered: the model thinks for 1.5 s at most, and
@@ -261,6 +267,20 @@ def in_a_handoff_of_a_turn_more(number: int, pair: Pair) -> bool:
         and run.end is not None
         and run.end <= move.at <= run.end + SOON
         for run in ours.runs
+    )
+
+
+def asked_as_the_model_answered(about: int, pair: Pair) -> bool:
+    """The application asked for a reply when a model that detects turns was about to answer the
+    user, and the model gave this request up. On stock the request had waited for a call of a turn
+    that was interrupted."""
+    if not tuple(pair.ours.errors)[about].startswith(CANCELLED) or pair.plan.model != "server":
+        return False
+    return any(
+        sound.words and sound.at <= move.at <= sound.over + SERVER_SILENCE + MOMENT
+        for move in pair.plan.moves
+        if move.what in ("reply", "ask", "chat", "run")
+        for sound in pair.plan.sounds
     )
 
 
