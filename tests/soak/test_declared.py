@@ -419,27 +419,6 @@ def test_a_request_made_ahead_that_is_out_of_date_is_explained(
     assert kinds({}, ours, moves=moves) == found
 
 
-@pytest.mark.parametrize(
-    ("asked", "stock", "cut", "found"),
-    [
-        (4.0, 4.1, 5.1, []),
-        (4.0, 4.1, 4.6, ["blip"]),
-        (3.0, 4.1, 5.1, ["blip"]),
-        (4.0, 6.0, 5.1, ["blip"]),
-    ],
-    ids=["words of a sound before", "at another moment", "asked before it", "stock waits"],
-)
-def test_words_that_come_after_the_next_turn_explain_a_cut(
-    asked: float, stock: float, cut: float, found: list[str]
-) -> None:
-    """The second sound is over at 3.6 s, and its words come at 5.1 s; the first one's turn was
-    committed between them."""
-    sounds = (SOUNDS[0], attrs.evolve(SOUNDS[1], stt_delay=1.5))
-    plan = Plan("late words", sounds, ANSWERS, JOBS)
-    ours = Measures(asked={1: asked}, blips=("'r1a' from 4.80 s",), cuts=(cut,))
-    assert [one.kind for one in worse(Pair(plan, Measures(asked={1: stock}), ours))] == found
-
-
 @pytest.mark.parametrize(("end", "found"), [(10.0, []), (4.0, ["again"])])
 def test_a_filler_is_said_as_often_as_its_call_runs(end: float, found: list[str]) -> None:
     """It is said every two seconds."""

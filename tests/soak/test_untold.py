@@ -48,6 +48,19 @@ def test_other_results_that_were_told_when_somebody_interrupted_explain_an_untol
 
 
 @pytest.mark.parametrize(
+    ("begun", "end", "found"),
+    [(2.9, 3.5, []), (2.9, 4.5, ["untold"]), (3.3, 3.5, ["untold"])],
+    ids=["told until the user spoke", "cut later", "begun later"],
+)
+def test_other_results_that_were_told_when_the_user_spoke_explain_an_untold_one(
+    begun: float, end: float, found: list[str]
+) -> None:
+    """Stock tells it at 3 s, when the user begins to speak."""
+    ours = {"effects": {1: 1}, "told": {2: begun}, "news": ((begun, end),)}
+    assert kinds({"effects": {1: 1}, "told": {1: 3.0}}, ours) == found
+
+
+@pytest.mark.parametrize(
     ("noises", "told", "stop", "found"),
     [
         ((0.3,), 5.0, 6.0, []),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .reasons import calls, cuts, delays, ends, handoffs, untold, waits
+from .reasons import calls, cuts, delays, ends, handoffs, untold, waits, words
 
 if TYPE_CHECKING:
     from .pair import Pair
@@ -44,11 +44,13 @@ DECLARED: tuple[Declared, ...] = (
     Declared("held-output", frozenset({"late"}), waits.waited_for_quiet),
     Declared("held-output", frozenset({"late"}), waits.waited_for_the_vad),
     Declared("held-output", frozenset({"wait"}), waits.call_waited_for_the_vad),
-    Declared("held-output", frozenset({"blip"}), waits.words_came_late),
+    Declared("held-output", frozenset({"blip"}), words.words_came_late),
+    Declared("held-output", frozenset({"blip"}), words.committed_late),
+    Declared("turns-kept", frozenset({"late"}), words.heard_all_of_it),
     Declared("handoff-refused", frozenset({"agent"}), calls.handed_over_too_late),
     Declared("handoff-refused", frozenset({"lost", "unseen", "untold"}), calls.handoff),
     Declared("tool-policies", frozenset({"undone", "half", "untold"}), calls.cancelled),
-    Declared("tool-policies", frozenset({"blip"}), waits.hold_was_over),
+    Declared("tool-policies", frozenset({"blip"}), words.hold_was_over),
     Declared("tool-policies", frozenset({"late"}), waits.waits_for_a_call),
     Declared("tool-policies", frozenset({"late"}), waits.asked_about_calls_that_run),
     Declared("tool-policies", frozenset({"late"}), waits.told_after_a_later_call),
@@ -69,7 +71,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("realtime-results", frozenset({"agent"}), ends.closed_before_the_handoff),
     Declared("tool-policies", frozenset({"untold"}), calls.turn_interrupted_by_tool),
     Declared("transcript-wait", frozenset({"late"}), waits.words_were_on_their_way),
-    Declared("transcript-wait", frozenset({"blip"}), waits.words_came_after_another_turn),
+    Declared("transcript-wait", frozenset({"blip"}), words.words_came_after_another_turn),
     Declared("transcript-wait", frozenset({"late"}), waits.noise_might_be_words),
     Declared("tool-policies", frozenset({"log"}), calls.interrupts_a_held_turn),
     Declared("tool-policies", frozenset({"wait"}), calls.interrupt_is_refused),

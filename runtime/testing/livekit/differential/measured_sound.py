@@ -43,6 +43,9 @@ BARGE_IN = 0.6
 NEWS = re.compile(r"[nt][1-9]")
 """A word about what has come of a job."""
 
+NOTICED = 0.06
+"""Seconds of a voice until a VAD has noticed it."""
+
 COMMIT = 1.55
 """Seconds that a commit of the application may take: it sends silence, and waits for words."""
 
@@ -150,13 +153,14 @@ def _reason(plan: Plan, outcome: Outcome, heard: Heard) -> bool:
 
 
 def overlap(plan: Plan, outcome: Outcome) -> float:
-    """Who speaks over the agent is heard after a moment; where turns are manual, at a commit."""
+    """Who speaks over the agent is heard after a moment; where turns are manual, at a commit. What
+    begins before the VAD has noticed them has begun before."""
     manual = plan.settings.get("turn_detection") == "manual"
     seconds = 0.0
     for sound in plan.sounds:
         for heard in outcome.heard:
             both = min(sound.at + sound.duration, heard.end) - max(sound.at, heard.start)
-            if heard.start < sound.at:
+            if heard.start < sound.at + NOTICED:
                 both = 0.0 if manual else both - BARGE_IN
             seconds += max(0.0, both) if sound.words else 0.0
     return seconds

@@ -46,15 +46,23 @@ def told_after_the_close(job: int, pair: Pair) -> bool:
 
 def stopped_behind_other_results(job: int, pair: Pair) -> bool:
     """When stock told it, ours told other results first, and was still telling them when somebody
-    interrupted or closed the session."""
+    interrupted, if only by speaking, or closed the session."""
     told = pair.stock.told.get(job)
     others = [at for other, at in pair.ours.told.items() if other != job]
-    return told is not None and any(
-        start <= told + MOMENT and told <= stop <= end + MOMENT
-        for start, end in pair.ours.news
+    if told is None:
+        return False
+    stops = [stop for stop in _stops(pair) if stop >= told]
+    news = [(start, end) for start, end in pair.ours.news if start <= told + MOMENT]
+    return any(
+        any(stop <= end + MOMENT for stop in stops) or (told <= end and _spoken_into(end, pair))
+        for start, end in news
         if any(start <= at <= end for at in others)
-        for stop in _stops(pair)
     )
+
+
+def _spoken_into(cut: float, pair: Pair) -> bool:
+    """The user had just spoken for so long that this interrupts."""
+    return any(sound.at <= cut <= sound.at + INTERRUPTS + MOMENT for sound in pair.plan.sounds)
 
 
 def stopped_behind_a_noise(job: int, pair: Pair) -> bool:

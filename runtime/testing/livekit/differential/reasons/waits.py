@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ __all__ = [
     "asked_about_calls_that_run",
     "asked_as_the_model_answered",
     "call_waited_for_the_vad",
-    "hold_was_over",
     "in_a_handoff_of_a_turn_more",
     "news_came_first",
     "news_within",
@@ -33,8 +31,6 @@ __all__ = [
     "waited_for_quiet",
     "waited_for_the_vad",
     "waits_for_a_call",
-    "words_came_after_another_turn",
-    "words_came_late",
     "words_were_on_their_way",
 ]
 
@@ -207,40 +203,6 @@ def wait_for_words(sound: Sound) -> float:
 def _stopped_while_it_waited(noise: Sound, more: int, pair: Pair) -> bool:
     quiet = pair.plan.sounds[more - 1].over + VAD_SILENCE
     return any(noise.at <= stop <= quiet for stop in pair.ours.stops)
-
-
-def hold_was_over(about: int, pair: Pair) -> bool:
-    """It was cut in the moment when a call ended that had kept its turn from being interrupted."""
-    ends = [
-        run.end
-        for run in pair.ours.runs
-        if run.end is not None and pair.plan.jobs[run.number].policy in ("finish", "hold")
-    ]
-    return _cut_at(ends, pair)
-
-
-def words_came_late(about: int, pair: Pair) -> bool:
-    """It was cut in the moment when words came, and the output could not be held until then."""
-    words = [s.at + s.duration + s.stt_delay for s in pair.plan.sounds if s.stt_delay is not None]
-    return _cut_at(words, pair) and not pair.plan.can_pause
-
-
-def words_came_after_another_turn(about: int, pair: Pair) -> bool:
-    """It was cut in the moment when words came whose sound was over when the model was asked with
-    another sentence, on stock too: nobody could know of them. Stock answered later, or nothing."""
-    late: list[float] = []
-    for number, sound in enumerate(pair.plan.sounds, 1):
-        words = sound.over + (sound.stt_delay or 0.0)
-        for other in pair.stock.asked.keys() & pair.ours.asked.keys() - {number}:
-            asked = pair.stock.asked[other], pair.ours.asked[other]
-            if all(sound.over < at < words for at in asked):
-                late.append(words)
-    return _cut_at(late, pair)
-
-
-def _cut_at(moments: Sequence[float], pair: Pair) -> bool:
-    cuts = pair.ours.cuts
-    return bool(cuts) and all(any(abs(cut - at) < 0.06 for at in moments) for cut in cuts)
 
 
 def answers_a_turn_more(number: int, pair: Pair) -> bool:

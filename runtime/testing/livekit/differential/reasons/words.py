@@ -1,0 +1,108 @@
+"""Reasons about words that come late, and about those that stock's STT does not hear."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from .moments import MOMENT, Span
+from .waits import VAD_SILENCE
+
+if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.pair import Pair
+    from turnfsm.runtime.testing.livekit.differential.plan import Sound
+
+__all__ = [
+    "committed_late",
+    "heard_all_of_it",
+    "hold_was_over",
+    "words_came_after_another_turn",
+    "words_came_late",
+]
+
+ENDPOINTING = 0.5
+"""Seconds that LiveKit waits for more words before it commits a turn."""
+
+SAME = 0.06
+"""Seconds between two things that happen at the same moment."""
+
+
+def heard_all_of_it(sentence: int, pair: Pair) -> bool:
+    """The application had something said into the sentence that cannot be interrupted. LiveKit
+    gives the STT silence meanwhile, so for stock the sentence ended there. Ours is later by no more
+    than the rest of it."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    if ours is None or stock is None:
+        return False
+    sound = pair.plan.sounds[sentence - 1]
+    rest = (
+        sound.over - max(begin, sound.at)
+        for begin, end in _uninterruptible(pair)
+        if begin < sound.over and sound.at < end
+    )
+    return ours - stock <= max(rest, default=-MOMENT) + MOMENT
+
+
+def _uninterruptible(pair: Pair) -> Iterator[Span]:
+    """When stock said what the application wants said to its end; the TTS takes a moment."""
+    numbers = (n for n, move in enumerate(pair.plan.moves) if move.what == "say_on")
+    for first in (rf"\by{number}a" for number in numbers):
+        for heard in pair.stock.audio:
+            if re.search(first, heard.text):
+                yield heard.start - MOMENT, heard.end
+
+
+def hold_was_over(about: int, pair: Pair) -> bool:
+    """It was cut in the moment when a call ended that had kept its turn from being interrupted."""
+    ends = [
+        run.end
+        for run in pair.ours.runs
+        if run.end is not None and pair.plan.jobs[run.number].policy in ("finish", "hold")
+    ]
+    return _cut_at(ends, pair)
+
+
+def words_came_late(about: int, pair: Pair) -> bool:
+    """It was cut in the moment when words came, and the output could not be held until then."""
+    words = [s.at + s.duration + s.stt_delay for s in pair.plan.sounds if s.stt_delay is not None]
+    return _cut_at(words, pair) and not pair.plan.can_pause
+
+
+def committed_late(about: int, pair: Pair) -> bool:
+    """It was cut in the moment when words were committed whose sound was over before it was heard,
+    soon after them or after a noise. The output could not be held until then."""
+    plan, asked = pair.plan, pair.ours.asked.items()
+    begun = {heard.end: heard.start for heard in pair.ours.audio}
+    commits = [(at - plan.hook, plan.sounds[n - 1].over) for n, at in asked if n in plan.answers]
+    soon = [(at, over) for at, over in commits if any(_is_soon(at, s) for s in plan.sounds)]
+    causes = [
+        any(abs(cut - at) < SAME and over <= begun.get(cut, cut) for at, over in soon)
+        for cut in pair.ours.cuts
+    ]
+    return bool(causes) and all(causes) and not plan.can_pause
+
+
+def _is_soon(commit: float, sound: Sound) -> bool:
+    words = max(sound.stt_delay or 0.0, VAD_SILENCE)
+    return sound.over <= commit <= sound.over + words + ENDPOINTING + SAME
+
+
+def words_came_after_another_turn(about: int, pair: Pair) -> bool:
+    """It was cut in the moment when words came whose sound was over when the model was asked with
+    another sentence, on stock too: nobody could know of them. Stock answered later, or nothing; or
+    ours had asked ahead."""
+    late: list[float] = []
+    ahead = bool(pair.plan.settings.get("preemptive_generation", {}).get("enabled"))
+    for number, sound in enumerate(pair.plan.sounds, 1):
+        words = sound.over + (sound.stt_delay or 0.0)
+        for other in pair.stock.asked.keys() & pair.ours.asked.keys() - {number}:
+            stock, ours = pair.stock.asked[other], pair.ours.asked[other]
+            if sound.over < stock < words and (ahead or sound.over < ours) and ours < words:
+                late.append(words)
+    return _cut_at(late, pair)
+
+
+def _cut_at(moments: Sequence[float], pair: Pair) -> bool:
+    cuts = pair.ours.cuts
+    return bool(cuts) and all(any(abs(cut - at) < SAME for at in moments) for cut in cuts)

@@ -1,0 +1,92 @@
+"""What words that come late explain, and what they do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+from test_declared import ANSWERS, JOBS, SOUNDS, kinds
+
+from turnfsm.runtime.testing.livekit import Heard, Outcome
+from turnfsm.runtime.testing.livekit.differential import Measures, Move, Pair, Plan, Sound, worse
+from turnfsm.runtime.testing.livekit.differential.measured_sound import overlap
+
+AHEAD = {"preemptive_generation": {"enabled": True}}
+LATE_WORDS = Plan("late words", (SOUNDS[0], attrs.evolve(SOUNDS[1], stt_delay=1.5)), ANSWERS, JOBS)
+"""The second sound is over at 3.6 s, and its words come at 5.1 s."""
+
+
+def _found(plan: Plan, stock: Measures, ours: Measures) -> list[str]:
+    return [one.kind for one in worse(Pair(plan, stock, ours))]
+
+
+@pytest.mark.parametrize(
+    ("asked", "stock", "cut", "settings", "found"),
+    [
+        (4.0, 4.1, 5.1, {}, []),
+        (4.0, 4.1, 4.6, {}, ["blip"]),
+        (3.0, 4.1, 5.1, {}, ["blip"]),
+        (3.0, 4.1, 5.1, AHEAD, []),
+        (4.0, 6.0, 5.1, AHEAD, ["blip"]),
+    ],
+    ids=["before", "at another moment", "asked before it", "asked ahead", "stock waits"],
+)
+def test_words_that_come_after_the_next_turn_explain_a_cut(
+    asked: float, stock: float, cut: float, settings: dict[str, Any], found: list[str]
+) -> None:
+    """The first sentence's turn was committed between the second sound and its words."""
+    ours = Measures(asked={1: asked}, blips=("'r1a' from 4.80 s",), cuts=(cut,))
+    plan = attrs.evolve(LATE_WORDS, settings=settings)
+    assert _found(plan, Measures(asked={1: stock}), ours) == found
+
+
+@pytest.mark.parametrize(
+    ("asked", "begun", "can_pause", "found"),
+    [
+        (5.6, 5.3, False, []),
+        (5.6, 5.3, True, ["blip"]),
+        (5.4, 5.3, False, ["blip"]),
+        (5.6, 3.5, False, ["blip"]),
+        (6.6, 6.3, False, ["blip"]),
+    ],
+    ids=["committed", "can be held", "asked at another time", "heard before", "long after"],
+)
+def test_a_commit_of_words_before_explains_a_cut_of_audio_that_cannot_be_held(
+    asked: float, begun: float, can_pause: bool, found: list[str]
+) -> None:
+    """The words come at 5.1 s; their turn is committed up to half a second later."""
+    cut = 6.6 if asked == 6.6 else 5.6
+    heard = Heard(begun, cut, "t1a")
+    ours = Measures(asked={2: asked}, blips=("'t1a'",), cuts=(cut,), audio=(heard,))
+    plan = attrs.evolve(LATE_WORDS, can_pause=can_pause)
+    assert _found(plan, Measures(), ours) == found
+
+
+@pytest.mark.parametrize(
+    ("what", "at", "ours", "found"),
+    [
+        ("say_on", 1.2, 1.4, []),
+        ("say_on", 1.2, 1.7, ["late"]),
+        ("say_on", 1.8, 1.4, ["late"]),
+        ("say", 1.2, 1.4, ["late"]),
+    ],
+    ids=["the rest", "later than that", "after the sentence", "can be interrupted"],
+)
+def test_an_announcement_into_a_sentence_explains_that_stock_is_sooner(
+    what: str, at: float, ours: float, found: list[str]
+) -> None:
+    """The sentence is over at 1.6 s. Stock answers 0.9 s after it."""
+    audio = (Heard(at + 0.1, at + 1.0, "y0a y0b y0c."),)
+    stock = {"latency": {1: 0.9}, "audio": audio}
+    assert kinds(stock, {"latency": {1: ours}}, moves=(Move(at, what),)) == found
+
+
+@pytest.mark.parametrize(("start", "seconds"), [(3.05, 0.0), (3.2, 0.8)])
+def test_audio_that_begins_before_a_voice_is_noticed_was_there_before(
+    start: float, seconds: float
+) -> None:
+    """Turns are manual. The user speaks from 3 to 4 s."""
+    plan = Plan("manual", (Sound(3.0, 2, 1.0),), {}, {}, settings={"turn_detection": "manual"})
+    outcome = Outcome(heard=[Heard(start, 5.0, "r1a r1b")])
+    assert overlap(plan, outcome) == pytest.approx(seconds)
