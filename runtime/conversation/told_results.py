@@ -56,6 +56,10 @@ class ToldResults:
             if len(self._shown) > MOST_REPLIES:
                 del self._shown[next(iter(self._shown))]
 
+    def untold(self, calls: Iterable[str]) -> frozenset[str]:
+        """The results of these calls that the user has not heard."""
+        return self._ledger.untold(calls)
+
     def shown_to(self, speech: str) -> frozenset[str]:
         """The results that the model was shown for this speech, and that it may tell."""
         return self._shown.get(speech, _Shown()).calls

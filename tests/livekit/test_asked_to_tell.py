@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from livekit.agents import function_tool
+from livekit.agents import RunContext, function_tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -74,3 +74,27 @@ def test_a_realtime_model_is_told_of_a_result_in_the_step_that_it_came_for() -> 
     outcome = stage.run(25.0)
     said = [heard.text for heard in outcome.heard]
     assert said == ["Here is a joke.", "It is booked.", "It is paid."], outcome.timeline()
+
+
+def test_a_result_that_comes_before_the_words_of_its_step_have_been_heard_is_told() -> None:
+    """`pay` has ended when these words are committed; `show` says something before it ends."""
+
+    @function_tool
+    async def show(context: RunContext[Any]) -> str:
+        """Show the bill."""
+        await asyncio.sleep(3.0)
+        await context.session.say("Here is the bill.")
+        return "shown"
+
+    user, voice = ScriptedUser().says("I want to pay", at=1.0), ScriptedTTS()
+    reply = Reply("I see to it.", calls=[Call("pay"), Call("show")])
+    model: Any = ScriptedRealtime(user, ScriptedLLM({"want to pay": reply}), voice)
+    handling = {"turn_detection": "realtime_llm"}
+    outcome = Stage(
+        *(TurnSession,),
+        **{"user": user, "llm": model, "tts": voice, "turn_handling": handling},
+        tools=[pay, show],
+    ).run(15.0)
+    asked = outcome.requests[-1].shown[-1].text
+    assert "pay (" in asked, outcome.timeline()
+    assert "show (" in asked

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import Collection, Coroutine
 from dataclasses import replace
-from itertools import takewhile
 from typing import Any, cast
 
 from livekit.agents import llm
@@ -189,8 +188,9 @@ class RealtimeActivity(AnsweringActivity):
 
     def _overtaken_results(self, speech: SpeechHandle) -> str | None:
         # The model answers what comes last, and results come right after their calls.
-        last_step = takewhile(lambda item: item.type != "message", reversed(speech.chat_items))
-        results = (item for item in last_step if item.type == "function_call_output")
+        results = [item for item in speech.chat_items if item.type == "function_call_output"]
+        untold = self._conductor.tools.told.untold(result.call_id for result in results)
+        results = [result for result in results if result.call_id in untold]  # not of a step before
         overtaken = overtaken_results(self._rt_session.chat_ctx.items, results)
         return ARRIVED.format(calls=", ".join(overtaken)) if overtaken else None
 
