@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from livekit.agents import Agent, function_tool
+from livekit.agents import Agent, RunContext, function_tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -106,3 +106,26 @@ def test_a_reply_that_begins_before_it_does_not_wait_for_its_calls() -> None:
     )
     outcome = stage.run(12.0)
     assert [heard.text for heard in outcome.heard] == ["A lighthouse.", "It is noted."]
+
+
+def test_it_is_not_asked_for_before_the_calls_of_the_interrupted_step_are_in_the_conversation() -> (
+    None
+):
+    """The words of the user interrupt a reply that is not heard yet, and whose tool continues in the
+    background. LiveKit drops a request without that call, with a warning."""
+
+    @function_tool
+    async def note(ctx: RunContext[Any]) -> None:
+        """Take a note."""
+        await ctx.update("I am writing")
+        await asyncio.sleep(3.0)
+
+    user = ScriptedUser().says("take a note", at=3.0, duration=0.9, stt_delay=1.5)
+    user.says("and the weather", at=5.4, duration=0.9, stt_delay=0.6)
+    model = ScriptedLLM(
+        {"note": Reply("I see to it.", calls=[Call("note")], ttft=0.2), "weather": "It rains."}
+    )
+    stage = Stage(TurnSession, user=user, llm=model, tools=[note], turn_handling=EARLY)
+    outcome = stage.run(15.0)
+    assert not [text for _, text in outcome.warnings if "invalidated" in text]
+    assert "It rains." in [heard.text for heard in outcome.heard], outcome.timeline()

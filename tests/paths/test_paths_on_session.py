@@ -51,8 +51,6 @@ UNSCRIPTED = {
     "row speaking.step_started.0": ONE_STEP,
     "row paused.step_started.0": ONE_STEP,
     "row interrupted.step_started.0": ONE_STEP,
-    "row interrupted.preemptive_generation.0": AT_ONCE,
-    "refused interrupted.preemptive_generation": AT_ONCE,
     "row paused.step_finished.0": "audio that is paused has not ended, so neither has its step",
     "row paused.step_finished.1": "audio that is paused has not ended, so neither has its step",
     "row paused.step_finished.2": "audio that is paused has not ended, so neither has its step",
