@@ -12,7 +12,15 @@ from needed_arriving import Desk, Porter, a_kept_turn, desk_stage
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.livekit.overrides.arriving import results_when_copied
-from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
 
 
 @pytest.mark.parametrize("by_tool", [False, True])
@@ -228,3 +236,23 @@ def test_a_filler_is_silent_while_the_agent_hands_over() -> None:
     assert outcome.heard_saying("One moment.") is not None, outcome.timeline()
     assert outcome.heard_saying("It is booked.") is not None, outcome.timeline()
     assert outcome.errors == [], outcome.timeline()
+
+
+def test_a_commit_without_words_during_a_handoff_is_not_answered_by_the_next_agent() -> None:
+    """The application commits at 4.0 s; LiveKit waits for words until 5.0 s. The agent hands over
+    when the answer was heard."""
+    story = "Once upon a time there was a lighthouse."
+    user = ScriptedUser().says("tell me a story", at=1.0)
+    voice = ScriptedTTS(durations={story: 6.0})
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=ScriptedLLM({"story": story}),
+        tts=voice,
+        turn_handling={"turn_detection": "manual"},
+    )
+    stage.at(2.5, lambda stage: stage.session.commit_user_turn())
+    stage.at(4.0, lambda stage: stage.session.commit_user_turn())
+    stage.at(4.1, lambda stage: stage.session.update_agent(Agent(instructions="Help.")))
+    outcome = stage.run(20.0)
+    assert [heard.text for heard in outcome.heard] == [story], outcome.timeline()

@@ -111,7 +111,7 @@ def test_a_reply_that_begins_before_it_does_not_wait_for_its_calls() -> None:
 def test_it_is_not_asked_for_before_the_calls_of_the_interrupted_step_are_in_the_conversation() -> (
     None
 ):
-    """The words of the user interrupt a reply that is not heard yet, and whose tool continues in the
+    """The words of the user interrupt a reply that is not heard yet. Its tool continues in the
     background. LiveKit drops a request without that call, with a warning."""
 
     @function_tool

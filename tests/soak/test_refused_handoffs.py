@@ -126,6 +126,25 @@ def test_a_call_that_runs_beside_a_later_turn_may_speak_in_its_handoff(
     assert [one.kind for one in judged if one.kind == "log"] == found_
 
 
+@pytest.mark.parametrize(
+    ("start", "until", "found_"),
+    [(6.0, 6.0, []), (3.5, 6.0, ["log"]), (6.0, 3.4, ["log"])],
+    ids=["after the call before", "at the same time", "not for that call"],
+)
+def test_a_turn_that_stock_answers_after_the_call_before_hands_over_later_there(
+    start: float, until: float, found_: list[str]
+) -> None:
+    """Ours makes the call that hands over at 3.5 s, while the first one runs."""
+    plan = Plan("two calls", (), {}, {1: Job(1, 1.0, "says"), 2: Job(2, 1.0, ends="hands_off")})
+    first = JobRun(1, "do_it", 2.0, 3.0, None, 4.5, "RuntimeError")
+    second = JobRun(2, "do_it", 3.5, 4.0, None, 4.0, "result")
+    on_stock = attrs.evolve(first, end=until), attrs.evolve(second, start=start, end=start + 0.5)
+    before = Measures(handoffs=(start + 1.0,), runs=on_stock, errors={})
+    after = Measures(handoffs=(4.6,), runs=(first, second), errors={TEXT: 1})
+    judged = worse(Pair(plan, before, after))
+    assert [one.kind for one in judged if one.kind == "log"] == found_
+
+
 @pytest.mark.parametrize(("stock", "found_"), [(1, []), (0, ["warning"])])
 def test_a_turn_that_is_skipped_on_stock_too_is_explained(stock: int, found_: list[str]) -> None:
     """LiveKit says it in other words if the handoff comes sooner."""

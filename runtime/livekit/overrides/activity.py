@@ -118,9 +118,9 @@ class GovernedActivity(RequestingActivity):
     def on_end_of_turn(self, info: Any) -> bool:
         if info.skip_reply:
             return super().on_end_of_turn(info)
-        if (self._scheduling_paused or self._new_turns_blocked) and self._conductor.cannot_take(
-            self.label, info
-        ):
+        hands_over = self._scheduling_paused or self._new_turns_blocked
+        answerable = bool(info.new_transcript) or self.commits_audio
+        if hands_over and answerable and self._conductor.cannot_take(self.label, info):
             self._cancel_preemptive_generation()
             return True
         self._deciding = info

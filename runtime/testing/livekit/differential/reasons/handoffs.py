@@ -82,7 +82,24 @@ def _is_elsewhere(begin: float, end: float, pair: Pair) -> bool:
     answered = any(pair.plan.sounds[number - 1].over <= end for number in kept)
     answered |= any(at <= end for asked in answered_more(pair).values() for at in asked)
     same = any(abs(begin - b) <= SAME and abs(end - e) <= SAME for b, e in stock)
-    return (held or answered or beside or repeated) and not same and end - begin <= LONGEST
+    return (
+        (held or answered or beside or repeated or _made_sooner(begin, pair))
+        and not same
+        and end - begin <= LONGEST
+    )
+
+
+def _made_sooner(begin: float, pair: Pair) -> bool:
+    """The call that hands over then is made while another one runs; on stock its turn is not
+    answered meanwhile."""
+    ours = [run for run in pair.ours.runs if run.end == begin]
+    stock = pair.stock.runs
+    return any(
+        other.number == run.number and run.start + SAME < other.start
+        for run in ours
+        if any(r.start <= run.start <= (r.end or inf) for r in stock if r.number != run.number)
+        for other in stock
+    )
 
 
 def _handoffs(plan: Plan, measured: Measures) -> Iterator[tuple[float, float]]:
