@@ -109,6 +109,7 @@ class Conductor(UserReports):
 
         Posts nothing. The reply also tells results that are still owed.
         """
+        self._cut_by_voice = False
         self.tools.reply_requested()
         if self.host.resumption is not None:
             self.host.resumption.post("overtaken")
@@ -323,7 +324,7 @@ class Conductor(UserReports):
 
     def _schedule_deferred(self) -> None:
         """In the next turn of the loop: LiveKit may be in the middle of giving the floor back."""
-        due = self.turns.kept or self.host.owes or self._speculation
+        due = self.turns.kept or self.host.owes or self._speculation or self._cut_by_voice
         if due and not self._deferred_due:
             self._deferred_due = True
             asyncio.get_running_loop().call_soon(self._run_deferred)
@@ -336,6 +337,9 @@ class Conductor(UserReports):
         if not agent.accepts_turns:
             return  # a handoff is under way; this is tried again when it has ended
         self._speculate_again()
+        if self._was_a_noise(agent):
+            self._cut_by_voice = False
+            self.tools.reply_cut()
         step = self.floor.step
         if step is not None and self.turns.kept and not step.speech.interruptible:
             return  # it is ending, and LiveKit takes no turn before it has ended

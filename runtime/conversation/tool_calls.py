@@ -223,10 +223,19 @@ class ToolCalls(OpenCalls):
             for call in self._in(RUNNING):
                 if call.speech is own.speech:
                     self._post(call, "interrupts" if call is own else "turn_given_up")
-            cut = self.told.awaited
-            for call in self._in(("untold",)):
-                if call.speech is not own.speech and call.id in cut:
-                    self._post(call, "reply_cut")
+            self.reply_cut(besides=own.speech)
+
+    def reply_cut(self, besides: Speech | None = None) -> None:
+        """Replies that were to say results were cut before they were heard. Posts nothing: the
+        results are owed.
+
+        Args:
+            besides: The results of this speech need not be said.
+        """
+        cut = self.told.awaited
+        for call in self._in(("untold",)):
+            if call.speech is not besides and call.id in cut:
+                self._post(call, "reply_cut")
 
     # -- what the turn's flow needs of all calls together
 

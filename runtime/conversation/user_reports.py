@@ -48,6 +48,7 @@ class UserReports:
         self._carried = ""
         self._speculation: Callable[[], None] | None = None
         self._look_again: asyncio.TimerHandle | None = None
+        self._cut_by_voice = False
 
     @property
     def agent(self) -> Agent | None:
@@ -127,12 +128,19 @@ class UserReports:
             self._look_again = asyncio.get_running_loop().call_later(wait, later)
         return due
 
+    def _was_a_noise(self, agent: Agent) -> bool:
+        """A voice has interrupted, and no words of it have come."""
+        if not self._cut_by_voice or agent.manual_turns or agent.commits_audio:
+            return False
+        return not (self.user_speaks or self.host.endpointing() or self.host.answer_coming())
+
     def _stop_looking(self) -> None:
         if self._look_again is not None:
             self._look_again.cancel()
 
     def final_transcript(self) -> None:
         """LiveKit's `on_final_transcript`. Posts `final_transcript`."""
+        self._cut_by_voice = False
         self._post("final_transcript")
 
     def barge_in(self) -> None:
@@ -147,7 +155,7 @@ class UserReports:
         if not acts and (verdict is last or (last and taken)):
             return
         self._last_barge_in = verdict
-        self._post("barge_in")
+        self._cut_by_voice |= "interrupt_speech" in self._post("barge_in").actions
 
     def speculation(self) -> dict[str, Any]:
         """The options of preemptive generation that the held state replaces."""

@@ -80,3 +80,24 @@ def test_a_turn_that_was_kept_does_not_wait_for_the_words_of_a_noise(can_pause: 
     answer = outcome.heard_saying("It rains.")
     assert answer is not None
     assert answer.start < 7.8, outcome.timeline()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [("", [BOOKED]), ("what about tomorrow", ["It rains."])],
+    ids=["a noise", "words"],
+)
+def test_a_result_is_owed_whose_reply_a_noise_has_cut_before_it_was_heard(
+    words: str, said: list[str]
+) -> None:
+    """The output cannot pause, so a voice interrupts the reply. If there are words, the model is
+    asked to tell the result with its answer."""
+    user = ScriptedUser().says("a table", at=0.5, duration=0.9)
+    if words:
+        user.says(words, at=3.2, duration=1.0)
+    else:
+        user.makes_noise(at=3.2, duration=1.0)
+    outcome = _play(user, _tool("detach", 1.7), can_pause=False)
+    assert _heard(outcome) == said, outcome.timeline()
+    shown = [entry.text for entry in outcome.requests[-1].shown if entry.kind == "system"]
+    assert any("result of book" in text for text in shown)
