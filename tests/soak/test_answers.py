@@ -82,6 +82,16 @@ def test_the_model_tells_the_results_that_it_is_asked_to_tell(asks: str | None, 
     assert answer(PLAN, Request(4.0, "", (), context)).text == told
 
 
+@pytest.mark.parametrize(("output", "said"), [("done1", "t1a t1b t1c t1d."), ("", "t0a t0b.")])
+def test_the_model_does_not_tell_an_empty_result(output: str, said: str) -> None:
+    """The tool has returned None."""
+    context = llm.ChatContext.empty()
+    context.items.append(llm.FunctionCall(call_id="c", name="do_it", arguments='{"number": 1}'))
+    given = llm.FunctionCallOutput(call_id="c", name="do_it", output=output, is_error=False)
+    context.items.append(given)
+    assert answer(PLAN, Request(4.0, "", (), context)).text == said
+
+
 @pytest.mark.parametrize(("end", "found"), [(4.01, 0), (4.1, 1)])
 def test_audio_shorter_than_a_frame_is_no_blip(end: float, found: int) -> None:
     """A paused reply is resumed that was heard but for its last moment."""

@@ -186,19 +186,6 @@ def test_a_run_that_lasts_until_a_sentence_is_answered_which_stock_lost_is_expla
 
 
 @pytest.mark.parametrize(
-    ("end", "at", "overlap", "found"),
-    [(4.5, 4.0, 1.0, []), (6.0, 4.0, 1.0, ["untold"]), (4.5, 4.0, 0.0, ["untold"])],
-    ids=["soon", "long after the user was quiet", "nobody spoke over the user"],
-)
-def test_a_close_before_the_user_was_quiet_explains_that_a_result_is_not_told(
-    end: float, at: float, overlap: float, found: list[str]
-) -> None:
-    """The second sentence ends at 3.6 s; stock tells the result at 4.0 s, over the user."""
-    stock = {"effects": {1: 1}, "told": {1: at}, "overlap": overlap}
-    assert kinds(stock, {"effects": {1: 1}}, moves=(Move(end, "aclose"),)) == found
-
-
-@pytest.mark.parametrize(
     ("answer", "policy", "told", "found"),
     [
         ("t2a t2b.", "cancel", {}, []),

@@ -19,6 +19,7 @@ from turnfsm.runtime.testing.livekit.differential import (
     worse,
 )
 from turnfsm.runtime.testing.livekit.differential.measured_calls import scripted
+from turnfsm.runtime.testing.livekit.speaker import Heard
 
 SAID = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6))
 SKIPPED = "skipping new realtime generation, the speech scheduling is not running"
@@ -96,3 +97,25 @@ def test_a_result_is_told_behind_the_greeting_if_the_agent_did_not_wait_for_its_
         latency={1: ours}, warnings=closed, effects={1: 1}, wanted={1: 1}, runs=(run,)
     )
     assert [found.kind for found in worse(Pair(plan, stock, measured))] == kinds
+
+
+@pytest.mark.parametrize(
+    ("heard", "close", "at", "found"),
+    [
+        ((4.0, 4.9), 5.0, 2.0, []),
+        ((4.0, 4.9), 7.0, 2.0, ["agent"]),
+        ((4.0, 4.2), 5.0, 2.0, ["agent"]),
+        ((4.0, 4.9), 5.0, 6.0, ["agent"]),
+    ],
+    ids=["soon", "long after", "nobody spoke", "not asked for"],
+)
+def test_a_close_before_the_next_agent_could_take_over_is_explained(
+    heard: tuple[float, float], close: float, at: float, found: list[str]
+) -> None:
+    """The user speaks until 3.6 s; their words may come until 4 s. Stock hands over at 4.1 s."""
+    moves = (Move(at, "update_agent"), Move(close, "aclose"))
+    plan = Plan("a handoff", SAID, {1: Answer(4), 2: Answer(4)}, {1: Job(1, 0.5)}, moves)
+    audio = (Heard(*heard, "r1a r1b."),)
+    stock = Measures(handed_over=True, handoffs=(4.1,), wanted={1: 0})
+    pair = Pair(plan, stock, Measures(audio=audio, wanted={1: 0}))
+    assert [w.kind for w in worse(pair)] == found

@@ -18,6 +18,7 @@ from turnfsm.runtime.testing.livekit.differential import (
     Sound,
     worse,
 )
+from turnfsm.runtime.testing.livekit.speaker import Heard
 
 CLOSE = (Move(5.0, "aclose"),)
 
@@ -30,21 +31,38 @@ def test_what_stock_tells_after_the_close_is_explained(told: float, found: list[
 
 
 @pytest.mark.parametrize(
-    ("news", "stops", "found"),
+    ("stop", "ours", "found"),
     [
-        ((3.9, 5.0), (5.0,), []),
-        ((3.9, 5.0), (), ["untold"]),
-        ((3.9, 4.4), (5.0,), ["untold"]),
-        ((4.5, 5.0), (5.0,), ["untold"]),
+        (4.2, {}, []),
+        (5.0, {}, ["untold"]),
+        (5.0, {"audio": (Heard(4.0, 4.9, "r2a r2b."),)}, []),
+        (5.0, {"runs": (ran(1, 2.0, 4.5),)}, []),
+        (5.0, {"runs": (ran(1, 2.0, 2.5), ran(2, 2.3, 4.9))}, []),
+        (5.0, {"runs": (ran(1, 2.0, 2.5), ran(2, 2.3, 3.5))}, ["untold"]),
+        (2.3, {}, ["untold"]),
+        (4.3, {"asked": {2: 4.1}}, []),
+        (4.3, {"asked": {2: 4.5}}, ["untold"]),
     ],
-    ids=["told until the stop", "nobody stopped it", "over before", "begun later"],
+    ids=[
+        "soon",
+        "later",
+        "something else was heard",
+        "the call ended later",
+        "another call held the turn",
+        "it did so before",
+        "stopped before it ended",
+        "answered",
+        "asked afterwards",
+    ],
 )
-def test_other_results_that_were_told_when_somebody_interrupted_explain_an_untold_one(
-    news: tuple[float, float], stops: tuple[float, ...], found: list[str]
+def test_an_interruption_before_a_result_could_be_told_explains_that_it_is_not(
+    stop: float, ours: dict[str, Any], found: list[str]
 ) -> None:
-    """Stock tells it at 4 s."""
-    ours = {"effects": {1: 1}, "told": {2: news[0]}, "news": (news,), "stops": stops}
-    assert kinds({"effects": {1: 1}, "told": {1: 4.0}}, ours) == found
+    """Its call has ended at 2.5 s, on stock at 3.5 s. The user speaks until 3.6 s; their words may
+    come until 4 s. Stock tells it at 4.4 s."""
+    stock = {"effects": {1: 1, 2: 1}, "told": {1: 4.4}, "runs": (ran(1, 2.0, 3.5),)}
+    measured = {"effects": {1: 1, 2: 1}, "runs": (ran(1, 2.0, 2.5),), "stops": (stop,), **ours}
+    assert kinds(stock, measured, jobs={2: Job(2, 0.5, policy="hold")}) == found
 
 
 @pytest.mark.parametrize(
@@ -126,24 +144,41 @@ def test_a_call_that_a_handoff_has_not_waited_for_is_explained(
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "made", "found"),
+    ("start", "end", "found"),
     [
-        (2.0, 6.0, False, []),
-        (2.0, 6.0, True, ["untold"]),
-        (2.0, 4.0, False, ["untold"]),
-        (3.0, 6.0, False, ["untold"]),
+        (2.0, 6.0, []),
+        (2.0, 3.0, ["untold"]),
+        (2.3, 6.0, ["untold"]),
     ],
-    ids=["stock has not made it", "both have", "over before", "of another turn"],
+    ids=["beside it", "over before", "of another turn"],
 )
-def test_a_close_while_a_call_runs_that_stock_has_not_made_explains_an_untold_result(
-    start: float, end: float, made: bool, found: list[str]
+def test_a_close_while_a_call_beside_it_runs_explains_an_untold_result(
+    start: float, end: float, found: list[str]
 ) -> None:
-    """The application closes at 5 s."""
+    """The application closes at 5 s. Stock has not made the other call."""
     runs = ran(1, 2.0, 2.5), ran(2, start, end)
-    stock = {"effects": {1: 1}, "told": {1: 4.0}, "runs": runs if made else runs[:1]}
-    ours = {"effects": {1: 1, 2: 1}, "runs": runs}
-    stock["effects"] = {1: 1, 2: 0}
-    assert kinds(stock, ours, moves=CLOSE) == found
+    stock = {"effects": {1: 1, 2: 0}, "told": {1: 2.9}, "runs": runs[:1]}
+    assert kinds(stock, {"effects": {1: 1, 2: 1}, "runs": runs}, moves=CLOSE) == found
+
+
+@pytest.mark.parametrize(
+    ("policy", "how", "start", "found"),
+    [
+        ("cancel", "CancelledError", 4.0, []),
+        ("detach", "CancelledError", 4.0, ["untold"]),
+        ("cancel", "RuntimeError", 4.0, ["untold"]),
+        ("cancel", "CancelledError", 4.5, ["untold"]),
+    ],
+    ids=["cancelled with it", "told afterwards", "not cancelled", "of another turn"],
+)
+def test_a_result_is_explained_whose_turn_ended_in_a_handoff(
+    policy: Any, how: str, start: float, found: list[str]
+) -> None:
+    """The application hands over at 5 s; the other call runs until 10 s."""
+    ours = {"effects": {1: 1}, "runs": (ran(1, 4.0, 4.5), ran(2, start, 10.0, how))}
+    stock = {"effects": {1: 1}, "told": {1: 12.0}}
+    jobs = {1: Job(1, 0.5, policy=policy)}
+    assert kinds(stock, ours, jobs=jobs, moves=(Move(5.0, "update_agent"),)) == found
 
 
 @pytest.mark.parametrize(

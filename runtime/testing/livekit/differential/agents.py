@@ -115,7 +115,7 @@ def _news(shown: Sequence[RequestEntry], named: Collection[str]) -> list[tuple[s
     jobs = {entry.id: _number(r"(\d+)", entry.text) for entry in shown if entry.kind == "call"}
     news: dict[tuple[str, int], None] = {}
     for at, entry in enumerate(shown):
-        if entry.kind != "result" or "is still" in entry.text:
+        if entry.kind != "result" or not entry.text or "is still" in entry.text:
             continue
         if named and entry.id not in named:
             continue

@@ -36,7 +36,6 @@ __all__ = [
     "its_call_was_interrupted_by_a_tool",
     "its_tool_interrupted",
     "queued_before_a_tool_interrupted",
-    "result_of_what_was_answered_sooner",
     "stands_before_typed",
     "stopped_behind_a_held_call",
     "turn_interrupted_by_tool",
@@ -261,13 +260,6 @@ def handed_over_too_late(about: int, pair: Pair) -> bool:
 def handoff(job: int, pair: Pair) -> bool:
     """It would have handed over; its output says that this did not happen."""
     return job > 0 and pair.plan.jobs[job].ends == "hands_off"
-
-
-def result_of_what_was_answered_sooner(job: int, pair: Pair) -> bool:
-    """The application interrupted the reply that was to tell it; on stock the model had not been
-    asked yet for the sentence that wanted it."""
-    wanted = [number for number, answer in pair.plan.answers.items() if job in answer.jobs]
-    return bool(wanted) and all(answered_sooner(number, pair) for number in wanted)
 
 
 def _came_of_a_wait(jobs: Sequence[int], pair: Pair) -> bool:

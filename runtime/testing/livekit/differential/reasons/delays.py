@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "answered_with_more",
+    "busy",
     "call_delayed_by_its_causes",
     "delayed_by_its_causes",
     "delayed_by_more_answers",
@@ -64,10 +65,16 @@ def call_delayed_by_its_causes(number: int, pair: Pair) -> bool:
         ours = close - move.at if close is not None and move.what == "run" else None
     if ours is None or stock is None or move.what == "aclose":
         return False
+    rest = outside((move.at, move.at + ours), busy(pair, pair.ours))
+    return rest <= SLOW + outside((move.at, move.at + stock), busy(pair, pair.stock))
+
+
+def busy(pair: Pair, measured: Measures) -> list[Span]:
+    """When somebody spoke or words of the user might come; on ours also when a call held its turn,
+    while an agent handed over, and what words take that stock lost, or put something behind."""
     user = [(sound.at, sound.over + words_may_come(sound)) for sound in pair.plan.sounds]
-    causes = [*user, *spoken(pair.ours), *held(pair), *handoffs(pair), *takes_more(pair)]
-    rest = outside((move.at, move.at + ours), causes)
-    return rest <= SLOW + outside((move.at, move.at + stock), [*user, *spoken(pair.stock)])
+    more = [*held(pair), *handoffs(pair), *takes_more(pair)] if measured is pair.ours else []
+    return [*user, *spoken(measured), *more]
 
 
 def delayed_by_more_answers(sentence: int, pair: Pair) -> bool:
@@ -78,13 +85,11 @@ def delayed_by_more_answers(sentence: int, pair: Pair) -> bool:
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     if ours is None or stock is None:
         return False
-    over, plan = pair.plan.sounds[sentence - 1].over, pair.plan
+    over = pair.plan.sounds[sentence - 1].over
     if not any(at <= over + ours for asked in answered_more(pair).values() for at in asked):
         return False
-    user = [(sound.at, sound.over + words_may_come(sound)) for sound in plan.sounds]
-    causes = [*user, *spoken(pair.ours), *held(pair), *handoffs(pair), *takes_more(pair)]
-    on_stock = outside((over, over + stock), [*user, *spoken(pair.stock)])
-    return outside((over, over + ours), causes) <= LATE + on_stock
+    on_stock = outside((over, over + stock), busy(pair, pair.stock))
+    return outside((over, over + ours), busy(pair, pair.ours)) <= LATE + on_stock
 
 
 def answered_with_more(sentence: int, pair: Pair) -> bool:

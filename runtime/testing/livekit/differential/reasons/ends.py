@@ -19,19 +19,12 @@ __all__ = [
     "cancelled_at_the_close",
     "close_waits_for_a_call",
     "closed_before_the_handoff",
-    "ended_before_it_was_told",
     "ended_while_it_waited",
     "skipped_before_the_next_agent",
 ]
 
 DRAIN = 4.9
 """Seconds; a handoff lets go of a call after `drain_limit`."""
-
-QUIET = 0.55
-"""Seconds of silence after which a VAD, or a model that detects turns, takes the user for quiet."""
-
-FIRST_WORDS = 0.8
-"""Seconds until the first words of a reply are heard: `transcript_wait`, and what they take."""
 
 GREETING = 0.9
 """Seconds that the next agent's greeting takes, and the model until it tells the result."""
@@ -71,20 +64,6 @@ def ended_while_it_waited(job: int, pair: Pair) -> bool:
     ends = [*closes, *pair.ours.stops] if waited_for_quiet(0, pair) else closes
     waited = waited_for_quiet(0, pair) or any(waits_for_a_call(n, pair) for n in asks)
     return waited and any(0.0 <= end - begun[0] <= JUST for end in ends)
-
-
-def ended_before_it_was_told(job: int, pair: Pair) -> bool:
-    """Stock told it into the user. On ours the reply waited for a quiet user, and the session
-    closed, or somebody interrupted, before it was heard."""
-    told = pair.stock.told.get(job)
-    if told is None or pair.stock.overlap <= pair.ours.overlap:
-        return False
-    closes = [] if pair.plan.ends_at is None else [pair.plan.ends_at]
-    return any(
-        sound.at <= told <= sound.over + QUIET and told <= end <= sound.over + QUIET + FIRST_WORDS
-        for sound in pair.plan.sounds
-        for end in [*closes, *pair.ours.stops]
-    )
 
 
 def begun_after_the_close(job: int, pair: Pair) -> bool:

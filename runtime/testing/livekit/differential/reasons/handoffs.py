@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING
 
+from turnfsm.runtime.testing.livekit.side_by_side import LATE
+
+from .delays import busy, outside
 from .moments import answered_more, handoffs_begun
 
 if TYPE_CHECKING:
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.plan import Plan
 
 __all__ = [
+    "closed_before_the_next_agent",
     "logged_in_a_handoff",
     "refused_in_a_handoff",
     "warned_in_a_handoff",
@@ -32,6 +36,19 @@ REFUSED = (
     "skipping reply to user input, speech scheduling is paused",
 )
 """What LiveKit logs of it."""
+
+
+def closed_before_the_next_agent(about: int, pair: Pair) -> bool:
+    """The session closed before there was as much time for the handoff as on stock in which nobody
+    spoke, no words of the user might come, and no call held its turn."""
+    close, plan = pair.plan.ends_at, pair.plan
+    last = max(pair.stock.handoffs, default=None)
+    ours = [at for at in handoffs_begun(plan, pair.ours) if close is not None and at <= close]
+    stock = [at for at in handoffs_begun(plan, pair.stock) if last is not None and at <= last]
+    if close is None or last is None or not (ours and stock):
+        return False
+    due = outside((max(stock), last), busy(pair, pair.stock)) + LATE
+    return outside((min(ours), close), busy(pair, pair.ours)) <= due
 
 
 def refused_in_a_handoff(number: int, pair: Pair) -> bool:

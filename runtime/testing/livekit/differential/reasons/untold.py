@@ -8,22 +8,27 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
+from turnfsm.runtime.testing.livekit.side_by_side import LATE
+
 from .calls import cancelled, holding
+from .delays import busy, outside
 from .ends import DRAIN
 from .moments import ANSWER, MOMENT, handoffs_begun
 from .waits import FALSE_INTERRUPTION, INTERRUPTS, VAD_SILENCE
 
 if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
     from turnfsm.runtime.testing.livekit.differential.plan import Sound
 
 __all__ = [
     "cancelled_at_a_handoff",
-    "closed_beside_a_call_more",
     "cut_behind_a_cancelled_call",
     "cut_behind_the_answer",
     "cut_while_it_thought",
+    "given_up_at_a_handoff",
     "held_until_the_close",
+    "stopped_before_it_could_be_told",
     "stopped_behind_a_noise",
     "stopped_behind_other_results",
     "told_after_the_close",
@@ -58,6 +63,44 @@ def stopped_behind_other_results(job: int, pair: Pair) -> bool:
         for start, end in news
         if any(start <= at <= end for at in others)
     )
+
+
+def stopped_before_it_could_be_told(job: int, pair: Pair) -> bool:
+    """Somebody interrupted, or closed the session, and the model was not asked afterwards. Since
+    the call had ended, there was not as much time for a reply as on stock in which nobody spoke, no
+    words of the user might come, no call ran beside it or held its turn, and no agent handed over.
+    """
+    told, ours = pair.stock.told.get(job), pair.ours
+    before, ended = _ended(job, pair.stock), _ended(job, ours)
+    if told is None or before is None or ended is None:
+        return False
+    due = _free(before, told, job, pair, pair.stock) + LATE
+    for stop in _stops(pair):
+        asked = {n: at for n, at in ours.asked.items() if at >= ended}
+        if ended <= stop and all(at <= stop for at in asked.values()):
+            thinks = max((pair.plan.answers[n].ttft for n in asked), default=0.0)
+            if _free(ended, stop, job, pair, ours) <= due + thinks:
+                return True
+    return False
+
+
+def _ended(job: int, measured: Measures) -> float | None:
+    gave = (
+        run for run in measured.runs if run.number == job and run.how in ("result", "ToolError")
+    )
+    return min((run.end for run in gave if run.end is not None), default=None)
+
+
+def _free(start: float, end: float, job: int, pair: Pair, measured: Measures) -> float:
+    """Seconds in which there was time for a reply about the result."""
+    begun = [run.start for run in measured.runs if run.number == job]
+    beside = (run for run in measured.runs if run.number != job)
+    calls = [
+        (run.start, inf if run.end is None else run.end)
+        for run in beside
+        if any(abs(run.start - at) <= MOMENT for at in begun)
+    ]
+    return outside((start, end), [*busy(pair, measured), *calls])
 
 
 def _spoken_into(cut: float, pair: Pair) -> bool:
@@ -119,20 +162,17 @@ def cancelled_at_a_handoff(job: int, pair: Pair) -> bool:
     )
 
 
-def closed_beside_a_call_more(job: int, pair: Pair) -> bool:
-    """The reply waited for a call beside it, which stock has never made, until the session closed:
-    there the model took it for made, because its unheard reply had asked for it."""
-    end, ours = pair.plan.ends_at, pair.ours.runs
-    if end is None:
-        return False
-    made = {run.number for run in pair.stock.runs}
-    begun = [run.start for run in ours if run.number == job]
-    return any(
-        run.number not in made
-        and any(abs(run.start - start) <= MOMENT for start in begun)
-        and (run.end is None or run.end >= end)
-        for run in ours
-    )
+def given_up_at_a_handoff(job: int, pair: Pair) -> bool:
+    """Its policy is to be cancelled, and its turn ended in a handoff that has not waited for a call
+    beside it."""
+    begun = [run.start for run in pair.ours.runs if run.number == job]
+    beside = {
+        run.number
+        for run in pair.ours.runs
+        if run.number != job and any(abs(run.start - at) <= MOMENT for at in begun)
+    }
+    cancels = pair.plan.jobs[job].policy == "cancel"
+    return cancels and any(cancelled_at_a_handoff(other, pair) for other in beside)
 
 
 def held_until_the_close(job: int, pair: Pair) -> bool:
