@@ -355,16 +355,3 @@ def test_a_call_that_waited_for_the_vad_is_explained(
         ours=attrs.evolve(equal.ours, waits={0: 4.0}, silent={0: silent}),
     )
     assert [w.kind for w in worse(pair)] == found
-
-
-@pytest.mark.parametrize(("asked", "found"), [(6.0, []), (1.0, ["untold"])])
-def test_a_result_whose_reply_was_interrupted_is_explained_if_it_came_sooner(
-    equal: Pair, asked: float, found: list[str]
-) -> None:
-    """The application interrupts at 4 s; stock asks the model for that sentence later than that."""
-    pair = attrs.evolve(
-        equal,
-        stock=attrs.evolve(equal.stock, asked={1: asked}),
-        ours=attrs.evolve(equal.ours, asked={1: 1.0}, stops=(4.0,), told={}, mentioned=frozenset()),
-    )
-    assert [w.kind for w in worse(pair)] == found
