@@ -31,6 +31,24 @@ def test_what_stock_tells_after_the_close_is_explained(told: float, found: list[
 
 
 @pytest.mark.parametrize(
+    ("news", "stops", "found"),
+    [
+        ((3.9, 5.0), (5.0,), []),
+        ((3.9, 5.0), (), ["untold"]),
+        ((3.9, 4.4), (5.0,), ["untold"]),
+        ((4.5, 5.0), (5.0,), ["untold"]),
+    ],
+    ids=["told until the stop", "nobody stopped it", "over before", "begun later"],
+)
+def test_other_results_that_were_told_when_somebody_interrupted_explain_an_untold_one(
+    news: tuple[float, float], stops: tuple[float, ...], found: list[str]
+) -> None:
+    """Stock tells it at 4 s."""
+    ours = {"effects": {1: 1}, "told": {2: news[0]}, "news": (news,), "stops": stops}
+    assert kinds({"effects": {1: 1}, "told": {1: 4.0}}, ours) == found
+
+
+@pytest.mark.parametrize(
     ("stop", "ours", "found"),
     [
         (4.2, {}, []),
