@@ -459,3 +459,12 @@ def test_a_call_that_only_ours_makes_and_that_hangs_explains_a_long_close(
     stock = {"words_lost": frozenset(lost), "closed_in": 2.0, "runs": runs if made else ()}
     ours = {"closed_in": 120.0, "runs": runs}
     assert kinds(stock, ours, jobs={1: Job(1, 0.5, ends=ends, policy=policy)}) == found
+
+
+@pytest.mark.parametrize(("at", "found"), [(7.0, []), (5.5, ["wait"])])
+def test_what_is_asked_of_a_session_that_has_closed_is_not_compared(
+    at: float, found: list[str]
+) -> None:
+    """The application closes at 5 s; ours has closed at 6 s, and stock at 9 s."""
+    moves = (Move(5.0, "aclose"), Move(at, "commit"))
+    assert kinds({"waits": {0: 4.0, 1: 0.0}}, {"waits": {0: 1.0, 1: None}}, moves=moves) == found

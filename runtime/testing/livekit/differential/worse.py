@@ -232,12 +232,23 @@ def _wait(pair: Pair) -> Found:
             move = pair.plan.moves[number]
             if move.what == "aclose" and ours is not None and ours <= CLOSES:
                 continue
+            if _closed_before(move.at, pair):
+                continue
             silent = pair.ours.silent.get(number, ours), pair.stock.silent.get(number, stock)
             if silent[0] is not None and silent[0] <= silent[1] + SLOW:
                 continue
             took = "does not return" if ours is None else f"takes {ours:.2f} s"
             what = f"move {number} ({move.what})"
             yield number, f"{what} {took}, on stock {stock:.2f} s"
+
+
+def _closed_before(at: float, pair: Pair) -> bool:
+    """The application had closed the session, and the close had ended."""
+    moves = ((pair.plan.moves[number], waits) for number, waits in pair.ours.waits.items())
+    closes = [
+        move.at + waits for move, waits in moves if move.what == "aclose" and waits is not None
+    ]
+    return any(closed < at for closed in closes)
 
 
 def _agent(pair: Pair) -> Found:
