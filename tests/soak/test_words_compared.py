@@ -90,3 +90,19 @@ def test_audio_that_begins_before_a_voice_is_noticed_was_there_before(
     plan = Plan("manual", (Sound(3.0, 2, 1.0),), {}, {}, settings={"turn_detection": "manual"})
     outcome = Outcome(heard=[Heard(start, 5.0, "r1a r1b")])
     assert overlap(plan, outcome) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("end", "found"), [(4.6, []), (4.8, ["blip"])])
+def test_a_cut_that_is_heard_on_both_sides_is_not_worse(end: float, found: list[str]) -> None:
+    """On stock it does not count, because the sentence is said again later, to its end."""
+    heard = Heard(4.2, 4.6, "hello2a")
+    ours = Measures(blips=(f"'hello2a' from 4.20 to {end:.2f} s",), cuts=(end,))
+    assert _found(LATE_WORDS, Measures(audio=(heard,)), ours) == found
+
+
+@pytest.mark.parametrize(("at", "found"), [(14.0, []), (9.0, ["wait"])])
+def test_a_call_that_is_made_after_the_end_is_not_compared(at: float, found: list[str]) -> None:
+    """The application closes at 5 s, which is played until 13 s; stock takes longer."""
+    moves = (Move(5.0, "aclose"), Move(at, "commit"))
+    plan = attrs.evolve(LATE_WORDS, moves=moves)
+    assert _found(plan, Measures(waits={1: 0.0}), Measures(waits={1: None})) == found

@@ -16,7 +16,7 @@ from . import measured_calls, measured_sound, measured_words
 from .jobs import JobRun, Jobs
 from .plan import Plan
 
-__all__ = ["Measures"]
+__all__ = ["Measures", "blip_text"]
 
 STOP = re.compile(r"^(tool: interrupts|move \d+: (interrupt|force|chat|commit|update_agent))$")
 
@@ -156,7 +156,7 @@ class Measures(SessionMeasures):
             replies=measured_sound.replies(plan, outcome),
             told=measured_sound.told(plan, outcome, "b"),
             mentioned=frozenset(measured_sound.told(plan, outcome, "a")),
-            blips=tuple(f"{h.text!r} from {h.start:.2f} to {h.end:.2f} s" for h in blips),
+            blips=tuple(blip_text(heard) for heard in blips),
             cuts=tuple(h.end for h in blips),
             overlap=round(measured_sound.overlap(plan, outcome), 3),
             news=tuple(measured_sound.news(outcome)),
@@ -174,6 +174,11 @@ class Measures(SessionMeasures):
             audio=tuple(outcome.heard),
             heard=outcome.heard_lines,
         )
+
+
+def blip_text(heard: Heard) -> str:
+    """How a report names audio that was cut."""
+    return f"{heard.text!r} from {heard.start:.2f} to {heard.end:.2f} s"
 
 
 def _late(plan: Plan, sentence: int, heard: Heard | None) -> float | None:

@@ -13,7 +13,7 @@ from turnfsm.runtime.testing.livekit.side_by_side import CLOSES, LATE, SLOW, Fou
 from .agents import GREETING
 from .declared import explained
 from .jobs import FILLER_INTERVAL
-from .measures import Measures
+from .measures import Measures, blip_text
 from .pair import Pair
 
 __all__ = ["Worse", "worse"]
@@ -159,8 +159,15 @@ def _untold(pair: Pair) -> Found:
 
 
 def _blip(pair: Pair) -> Found:
-    if len(pair.ours.blips) > len(pair.stock.blips):
-        yield 0, f"heard and cut for no reason: {', '.join(pair.ours.blips)}"
+    ours, stock = _heard_here_alone(pair.ours, pair.stock), _heard_here_alone(pair.stock, pair.ours)
+    if len(ours) > len(stock):
+        yield 0, f"heard and cut for no reason: {', '.join(ours)}"
+
+
+def _heard_here_alone(measured: Measures, other: Measures) -> list[str]:
+    """The blips that were not heard from and to the same moments on the other side, too."""
+    both = {blip_text(heard) for heard in other.audio}
+    return [blip for blip in measured.blips if blip not in both]
 
 
 def _overlap(pair: Pair) -> Found:
@@ -224,6 +231,8 @@ def _words(pair: Pair) -> Found:
 
 def _wait(pair: Pair) -> Found:
     for number, stock in pair.stock.waits.items():
+        if pair.plan.moves[number].at >= pair.plan.seconds:
+            continue  # stock is still closing; ours is over
         if number in pair.ours.raised:
             yield number, f"move {number} ({pair.plan.moves[number].what}) raises"
             continue
