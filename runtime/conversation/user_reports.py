@@ -107,10 +107,11 @@ class UserReports:
         """For how many seconds after a voice its words may still come.
 
         Args:
-            voice: How long the voice was. One too short to interrupt is probably not a word.
+            voice: How long the voice was. One too short to interrupt is probably not a word. If
+                only words interrupt, it is long if enough of them have come.
         """
         long = voice >= self._session.interruption_options["min_duration"]
-        timer = "false_interruption" if long else "transcript_wait"
+        timer = "false_interruption" if long and self._may_interrupt else "transcript_wait"
         return self._session.timers.get(timer, 0.0)
 
     def _hears_more(self, agent: Agent, later: Callable[[], None]) -> bool:
@@ -139,9 +140,20 @@ class UserReports:
             self._look_again.cancel()
 
     def final_transcript(self) -> None:
-        """LiveKit's `on_final_transcript`. Posts `final_transcript`."""
+        """LiveKit's `on_final_transcript`.
+
+        Posts `final_transcript`, unless a speech has the floor and LiveKit ignores the words: they
+        come after the voice, and are too few to interrupt.
+        """
         self._cut_by_voice = False
-        self._post("final_transcript")
+        if self._may_interrupt or self.user_speaks or self.floor.step is None:
+            self._post("final_transcript")
+
+    @property
+    def _may_interrupt(self) -> bool:
+        """The voice may interrupt: if that takes words, LiveKit has let it."""
+        few = self._session.interruption_options["min_words"]
+        return few == 0 or self._last_barge_in is not None
 
     def barge_in(self) -> None:
         """LiveKit's `_interrupt_by_audio_activity`, with every frame of an utterance.

@@ -67,6 +67,35 @@ def test_after_a_noise_an_answer_begins_hardly_later_than_on_stock(duration: flo
     assert late <= 0.3 + 1e-6
 
 
+def _two_words_interrupt(session_class: Session, user: ScriptedUser) -> Outcome:
+    """The model thinks about the weather from 1.9 to 2.9 s."""
+    model = ScriptedLLM({"weather": Reply(FIRST, ttft=1.0), "yes": SECOND})
+    two = {"interruption": {"min_words": 2}}
+    user.says("weather please", at=1.0)
+    return Stage(session_class, user=user, llm=model, turn_handling=two).run(12.0)
+
+
+@pytest.mark.parametrize("duration", [0.3, 0.8])
+def test_if_only_words_interrupt_a_noise_delays_an_answer_hardly(duration: float) -> None:
+    """LiveKit takes no noise for an interruption then: so none is waited for."""
+    stock, ours = (
+        _two_words_interrupt(kind, ScriptedUser().makes_noise(at=2.1, duration=duration))
+        for kind in (AgentSession, TurnSession)
+    )
+    assert ours.heard[0].text == FIRST
+    assert ours.heard[0].start - stock.heard[0].start <= 0.3 + 1e-6
+
+
+@BOTH
+@pytest.mark.parametrize("stt_delay", [0.3, 0.8])
+def test_too_few_words_do_not_interrupt_an_answer_before_it_is_heard(
+    session_class: Session, stt_delay: float
+) -> None:
+    """One word, after its voice has ended."""
+    user = ScriptedUser().says("yes", at=2.1, duration=0.3, stt_delay=stt_delay)
+    assert [h.text for h in _two_words_interrupt(session_class, user).heard] == [FIRST]
+
+
 @BOTH
 def test_a_vad_that_does_not_say_whether_a_frame_is_speech_does_not_resume_over_the_user(
     session_class: Session,

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from turnfsm.fsm import Flow, parse_flow, shipped_flows
+from turnfsm.runtime.conversation.user_reports import UserReports
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit.differential import (
     POLICIES,
@@ -45,7 +46,7 @@ def test_every_kind_is_among_them() -> None:
 
 def answers() -> list[Plan]:
     """Sounds while the model thinks and while its answer begins."""
-    return list(answer_plans(every=0.35))[7::37]
+    return list(answer_plans(every=0.35))[7::73]
 
 
 @pytest.mark.parametrize("plan", answers(), ids=lambda plan: plan.name)
@@ -75,7 +76,18 @@ class TooEarly(TurnSession):
 
 def test_an_answer_that_is_out_of_date_is_found() -> None:
     """The words come 0.8 s after their sound."""
-    said = "words +0.8 at 1.85 s for 0.8 s, pause=True, prepares=True"
+    said = "words +0.8 at 1.85 s for 0.8 s, prepared, pause=True"
     plan = next(plan for plan in answer_plans(every=0.1) if plan.name == said)
     assert judge_plan(plan, TurnSession).worse == ()
     assert "blip" in {worse.kind for worse in judge_plan(plan, TooEarly).worse}
+
+
+def test_an_answer_that_waits_for_words_that_cannot_interrupt_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Only words interrupt here, and LiveKit waits for none after a noise."""
+    noise = "noise at 1.5 s for 0.3 s, too few words, pause=True"
+    plan = next(plan for plan in answer_plans() if plan.name == noise)
+    assert judge_plan(plan, TurnSession).worse == ()
+    monkeypatch.setattr(UserReports, "_may_interrupt", True)
+    assert [worse.kind for worse in judge_plan(plan, TurnSession).worse] == ["late"]

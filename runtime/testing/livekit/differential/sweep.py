@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
+from typing import Any
 
 import attrs
 
@@ -82,6 +83,15 @@ DELAYS: tuple[float | None, ...] = (0.1, 0.3, 0.8, 1.5, None)
 """Seconds from its end to its words; None: it is a noise."""
 
 
+HEARING: dict[str, tuple[int, dict[str, Any]]] = {
+    "prepared": (2, {}),
+    "not prepared": (2, {"preemptive_generation": {"enabled": False}}),
+    "enough words": (2, {"interruption": {"min_words": 2}}),
+    "too few words": (1, {"interruption": {"min_words": 2}}),
+}
+"""How many words the caller says into the answer, and the options of the session."""
+
+
 def answer_plans(*, every: float = GRID, until: float = 3.9) -> Iterator[Plan]:
     """The caller asks, the model thinks for a second; the caller speaks into that, or coughs.
 
@@ -93,21 +103,16 @@ def answer_plans(*, every: float = GRID, until: float = 3.9) -> Iterator[Plan]:
     """
     for step in range(int((until - FIRST) / every) + 1):
         at = round(FIRST + step * every, 3)
-        for duration, delay, pause, prepares in product(
-            DURATIONS, DELAYS, (True, False), (True, False)
-        ):
+        for duration, delay, pause, hearing in product(DURATIONS, DELAYS, (True, False), HEARING):
+            words, settings = HEARING[hearing]
             said = "noise" if delay is None else f"words +{delay:g}"
-            sounds = Sound(0.5, 1, 0.3, 0.1), Sound(at, 0 if delay is None else 2, duration, delay)
-            settings = {
-                "turn_detection": "vad",
-                "preemptive_generation": {"enabled": prepares},
-            }
+            sound = Sound(at, 0 if delay is None else words, duration, delay)
             yield Plan(
-                f"{said} at {at:g} s for {duration:g} s, {pause=!s}, {prepares=!s}",
-                sounds,
+                f"{said} at {at:g} s for {duration:g} s, {hearing}, {pause=!s}",
+                (Sound(0.5, 1, 0.3, 0.1), sound),
                 {1: Answer(10, ttft=1.0), 2: Answer(2)},
                 {},
-                settings=settings,
+                settings={"turn_detection": "vad", **settings},
                 can_pause=pause,
                 tail=9.0,
             )

@@ -16,7 +16,7 @@ from .waits import REPLY, VAD_SILENCE, news_within, wait_for_words
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
-    from turnfsm.runtime.testing.livekit.differential.plan import Sound
+    from turnfsm.runtime.testing.livekit.differential.plan import Plan, Sound
 
 __all__ = [
     "answered_with_more",
@@ -72,7 +72,7 @@ def call_delayed_by_its_causes(number: int, pair: Pair) -> bool:
 def busy(pair: Pair, measured: Measures) -> list[Span]:
     """When somebody spoke or words of the user might come; on ours also when a call held its turn,
     while an agent handed over, and what words take that stock lost, or put something behind."""
-    user = [(sound.at, sound.over + words_may_come(sound)) for sound in pair.plan.sounds]
+    user = [(sound.at, sound.over + words_may_come(sound, pair.plan)) for sound in pair.plan.sounds]
     more = [*held(pair), *handoffs(pair), *takes_more(pair)] if measured is pair.ours else []
     return [*user, *spoken(measured), *more]
 
@@ -135,7 +135,7 @@ def _answered_with_words(sentence: int, due: float, delayed: bool, pair: Pair) -
         answered = pair.ours.latency.get(number)
         if number <= sentence or answered is None or pair.stock.latency.get(number) is None:
             continue
-        until = inf if delayed else sound.over + words_may_come(sound)
+        until = inf if delayed else sound.over + words_may_come(sound, pair.plan)
         if sound.words and sound.at <= due <= until:
             with_them = max(with_them, sound.over + answered)
     return with_them
@@ -190,7 +190,7 @@ def handoffs(pair: Pair) -> Iterator[Span]:
     for begin in handoffs_begun(plan, ours):
         greeted = (h.end for h in ours.audio if GREETING in h.text and h.end >= begin)
         end = next(greeted, begin)
-        user = [(sound.at, sound.over + words_may_come(sound)) for sound in plan.sounds]
+        user = [(sound.at, sound.over + words_may_come(sound, pair.plan)) for sound in plan.sounds]
         tools = [(run.start, run.end) for run in ours.runs if run.end is not None]
         if outside((begin, end), [*spoken(ours), *user, *tools]) <= REPLY:
             yield begin, end
@@ -257,14 +257,14 @@ def _last_run(job: int, sentence: int, measured: Measures) -> Span | None:
 def _noises(sentence: int, pair: Pair) -> Iterator[Span]:
     for sound in pair.plan.sounds[sentence:]:
         if not sound.words:
-            yield sound.at, sound.over + words_may_come(sound) + MOMENT
+            yield sound.at, sound.over + words_may_come(sound, pair.plan) + MOMENT
 
 
-def words_may_come(sound: Sound) -> float:
+def words_may_come(sound: Sound, plan: Plan) -> float:
     """Seconds after a sound in which the agent waits for its words."""
     if sound.words and sound.stt_delay is not None:
         return max(sound.stt_delay, VAD_SILENCE) + MOMENT
-    return VAD_SILENCE + wait_for_words(sound)
+    return VAD_SILENCE + wait_for_words(sound, plan)
 
 
 def _heard_in(start: float, end: float, measured: Measures) -> float:

@@ -13,7 +13,7 @@ from .moments import MOMENT
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
-    from turnfsm.runtime.testing.livekit.differential.plan import Sound
+    from turnfsm.runtime.testing.livekit.differential.plan import Plan, Sound
 
 __all__ = [
     "answers_a_turn_more",
@@ -181,7 +181,7 @@ def noise_might_be_words(sentence: int, pair: Pair) -> bool:
     for noise in pair.plan.sounds[sentence:]:
         if noise.words:
             continue
-        waited = noise.over + VAD_SILENCE + wait_for_words(noise) + MOMENT
+        waited = noise.over + VAD_SILENCE + wait_for_words(noise, pair.plan) + MOMENT
         if not noise.at <= over + stock <= waited:
             continue
         later = [n for n, s in enumerate(pair.plan.sounds, 1) if s.words and s.at > noise.at]
@@ -194,9 +194,10 @@ def noise_might_be_words(sentence: int, pair: Pair) -> bool:
     return False
 
 
-def wait_for_words(sound: Sound) -> float:
+def wait_for_words(sound: Sound, plan: Plan) -> float:
     """Seconds after a sound without words in which a reply waits for them."""
-    long = sound.duration + VAD_SILENCE >= INTERRUPTS
+    only_words = plan.settings.get("interruption", {}).get("min_words", 0) > 0
+    long = sound.duration + VAD_SILENCE >= INTERRUPTS and not only_words
     return FALSE_INTERRUPTION if long else TRANSCRIPT_WAIT
 
 
