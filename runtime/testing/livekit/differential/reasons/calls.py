@@ -184,7 +184,7 @@ def _taken_up(sentence: int, later: int, pair: Pair) -> bool:
     might come, a call held its turn, or an agent handed over; but for the agent's hook."""
     begin = pair.stock.asked.get(sentence, pair.plan.sounds[sentence - 1].over)
     end = pair.ours.asked.get(later, inf)
-    user = [(sound.at, sound.over + words_may_come(sound)) for sound in pair.plan.sounds]
+    user = [(sound.at, sound.over + words_may_come(sound, pair.plan)) for sound in pair.plan.sounds]
     causes = [*user, *spoken(pair.ours), *held(pair), *handoffs(pair), *takes_more(pair)]
     return outside((begin, end), causes) <= pair.plan.hook + MOMENT
 

@@ -200,7 +200,7 @@ def quiet_from(at: float, pair: Pair) -> float:
     """When the user has first been quiet for so long that a turn can begin."""
     for sound in sorted(pair.plan.sounds, key=lambda sound: sound.at):
         if sound.at <= at:
-            at = max(at, sound.over + max(words_may_come(sound), ENDPOINTING + MOMENT))
+            at = max(at, sound.over + max(words_may_come(sound, pair.plan), ENDPOINTING + MOMENT))
     return at
 
 
