@@ -303,3 +303,25 @@ def test_a_run_that_is_delayed_until_the_session_closes_raises(close: float, lat
     moves = (Move(6.0, "run"), Move(close, "aclose"))
     jobs = (Job(2, 0.5, policy="hold"),)
     assert found(ours, stock, jobs=jobs, moves=moves) == ["wait"] * late
+
+
+@pytest.mark.parametrize(
+    ("waits", "on_stock", "kinds", "what"),
+    [
+        ({0: 2.5}, {0: 1.9, 1: 1.0}, [], "run"),
+        ({0: 1.9}, {0: 1.9, 1: 1.0}, ["wait"], "run"),
+        ({0: 3.0}, {0: 3.0, 1: 1.0}, ["wait"], "run"),
+        ({0: 2.5}, {0: 1.9, 1: 1.0}, ["wait"], "say"),
+        ({0: 9.0}, {0: 1.9, 1: 1.0}, ["wait"], "run"),
+    ],
+    ids=["open", "over", "open on stock", "no run", "open for too long"],
+)
+def test_a_run_that_raises_is_explained_if_the_run_before_it_is_still_open(
+    waits: Mapping[int, float], on_stock: Mapping[int, float], kinds: list[str], what: Any
+) -> None:
+    """They begin at 5 and at 7 s."""
+    ours = {"waits": waits, "raised": frozenset({1}), "latency": {2: 1.0}}
+    moves = (Move(5.0, "run"), Move(7.0, what))
+    silent = {"silent": dict(waits)}
+    stock = {"waits": on_stock, "silent": dict(on_stock)}
+    assert found({**ours, **silent}, stock, moves=moves) == kinds

@@ -81,6 +81,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("realtime-results", frozenset({"late"}), delays.delayed_by_more_answers),
     Declared("turns-kept", frozenset({"late"}), delays.answered_with_more),
     Declared("held-output", frozenset({"wait"}), delays.call_delayed_by_its_causes),
+    Declared("tool-policies", frozenset({"wait"}), delays.run_beside_a_run),
     Declared("held-output", frozenset({"late"}), cuts.cut_behind_what_came_first),
     Declared("held-output", frozenset({"undone"}), cuts.call_cut_behind_what_came_first),
     Declared("turns-kept", frozenset({"wait"}), waits.answers_a_turn_more),

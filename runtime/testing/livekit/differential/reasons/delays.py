@@ -28,6 +28,7 @@ __all__ = [
     "held",
     "outside",
     "quiet_from",
+    "run_beside_a_run",
     "spoken",
     "words_may_come",
 ]
@@ -67,6 +68,21 @@ def call_delayed_by_its_causes(number: int, pair: Pair) -> bool:
         return False
     rest = outside((move.at, move.at + ours), busy(pair, pair.ours))
     return rest <= SLOW + outside((move.at, move.at + stock), busy(pair, pair.stock))
+
+
+def run_beside_a_run(number: int, pair: Pair) -> bool:
+    """It raises because a run before it was still open. On stock that one had ended; if it takes
+    too long, it is found itself."""
+    move = pair.plan.moves[number]
+    before = [(n, m.at) for n, m in enumerate(pair.plan.moves[:number]) if m.what == "run"]
+    ours, stock = pair.ours.waits, pair.stock.waits
+    return (
+        move.what == "run"
+        and number in pair.ours.raised
+        and any(
+            at + (stock.get(n) or inf) <= move.at <= at + (ours.get(n) or inf) for n, at in before
+        )
+    )
 
 
 def busy(pair: Pair, measured: Measures) -> list[Span]:
