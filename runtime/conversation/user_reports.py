@@ -225,7 +225,7 @@ class UserReports:
         Args:
             words: The ids of the messages that the model answers.
         """
-        self.turns.skipped += words
+        self.turns.skipped += [id for id in words if id not in self.turns.skipped]
 
     def answered_by_model(self) -> None:
         """LiveKit's `_on_generation_created`: a realtime model answers the user by itself.

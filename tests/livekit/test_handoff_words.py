@@ -171,3 +171,14 @@ def test_a_turn_that_is_committed_during_a_handoff_is_answered_by_the_next_agent
     outcome = stage.run(20.0)
     assert _said(outcome) == ["reserve a table", "how long"], outcome.timeline()
     assert [heard.text for heard in outcome.heard].count("An hour.") == 1
+
+
+@pytest.mark.parametrize("kind", ["server", "client", "pipeline"])
+@pytest.mark.parametrize("at", [1.75, 1.85, 2.2, 2.3, 2.4])
+def test_a_sentence_that_has_just_ended_at_a_handoff_is_answered(kind: str, at: float) -> None:
+    """The VAD has not noticed its end, and the next agent's hears only silence; or a model that
+    detects turns was about to answer, and LiveKit interrupts it."""
+    user = ScriptedUser().says("how long", at=at)
+    outcome = _stage(user, _booking("detach", 1.0), kind).run(10.0)
+    assert _said(outcome) == ["how long"], outcome.timeline()
+    assert [heard.text for heard in outcome.heard] == ["An hour."]

@@ -18,6 +18,9 @@ __all__ = ["ArrivingActivity", "results_when_copied"]
 
 logger = logging.getLogger("turnfsm")
 
+VOICE = 0.3
+"""Seconds after which a VAD has heard that the user speaks."""
+
 
 class ArrivingActivity(LeavingActivity):
     """The activity of an agent that takes over from another one.
@@ -36,6 +39,10 @@ class ArrivingActivity(LeavingActivity):
         await super().start(**how)
 
     async def _start_session(self, **how: Any) -> None:
+        model = getattr(how.get("reuse_resources"), "rt_session", None)
+        if model is not None and self._rt_turn_detection_enabled:
+            # LiveKit interrupts the model, which may be about to answer.
+            self._conductor.answer_skipped(model.update_chat_ctx.open_words)
         # The agent before has heard them, and nobody has answered them yet.
         skipped = tuple(self._conductor.turns.skipped)
         recognised = [self._session.history.get_by_id(id) for id in skipped]
@@ -43,12 +50,13 @@ class ArrivingActivity(LeavingActivity):
         conversation.insert(
             [item for item in recognised if item and conversation.get_by_id(item.id) is None]
         )
-        taken_over = getattr(how.get("reuse_resources"), "rt_session", None) is not None
         await super()._start_session(**how)
+        if model is not None and self.commits_audio and self._conductor.turns.kept:
+            self.decide_within(VOICE)  # the user may still speak
         if (sync := self._sync) is not None:
             sync.still_open(skipped)
         known = {item.id for item in conversation.items}
-        if lost := [] if taken_over else [id for id in skipped if id not in known]:
+        if lost := [] if model is not None else [id for id in skipped if id not in known]:
             self._conductor.words_lost(lost)
             logger.warning(
                 "%s took over before it was recognised what the user had said; nobody answers it",

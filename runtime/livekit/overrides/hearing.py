@@ -50,9 +50,19 @@ class HearingActivity(ArrivingActivity):
         if isinstance(recognition, GovernedRecognition) and not self._commits_at_the_close:
             by_itself = recognition.commits_by_itself
             turn = recognition.take_uncommitted_transcript()
+            if turn is None and self._leaves_a_voice:
+                turn = turn_of("", 0.0)
             if turn is not None:
                 self._conductor.keep_uncommitted_turn(self.label, turn, by_itself)
         await super()._close_session()
+
+    @property
+    def _leaves_a_voice(self) -> bool:
+        """The user speaks to a realtime model that the next agent takes over. It may be that only
+        silence follows, and the next agent's VAD hears nothing."""
+        taken_over = isinstance(self.llm, llm.RealtimeModel) and self._rt_session is None
+        hears = self._conductor.user_speaks and not self._rt_turn_detection_enabled
+        return taken_over and hears and not self.manual_turns
 
     @property
     def _commits_at_the_close(self) -> bool:
