@@ -129,6 +129,7 @@ def _due(sentence: int, over: float, ours: float, stock: float, pair: Pair) -> f
     """When the answer is to be heard."""
     due = over + stock + _asked_later(sentence, pair) + _thinks_longer(sentence, pair)
     due += max(_said_besides(over, ours, stock, pair), _waited_for_news(sentence, pair))
+    due += _announced(over, ours, pair)
     for start, end in sorted(_noises(sentence, pair)):
         if start <= due <= end:
             due = end
@@ -240,6 +241,16 @@ def _besides(start: float, end: float, measured: Measures) -> float:
     """`news` has no part of `pending`: that names no job."""
     pending = sum(e - s for s, e in measured.pending if start <= s and e <= end)
     return news_within(start, end, measured) + pending
+
+
+def _announced(over: float, ours: float, pair: Pair) -> float:
+    """Seconds of what the application wants said, which waited for a quiet user and was heard
+    before the answer. On stock it was cut, or not heard."""
+    numbers = [n for n, move in enumerate(pair.plan.moves) if move.what in ("say", "wait")]
+    said = [f"y{n}a y{n}b y{n}c." for n in numbers]
+    whole = [h for h in pair.ours.audio if over <= h.start and h.end <= over + ours]
+    stock = [heard.text for heard in pair.stock.audio]
+    return sum(h.end - h.start for h in whole if h.text in said and h.text not in stock)
 
 
 def _replies(start: float, end: float, measured: Measures) -> dict[int, float]:
