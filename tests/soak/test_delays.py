@@ -152,6 +152,32 @@ def test_what_a_tool_says_waits_for_the_words_of_a_noise(on_stock: Heard, late: 
 
 
 @pytest.mark.parametrize(
+    ("said_on_ours", "latency", "late"),
+    [(6.1, 3.4, False), (6.1, 4.4, True), (4.8, 3.4, True)],
+    ids=["behind it", "too late", "said during the noise as well"],
+)
+def test_what_is_said_before_the_answer_waits_for_the_words_of_a_noise(
+    said_on_ours: float, latency: float, late: bool
+) -> None:
+    """Stock says it at 4.8 s and the answer at 5.7 s. Words of the noise may come until 6 s."""
+    stock = {"latency": {2: 2.1}, "audio": (Heard(4.8, 5.4, "t0a t0b."),)}
+    ours = {"audio": (Heard(said_on_ours, said_on_ours + 0.6, "t0a t0b."),)}
+    ours |= {"asked": {2: 4.0}, "latency": {2: latency}}
+    assert found(ours, stock, sounds=(*SAID, Sound(3.4, 0, 0.3))) == ["late"] * late
+
+
+@pytest.mark.parametrize(("second", "late"), [(7.3, False), (12.0, True)], ids=["next", "later"])
+def test_two_handoffs_delay_the_answer_until_the_second_greeting(second: float, late: bool) -> None:
+    """The application asks for both at 3.8 and 3.9 s. The model is asked after both greetings."""
+    greets = [Heard(at, at + 0.7, "hello2a hello2b.") for at in (6.5, second)]
+    calls = {"runs": (ran(2, 2.0, 6.4),)}
+    asked = second + 0.7
+    ours = {"asked": {2: asked}, "latency": {2: asked - 3.0}, "audio": tuple(greets), **calls}
+    moves = Move(3.8, "update_agent"), Move(3.9, "update_agent")
+    assert found(ours, moves=moves) == ["late"] * late
+
+
+@pytest.mark.parametrize(
     ("begun", "stops", "sound", "late"),
     [
         ((4.7, 5.0), (5.0,), 9.0, False),

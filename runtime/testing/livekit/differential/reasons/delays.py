@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import inf
 from typing import TYPE_CHECKING
@@ -132,7 +133,7 @@ def _due(sentence: int, over: float, ours: float, stock: float, pair: Pair) -> f
     due += _announced(over, ours, pair)
     for start, end in sorted(_noises(sentence, pair)):
         if start <= due <= end:
-            due = end
+            due += end - _first_heard_only_on_stock(start, due, pair)
         elif end < due:
             due += max(0.0, _heard_in(start, end, pair.stock) - _heard_in(start, end, pair.ours))
     # What the application asks for meanwhile is said before it.
@@ -204,9 +205,11 @@ def handoffs(pair: Pair) -> Iterator[Span]:
     """From the call, or that of the application, to the end of the next agent's greeting. In this
     time somebody speaks, a tool works, or the model thinks."""
     plan, ours = pair.plan, pair.ours
-    for begin in handoffs_begun(plan, ours):
-        greeted = (h.end for h in ours.audio if GREETING in h.text and h.end >= begin)
-        end = next(greeted, begin)
+    before: Counter[float] = Counter()  # two handoffs may have begun before the first greeting
+    for begin in sorted(handoffs_begun(plan, ours)):
+        greeted = [h.end for h in ours.audio if GREETING in h.text and h.end >= begin] or [begin]
+        end = greeted[min(before[greeted[0]], len(greeted) - 1)]
+        before[greeted[0]] += 1
         user = [(sound.at, sound.over + words_may_come(sound, pair.plan)) for sound in plan.sounds]
         tools = [(run.start, run.end) for run in ours.runs if run.end is not None]
         if outside((begin, end), [*spoken(ours), *user, *tools]) <= REPLY:
@@ -292,6 +295,13 @@ def words_may_come(sound: Sound, plan: Plan) -> float:
     if sound.words and sound.stt_delay is not None:
         return max(sound.stt_delay, VAD_SILENCE) + MOMENT
     return VAD_SILENCE + wait_for_words(sound, plan)
+
+
+def _first_heard_only_on_stock(start: float, end: float, pair: Pair) -> float:
+    """When stock has begun to say something in this time, that the answer comes behind."""
+    ours = spoken(pair.ours)
+    begun = (h.start for h in pair.stock.audio if start <= h.start <= end)
+    return next((at for at in begun if not any(s <= at < e for s, e in ours)), end)
 
 
 def _heard_in(start: float, end: float, measured: Measures) -> float:
