@@ -133,3 +133,20 @@ def test_the_application_may_send_the_conversation_while_a_reply_is_heard() -> N
         *(("user", "book a table"), ("assistant", "One moment.")),
         *(("assistant", "I am going to book it for you."), ("call", "{}"), ("result", "booked")),
     ]
+
+
+async def test_words_that_a_model_was_asked_with_are_not_answered_by_the_next_agent() -> None:
+    """It may have answered them although it was asked for something else, and made calls."""
+    server: Any = _Server(ASKED)
+    sync = _sync(server, ASKED)
+    assert sync.open_words == ["asked"]
+    sync.generate_reply(instructions="tell them the result").cancel()
+    assert sync.open_words == []
+
+
+async def test_words_that_a_model_was_given_are_not_answered_by_the_next_agent() -> None:
+    """It has not heard them: they were said before."""
+    server: Any = _Server()
+    sync = _sync(server, ASKED)
+    await sync(llm.ChatContext([ASKED]))
+    assert sync.open_words == []

@@ -52,6 +52,8 @@ class ChatContextSync:
         self._send = model.update_chat_ctx
         self._ask = model.generate_reply
         self.generations = Generations()
+        self._asked: set[str] = set()
+        """Those that it had when it was asked for anything, or began by itself, or was given."""
         self._answered: set[str] = set()
         """The user's messages that the model had when it was asked last, or was given."""
         self._results: dict[str, llm.FunctionCallOutput] = {}
@@ -77,12 +79,14 @@ class ChatContextSync:
 
     def reply_begins(self) -> None:
         """The model begins a reply. It answers all that it has heard."""
-        self._answered = {item.id for item in self._model.chat_ctx.items if _is_words(item)}
+        self._asked = {item.id for item in self._model.chat_ctx.items if _is_words(item)}
+        self._answered = set(self._asked)
 
     @property
     def open_words(self) -> list[str]:
-        """The ids of the user's messages that the model was not asked to answer yet."""
-        return [item.id for item in self._model.chat_ctx.items if self._is_open(item)]
+        """The ids of the user's messages with which the model was not asked for anything yet."""
+        words = (item.id for item in self._model.chat_ctx.items if _is_words(item))
+        return [id for id in words if id not in self._asked]
 
     def still_open(self, words: Collection[str]) -> None:
         """Nobody has answered these messages, also if another model has heard them."""
@@ -132,9 +136,10 @@ class ChatContextSync:
         return await self._ask_now(how)
 
     def _ask_now(self, how: dict[str, Any]) -> asyncio.Future[llm.GenerationCreatedEvent]:
-        # Instructions of the application ask for something else.
-        if self._answers_words() or not how.get("instructions"):
-            self.reply_begins()
+        answered = self._answered
+        self.reply_begins()
+        if how.get("instructions") and not self._answers_words():
+            self._answered = answered  # the application asks for something else
         return self._ask(**how)
 
     def _behind_open_words(self) -> list[llm.ChatItem]:
@@ -163,8 +168,9 @@ class ChatContextSync:
             context.items[:] = open_words_last(ordered, held)
         context.items[:] = map(self._with_their_id, context.items)
         held_ids = {item.id for item in held}
-        given = (item.id for item in context.items if _is_words(item))
-        self._answered.update(id for id in given if id not in held_ids)
+        words = {item.id for item in context.items if _is_words(item)}
+        self._answered |= words - held_ids
+        self._asked |= words - held_ids
         self.generations.given(context.items, held_ids)
         await self._send(context)
 
