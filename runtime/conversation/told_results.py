@@ -60,10 +60,6 @@ class ToldResults:
         """The results of these calls that the user has not heard."""
         return self._ledger.untold(calls)
 
-    def shown_to(self, speech: str) -> frozenset[str]:
-        """The results that the model was shown for this speech, and that it may tell."""
-        return self._shown.get(speech, _Shown()).calls
-
     @property
     def awaited(self) -> frozenset[str]:
         """The calls whose results were shown for replies that have not been heard."""
