@@ -42,7 +42,7 @@ def play_seeds(words: argparse.Namespace) -> int:
     first = 1
     if state.exists() and not words.fresh:
         first = json.loads(state.read_text(encoding="utf-8"))["next_seed"]
-    plans = (draw_plan(seed) for seed in count(first))
+    plans = (draw_plan(seed, words.schedule) for seed in count(first))
     if words.count is not None:
         plans = islice(plans, words.count)  # type: ignore[assignment]
     judged, found = _play(_until(plans, words), words.jobs)
@@ -68,7 +68,7 @@ def measure_memory(turns: int) -> int:
 
 def play_one(words: argparse.Namespace) -> int:
     """One seed again, with its script; with `--shrink` the simplest that is wrong likewise."""
-    plan = draw_plan(words.seed)
+    plan = draw_plan(words.seed, words.schedule)
     judged = judge_plan(plan, TurnSession)
     if words.shrink and judged.worse:
         kind = judged.worse[0].kind

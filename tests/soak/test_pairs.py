@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from livekit.agents import AgentSession, llm
 
 from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing import PermutedLoop, VirtualLoop
 from turnfsm.runtime.testing.livekit.differential import (
     DECLARED,
     Answer,
@@ -355,3 +357,19 @@ def test_a_call_that_waited_for_the_vad_is_explained(
         ours=attrs.evolve(equal.ours, waits={0: 4.0}, silent={0: silent}),
     )
     assert [w.kind for w in worse(pair)] == found
+
+
+@pytest.mark.parametrize(("schedule", "order"), [(0, VirtualLoop), (5, PermutedLoop)])
+def test_a_conversation_is_played_in_the_order_of_its_schedule(schedule: int, order: type) -> None:
+    """On both sessions; nothing is worse in another order."""
+    loops: list[type] = []
+
+    class Session(TurnSession[Any]):
+        async def start(self, *args: Any, **options: Any) -> Any:
+            loops.append(type(asyncio.get_running_loop()))
+            return await super().start(*args, **options)
+
+    plan = draw_plan(3, schedule)
+    assert judge_plan(plan, Session).worse == ()
+    assert loops == [order]
+    assert ("--schedule 5" in plan.text()) is bool(schedule)

@@ -91,6 +91,7 @@ def test_what_is_refused_for_another_reason_is_found(other: dict[str, Any]) -> N
     [
         ({"errors": {TEXT: 1}}, []),
         ({"warnings": {SKIPPED: 1}}, []),
+        ({"warnings": {SKIPPED.replace("reply to user input", "on_user_turn_completed"): 1}}, []),
         ({"errors": {"a bug": 1}}, ["log"]),
         ({"warnings": {"a bug": 1}}, ["warning"]),
         ({"errors": {TEXT: 1}, "policy": "detach"}, ["log"]),

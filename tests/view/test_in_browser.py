@@ -303,8 +303,9 @@ def test_a_compressed_recording_keeps_its_times(
 
 def test_a_cut_journal_is_shown_as_far_as_it_goes(tab: Any, talk: Path, tmp_path: Path) -> None:
     """The page says that its end is missing."""
-    whole = (talk / "journal.jsonl").read_bytes()
-    cut = parse_journal(whole[: len(whole) * 2 // 3], "cut.jsonl")
+    lines = (talk / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    kept = len(lines) * 2 // 3
+    cut = parse_journal(b"".join(lines[:kept]) + lines[kept][:-5], "cut.jsonl")
     assert cut.damage
     opened(tab, journal_page(cut, TURN), tmp_path, cut.records[-1].t)
     assert tab.text_content(".badge.bad") == "cut off"

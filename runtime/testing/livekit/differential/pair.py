@@ -9,12 +9,13 @@ from typing import Any
 import attrs
 from livekit.agents import AgentSession, APIError, llm
 
-from turnfsm.runtime.testing.clock import VirtualTimeError
+from turnfsm.runtime.testing.clock import VirtualLoop, VirtualTimeError
 from turnfsm.runtime.testing.livekit.ears import ScriptedSTT, ScriptedVAD
 from turnfsm.runtime.testing.livekit.realtime import ScriptedRealtime
 from turnfsm.runtime.testing.livekit.scripted_llm import ScriptedLLM
 from turnfsm.runtime.testing.livekit.stage import Stage
 from turnfsm.runtime.testing.livekit.voice import ScriptedTTS
+from turnfsm.runtime.testing.schedules import PermutedLoop
 
 from .agents import Clerk, answer
 from .jobs import Jobs
@@ -44,8 +45,9 @@ def play_plan(plan: Plan, session_class: Any) -> Measures:
     stage = _stage(plan, jobs, session_class)
     for number, move in enumerate(plan.moves):
         stage.at(move.at, partial(_move, plan, jobs, number, move))
+    loop = partial(PermutedLoop, seed=plan.schedule) if plan.schedule else VirtualLoop
     try:
-        outcome = stage.run(plan.seconds)
+        outcome = stage.run(plan.seconds, make_loop=loop)
     except (VirtualTimeError, RuntimeError, AssertionError) as error:
         return Measures.without_end(jobs, f"{type(error).__name__}: {str(error)[:200]}")
     return Measures.of(plan, jobs, outcome, stage)

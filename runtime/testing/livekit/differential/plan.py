@@ -94,6 +94,8 @@ class Plan:
     """Seconds that `on_user_turn_completed` takes."""
     can_pause: bool = True
     tail: float = TAIL
+    schedule: int = 0
+    """The order in which the loop wakes tasks; 0 is asyncio's."""
 
     @property
     def ends_at(self) -> float | None:
@@ -137,8 +139,12 @@ class Plan:
         return "\n".join([head, *jobs, *(line for _, line in sorted(lines))])
 
 
-def draw_plan(seed: int) -> Plan:
-    """The conversation of a seed. It is short, so that many can be played."""
+def draw_plan(seed: int, schedule: int = 0) -> Plan:
+    """The conversation of a seed. It is short, so that many can be played.
+
+    Args:
+        schedule: The order in which the loop wakes tasks; 0 is asyncio's.
+    """
     draws = Random(seed)
     sounds = _sounds(draws)
     jobs = {n: _job(n, draws) for n in range(1, 5)}
@@ -153,7 +159,8 @@ def draw_plan(seed: int) -> Plan:
     if draws.random() < 0.1:
         moves.append(Move(_grid(draws, 2.0, end + 4.0), "aclose"))
     return Plan(
-        name=f"seed {seed}",
+        name=f"seed {seed}" + f" --schedule {schedule}" * bool(schedule),
+        schedule=schedule,
         sounds=sounds,
         answers=answers,
         jobs=jobs,

@@ -33,6 +33,7 @@ SAME = 0.06
 REFUSED = (
     "cannot schedule new speech",
     "filler stopped on an error",
+    "skipping on_user_turn_completed, speech scheduling is paused",
     "skipping reply to user input, speech scheduling is paused",
 )
 """What LiveKit logs of it."""
