@@ -142,9 +142,14 @@ class Ledger:
         return self._by_result.get(call_id) or self._calls.get(call_id)
 
     def untold(self, call_ids: Iterable[str]) -> frozenset[str]:
-        """Those of these calls that have ended, and whose result the user has not heard."""
-        found = ((call_id, self.find(call_id)) for call_id in call_ids)
-        return frozenset(i for i, call in found if call and call.gave and not call.told)
+        """Those of these ids that are of results which the user has not heard.
+
+        The answer that a call still runs is no result; it has the call's id, and the late result
+        has another.
+        """
+        found = ((id, self.find(id)) for id in call_ids)
+        ended = ((id, call) for id, call in found if call is not None and call.gave)
+        return frozenset(i for i, c in ended if i == (c.result_id or c.id) and not c.told)
 
     def answer(
         self, call_id: str, name: str, arguments: str, turn: str, shown: Collection[str] = ()

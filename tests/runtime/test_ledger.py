@@ -88,6 +88,19 @@ def test_a_ledger_goes_through_its_own_notes() -> None:
     assert all(call.over for call in again)
 
 
+def test_the_answer_that_a_call_still_runs_is_no_result() -> None:
+    """It has the call's id. A request that shows only this does not show the late result."""
+    ledger = Ledger()
+    late, plain = (ledger.start(name, "book", "{}", "u1") for name in ("late", "plain"))
+    for trigger in ("turn_over", "say_running"):
+        ledger.post(late, trigger)
+    ledger.post(late, "late_result", {"has_result": True})
+    ledger.post(late, "ended", how="result", output="booked", id="late_final")
+    ledger.post(plain, "ended", how="result", output="booked")
+    assert ledger.untold(["late"]) == frozenset()
+    assert ledger.untold(["late", "late_final", "plain"]) == {"late_final", "plain"}
+
+
 def test_a_ledger_keeps_what_is_needed_and_the_last_of_the_rest() -> None:
     """Calls that run, that are owed, and whose turn may make them again; their values as long."""
     ledger = Ledger(maxlen=3)
