@@ -185,7 +185,7 @@ TWO = Plan(
     "two sentences",
     (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6)),
     {1: Answer(4, (1,)), 2: Answer(4)},
-    {1: Job(1, 0.5, waits="interrupts", policy="cancel")},
+    {1: Job(1, 0.5, policy="cancel")},
 )
 
 
@@ -193,11 +193,10 @@ TWO = Plan(
     ("stock", "ours"),
     [
         ({}, {"runs": (JobRun(1, "do_cancel", 2.0, None, None, 3.1, "CancelledError"),)}),
-        ({}, {"runs": (JobRun(1, "do_cancel", 2.0, 2.5, None, 2.5, "result"),)}),
         ({"asked": {1: 5.0}}, {"asked": {1: 2.0}, "stops": (2.5,)}),
         ({"latency": {1: 1.5}}, {}),
     ],
-    ids=["cancelled", "its tool interrupts", "interrupted", "words on their way"],
+    ids=["cancelled", "interrupted", "words on their way"],
 )
 def test_an_answer_that_is_missing_is_explained_by_its_cause(
     stock: Mapping[str, Any], ours: Mapping[str, Any]

@@ -34,7 +34,6 @@ __all__ = [
     "its_answer_was_interrupted_by_a_tool",
     "its_call_was_cancelled",
     "its_call_was_interrupted_by_a_tool",
-    "its_tool_interrupted",
     "queued_before_a_tool_interrupted",
     "stands_before_typed",
     "stopped_behind_a_held_call",
@@ -227,13 +226,6 @@ def queued_before_a_tool_interrupted(about: int, pair: Pair) -> bool:
     refused = any(run.how == "RuntimeError" for run in pair.stock.runs)
     warned = tuple(pair.ours.warnings)[about].startswith("a queued speech does not allow")
     return warned and refused and any(at <= end for at in said for end in ends)
-
-
-def its_tool_interrupted(sentence: int, pair: Pair) -> bool:
-    """A tool that it, or what was said after it, asked for has ended its own turn."""
-    plan = pair.plan
-    asked = {j for n, a in plan.answers.items() if n >= sentence for j in a.jobs}
-    return any(_interrupted(run, pair) for run in pair.ours.runs if run.number in asked)
 
 
 def turn_interrupted_by_tool(job: int, pair: Pair) -> bool:

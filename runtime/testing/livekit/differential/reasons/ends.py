@@ -61,8 +61,8 @@ def ended_while_it_waited(job: int, pair: Pair) -> bool:
         return False
     asks = [n for n, a in pair.plan.answers.items() if job in a.jobs]
     closes = [] if pair.plan.ends_at is None else [pair.plan.ends_at]
-    ends = [*closes, *pair.ours.stops] if waited_for_quiet(0, pair) else closes
-    waited = waited_for_quiet(0, pair) or any(waits_for_a_call(n, pair) for n in asks)
+    ends = [*closes, *pair.ours.stops] if waited_for_quiet(pair) else closes
+    waited = waited_for_quiet(pair) or any(waits_for_a_call(n, pair) for n in asks)
     return waited and any(0.0 <= end - begun[0] <= JUST for end in ends)
 
 
@@ -132,7 +132,7 @@ def skipped_before_the_next_agent(about: int, pair: Pair) -> bool:
     return (
         warned.startswith("skipping new realtime generation")
         and handoffs
-        and waited_for_quiet(0, pair)
+        and waited_for_quiet(pair)
         and any(s.words and stock.get(n) is None for n, s in enumerate(plan.sounds, 1))
         and not only_on_stock
     )

@@ -101,7 +101,7 @@ def words_were_on_their_way(sentence: int, pair: Pair) -> bool:
     )
 
 
-def waited_for_quiet(sentence: int, pair: Pair) -> bool:
+def waited_for_quiet(pair: Pair) -> bool:
     """On stock the agent talked into the user, on ours it waited."""
     return pair.stock.overlap > pair.ours.overlap
 
