@@ -9,7 +9,15 @@ import pytest
 from test_declared import ANSWERS, JOBS, SOUNDS, kinds
 
 from turnfsm.runtime.testing.livekit import Heard, Outcome
-from turnfsm.runtime.testing.livekit.differential import Measures, Move, Pair, Plan, Sound, worse
+from turnfsm.runtime.testing.livekit.differential import (
+    Answer,
+    Measures,
+    Move,
+    Pair,
+    Plan,
+    Sound,
+    worse,
+)
 from turnfsm.runtime.testing.livekit.differential.measured_sound import overlap
 
 AHEAD = {"preemptive_generation": {"enabled": True}}
@@ -121,3 +129,19 @@ def test_what_the_application_wants_said_is_heard_before_the_answer(
     audio = (Heard(1.8, 2.7, "y0a y0b y0c."),)
     mine = {"latency": {1: ours}, "audio": audio}
     assert kinds(stock, mine, moves=(Move(1.4, "say"),)) == found
+
+
+@pytest.mark.parametrize(
+    ("latency", "with_it", "found"),
+    [(4.3, None, []), (5.0, None, ["late"]), (5.0, 3.0, []), (5.0, 2.0, ["late"])],
+    ids=["as soon after them", "later", "together", "after their answer"],
+)
+def test_an_answer_waits_for_words_that_are_on_their_way_and_no_longer(
+    latency: float, with_it: float | None, found: list[str]
+) -> None:
+    """The first sentence is over at 1.6 s. Stock answers at 3.1 s, while the user says the second
+    one, until 3.6 s. Its words have come by 4.1 s, and `with_it` is how long its answer takes."""
+    plan = Plan("two", (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6)), {1: Answer(4), 2: Answer(4)}, {})
+    stock = Measures(latency={1: 1.5, 2: with_it})
+    ours = Measures(latency={1: latency, 2: with_it})
+    assert [w.kind for w in worse(Pair(plan, stock, ours)) if w.about == 1] == found

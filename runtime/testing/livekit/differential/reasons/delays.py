@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 from turnfsm.runtime.testing.livekit.differential.agents import GREETING
 from turnfsm.runtime.testing.livekit.side_by_side import LATE, SLOW
 
-from .moments import ANSWER, MOMENT, Span, answered_more, handoffs_begun, takes_more
+from .moments import (
+    ANSWER,
+    ENDPOINTING,
+    MOMENT,
+    Span,
+    answered_more,
+    handoffs_begun,
+    takes_more,
+)
 from .waits import REPLY, VAD_SILENCE, news_within, wait_for_words
 
 if TYPE_CHECKING:
@@ -33,9 +41,6 @@ __all__ = [
     "spoken",
     "words_may_come",
 ]
-
-ENDPOINTING = 0.5
-"""Seconds that LiveKit waits for more words; it waits anew after a turn that was committed."""
 
 
 def delayed_by_its_causes(sentence: int, pair: Pair) -> bool:

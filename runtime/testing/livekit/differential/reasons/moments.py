@@ -11,13 +11,24 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
     from turnfsm.runtime.testing.livekit.differential.plan import Plan
 
-__all__ = ["ANSWER", "MOMENT", "Span", "answered_more", "handoffs_begun", "takes_more"]
+__all__ = [
+    "ANSWER",
+    "ENDPOINTING",
+    "MOMENT",
+    "Span",
+    "answered_more",
+    "handoffs_begun",
+    "takes_more",
+]
 
 Span = tuple[float, float]
 """From one moment to another."""
 
 ANSWER = 0.5
 """Seconds that an answer is heard; one that is cut earlier does not count."""
+
+ENDPOINTING = 0.5
+"""Seconds that LiveKit waits for more words; it waits anew after a turn that was committed."""
 
 MOMENT = 0.1
 """Seconds: a frame of the microphone and one of the model."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
-from .moments import MOMENT
+from .moments import ENDPOINTING, MOMENT
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
@@ -88,17 +88,26 @@ def waits_for_a_call(sentence: int, pair: Pair) -> bool:
 
 
 def words_were_on_their_way(sentence: int, pair: Pair) -> bool:
-    """Stock began to answer while the user said more, or before that had been recognised."""
-    begun = pair.stock.latency.get(sentence)
-    if begun is None:
+    """Stock began to answer while the user said more, or before that had been recognised. Ours
+    answers as soon after these words as stock had answered the sentence, or answers both together;
+    or neither session answers these words."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    if stock is None:
         return False
-    said = pair.plan.sounds[sentence - 1]
-    begun += said.at + said.duration
-    return any(
-        sound.words
-        and sound.at <= begun <= sound.at + sound.duration + max(sound.stt_delay or 0, 0.5)
-        for sound in pair.plan.sounds[sentence:]
-    )
+    over = pair.plan.sounds[sentence - 1].over
+    for number, sound in enumerate(pair.plan.sounds[sentence:], sentence + 1):
+        came = sound.over + max(sound.stt_delay or 0.0, ENDPOINTING)
+        if not (sound.words and sound.at <= over + stock <= came):
+            continue
+        answered = pair.ours.latency.get(number)
+        if ours is None:
+            if answered is not None or pair.stock.latency.get(number) is None:
+                return True
+            continue
+        together = -inf if answered is None else sound.over + answered + MOMENT
+        if over + ours <= max(came + stock + LATE, together):
+            return True
+    return False
 
 
 def waited_for_quiet(pair: Pair) -> bool:

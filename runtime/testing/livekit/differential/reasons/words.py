@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from .moments import MOMENT, Span
+from .moments import ENDPOINTING, MOMENT, Span
 from .waits import VAD_SILENCE
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ __all__ = [
     "words_came_after_another_turn",
     "words_came_late",
 ]
-
-ENDPOINTING = 0.5
-"""Seconds that LiveKit waits for more words before it commits a turn."""
 
 SAME = 0.06
 """Seconds between two things that happen at the same moment."""
