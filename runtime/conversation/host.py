@@ -79,8 +79,8 @@ class TurnHost:
         return self._turns.unsaid and bool(self._turns.begun(self._session.user_messages))
 
     def answer_coming(self) -> bool:
-        """Something may come that is the answer to the user, or begins it. The end of that is
-        reported."""
+        """Words of the user may still come, or a realtime model may answer by itself. When neither
+        has come, that is reported."""
         agent = self._session.activity
         return self._follow(agent.answer_decision if agent is not None else None)
 

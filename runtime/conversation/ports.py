@@ -220,7 +220,7 @@ class Turns(Protocol):
 
     @property
     def answer_decision(self) -> asyncio.Task[None] | None:
-        """The task that waits for the answer that a realtime model begins by itself."""
+        """The task that waits for words of the user, or for a realtime model to answer."""
 
     @property
     def commits_audio(self) -> bool:

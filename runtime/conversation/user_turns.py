@@ -75,8 +75,8 @@ class UserTurns:
         deferred: Holds the turns that are kept.
 
     Attributes:
-        skipped: The ids of the messages that a realtime model was about to answer by itself when
-            its agent was handing over. They are not answered yet.
+        skipped: The ids of messages that an agent with a realtime model has heard and, as it was
+            handing over, has not answered. The next agent answers them.
     """
 
     def __init__(

@@ -37,17 +37,18 @@ SCATTER = 0.5
 
 
 def play_seeds(words: argparse.Namespace) -> int:
-    """Random plans, from where the last soak stopped."""
+    """Random plans, from where the last soak stopped, or from the seed that is asked for."""
     state: Path = words.state.with_name("pairs.json")
-    first = 1
-    if state.exists() and not words.fresh:
+    first = 1 if words.first is None else words.first
+    if words.first is None and state.exists() and not words.fresh:
         first = json.loads(state.read_text(encoding="utf-8"))["next_seed"]
     plans = (draw_plan(seed, words.schedule) for seed in count(first))
     if words.count is not None:
         plans = islice(plans, words.count)  # type: ignore[assignment]
     judged, found = _play(_until(plans, words), words.jobs)
-    state.parent.mkdir(parents=True, exist_ok=True)
-    state.write_text(json.dumps({"next_seed": first + judged}), encoding="utf-8")
+    if words.first is None:
+        state.parent.mkdir(parents=True, exist_ok=True)
+        state.write_text(json.dumps({"next_seed": first + judged}), encoding="utf-8")
     return found
 
 

@@ -91,6 +91,7 @@ def _words() -> argparse.Namespace:
     parser.add_argument("--memory", type=int, help="objects a turn, over so many turns, on both")
     parser.add_argument("--every", type=float, default=0.05, help="seconds between moments (0.05)")
     parser.add_argument("--only", help="of the sweep, what has this in its name")
+    parser.add_argument("--first", type=int, help="of --pairs: begin with this seed")
     parser.add_argument("--jobs", type=int, default=2, help="processes for --pairs, --sweep (2)")
     parser.add_argument("--shrink", action="store_true", help="of a seed of --pairs, the simplest")
     return parser.parse_args()

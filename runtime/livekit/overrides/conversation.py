@@ -53,9 +53,11 @@ class ChatContextSync:
         self._ask = model.generate_reply
         self.generations = Generations()
         self._asked: set[str] = set()
-        """Those that it had when it was asked for anything, or began by itself, or was given."""
+        """The user's messages that the model had in its last request, or was given since. A reply
+        that the model begins by itself counts as a request."""
         self._answered: set[str] = set()
-        """The user's messages that the model had when it was asked last, or was given."""
+        """The same, without requests of the application that have instructions of their own: these
+        do not answer the user."""
         self._results: dict[str, llm.FunctionCallOutput] = {}
         self._forgotten: set[str] = set()
         self._ours: dict[str, str] = {}
