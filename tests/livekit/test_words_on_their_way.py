@@ -68,18 +68,35 @@ def test_a_late_result_is_not_told_while_words_may_come(
     assert _heard(outcome) == ["It rains and then it does not."], outcome.timeline()
 
 
-@pytest.mark.parametrize("can_pause", [True, False])
-def test_a_turn_that_was_kept_does_not_wait_for_the_words_of_a_noise(can_pause: bool) -> None:
+@pytest.mark.parametrize(
+    ("can_pause", "duration", "begins"),
+    [(True, 1.0, 8.25), (True, 0.2, 7.3), (False, 1.0, 7.3)],
+    ids=["long noise", "short noise", "an output that cannot pause"],
+)
+def test_a_turn_that_was_kept_is_asked_about_at_once_after_a_noise(
+    can_pause: bool, duration: float, begins: float
+) -> None:
     """The noise is over before the call that has kept the turn: its result is told with the answer,
-    and not begun, cut, and told again."""
+    and not begun, cut, and told again. After a noise that is long enough to interrupt, the audio is
+    held as long as any other."""
     user = ScriptedUser().says("a table", at=0.5, duration=0.9)
     user.says("what about tomorrow", at=2.5, duration=0.9)
-    user.makes_noise(at=5.0, duration=1.0)
+    user.makes_noise(at=6.0 - duration, duration=duration)
     outcome = _play(user, _tool("finish", 5.0), can_pause=can_pause)
     assert len(outcome.heard) == 1, outcome.timeline()
     answer = outcome.heard_saying("It rains.")
     assert answer is not None
-    assert answer.start < 7.8, outcome.timeline()
+    assert answer.start == pytest.approx(begins, abs=0.1), outcome.timeline()
+    assert outcome.requests[-1].at < 7.0, outcome.timeline()
+
+
+def test_the_answer_to_a_turn_that_was_kept_is_held_while_words_may_come() -> None:
+    """The user says more before the call ends that has kept the turn, and the STT is slow."""
+    user = ScriptedUser().says("a table", at=0.5, duration=0.9)
+    user.says("what about tomorrow", at=2.5, duration=0.9)
+    user.says("and on Sunday", at=4.8, duration=1.2, stt_delay=1.5)
+    outcome = _play(user, _tool("finish", 4.6))
+    assert _heard(outcome) == ["It rains and then it does not."], outcome.timeline()
 
 
 @pytest.mark.parametrize(

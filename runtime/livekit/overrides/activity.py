@@ -124,6 +124,7 @@ class GovernedActivity(RequestingActivity):
             self._cancel_preemptive_generation()
             return True
         self._deciding = info
+        kept = any(deferred.work is info for deferred in self._conductor.turns.kept)
         before = self._user_turn_completed_atask
         try:
             committed = super().on_end_of_turn(info)
@@ -132,7 +133,8 @@ class GovernedActivity(RequestingActivity):
             return True
         finally:
             self._deciding = None
-        self.turn_decided()
+        if not kept:  # else words of a later voice may still come
+            self.turn_decided()
         task = self._user_turn_completed_atask
         if task is not None and task is not before:
             self._conductor.turn_begun(task, self._item_ids)

@@ -181,7 +181,8 @@ def _asked_later(sentence: int, pair: Pair) -> float:
         return 0.0
     kept = [*held(pair), *handoffs(pair), *_begun_anew(begin, pair)]
     if any(start < end and until > begin for start, until in kept):
-        kept += _noises(sentence, pair)  # a turn that was kept is not committed meanwhile
+        later = pair.plan.sounds[sentence:]  # a turn that was kept is not committed meanwhile
+        kept += ((s.at, s.over + words_may_come(s, pair.plan) + MOMENT) for s in later)
     rest = outside((begin, end), kept)
     hooks = 1 + sum(n < sentence for n in pair.stock.words_lost - pair.ours.words_lost)
     return end - begin if rest <= hooks * pair.plan.hook + MOMENT else 0.0
