@@ -89,6 +89,15 @@ async def test_two_questions_want_two_calls() -> None:
     assert called(scripted, *lines, "call 2", "output 2 booked", "user: hello") == []
 
 
+async def test_a_missing_call_is_made_beside_the_same_call_for_a_new_question() -> None:
+    """Two other questions want the same call, and a reply was cut before it had made the first."""
+    scripted = model()
+    called(scripted, "user: a table")
+    assert called(scripted, "user: a table", "user: a table for two") == ["book", "book"]
+    lines = ("user: a table", "user: a table for two", "call 1", "output 1 booked")
+    assert called(scripted, *lines, "call 2", "output 2 booked", "user: hello") == []
+
+
 async def test_a_tool_that_is_not_offered_is_not_called_again() -> None:
     """Another agent has taken over."""
     scripted = model()

@@ -68,14 +68,14 @@ class Belief:
             if entry.kind == "call" and not self._undone(results.get(entry.id, ""))
         )
         asked = [entry.text for entry in shown if entry.kind == "user"]
-        wanted: Counter[Key] = Counter()
-        for text, times in Counter(asked).items():
-            for key, each in self._wanted.get(text, Counter()).items():
-                wanted[key] += times * each
         if asked and now:
             before = done if shown[-1].kind == "result" else Counter[Key]()  # the same once more
             again = Counter({key: count + before[key] for key, count in now.items()})
             self._wanted[asked[-1]] = self._wanted.get(asked[-1], Counter()) | again
+        wanted: Counter[Key] = Counter()
+        for text, times in Counter(asked).items():
+            for key, each in self._wanted.get(text, Counter()).items():
+                wanted[key] += times * each
         missing = (wanted - done - now).elements()
         return (*made, *(Call(name, json.loads(of)) for name, of in missing if name in offered))
 
