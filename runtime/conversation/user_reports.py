@@ -46,6 +46,7 @@ class UserReports:
         self._last_barge_in: Verdict | None = None
         self._voice_ended = float("-inf")
         self._carried = ""
+        self._carried_voice: float | None = None
         self._speculation: Callable[[], None] | None = None
         self._look_again: asyncio.TimerHandle | None = None
         self._cut_by_voice = False
@@ -101,7 +102,12 @@ class UserReports:
     @property
     def words_due(self) -> bool:
         """A voice has ended so recently that its words may still be recognised."""
-        return self.turn.now - self._voice_ended < WORDS_LIMIT
+        return self.since_voice < WORDS_LIMIT
+
+    @property
+    def since_voice(self) -> float:
+        """Seconds since the end of the last voice."""
+        return self.turn.now - self._voice_ended
 
     def words_limit(self, voice: float) -> float:
         """For how many seconds after a voice its words may still come.
@@ -256,6 +262,21 @@ class UserReports:
         """The words that the STT of the agent before has recognised; only once."""
         words, self._carried = self._carried, ""
         return words
+
+    def carry_voice(self, voice: float) -> None:
+        """LiveKit's `_close_session` while words of a voice may come: the next agent gets them.
+
+        Posts nothing.
+
+        Args:
+            voice: How long the voice was, in seconds.
+        """
+        self._carried_voice = voice
+
+    def take_carried_voice(self) -> float | None:
+        """How long the voice was whose words may still come; only once."""
+        voice, self._carried_voice = self._carried_voice, None
+        return voice
 
     def turn_begun(self, task: asyncio.Task[None], items: Iterable[str]) -> None:
         """LiveKit's `_user_turn_completed_task` has been made. Posts nothing.

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import FunctionTool, function_tool
+from livekit.agents import Agent, FunctionTool, function_tool
 
 from turnfsm.livekit import on_interruption
 from turnfsm.runtime.livekit import TurnSession
@@ -118,3 +118,32 @@ def test_a_result_is_owed_whose_reply_a_noise_has_cut_before_it_was_heard(
     assert _heard(outcome) == said, outcome.timeline()
     shown = [entry.text for entry in outcome.requests[-1].shown if entry.kind == "system"]
     assert any("result of book" in text for text in shown)
+
+
+@pytest.mark.parametrize("at", [1.1, 1.7, 2.6], ids=["early", "mid-voice", "after it"])
+@pytest.mark.parametrize(
+    ("words", "said", "by"),
+    [("what about tomorrow", ["It rains."], 3.5), ("", ["I go on."], 4.2)],
+    ids=["words", "noise"],
+)
+def test_words_that_come_after_a_handoff_are_waited_for_by_the_next_agent(
+    at: float, words: str, said: list[str], by: float
+) -> None:
+    """Its VAD has heard the end of the voice, or nothing of it. If no words come, its greeting is
+    heard 2 s after the voice."""
+
+    class Next(Agent):
+        async def on_enter(self) -> None:
+            self.session.say("I go on.")
+
+    user = ScriptedUser()
+    if words:
+        user.says(words, at=1.0, duration=0.9, stt_delay=1.0)
+    else:
+        user.makes_noise(at=1.0, duration=0.9)
+    model = ScriptedLLM({"tomorrow": "It rains."}, {})
+    stage = Stage(TurnSession, user=user, llm=model, tools=[])
+    stage.at(at, lambda stage: stage.session.update_agent(Next(instructions="Go on.")))
+    outcome = stage.run(12.0)
+    assert _heard(outcome) == said, outcome.timeline()
+    assert outcome.heard[0].start < by + 0.1, outcome.timeline()

@@ -27,6 +27,7 @@ class HearingActivity(ArrivingActivity):
 
     _hears_silence = False
     _voice = 0.0
+    _voice_before = 0.0
     _words_came = True
     _earlier_words_due = False
     _words_wait: asyncio.Task[None] | None = None
@@ -54,7 +55,18 @@ class HearingActivity(ArrivingActivity):
                 turn = turn_of("", 0.0)
             if turn is not None:
                 self._conductor.keep_uncommitted_turn(self.label, turn, by_itself)
+        if self._words_may_come or (self._conductor.user_speaks and not self._words_came):
+            self._conductor.carry_voice(self._voice)
         await super()._close_session()
+
+    async def _start_session(self, **how: Any) -> None:
+        goes_on = getattr(how.get("reuse_resources"), "stt_pipeline", None) is not None
+        await super()._start_session(**how)
+        voice = self._conductor.take_carried_voice()
+        if voice is not None and goes_on:  # the agent before has heard it
+            self._voice = self._voice_before = voice
+            self._words_came = False
+            self._wait_for_words(self._conductor.since_voice)
 
     @property
     def _leaves_a_voice(self) -> bool:
@@ -84,7 +96,8 @@ class HearingActivity(ArrivingActivity):
             self._user_silence_event.set()  # LiveKit would wait until the voice has ended
         self._hears_silence = False
         waits = self._decision is not None and not self._decision.done()
-        self._voice = self._voice if waits else 0.0  # words of the last voice may still come
+        if not waits:  # else words of the last voice may still come
+            self._voice = self._voice_before = 0.0
         self._earlier_words_due, self._words_came = self._words_may_come, False
         for task in (self._decision, self._words_wait):
             if task is not None:
@@ -93,18 +106,24 @@ class HearingActivity(ArrivingActivity):
 
     def on_end_of_speech(self, ev: Any) -> None:
         super().on_end_of_speech(ev)
-        if ev is not None and self._words_are_due:
-            self.decide_within(self._conductor.words_limit(self._voice))
-            self._words_here = asyncio.Event()
-            self._words_wait = asyncio.create_task(
-                until(self._words_here, self._conductor.words_limit(inf))
-            )
+        if ev is not None:
+            self._wait_for_words()
+        self._voice_before = 0.0
         self._conductor.user_stopped()
+
+    def _wait_for_words(self, since: float = 0.0) -> None:
+        """Expect the words of a voice that ended `since` seconds ago."""
+        if not self._words_are_due:
+            return
+        limit = self._conductor.words_limit
+        self.decide_within(limit(self._voice) - since)
+        self._words_here = asyncio.Event()
+        self._words_wait = asyncio.create_task(until(self._words_here, limit(inf) - since))
 
     def on_vad_inference_done(self, ev: Any) -> None:
         super().on_vad_inference_done(ev)
         self._hears_silence = self._hears_silence or ev.speaking
-        self._voice = max(self._voice, ev.speech_duration)
+        self._voice = max(self._voice, self._voice_before + ev.speech_duration)
 
     def on_final_transcript(self, ev: Any, *, speaking: bool | None = None) -> None:
         super().on_final_transcript(ev, speaking=speaking)
