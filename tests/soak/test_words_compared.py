@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 import pytest
+from livekit.agents import llm
 from test_declared import ANSWERS, JOBS, SOUNDS, kinds
 
 from turnfsm.runtime.testing.livekit import Heard, Outcome
@@ -19,6 +20,7 @@ from turnfsm.runtime.testing.livekit.differential import (
     worse,
 )
 from turnfsm.runtime.testing.livekit.differential.measured_sound import overlap
+from turnfsm.runtime.testing.livekit.scripted_llm import Request
 
 AHEAD = {"preemptive_generation": {"enabled": True}}
 LATE_WORDS = Plan("late words", (SOUNDS[0], attrs.evolve(SOUNDS[1], stt_delay=1.5)), ANSWERS, JOBS)
@@ -97,6 +99,29 @@ def test_audio_that_begins_before_a_voice_is_noticed_was_there_before(
     """Turns are manual. The user speaks from 3 to 4 s."""
     plan = Plan("manual", (Sound(3.0, 2, 1.0),), {}, {}, settings={"turn_detection": "manual"})
     outcome = Outcome(heard=[Heard(start, 5.0, "r1a r1b")])
+    assert overlap(plan, outcome) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("detection", "can_pause", "asked", "start", "seconds"),
+    [
+        ("manual", False, 2.8, 3.3, 0.0),
+        ("manual", False, 2.8, 3.6, 0.4),
+        ("manual", False, 3.1, 3.6, 0.4),
+        ("manual", True, 2.8, 3.3, 0.7),
+        ("vad", False, 2.8, 3.3, 0.7),
+    ],
+    ids=["asked before", "later than it could", "asked after", "can be held", "not manual"],
+)
+def test_a_reply_that_cannot_be_held_begins_when_it_is_there(
+    detection: str, can_pause: bool, asked: float, start: float, seconds: float
+) -> None:
+    """The user speaks from 3 to 4 s. The model takes 0.4 s."""
+    handling = {"turn_detection": detection}
+    sounds = (Sound(3.0, 2, 1.0),)
+    plan = Plan("manual", sounds, {}, {}, settings=handling, can_pause=can_pause)
+    request = Request(asked, "", (), llm.ChatContext.empty(), ended=asked + 0.4)
+    outcome = Outcome(heard=[Heard(start, 5.0, "r1a r1b")], requests=[request])
     assert overlap(plan, outcome) == pytest.approx(seconds)
 
 

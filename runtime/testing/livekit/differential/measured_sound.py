@@ -9,6 +9,7 @@ from itertools import pairwise, takewhile
 from math import inf
 
 from turnfsm.runtime.testing.livekit.outcome import Outcome
+from turnfsm.runtime.testing.livekit.scripted_llm import Request
 from turnfsm.runtime.testing.livekit.speaker import Heard
 
 from . import measured_calls, measured_words
@@ -45,6 +46,9 @@ NEWS = re.compile(r"[nt][1-9]")
 
 NOTICED = 0.06
 """Seconds of a voice until a VAD has noticed it."""
+
+BEGINS = 0.15
+"""Seconds from the end of a request, or of other audio, to the first audio of the reply."""
 
 COMMIT = 1.55
 """Seconds that a commit of the application may take: it sends silence, and waits for words."""
@@ -160,10 +164,26 @@ def overlap(plan: Plan, outcome: Outcome) -> float:
     for sound in plan.sounds:
         for heard in outcome.heard:
             both = min(sound.at + sound.duration, heard.end) - max(sound.at, heard.start)
-            if heard.start < sound.at + NOTICED:
+            if _decided(plan, outcome, heard) < sound.at + NOTICED:
                 both = 0.0 if manual else both - BARGE_IN
             seconds += max(0.0, both) if sound.words else 0.0
     return seconds
+
+
+def _decided(plan: Plan, outcome: Outcome, heard: Heard) -> float:
+    """When it was decided that it begins. An output that cannot pause is not held: LiveKit looks at
+    the user when it asks the model, and the reply begins as soon as it is there and has the floor.
+    """
+    asked = max((r for r in outcome.requests if r.at <= heard.start), key=_at, default=None)
+    if plan.can_pause or plan.settings.get("turn_detection") != "manual" or asked is None:
+        return heard.start
+    free = max((h.end for h in outcome.heard if h.end <= heard.start), default=0.0)
+    ready = max(asked.at if asked.ended is None else asked.ended, free)
+    return asked.at if heard.start <= ready + BEGINS else heard.start
+
+
+def _at(request: Request) -> float:
+    return request.at
 
 
 def begun_over(outcome: Outcome) -> float:
