@@ -119,3 +119,23 @@ def test_a_close_before_the_next_agent_could_take_over_is_explained(
     stock = Measures(handed_over=True, handoffs=(4.1,), wanted={1: 0})
     pair = Pair(plan, stock, Measures(audio=audio, wanted={1: 0}))
     assert [w.kind for w in worse(pair)] == found
+
+
+@pytest.mark.parametrize(
+    ("news", "close", "found"),
+    [((4.9, 5.5), 5.5, []), (None, 5.5, ["agent"]), ((5.2, 5.5), 6.2, ["agent"])],
+    ids=["thinks and tells", "silence", "longer"],
+)
+def test_a_result_that_is_told_before_the_next_agent_takes_over_delays_it(
+    news: tuple[float, float] | None, close: float, found: list[str]
+) -> None:
+    """The agent has spoken until 4.5 s; then it is asked for what has come of a call. Stock hands
+    over at 4.1 s."""
+    moves = (Move(2.0, "update_agent"), Move(close, "aclose"))
+    plan = Plan("a handoff", SAID, {1: Answer(4), 2: Answer(4)}, {1: Job(1, 0.5)}, moves)
+    told = () if news is None else (Heard(*news, "t1a"),)
+    audio = (Heard(4.0, 4.5, "r1a r1b."), *told)
+    stock = Measures(handed_over=True, handoffs=(4.1,), wanted={1: 0})
+    spans = () if news is None else (news,)
+    pair = Pair(plan, stock, Measures(audio=audio, news=spans, wanted={1: 0}))
+    assert [w.kind for w in worse(pair)] == found

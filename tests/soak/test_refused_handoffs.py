@@ -153,3 +153,47 @@ def test_a_turn_that_is_skipped_on_stock_too_is_explained(stock: int, found_: li
     skipped = {"skipping user input, speech scheduling is paused": stock}
     pair = Pair(plan, Measures(warnings=skipped), Measures(warnings={SKIPPED: 1}))
     assert [one.kind for one in worse(pair)] == found_
+
+
+@pytest.mark.parametrize(
+    ("news", "began", "kinds"),
+    [
+        (((3.5, 5.0),), 3.0, []),
+        ((), 3.0, ["wait"]),
+        (((3.5, 4.2),), 3.0, ["wait"]),
+        (((3.5, 5.0),), 6.0, ["wait"]),
+    ],
+    ids=["until the end", "nothing is told", "told before", "another handoff on stock"],
+)
+def test_results_that_are_told_first_make_a_handoff_longer(
+    news: tuple[tuple[float, float], ...], began: float, kinds: list[str]
+) -> None:
+    """The application hands over at 3 s, and on stock the next agent begins at 3.5 s; with
+    TurnSession at 5 s."""
+    moves = (Move(3.0, "update_agent"), Move(4.5, "ask"))
+    if began > 3.0:
+        moves = (*moves, Move(began, "update_agent"))
+    plan = Plan("a handoff", (Sound(1.0, 2, 0.6),), {1: Answer(4)}, {1: Job(1, 1.0)}, moves)
+    stock = Measures(waits={0: 0.0, 1: 0.0}, handoffs=(began + 0.5,), wanted={1: 0})
+    ours = Measures(
+        waits={0: 0.0}, raised=frozenset({1}), handoffs=(5.0,), news=news, wanted={1: 0}
+    )
+    assert [one.kind for one in worse(Pair(plan, stock, ours))] == kinds
+
+
+@pytest.mark.parametrize(
+    ("policy", "at", "kinds"),
+    [("hold", 4.5, []), ("detach", 4.5, ["wait"]), ("hold", 3.5, ["wait"])],
+    ids=["in the handoff", "no reason", "before it"],
+)
+def test_a_handoff_that_the_close_has_ended_refuses_what_is_asked_for(
+    policy: Any, at: float, kinds: list[str]
+) -> None:
+    """The call ends at 4 s, and the session closes at 5 s."""
+    moves = (Move(at, "ask"), Move(5.0, "aclose"))
+    job = Job(1, 1.0, ends="hands_off", policy=policy)
+    plan = Plan("a handoff", (Sound(1.0, 2, 0.6),), {1: Answer(4, (1,))}, {1: job}, moves)
+    run = JobRun(1, "do_it", 2.0, 4.0, None, 4.0, "result")
+    stock = Measures(waits={0: 0.0}, handoffs=(3.1,), wanted={1: 1})
+    ours = Measures(raised=frozenset({0}), runs=(run,), wanted={1: 1})
+    assert [one.kind for one in worse(Pair(plan, stock, ours))] == kinds

@@ -70,3 +70,31 @@ def test_a_call_is_explained_if_the_user_was_never_quiet_after_its_turn_was_kept
         effects={1: 0}, asked={1: 7.5, 3: 7.5}, together={1: 3}, runs=(held,), wanted=wanted
     )
     assert [worst.kind for worst in worse(Pair(plan, stock, ours))] == found
+
+
+@pytest.mark.parametrize(
+    ("ttft", "put", "found"),
+    [
+        (0.8, {2: ((4.2, False),)}, []),
+        (0.2, {2: ((4.2, False),)}, ["undone"]),
+        (0.8, {}, ["undone"]),
+    ],
+    ids=["thinks until then", "has answered before", "never asked"],
+)
+def test_a_call_is_explained_if_the_user_speaks_while_the_model_thinks_about_a_kept_turn(
+    ttft: float, put: dict[int, tuple[tuple[float, bool], ...]], found: list[str]
+) -> None:
+    """The first sentence waits for a call that holds its turn until 3.2 s, and is put to the model
+    with the second one. The user goes on at 5 s, and the model is asked about all three."""
+    sounds = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6, 0.05), Sound(5.0, 2, 0.6))
+    jobs = {1: Job(1, 0.5), 2: Job(2, 1.5, policy="hold")}
+    answers = {1: Answer(4, (1,)), 2: Answer(4, (), ttft), 3: Answer(4)}
+    plan = Plan("a kept turn", sounds, answers, jobs)
+    wanted = {1: 1, 2: 1}
+    stock = Measures(effects={1: 1}, asked={1: 2.0}, wanted=wanted)
+    held = JobRun(2, "do_hold", 1.5, 3.2, None, 3.2, "result")
+    asked = {1: 4.2, 2: 4.2, 3: 6.2}
+    ours = Measures(
+        effects={1: 0}, asked=asked, put=put, together={1: 3}, runs=(held,), wanted=wanted
+    )
+    assert [worst.kind for worst in worse(Pair(plan, stock, ours))] == found

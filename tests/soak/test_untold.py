@@ -143,6 +143,32 @@ def test_a_cancelled_call_that_is_told_first_explains_an_untold_result(
 
 
 @pytest.mark.parametrize(
+    ("first", "cut", "found"),
+    [
+        ("t2a", 3.9, []),
+        ("r2a t2a", 3.9, ["untold"]),
+        ("t1a", 3.9, ["untold"]),
+        ("t2a", 4.3, ["untold"]),
+        ("t2a", 3.7, ["untold"]),
+    ],
+    ids=["cut", "an answer", "not cancelled", "later", "before"],
+)
+def test_words_that_come_while_a_cancelled_call_is_told_explain_an_untold_result(
+    first: str, cut: float, found: list[str]
+) -> None:
+    """The user speaks from 3 to 3.6 s, and the words come at 3.9 s. The reply begins at 3.2 s, and
+    nothing of it is understood but its first word."""
+    ours: dict[str, Any] = {
+        "effects": {1: 1, 2: 1},
+        "news": ((3.2, cut),),
+        "audio": (Heard(3.2, cut, first),),
+        "runs": (ran(1, 1.5, 2.5), ran(2, 1.5, 1.7, "CancelledError")),
+    }
+    stock = {"effects": {1: 1, 2: 1}, "told": {1: 4.0}}
+    assert kinds(stock, ours, jobs={2: Job(2, 0.5, policy="cancel")}) == found
+
+
+@pytest.mark.parametrize(
     ("start", "end", "how", "found"),
     [
         (4.0, 10.0, "CancelledError", []),

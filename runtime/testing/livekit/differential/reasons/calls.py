@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .delays import handoffs, held, outside, quiet_from, spoken, words_may_come
-from .moments import ANSWER, MOMENT, takes_more
+from .moments import ANSWER, ENDPOINTING, MOMENT, takes_more, thinks
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
@@ -40,6 +40,9 @@ __all__ = [
     "turn_interrupted_by_tool",
     "wait_raised",
 ]
+
+REMOVED = 2.0
+"""Seconds after words in which they may not be committed yet: the STT takes 1.5 s at most."""
 
 
 def cancelled(job: int, pair: Pair) -> bool:
@@ -85,8 +88,9 @@ def its_call_was_cancelled(sentence: int, pair: Pair) -> bool:
 
 
 def answered_sooner(sentence: int, pair: Pair) -> bool:
-    """It, or what was said after it, was being answered when the application or a tool interrupted;
-    on stock, which waits for tools of interrupted turns, the model had not been asked yet."""
+    """It, or what was said after it, was being answered when the application or a tool interrupted,
+    or when words came that the application then removed; on stock, which waits for tools of
+    interrupted turns, the model had not been asked yet, or only ahead, and was asked again."""
     return any(_cut_before_stock_asked(n, pair) for n in pair.ours.asked if n >= sentence)
 
 
@@ -98,7 +102,20 @@ def asked_for_sooner(job: int, pair: Pair) -> bool:
 
 def _cut_before_stock_asked(sentence: int, pair: Pair) -> bool:
     begun, on_stock = pair.ours.asked[sentence], pair.stock.asked.get(sentence, inf)
-    return any(begun <= stop <= on_stock for stop in pair.ours.stops)
+    if pair.plan.settings.get("preemptive_generation", {}).get("enabled"):
+        used = [at for at, whole in pair.stock.put.get(sentence, ()) if whole]
+        on_stock = max([on_stock, *used])
+    stops = (*pair.ours.stops, *_removed_words(sentence, pair))
+    return any(begun <= stop <= on_stock for stop in stops)
+
+
+def _removed_words(sentence: int, pair: Pair) -> Iterator[float]:
+    """When later words came that `clear_user_turn` has removed on both sides."""
+    clears = [move.at for move in pair.plan.moves if move.what == "clear"]
+    for number in pair.stock.words_lost & pair.ours.words_lost:
+        sound = pair.plan.sounds[number - 1]
+        if number > sentence and any(sound.at <= at <= sound.over + REMOVED for at in clears):
+            yield sound.over + (sound.stt_delay or 0.0)
 
 
 def stopped_behind_a_held_call(job: int, pair: Pair) -> bool:
@@ -180,12 +197,14 @@ def _held(sentence: int, later: int, pair: Pair) -> bool:
 
 def _taken_up(sentence: int, later: int, pair: Pair) -> bool:
     """From when stock asked the model about it until ours asked about both, somebody spoke, words
-    might come, a call held its turn, or an agent handed over; but for the agent's hook."""
+    might come, the model thought about what the user had said, a call held its turn, or an agent
+    handed over; but for the agent's hook."""
     begin = pair.stock.asked.get(sentence, pair.plan.sounds[sentence - 1].over)
     end = pair.ours.asked.get(later, inf)
-    user = [(sound.at, sound.over + words_may_come(sound, pair.plan)) for sound in pair.plan.sounds]
+    least = ENDPOINTING + MOMENT
+    user = [(s.at, s.over + max(words_may_come(s, pair.plan), least)) for s in pair.plan.sounds]
     causes = [*user, *spoken(pair.ours), *held(pair), *handoffs(pair), *takes_more(pair)]
-    return outside((begin, end), causes) <= pair.plan.hook + MOMENT
+    return outside((begin, end), [*causes, *thinks(pair)]) <= pair.plan.hook + MOMENT
 
 
 def holding(pair: Pair) -> list[JobRun]:

@@ -21,6 +21,7 @@ __all__ = [
     "closed_before_the_next_agent",
     "logged_in_a_handoff",
     "refused_in_a_handoff",
+    "refused_while_results_are_told",
     "warned_in_a_handoff",
 ]
 
@@ -29,6 +30,9 @@ LONGEST = 8.5
 
 SAME = 0.06
 """Seconds between what both sessions do at the same moment."""
+
+THINKS = 0.4
+"""Seconds until the model has answered a result, and this is heard."""
 
 REFUSED = (
     "cannot schedule new speech",
@@ -41,7 +45,8 @@ REFUSED = (
 
 def closed_before_the_next_agent(about: int, pair: Pair) -> bool:
     """The session closed before there was as much time for the handoff as on stock in which nobody
-    spoke, no words of the user might come, and no call held its turn."""
+    spoke, no words of the user might come, the model did not think about a result that was told
+    then, and no call held its turn."""
     close, plan = pair.plan.ends_at, pair.plan
     last = max(pair.stock.handoffs, default=None)
     ours = [at for at in handoffs_begun(plan, pair.ours) if close is not None and at <= close]
@@ -49,7 +54,8 @@ def closed_before_the_next_agent(about: int, pair: Pair) -> bool:
     if close is None or last is None or not (ours and stock):
         return False
     due = outside((max(stock), last), busy(pair, pair.stock)) + LATE
-    return outside((min(ours), close), busy(pair, pair.ours)) <= due
+    news = [(start - THINKS, start) for start, _ in pair.ours.news]
+    return outside((min(ours), close), [*busy(pair, pair.ours), *news]) <= due
 
 
 def refused_in_a_handoff(number: int, pair: Pair) -> bool:
@@ -58,6 +64,22 @@ def refused_in_a_handoff(number: int, pair: Pair) -> bool:
     at, ours = pair.plan.moves[number].at, _handoffs(pair.plan, pair.ours)
     return number in pair.ours.raised and any(
         begin - SAME <= at <= end + SAME and _is_elsewhere(begin, end, pair) for begin, end in ours
+    )
+
+
+def refused_while_results_are_told(number: int, pair: Pair) -> bool:
+    """The same; the handoff, begun at the same moment, is longer by no more than the results take
+    that the agent tells first."""
+    at = pair.plan.moves[number].at
+    stock = [*_handoffs(pair.plan, pair.stock)]
+    return number in pair.ours.raised and any(
+        begin - SAME <= at <= end + SAME
+        and any(
+            abs(begin - b) <= SAME
+            and outside((begin, end), pair.ours.news) <= outside((b, e), pair.stock.news) + LATE
+            for b, e in stock
+        )
+        for begin, end in _handoffs(pair.plan, pair.ours)
     )
 
 
@@ -121,8 +143,12 @@ def _made_sooner(begin: float, pair: Pair) -> bool:
 
 
 def _handoffs(plan: Plan, measured: Measures) -> Iterator[tuple[float, float]]:
-    """When each began, and when the next agent took over."""
+    """When each began, and when the next agent took over, or the session closed before that."""
+    begun = handoffs_begun(plan, measured)
     for end in measured.handoffs:
-        before = [begin for begin in handoffs_begun(plan, measured) if begin <= end]
+        before = [begin for begin in begun if begin <= end]
         if before:
             yield max(before), end
+    last, close = max(measured.handoffs, default=-inf), plan.ends_at
+    if close is not None:
+        yield from ((begin, close) for begin in begun if last < begin <= close)

@@ -19,6 +19,7 @@ __all__ = [
     "answered_more",
     "handoffs_begun",
     "takes_more",
+    "thinks",
 ]
 
 Span = tuple[float, float]
@@ -60,3 +61,11 @@ def takes_more(pair: Pair) -> Iterator[Span]:
             for run in pair.ours.runs:
                 if run.number in answer.jobs and run.start >= min(asked):
                     yield run.start, run.end or inf
+
+
+def thinks(pair: Pair) -> Iterator[Span]:
+    """In which the model thinks, on ours, about what the user has said."""
+    for number, asked in pair.ours.put.items():
+        if number in pair.plan.answers:
+            ttft = pair.plan.answers[number].ttft
+            yield from ((at, at + ttft + MOMENT) for at, _ in asked)

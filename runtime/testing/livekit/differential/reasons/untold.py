@@ -139,17 +139,25 @@ def _waits_for_words(sounds: Sequence[Sound]) -> Iterator[tuple[float, float]]:
 
 def cut_behind_a_cancelled_call(job: int, pair: Pair) -> bool:
     """A call was cancelled with its turn. The user interrupted the reply that was to tell both,
-    while it told that."""
+    while it told that: by speaking, or with words that came then."""
     ended = [run.end for run in pair.ours.runs if run.number == job and run.end is not None]
-    others = (other for other in pair.plan.jobs if other != job and cancelled(other, pair))
+    others = [other for other in pair.plan.jobs if other != job and cancelled(other, pair)]
     begun = [pair.ours.told[other] for other in others if other in pair.ours.told]
+    first = tuple(f"t{other}a" for other in others)
+    begun += [heard.start for heard in pair.ours.audio if heard.text.startswith(first)]
     return any(
         start in begun
         and any(at <= start for at in ended)
-        and any(start <= sound.at <= end <= sound.at + INTERRUPTS + MOMENT for sound in sounds)
+        and any(_interrupts(sound, start, end) for sound in pair.plan.sounds)
         for start, end in pair.ours.news
-        for sounds in [pair.plan.sounds]
     )
+
+
+def _interrupts(sound: Sound, start: float, cut: float) -> bool:
+    """The user, or their words, begun behind `start`, were there in the moment of the cut."""
+    words = sound.over + (sound.stt_delay or 0.0)
+    came = bool(sound.words) and start <= words and abs(words - cut) <= MOMENT
+    return came or start <= sound.at <= cut <= sound.at + INTERRUPTS + MOMENT
 
 
 def cancelled_at_a_handoff(job: int, pair: Pair) -> bool:

@@ -1,0 +1,141 @@
+"""What explains that a call of the application, or of the model, comes later or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from turnfsm.runtime.testing.livekit.differential import (
+    Answer,
+    Job,
+    JobRun,
+    Measures,
+    Move,
+    Pair,
+    Plan,
+    Sound,
+    worse,
+)
+from turnfsm.runtime.testing.livekit.speaker import Heard
+
+SAID = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6))
+"""The second sentence ends at 3.6 s, and asks for the job 1."""
+
+CLEARED = (*SAID, Sound(4.2, 1, 0.3, 0.1))
+"""The words of the third one come at 4.6 s."""
+
+AHEAD = {"preemptive_generation": {"enabled": True}}
+
+ASKED_TWICE = {2: ((3.9, True), (5.0, True))}
+
+
+def found(
+    stock: Mapping[str, Any],
+    ours: Mapping[str, Any],
+    *,
+    sounds: tuple[Sound, ...] = SAID,
+    policy: Any = "detach",
+    moves: tuple[Move, ...] = (),
+    settings: Mapping[str, Any] | None = None,
+    ttft: float = 0.2,
+) -> list[str]:
+    """What is worse. The policy is that of the job 2."""
+    answers = {1: Answer(4, (2,)), 2: Answer(4, (1,), ttft), 3: Answer(4)}
+    jobs = {1: Job(1, 0.5), 2: Job(2, 0.5, policy=policy)}
+    plan = Plan("moves", sounds, answers, jobs, moves, settings=settings or {})
+    once = {"wanted": {1: 1, 2: 1}}
+    return [w.kind for w in worse(Pair(plan, *(Measures(**once, **m) for m in (stock, ours))))]
+
+
+def ran(job: int, start: float, end: float) -> JobRun:
+    return JobRun(job, "do_it", start, end, None, end, "result")
+
+
+@pytest.mark.parametrize(
+    ("settings", "put", "stop", "undone"),
+    [
+        (AHEAD, ASKED_TWICE, 4.5, []),
+        ({}, ASKED_TWICE, 4.5, ["undone"]),
+        (AHEAD, {2: ((3.9, True), (5.0, False))}, 4.5, ["undone"]),
+        (AHEAD, ASKED_TWICE, 5.5, ["undone"]),
+        (AHEAD, ASKED_TWICE, 3.95, ["undone"]),
+    ],
+    ids=["ahead", "nothing is asked ahead", "given up again", "stopped later", "stopped before"],
+)
+def test_a_reply_that_stock_had_asked_for_ahead_is_asked_for_again_after_an_interruption(
+    settings: Any, put: Any, stop: float, undone: list[str]
+) -> None:
+    """Stock asks ahead at 3.9 s and again at 5 s. Ours asks at 4 s, and is interrupted."""
+    stock = {"effects": {1: 1}, "asked": {2: 3.9}, "put": put}
+    ours = {"effects": {1: 0}, "asked": {2: 4.0}, "stops": (stop,)}
+    assert found(stock, ours, settings=settings) == undone
+
+
+@pytest.mark.parametrize(
+    ("moves", "lost", "asked", "kinds"),
+    [
+        ((Move(4.8, "clear"),), {3}, 5.0, []),
+        ((), {3}, 5.0, ["undone", "late"]),
+        ((Move(7.0, "clear"),), {3}, 5.0, ["undone", "late"]),
+        ((Move(4.8, "clear"),), (), 5.0, ["undone", "late"]),
+        ((Move(4.8, "clear"),), {3}, 4.5, ["undone", "late"]),
+    ],
+    ids=["removed", "not cleared", "cleared later", "in the history", "asked before on stock too"],
+)
+def test_words_that_the_application_removes_have_interrupted_the_answer(
+    moves: tuple[Move, ...], lost: Any, asked: float, kinds: list[str]
+) -> None:
+    """Ours asks at 4 s, and the words come at 4.6 s. On stock a tool delays the turn before."""
+    words = {"words_lost": frozenset(lost)}
+    stock = {"effects": {1: 1}, "asked": {2: asked}, "latency": {2: 2.0}, **words}
+    ours = {"effects": {1: 0}, "asked": {2: 4.0}, "latency": {2: None}, **words}
+    assert found(stock, ours, sounds=CLEARED, moves=moves) == kinds
+
+
+@pytest.mark.parametrize(
+    ("on_stock", "ttft", "took", "slow"),
+    [
+        ((), 1.5, 4.5, []),
+        ((Heard(7.0, 7.5, "y0a y0b"),), 1.5, 4.5, ["wait"]),
+        ((), 0.2, 4.5, ["wait"]),
+        ((), 1.5, 5.5, ["wait"]),
+    ],
+    ids=["thinks and speaks", "heard on stock", "silence before", "silence behind"],
+)
+def test_what_stock_cuts_at_once_takes_its_turn_behind_the_answer(
+    on_stock: tuple[Heard, ...], ttft: float, took: float, slow: list[str]
+) -> None:
+    """It is asked for at 5 s. The model was asked at 4.5 s, and its answer ends at 8.5 s."""
+    heard = (Heard(6.2, 8.5, "r2a r2b."), Heard(8.6, 9.5, "y0a y0b y0c."))
+    put = {2: ((4.5, True),)}
+    stock = {"waits": {0: 0.0}, "silent": {0: 0.0}, "audio": on_stock, "put": put}
+    ours = {"waits": {0: took}, "silent": {0: 1.5}, "audio": heard, "put": put}
+    assert found(stock, ours, moves=(Move(5.0, "wait"),), ttft=ttft) == slow
+
+
+@pytest.mark.parametrize(
+    ("policy", "held_until", "took", "slow"),
+    [
+        ("finish", 5.0, 4.0, []),
+        ("detach", 5.0, 4.0, ["wait"]),
+        ("finish", 4.2, 4.0, ["wait"]),
+        ("finish", 5.0, 6.0, ["wait"]),
+    ],
+    ids=["held", "not held", "over before", "longer than the call"],
+)
+def test_a_run_makes_the_call_that_was_stopped_behind_another_one(
+    policy: Any, held_until: float, took: float, slow: list[str]
+) -> None:
+    """Stock asks at 4 s, and makes the call at 4.3 s. Ours asks at 5 s, is stopped at 5.1 s, and
+    makes it in the run, which begins at 6 s: from 6.5 to 9.5 s."""
+    stock = {"waits": {0: 0.4}, "silent": {0: 0.4}, "asked": {2: 4.0}, "runs": (ran(1, 4.3, 7.3),)}
+    ours = {
+        "waits": {0: took},
+        "silent": {0: took},
+        "asked": {2: 5.0},
+        "stops": (5.1,),
+        "runs": (ran(2, 2.0, held_until), ran(1, 6.5, 9.5)),
+    }
+    assert found(stock, ours, moves=(Move(6.0, "run"),), policy=policy) == slow
