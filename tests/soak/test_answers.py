@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 from livekit.agents import llm
 
 from turnfsm.runtime.testing.livekit.differential import Answer, Job, JobRun, Jobs, Plan, Sound
 from turnfsm.runtime.testing.livekit.differential.agents import answer
-from turnfsm.runtime.testing.livekit.differential.measured_sound import answers, blips
+from turnfsm.runtime.testing.livekit.differential.measured_sound import answers, begun, blips
 from turnfsm.runtime.testing.livekit.differential.measured_words import together
 from turnfsm.runtime.testing.livekit.outcome import Outcome
 from turnfsm.runtime.testing.livekit.scripted_llm import Request
@@ -53,6 +54,53 @@ def test_a_result_answers_the_sentence_that_asked_for_it(
 ) -> None:
     """A call is repeated if the model does not see the first one: nobody has asked for it."""
     assert _answered(runs, asked, told) == answered
+
+
+@pytest.mark.parametrize(("told", "answered"), [("t2a t2b. t1a t1b.", True), ("t1a t1b.", False)])
+def test_what_is_told_with_the_result_of_a_repeated_call_answers(told: str, answered: bool) -> None:
+    """The first call is repeated when the second one is made."""
+    plan = attrs.evolve(PLAN, answers={1: Answer(0, (1,)), 2: Answer(0, (2,))})
+    plan = attrs.evolve(plan, jobs={1: Job(1, 0.5), 2: Job(2, 0.5)})
+    jobs = Jobs(plan.jobs)
+    runs = (1, 4.1), (1, 6.1), (2, 6.1)
+    jobs.runs = [JobRun(n, "do_it", at, at + 0.4, None, at + 0.4, "result") for n, at in runs]
+    outcome = Outcome(
+        heard=[Heard(7.0, 8.0, told)],
+        requests=[_request(at, f"u{n}a u{n}b") for n, at in ((1, 4.0), (2, 6.0))],
+    )
+    found = dict(answers(plan, jobs, outcome, 30.0))
+    assert found[1] == found[2] == (outcome.heard[0] if answered else None)
+
+
+@pytest.mark.parametrize(
+    ("both", "answered"), [("u1a u1b u2a", [9, 9]), ("u2a", [7, 7])], ids=["together", "apart"]
+)
+def test_words_that_the_model_was_asked_about_ahead_ask_for_one_call(
+    both: str, answered: list[int]
+) -> None:
+    """Ahead about the first sentence, then about both: the second call repeats the first."""
+    jobs = Jobs(PLAN.jobs)
+    jobs.runs = [JobRun(1, "do_it", at, at + 0.4, None, at + 0.4, "result") for at in (5.1, 6.1)]
+    heard = [Heard(at, at + 0.9, "t1a t1b t1c t1d.") for at in (7.0, 9.0)]
+    requests = [_request(4.0, "u1a u1b"), _request(5.0, both)]
+    found = answers(PLAN, jobs, Outcome(heard=heard, requests=requests), 30.0)
+    assert [int(stretch.start) for _, stretch in found if stretch is not None] == answered
+
+
+@pytest.mark.parametrize(
+    ("heard", "found"),
+    [
+        ([Heard(4.3, 4.4, "")], {1: (4.3, 4.4)}),
+        ([Heard(3.9, 4.0, "")], {}),
+        ([Heard(4.3, 4.4, "y0a"), Heard(4.5, 4.6, "")], {}),
+    ],
+    ids=["after the request", "before it", "after something else"],
+)
+def test_an_answer_of_which_less_than_a_word_is_heard_has_begun(
+    heard: list[Heard], found: dict[int, tuple[float, float]]
+) -> None:
+    outcome = Outcome(heard=heard, requests=[_request(4.0, "u1a u1b")])
+    assert dict(begun(PLAN, Jobs(PLAN.jobs), outcome, 30.0)) == found
 
 
 def test_the_model_answers_the_sentence_that_was_said_last() -> None:

@@ -17,7 +17,7 @@ from turnfsm.runtime.testing.livekit.scripted_llm import Reply, Request
 from .jobs import Jobs
 from .plan import Answer, Plan
 
-__all__ = ["GREETING", "Clerk", "answer", "sentence_answered", "words_answered"]
+__all__ = ["GREETING", "Clerk", "answer", "sentence_answered", "words_answered", "words_asked"]
 
 INSTRUCTIONS = "Help."
 """What each agent's own instructions begin with."""
@@ -83,8 +83,14 @@ def sentence_answered(request: Request) -> int:
 
 def words_answered(request: Request) -> frozenset[str]:
     """The words of this sentence that the request shows last."""
-    asked, number = _asked(request), sentence_answered(request)
-    return frozenset(re.findall(rf"\bu{number}[a-z]\b", asked.text if asked is not None else ""))
+    number = sentence_answered(request)
+    return frozenset(word for word in words_asked(request) if word[1:-1] == str(number))
+
+
+def words_asked(request: Request) -> frozenset[str]:
+    """The words of the user to be answered, also those of the sentences before."""
+    asked = _asked(request)
+    return frozenset(re.findall(r"\bu\d+[a-z]\b", asked.text if asked is not None else ""))
 
 
 def _tail(request: Request) -> list[RequestEntry]:

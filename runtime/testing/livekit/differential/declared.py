@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .reasons import calls, cuts, delays, ends, handoffs, moves, untold, waits, words
+from .reasons import (
+    calls,
+    cuts,
+    delays,
+    ends,
+    handoffs,
+    kept_waiting,
+    moves,
+    untold,
+    waits,
+    words,
+)
 
 if TYPE_CHECKING:
     from .pair import Pair
@@ -76,8 +87,8 @@ DECLARED: tuple[Declared, ...] = (
     Declared("no-speculation", frozenset({"warning"}), waits.out_of_date),
     Declared("untold-results", frozenset({"late"}), waits.news_came_first),
     Declared("turns-kept", frozenset({"late"}), delays.delayed_by_its_causes),
-    Declared("realtime-results", frozenset({"late"}), delays.delayed_by_more_answers),
     Declared("turns-kept", frozenset({"late"}), delays.answered_with_more),
+    Declared("held-output", frozenset({"late"}), kept_waiting.kept_waiting_no_longer),
     Declared("held-output", frozenset({"wait"}), delays.call_delayed_by_its_causes),
     Declared("tool-policies", frozenset({"wait"}), delays.run_beside_a_run),
     Declared("held-output", frozenset({"late"}), cuts.cut_behind_what_came_first),
@@ -105,6 +116,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("realtime-results", frozenset({"late"}), untold.told_with_its_twin),
     Declared("tool-policies", frozenset({"untold"}), untold.told_with_a_cancelled_call),
     Declared("next-agent"),
+    Declared("typed-words"),
     Declared("wait-raises", frozenset({"undone", "untold"}), calls.wait_raised),
     Declared("wait-raises", frozenset({"undone"}), calls.called_after_a_wait),
     Declared("wait-raises", frozenset({"late"}), calls.answered_after_a_wait),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from turnfsm.runtime.testing.livekit.outcome import Outcome
 from turnfsm.runtime.testing.livekit.scripted_llm import Request
 
-from .agents import sentence_answered, words_answered
+from .agents import sentence_answered, words_answered, words_asked
 from .jobs import JobRun, Jobs
 from .plan import Plan
 
@@ -49,13 +49,17 @@ def repeated(plan: Plan, jobs: Jobs, outcome: Outcome) -> Iterator[JobRun]:
 
 def _asks(plan: Plan, outcome: Outcome) -> Iterator[tuple[int, float]]:
     """Jobs for which the model was asked, and when. If a sentence was committed in parts, each part
-    asks for all its jobs."""
+    asks for all its jobs. A request that was made ahead asks for none if its words were committed
+    with a later sentence."""
     put: list[tuple[int, frozenset[str]]] = []
-    for request in outcome.requests:
+    for place, request in enumerate(outcome.requests, 1):
         number, words = sentence_answered(request), words_answered(request)
         if any(number == other and words & known for other, known in put):
             continue
         put.append((number, words))
+        later = outcome.requests[place:]
+        if any(words <= words_asked(r) and number < sentence_answered(r) for r in later):
+            continue
         for job in set(plan.answers[number].jobs if number in plan.answers else ()):
             yield job, request.at
 

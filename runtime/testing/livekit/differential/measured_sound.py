@@ -18,6 +18,7 @@ from .plan import ASKED, TYPED, Plan
 
 __all__ = [
     "answers",
+    "begun",
     "begun_over",
     "blips",
     "first_with",
@@ -65,23 +66,39 @@ def answers(
     asked = measured_words.asked(outcome)
     again = list(measured_calls.repeated(plan, jobs, outcome))
     whole = [h for h in outcome.heard if h.end - h.start >= least]
-    vain = [first_with(whole, (f"t{run.number}",), run.end) for run in again if run.end is not None]
+    vain = {
+        (run.number, first_with(whole, (f"t{run.number}",), run.end))
+        for run in again
+        if run.end is not None
+    }
     for number, sound in enumerate(plan.sounds, 1):
         over = sound.at + sound.duration
         if not sound.words or sound.stt_delay is None or over + sound.stt_delay > end - 6.0:
             continue
         later = range(number, len(plan.sounds) + 1)
         found = [first_with(whole, tuple(f"r{n}" for n in later), over - 1e-6)]
-        told = [heard for heard in whole if heard not in vain]
         for asking, job in ((n, job) for n in later for job in plan.answers[n].jobs):
             since = asked.get(asking, inf)
             runs = [run for run in jobs.runs if run.number == job and run.start >= since]
+            told = [heard for heard in whole if (job, heard) not in vain]
             if runs:
                 found.append(first_with(told, (f"n{job}",), max(over - 1e-6, runs[0].start)))
             if runs and runs[0].end is not None and plan.jobs[job].ends != "nothing":
                 found.append(first_with(told, (f"t{job}",), max(over - 1e-6, runs[0].end)))
         heard = [stretch for stretch in found if stretch is not None]
         yield number, min(heard, key=lambda stretch: stretch.start, default=None)
+
+
+def begun(
+    plan: Plan, jobs: Jobs, outcome: Outcome, end: float
+) -> Iterator[tuple[int, tuple[float, float]]]:
+    """What is heard first after the request is the answer, also if it is less than a word."""
+    put = measured_words.put(outcome)
+    for number, heard in answers(plan, jobs, outcome, end, least=0.0):
+        asked = max((at for at, _ in put.get(number, ())), default=inf)
+        first = heard or next((h for h in outcome.heard if h.start >= asked), None)
+        if first is not None and (first is heard or not first.text):
+            yield number, (first.start, first.end)
 
 
 def own_answers(plan: Plan, outcome: Outcome) -> dict[int, tuple[float, float]]:

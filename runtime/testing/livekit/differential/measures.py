@@ -131,7 +131,6 @@ class Measures(SessionMeasures):
         lost, twice = measured_words.words(plan, outcome, end)
         sentences = stage.tts.sentences
         answers = dict(measured_sound.answers(plan, jobs, outcome, end))
-        begun = measured_sound.answers(plan, jobs, outcome, end, least=0.0)
         blips = list(measured_sound.blips(plan, outcome, sentences, end))
         return cls(
             **cls.figures(outcome, end, measured_calls.scripted(plan, jobs)),
@@ -143,7 +142,7 @@ class Measures(SessionMeasures):
             unseen=frozenset(measured_calls.unseen(plan, jobs, outcome)),
             lies=tuple(measured_calls.lies(jobs, outcome)),
             latency={n: _late(plan, n, heard) for n, heard in answers.items()},
-            begun={n: (heard.start, heard.end) for n, heard in begun if heard is not None},
+            begun=dict(measured_sound.begun(plan, jobs, outcome, end)),
             answered_with={n: heard.text for n, heard in answers.items() if heard is not None},
             own_answers=measured_sound.own_answers(plan, outcome),
             asked=measured_words.asked(outcome),

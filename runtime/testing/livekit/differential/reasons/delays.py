@@ -16,7 +16,6 @@ from .moments import (
     ENDPOINTING,
     MOMENT,
     Span,
-    answered_more,
     handoffs_begun,
     takes_more,
 )
@@ -32,7 +31,6 @@ __all__ = [
     "busy",
     "call_delayed_by_its_causes",
     "delayed_by_its_causes",
-    "delayed_by_more_answers",
     "handoffs",
     "held",
     "outside",
@@ -97,21 +95,6 @@ def busy(pair: Pair, measured: Measures) -> list[Span]:
     user = [(sound.at, sound.over + words_may_come(sound, pair.plan)) for sound in pair.plan.sounds]
     more = [*held(pair), *handoffs(pair), *takes_more(pair)] if measured is pair.ours else []
     return [*user, *spoken(measured), *more]
-
-
-def delayed_by_more_answers(sentence: int, pair: Pair) -> bool:
-    """Ours had words answered that stock lost, or behind which stock put something else. Until it
-    was answered there was no more time than on stock in which nobody spoke, no words might come,
-    the model did not think about those words, no call held its turn, or ran for them, and no agent
-    handed over."""
-    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
-    if ours is None or stock is None:
-        return False
-    over = pair.plan.sounds[sentence - 1].over
-    if not any(at <= over + ours for asked in answered_more(pair).values() for at in asked):
-        return False
-    on_stock = outside((over, over + stock), busy(pair, pair.stock))
-    return outside((over, over + ours), busy(pair, pair.ours)) <= LATE + on_stock
 
 
 def answered_with_more(sentence: int, pair: Pair) -> bool:

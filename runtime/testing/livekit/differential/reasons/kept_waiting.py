@@ -1,0 +1,111 @@
+"""The reason for an answer that several differences delay: the time that is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from turnfsm.runtime.testing.livekit.differential.plan import ASKED
+from turnfsm.runtime.testing.livekit.side_by_side import LATE
+
+from .delays import busy, outside, spoken
+from .moments import MOMENT, Span
+
+if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.measures import Measures
+    from turnfsm.runtime.testing.livekit.differential.pair import Pair
+
+__all__ = ["kept_waiting_no_longer"]
+
+COMMIT = 1.0
+"""Seconds in which a commit of the application waits for words."""
+
+TYPES = ("ask", "chat", "run")
+"""What the application does that the model is to answer like the user's words."""
+
+
+def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
+    """Until it was answered there was no more time than on stock in which the caller was kept
+    waiting: nobody spoke, no words of the user might come, no call held its turn, no agent handed
+    over, the model did not think about words that only ours had answered, no call ran for these,
+    and nothing that the application had asked for waited for an answer before it.
+
+    What only ours says in this time must be due then. Or the user said more before this time was
+    over: it is answered with this, which stock answers as well.
+    """
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    if ours is None or stock is None:
+        return False
+    over = pair.plan.sounds[sentence - 1].over
+    on_stock = outside((over, over + stock), _causes(pair, pair.stock, spoken(pair.stock)))
+    causes = [*_causes(pair, pair.ours, _said_in_time(pair))]
+    if outside((over, over + ours), causes) <= on_stock + LATE:
+        return True
+    return any(
+        outside((over, pair.plan.sounds[more - 1].at), causes) <= on_stock
+        and over + ours <= pair.plan.sounds[more - 1].over + answered + MOMENT
+        for more, answered in pair.ours.latency.items()
+        if more > sentence and answered is not None and pair.stock.latency.get(more) is not None
+    )
+
+
+def _causes(pair: Pair, measured: Measures, said: Iterable[Span]) -> Iterator[Span]:
+    heard = spoken(measured)
+    yield from (span for span in busy(pair, measured) if span not in heard)
+    yield from said
+    yield from _waits_for_an_answer(pair, measured)
+    if measured is pair.ours:
+        commits = [move.at for move in pair.plan.moves if move.what == "commit"]
+        yield from ((at, at + COMMIT + MOMENT) for at in commits)
+
+
+def _waits_for_an_answer(pair: Pair, measured: Measures) -> Iterator[Span]:
+    """What the application asked for while the model thought about words of the user."""
+    typed = [move.at for move in pair.plan.moves if move.what in TYPES]
+    for sentence, asked in measured.put.items():
+        thinks = pair.plan.answers[sentence].ttft + MOMENT
+        for at in typed:
+            yield from ((at, begun + thinks) for begun, _ in asked if begun <= at < begun + thinks)
+
+
+def _said_in_time(pair: Pair) -> Iterator[Span]:
+    """What ours says, but for what it has said before to its end, and what is late itself."""
+    said: set[str] = set()
+    for heard in pair.ours.audio:
+        words = heard.text.split() or [""]  # "": less than a word
+        each = (heard.end - heard.start) / len(words)
+        for place, word in enumerate(words):
+            at, name = heard.start + place * each, word[: -1 - word.endswith(".")]
+            if name not in said and _is_due(name, heard.start, pair):
+                yield at, at + each
+        said |= {word[:-2] for word in words if word.endswith(".") and _is_said_once(word, pair)}
+
+
+def _is_said_once(word: str, pair: Pair) -> bool:
+    """An answer, what the application wants said, or the result of a call that ran once."""
+    kind, number = word[0], _number(word)
+    return kind in "ry" or (kind == "t" and sum(r.number == number for r in pair.ours.runs) == 1)
+
+
+def _is_due(name: str, at: float, pair: Pair) -> bool:
+    """An answer, or what the application asked for, comes no later than on stock, but for what
+    delays it; or stock does not say it at all."""
+    wanted = _wanted(name, pair)
+    begun = next((h.start for h in pair.stock.audio if h.text.startswith(name + "a")), None)
+    if wanted is None or wanted >= at or begun is None:
+        return True
+    due = LATE + outside((wanted, begun), _causes(pair, pair.stock, spoken(pair.stock)))
+    return outside((wanted, at), _causes(pair, pair.ours, spoken(pair.ours))) <= due
+
+
+def _wanted(name: str, pair: Pair) -> float | None:
+    """Since when it is to be said, if the user or the application asked for it."""
+    kind, number = name[:1], _number(name)
+    if kind == "r" and 0 < number <= len(pair.plan.sounds):
+        return pair.plan.sounds[number - 1].over
+    move = number if kind == "y" else number % 10 if kind == "g" and number >= ASKED else -1
+    return pair.plan.moves[move].at if 0 <= move < len(pair.plan.moves) else None
+
+
+def _number(word: str) -> int:
+    return int("".join(filter(str.isdigit, word)) or -1)

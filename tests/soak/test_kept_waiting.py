@@ -1,0 +1,125 @@
+"""An answer is late if the caller was kept waiting for it longer than on stock.
+
+What does not count as waiting is bounded: next to it stands what looks alike and is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from test_declared import ran
+
+from turnfsm.runtime.testing.livekit.differential import (
+    Answer,
+    Job,
+    JobRun,
+    Measures,
+    Move,
+    Pair,
+    Plan,
+    Sound,
+    worse,
+)
+from turnfsm.runtime.testing.livekit.speaker import Heard
+
+SAID = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6))
+"""The second sentence ends at 3.6 s. Its words may come until 4 s; stock answers at 4.6 s."""
+
+
+def found(
+    ours: Mapping[str, Any],
+    stock: Mapping[str, Any] | None = None,
+    *,
+    sounds: tuple[Sound, ...] = SAID,
+    moves: tuple[Move, ...] = (),
+    policy: Any = "detach",
+) -> list[int]:
+    """The sentences that are late."""
+    answers = {n: Answer(4, (n,), ttft=1.5) for n in (1, 2, 3)}
+    jobs = {n: Job(n, 0.5, policy=policy) for n in (1, 2, 3)}
+    plan = Plan("an answer", sounds, answers, jobs, moves)
+    on_stock = {"latency": {2: 1.0}, **(stock or {})}
+    pair = Pair(plan, *(Measures(wanted={1: 1, 2: 1}, **m) for m in (on_stock, ours)))
+    return [w.about for w in worse(pair) if w.kind == "late"]
+
+
+@pytest.mark.parametrize(("latency", "late"), [(3.0, []), (3.4, [2])])
+def test_what_a_tool_says_is_no_waiting(latency: float, late: list[int]) -> None:
+    """Until 6 s."""
+    audio = (Heard(4.0, 6.0, "s1a s1b s1c s1d."),)
+    assert found({"audio": audio, "latency": {2: latency}}) == late
+
+
+@pytest.mark.parametrize(
+    ("runs", "before", "late"),
+    [
+        ((ran(1, 1.6, 1.7),), "t1a t1b t1c t1d.", [2]),
+        ((ran(1, 1.6, 1.7),), "t1a t1b", []),
+        ((ran(1, 1.6, 1.7), ran(1, 2.0, 3.8)), "t1a t1b t1c t1d.", []),
+    ],
+    ids=["again", "it was cut", "of another call"],
+)
+def test_to_hear_a_result_again_is_waiting(
+    runs: tuple[JobRun, ...], before: str, late: list[int]
+) -> None:
+    audio = (Heard(1.8, 2.9, before), Heard(4.0, 6.0, "t1a t1b t1c t1d."))
+    assert found({"audio": audio, "latency": {2: 3.0}, "runs": runs}) == late
+
+
+@pytest.mark.parametrize(("asked", "late"), [(2.9, []), (1.7, [2])], ids=["in time", "late itself"])
+def test_what_the_application_wants_said_is_no_waiting_if_it_is_in_time(
+    asked: float, late: list[int]
+) -> None:
+    """Stock says it at once, ours when the user is quiet."""
+    stock = {"audio": (Heard(asked + 0.3, asked + 0.8, "y0a y0b y0c."),)}
+    ours = {"audio": (Heard(4.0, 6.0, "y0a y0b y0c."),), "latency": {2: 3.0}}
+    assert found(ours, stock, moves=(Move(asked, "say"),)) == late
+
+
+@pytest.mark.parametrize(
+    ("what", "latency", "late"),
+    [("commit", 2.1, []), ("commit", 2.6, [2]), ("clear", 2.1, [2])],
+    ids=["commit", "longer", "no commit"],
+)
+def test_a_commit_waits_a_second_for_words(what: str, latency: float, late: list[int]) -> None:
+    assert found({"latency": {2: latency}}, moves=(Move(4.4, what),)) == late
+
+
+@pytest.mark.parametrize(
+    ("what", "begun", "late"),
+    [("ask", 5.8, []), ("ask", 6.2, [2]), ("reply", 5.8, [2])],
+    ids=["typed", "later", "instructions"],
+)
+def test_what_is_typed_waits_until_the_model_has_answered_what_was_said(
+    what: str, begun: float, late: list[int]
+) -> None:
+    """The model thinks about the sentence until 5.5 s. The reply to what is typed takes a second;
+    0.2 s after it, its call has ended."""
+    put = {2: ((4.0, True),)}
+    stock = {"put": put, "audio": (Heard(5.0, 6.0, "g80a g80b."),), "latency": {2: 2.6}}
+    ours = {"put": put, "audio": (Heard(begun, begun + 1.0, "g80a g80b."),)}
+    ours["latency"] = {2: begun + 1.2 - 3.6}
+    assert found(ours, stock, moves=(Move(4.2, what),)) == late
+
+
+@pytest.mark.parametrize(
+    ("at", "policy", "on_stock", "answered", "late"),
+    [
+        (5.4, "hold", 2.0, 2.0, []),
+        (5.4, "hold", 2.0, 1.5, [2]),
+        (5.4, "hold", None, 2.0, [2]),
+        (5.4, "hold", 1.0, 2.0, [3]),
+        (5.9, "hold", 1.5, 1.5, [2]),
+        (5.4, "detach", 2.0, 2.0, [2]),
+    ],
+    ids=["together", "after it", "not on stock", "late itself", "too late", "not held"],
+)
+def test_the_user_says_more_before_the_answer_is_due(
+    at: float, policy: Any, on_stock: float | None, answered: float, late: list[int]
+) -> None:
+    """A call holds its turn until 5 s, so the answer is due at 5.6 s. It comes at 10 s."""
+    ours = {"latency": {2: 6.4, 3: answered}, "runs": (ran(1, 2.0, 5.0),)}
+    sounds = (*SAID, Sound(at, 2, 2.6))
+    assert found(ours, {"latency": {2: 1.0, 3: on_stock}}, sounds=sounds, policy=policy) == late
