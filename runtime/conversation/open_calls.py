@@ -12,6 +12,7 @@ from turnfsm.runtime.turn import TurnRuntime
 
 from .policies import is_repeatable
 from .ports import Session, Speech
+from .told_results import ToldResults
 from .tool_call import ToolCall
 
 __all__ = ["BLOCKING", "RUNNING", "UNCOMMITTED", "OpenCalls"]
@@ -30,6 +31,8 @@ class OpenCalls:
         self._session = session
         self._ledger = ledger
         self._calls: dict[str, ToolCall] = {}
+        self._speeches: dict[str, Speech] = {}  # those that may repeat a call
+        self.told = ToldResults(ledger)
 
     def get(self, call_id: str) -> ToolCall | None:
         """The call of this id; None if it is finished."""
@@ -91,6 +94,21 @@ class OpenCalls:
     def owed(self) -> list[ToolCall]:
         """The calls whose results are in the conversation and must still be told."""
         return self._in(("owed",))
+
+    def untold_of(self, speech: str, step: Collection[str]) -> frozenset[str]:
+        """The results that the next step of this speech is to say.
+
+        Args:
+            speech: Its id.
+            step: The results of the step before. Late ones of its calls are said with them.
+        """
+        late = (call.result_id for call in self._in(("untold",)) if call.is_told_by(speech))
+        return self.told.untold((*step, *late))
+
+    def speeches_between_steps(self) -> list[Speech]:
+        """The speeches whose calls have ended, and that have yet to say the results."""
+        open_ = (speech for speech in self._speeches.values() if not speech.interrupted)
+        return [s for s in open_ if s.steps_over and not (s.finished or self.runs_for(s))]
 
     def runs_for(self, speech: Speech) -> bool:
         """A call of this speech runs."""

@@ -60,6 +60,11 @@ class ToldResults:
         """The results of these calls that the user has not heard."""
         return self._ledger.untold(calls)
 
+    def is_told(self, result: str) -> bool:
+        """The user has heard a reply that was made with the result of this id."""
+        call = self._ledger.find(result)
+        return call is not None and result == (call.result_id or call.id) and call.told
+
     @property
     def awaited(self) -> frozenset[str]:
         """The calls whose results were shown for replies that have not been heard."""
@@ -68,7 +73,10 @@ class ToldResults:
 
     def said(self, speech: str, *, whole: bool) -> None:
         """The user has heard the reply of a speech, or the beginning of it."""
-        heard = self._shown.pop(speech, _Shown())
-        for call_id in sorted(self._ledger.untold(heard.calls) if whole or heard.alone else ()):
+        heard = self._shown.get(speech, _Shown())
+        if not (whole or heard.alone):
+            return
+        self._shown.pop(speech, None)
+        for call_id in sorted(self._ledger.untold(heard.calls)):
             if (call := self._ledger.find(call_id)) is not None:
                 self._ledger.post(call, "told" if whole else "begun", speech=speech)

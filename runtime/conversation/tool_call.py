@@ -100,6 +100,10 @@ class ToolCall:
             return None
         return CANCELLED_WITH_TURN if self.cancels() and self.turn_over else CANCELLED
 
+    def is_told_by(self, speech: str) -> bool:
+        """The speech with this id is to tell its result."""
+        return self.told_by is not None and self.told_by.id == speech
+
     def post(self, trigger: str, **data: Any) -> Verdict:
         """Decide on a trigger, change the state, and carry the actions out.
 

@@ -13,7 +13,6 @@ from turnfsm.runtime.ledger import Ledger
 from .open_calls import BLOCKING, RUNNING, UNCOMMITTED, OpenCalls
 from .policies import policy_of
 from .ports import Agent, Session, Speech
-from .told_results import ToldResults
 from .tool_call import End, ToolCall
 
 __all__ = ["Result", "ToolCalls"]
@@ -43,8 +42,6 @@ class ToolCalls(OpenCalls):
     def __init__(self, session: Session, ledger: Ledger, moved: Callable[[], None]) -> None:
         super().__init__(session, ledger)
         self._moved = moved
-        self._speeches: dict[str, Speech] = {}  # those that may repeat a call
-        self.told = ToldResults(ledger)
 
     # -- reports of the adapter
 
@@ -160,7 +157,9 @@ class ToolCalls(OpenCalls):
         for call in self._calls.values():
             if call.speech.id == speech:
                 call.told_by = call.speech if call.result_id in shown else None
-        self.told.request_made(speech, shown, answers=answers)
+        others = (call for call in self._in(("untold",)) if not call.is_told_by(speech))
+        says = frozenset(shown) - {call.result_id for call in others if call.being_told()}
+        self.told.request_made(speech, says, answers=answers)
 
     def to_tell(self, speech: Speech, shown: Collection[str]) -> list[ToolCall]:
         """Of the calls whose results the request shows: those that this speech is to tell.

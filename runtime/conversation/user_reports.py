@@ -175,6 +175,11 @@ class UserReports:
         self._last_barge_in = verdict
         self._cut_by_voice |= "interrupt_speech" in self._post("barge_in").actions
 
+    def model_interrupted(self) -> None:
+        """LiveKit's `_on_input_speech_started`: a realtime model that detects turns hears a voice,
+        and this has interrupted a speech. It may be a noise. Posts nothing."""
+        self._cut_by_voice = True
+
     def speculation(self) -> dict[str, Any]:
         """The options of preemptive generation that the held state replaces."""
         return self.tuner.speculation

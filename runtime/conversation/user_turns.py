@@ -143,6 +143,11 @@ class UserTurns:
         """There are words of the user that may not be in the conversation yet."""
         return bool(self._unsaid)
 
+    @property
+    def reply_due(self) -> bool:
+        """A committed turn is being answered, and its reply is not scheduled yet."""
+        return any(not turn.scheduled for turn in self._tasks.values())
+
     def begun(self, said: Collection[str]) -> list[Any]:
         """The turns that are being answered, or are next, and whose words are not in the
         conversation yet, in order.

@@ -85,6 +85,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         on_vad_inference_done(self ev) | silence while the user speaks
         _on_input_speech_started(self _) | a realtime model says that the user speaks
         interrupt(self force source) | a tool ends its own turn; the user talks over a `hold` call
+        wait_for_idle(self wait_for_agent wait_for_user) | a result waits for a model's own answer
         commit_user_turn(self ...) | the next agent answers a turn of a handoff
         _on_input_speech_stopped(self ev) | a realtime model says that the user has stopped
         _on_generation_created(self ev) | a realtime model has begun its reply
@@ -237,7 +238,14 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         drain(self) | a handoff does not wait forever for released calls
         """,
     ),
-    *_on(_EXECUTOR, "attribute", "_running_tasks | the calls that a handoff waits for"),
+    *_on(
+        _EXECUTOR,
+        "attribute",
+        """
+        _running_tasks | the calls that a handoff waits for
+        _pending_updates | late results; those that an answer has told need no reply
+        """,
+    ),
     *_on(
         "voice.io:AudioOutput",
         "property",

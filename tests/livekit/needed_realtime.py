@@ -13,7 +13,9 @@ from turnfsm.livekit import on_interruption
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
+    Outcome,
     Reply,
+    Request,
     ScriptedLLM,
     ScriptedRealtime,
     ScriptedTTS,
@@ -56,6 +58,8 @@ def nothing_is_said_into_the_user() -> list[str]:
     return [] if begun and ENDS <= begun[0] < ENDS + 1.5 else [f"heard at {begun}, not at {ENDS}"]
 
 
+JOKE, BOOKED = "Here is a joke for you.", "Your table is booked."
+NEW = "New results arrived"
 STORY = "One two three four five six seven eight nine ten eleven twelve."
 
 
@@ -175,6 +179,55 @@ def words_into_a_call_that_holds_its_turn_are_no_error() -> list[str]:
     return [text for _, text in _stage(user, rules, book).run(10).errors]
 
 
+def _tell(request: Request) -> Reply:
+    """By what it is shown last. It tells the result if it is asked to."""
+    *_, last = request.shown
+    words = [entry.text for entry in request.shown[-2:] if entry.kind == "user"]
+    asked = last.kind == "system" and any(text in last.text for text in (NEW, "result of book"))
+    if asked and not words:
+        return Reply(BOOKED, ttft=1.0)
+    if words and "joke" in words[-1]:
+        return Reply(f"{JOKE} {BOOKED}" if asked else JOKE, ttft=0.8)
+    return Reply("Yes.", Call("book") if words else (), ttft=0.2)
+
+
+def _late(user: ScriptedUser, seconds: float, *, detects: bool) -> Outcome:
+    @function_tool
+    async def book(context: RunContext[Any]) -> str:
+        """Book a table."""
+        await context.update("I am looking")
+        await asyncio.sleep(seconds)
+        return "booked"
+
+    voice = ScriptedTTS()
+    model = ScriptedRealtime(user, ScriptedLLM(otherwise=_tell), voice, turn_detection=detects)
+    turns = {"turn_detection": "realtime_llm" if detects else "vad"}
+    stage = Stage(TurnSession, user=user, llm=model, tts=voice, tools=[book], turn_handling=turns)
+    return stage.run(20.0)
+
+
+def a_result_waits_for_a_model_that_detects_turns() -> list[str]:
+    """It comes in a pause of the user, or when the model is about to answer them. A request would
+    be given up, and nobody would hear of the result."""
+    wrong: list[str] = []
+    for seconds in (2.9, 3.4):
+        user = ScriptedUser().says("book a table", at=1.0)
+        user.says("well", at=4.2, duration=0.3).says("tell me a joke", at=4.8, duration=0.6)
+        outcome = _late(user, seconds, detects=True)
+        said = [heard.text for heard in outcome.heard]
+        wrong += [] if said == ["Yes.", "Yes.", JOKE, BOOKED] else [f"heard is {said}"]
+        wrong += [text for _, text in outcome.errors]
+    return wrong
+
+
+def a_result_that_an_answer_has_told_is_not_told_again() -> list[str]:
+    """LiveKit asks for a reply to a late result when nobody speaks. By then the answer to the user
+    has told it."""
+    user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=4.3)
+    said = [heard.text for heard in _late(user, 3.0, detects=False).heard]
+    return [] if said == ["Yes.", "Yes.", f"{JOKE} {BOOKED}"] else [f"heard is {said}"]
+
+
 REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(
     (
         "RealtimeActivity._on_input_speech_started",
@@ -187,6 +240,8 @@ REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(
     "RealtimeActivity._realtime_generation_task": what_nobody_heard_is_forgotten,
     "RealtimeActivity.interrupt": words_into_a_call_that_holds_its_turn_are_no_error,
     "GovernedHandle._item_added": a_result_is_told_as_it_comes,
+    "RealtimeActivity.wait_for_idle": a_result_waits_for_a_model_that_detects_turns,
+    "GovernedExecutor._pending_updates": a_result_that_an_answer_has_told_is_not_told_again,
     "GovernedExecutor._enqueue_reply": a_call_that_was_interrupted_owes_nothing,
 }
 """Each of these overrides, and the conversation that goes wrong without it."""

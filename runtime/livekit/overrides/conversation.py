@@ -90,6 +90,12 @@ class ChatContextSync:
         words = (item.id for item in self._model.chat_ctx.items if _is_words(item))
         return [id for id in words if id not in self._asked]
 
+    @property
+    def ends_with_open_words(self) -> bool:
+        """The model would answer words of the user that it was not asked to answer yet."""
+        items = self._model.chat_ctx.items
+        return bool(items) and self._is_open(items[-1])
+
     def still_open(self, words: Collection[str]) -> None:
         """Nobody has answered these messages, also if another model has heard them."""
         self._answered.difference_update(words)

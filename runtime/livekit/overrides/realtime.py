@@ -79,7 +79,11 @@ class RealtimeActivity(AnsweringActivity):
             cast(ChatContextSync, model.update_chat_ctx).generations.end_all()
 
     def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
+        speech = self._current_speech
+        heard = speech is not None and not speech.interrupted
         super()._on_input_speech_started(ev)
+        if heard and speech is not None and speech.interrupted:
+            self._conductor.model_interrupted()
         if self._decision is not None:
             self._decision.cancel()
         if self.vad is None or self.using_default_vad:
@@ -91,9 +95,13 @@ class RealtimeActivity(AnsweringActivity):
         """As `AgentActivity.interrupt`, but a turn that a tool holds is not interrupted by voice.
 
         A tool may interrupt its own turn. LiveKit has no such turn where the model detects turns,
-        and takes it for an error.
+        and takes it for an error. A close also interrupts a speech that waits for others before it
+        says its results: it has no place in LiveKit's queue.
         """
         tool_interrupts()
+        if force and self._conductor.closing:
+            for speech in self._conductor.tools.speeches_between_steps():
+                speech.stop(source, force=True)
         try:
             return super().interrupt(force=force, source=source)
         except RuntimeError:
@@ -144,6 +152,18 @@ class RealtimeActivity(AnsweringActivity):
         answers = self._conductor.user_speaks or self.answer_decision is not None
         return self._rt_turn_detection_enabled and answers
 
+    async def wait_for_idle(
+        self, *, wait_for_agent: bool = True, wait_for_user: bool = True
+    ) -> None:
+        """As `AgentActivity.wait_for_idle`, which knows of no model that detects turns.
+
+        What is asked of such a model while it hears the user, or is about to answer, it gives up.
+        """
+        await super().wait_for_idle(wait_for_agent=wait_for_agent, wait_for_user=wait_for_user)
+        while wait_for_user and self.talked_over and not self._conductor.closing:
+            await self._conductor.until(lambda: not self.talked_over or self._conductor.closing)
+            await super().wait_for_idle(wait_for_agent=wait_for_agent, wait_for_user=wait_for_user)
+
     def decide_within(self, seconds: float) -> None:
         """The end of the user's turn is open until `turn_decided`, at most for `seconds`."""
         self._decided = asyncio.Event()
@@ -174,6 +194,8 @@ class RealtimeActivity(AnsweringActivity):
             besides = self._conductor.to_tell(handle, shown)
             answers = not tool_reply or besides is not None
             asks = " ".join(filter(None, (own, besides)))
+            if tool_reply and besides is None and self._leaves_it_to_the_next(handle):
+                return
             request["instructions"] = _ForOneStep(asks) if asks else None
         if not handle.interrupted:
             # The model was not shown what ends before it begins its reply.
@@ -188,11 +210,22 @@ class RealtimeActivity(AnsweringActivity):
 
     def _overtaken_results(self, speech: SpeechHandle) -> str | None:
         # The model answers what comes last, and results come right after their calls.
-        results = [item for item in speech.chat_items if item.type == "function_call_output"]
-        untold = self._conductor.tools.told.untold(result.call_id for result in results)
-        results = [result for result in results if result.call_id in untold]  # not of a step before
+        due = self._conductor.tools.untold_of(speech.id, _results_of(speech))
+        items = (*self._agent._chat_ctx.items, *speech.chat_items)
+        results = [i for i in items if i.type == "function_call_output" and i.call_id in due]
         overtaken = overtaken_results(self._rt_session.chat_ctx.items, results)
         return ARRIVED.format(calls=", ".join(overtaken)) if overtaken else None
+
+    def _leaves_it_to_the_next(self, speech: SpeechHandle) -> bool:
+        """The step has no result to say, and the model would answer the user's words, to which
+        another reply is next. This one might not make the calls that they ask for."""
+        untold = self._conductor.tools.told.untold(_results_of(speech))
+        if untold or self._sync is None or not self._sync.ends_with_open_words:
+            return False
+        waiting = (govern(handle, self._conductor) for _, _, handle in self._speech_q)
+        return self._conductor.turns.reply_due or any(
+            handle.answers_audio and not handle.interrupted for handle in waiting
+        )
 
     def _begins(self, ev: llm.GenerationCreatedEvent, speech: SpeechHandle) -> Generation | None:
         before, generation = self._begun
@@ -287,6 +320,12 @@ class RealtimeActivity(AnsweringActivity):
 def _is_of_a_speech() -> bool:
     speech = current_speech()
     return isinstance(speech, GovernedHandle) and asyncio.current_task() in speech.tasks
+
+
+def _results_of(speech: SpeechHandle) -> frozenset[str]:
+    """The ids of the results that a speech has, but for late ones, which come apart from it."""
+    items = speech.chat_items
+    return frozenset(item.call_id for item in items if item.type == "function_call_output")
 
 
 def _answers_words() -> bool:

@@ -1,0 +1,144 @@
+"""When a realtime model is asked about results, and about which."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from livekit.agents import Agent, RunContext, function_tool
+
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Reply,
+    Request,
+    ScriptedLLM,
+    ScriptedRealtime,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
+
+JOKE, BOOKED = "Here is a joke for you.", "Your table is booked."
+STORY = "One two three four five six seven eight nine ten."
+
+
+def _stage(
+    user: ScriptedUser, answers: ScriptedLLM, *tools: Any, detects: bool = False, **how: Any
+) -> Stage:
+    voice = ScriptedTTS()
+    model = ScriptedRealtime(user, answers, voice, turn_detection=detects)
+    turns = {"turn_detection": "realtime_llm" if detects else "vad"}
+    settings = {"turn_handling": turns, **({"tools": [*tools]} if tools else {}), **how}
+    return Stage(TurnSession, user=user, llm=model, tts=voice, **settings)
+
+
+def _late(seconds: float) -> Any:
+    @function_tool
+    async def book(context: RunContext[Any]) -> str:
+        """Book a table."""
+        await context.update("I am looking")
+        await asyncio.sleep(seconds)
+        return "booked"
+
+    return book
+
+
+def _answer(request: Request) -> Reply:
+    """By what it is shown last. It says a result that it has not said if it is asked about results,
+    whatever else it says."""
+    *_, last = request.shown
+    said = any(BOOKED in entry.text for entry in request.shown if entry.kind == "assistant")
+    news = "" if said or not any(e.text == "booked" for e in request.shown) else BOOKED
+    if last.kind == "result":
+        return Reply(news or "One moment.", ttft=0.2)
+    asked = last.kind == "system" and "result of book" in last.text
+    words = [entry.text for entry in request.shown[-2:] if entry.kind == "user"]
+    if words and "joke" in words[-1]:
+        return Reply(f"{JOKE} {news if asked else ''}".strip(), ttft=0.8)
+    if words and "look" in words[-1]:
+        return Reply("I look.", Call("look"), ttft=0.2)
+    if words and "table" in words[-1]:
+        return Reply("Yes.", Call("book"), ttft=0.2)
+    if words and "person" in words[-1]:
+        return Reply(STORY, (Call("book"), Call("transfer")), ttft=0.2)
+    return Reply(news if asked else "What else?", ttft=1.0)
+
+
+class _Next(Agent):
+    async def on_enter(self) -> None:
+        self.session.say("Hello.")
+
+
+def test_a_step_says_the_late_results_of_its_speech_before_the_handoff() -> None:
+    """LiveKit drops its own reply to them when the agent is left. The reply to what was typed was
+    shown them, and was not asked to say them."""
+
+    @function_tool
+    async def transfer() -> tuple[Agent, str]:
+        """Transfer."""
+        return _Next(instructions="Go on."), "transferred"
+
+    user = ScriptedUser().says("a person please", at=1.0)
+    stage = _stage(user, ScriptedLLM(otherwise=_answer), _late(1.0), transfer)
+    stage.at(4.5, lambda s: s.session.generate_reply(user_input="typed") and None)
+    outcome = stage.run(25.0)
+    assert [h.text for h in outcome.heard] == [STORY, "What else?", BOOKED, "Hello."], (
+        outcome.timeline()
+    )
+
+
+def test_a_close_does_not_wait_for_a_reply_to_a_result_that_has_not_begun() -> None:
+    """It waits until what the application says was heard. LiveKit does not interrupt it."""
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        await asyncio.sleep(0.5)
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0)
+    stage = _stage(user, ScriptedLLM(otherwise=_answer), book)
+    stage.at(2.6, lambda s: s.session.say(STORY) and None)
+    stage.at(5.0, lambda s: s.session.aclose())
+    outcome = stage.run(25.0)
+    assert len(outcome.requests) == 1, outcome.timeline()
+    assert outcome.heard[-1].end == pytest.approx(5.0, abs=0.1)
+
+
+def test_words_of_the_user_are_answered_by_a_reply_that_may_call_tools() -> None:
+    """A step that has only a report of a call behind it may not call tools. It is asked for when
+    the user has spoken, and there is nothing to say about results."""
+    called: list[str] = []
+
+    @function_tool
+    async def look() -> str:
+        """Look."""
+        called.append("look")
+        return "seen"
+
+    user = ScriptedUser().says("book a table", at=1.0)
+    user.says("now look at this please", at=4.0)
+    stage = _stage(user, ScriptedLLM(otherwise=_answer), _late(30.0), look)
+    stage.at(2.6, lambda s: s.session.say(STORY) and None)
+    outcome = stage.run(15.0)
+    assert called == ["look"], outcome.timeline()
+    assert sum(heard.text == "I look." for heard in outcome.heard) == 1
+
+
+def test_a_result_is_told_again_if_a_noise_has_cut_the_answer_that_was_to_tell_it() -> None:
+    """The model detects turns: it hears the noise first, and has no words to answer."""
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        await asyncio.sleep(2.5)
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0).makes_noise(at=3.4, duration=0.3)
+    user.makes_noise(at=8.2, duration=0.3)
+    stage = _stage(user, ScriptedLLM(otherwise=_answer), book, detects=True)
+    stage.at(5.0, lambda s: s.session.generate_reply(user_input="a joke") and None)
+    outcome = stage.run(25.0)
+    assert outcome.heard[-1].text == BOOKED, outcome.timeline()
