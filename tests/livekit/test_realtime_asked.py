@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from livekit.agents import Agent, RunContext, function_tool
 
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
@@ -142,3 +142,20 @@ def test_a_result_is_told_again_if_a_noise_has_cut_the_answer_that_was_to_tell_i
     stage.at(5.0, lambda s: s.session.generate_reply(user_input="a joke") and None)
     outcome = stage.run(25.0)
     assert outcome.heard[-1].text == BOOKED, outcome.timeline()
+
+
+def test_a_call_that_ends_its_turn_does_not_end_the_models_answer_to_the_user() -> None:
+    """It holds its turn, and ends when the model has begun to think about what the user has said
+    meanwhile, at 5.5 s. The model detects turns."""
+
+    @on_interruption("hold")
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        await asyncio.sleep(3.3)
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=4.0, duration=1.0)
+    outcome = _stage(user, ScriptedLLM(otherwise=_answer), book, detects=True).run(20.0)
+    assert [heard.text for heard in outcome.heard] == ["Yes.", JOKE, BOOKED], outcome.timeline()
+    assert outcome.heard[1].start < 6.5

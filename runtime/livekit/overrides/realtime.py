@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import replace
 from typing import Any, cast
 
@@ -71,6 +71,7 @@ class RealtimeActivity(AnsweringActivity):
             )
             model.update_chat_ctx = sync  # type: ignore[method-assign]
             model.generate_reply = sync.generate_reply  # type: ignore[method-assign]
+            model.interrupt = _unless_over(model.interrupt)  # type: ignore[method-assign]
             model.clear_audio = InputAudio(  # type: ignore[method-assign]
                 model, lambda: bool(self._conductor.turns.kept)
             )
@@ -320,6 +321,19 @@ class RealtimeActivity(AnsweringActivity):
 def _is_of_a_speech() -> bool:
     speech = current_speech()
     return isinstance(speech, GovernedHandle) and asyncio.current_task() in speech.tasks
+
+
+def _unless_over(interrupt: Callable[[], None]) -> Callable[[], None]:
+    """`interrupt` of a model. LiveKit calls it before a reply to results, also where this is not
+    given because the turn is over: then it would end the model's answer to the user."""
+
+    def interrupt_model() -> None:
+        speech = current_speech()
+        over = isinstance(speech, GovernedHandle) and speech.interrupted and speech.steps_over
+        if not (over and _is_of_a_speech()):
+            interrupt()
+
+    return interrupt_model
 
 
 def _results_of(speech: SpeechHandle) -> frozenset[str]:
