@@ -218,16 +218,10 @@ class UserReports:
             self.turns.take_in_kept()
         return True
 
-    def cannot_take(self, owner: str, info: Any) -> bool:
-        """LiveKit's `on_end_of_turn` of an agent that is about to be replaced. Posts nothing.
-
-        Returns:
-            True if the turn is kept: the next agent answers it.
-        """
-        if self.closing:
-            return False
+    def keep_for_the_next(self, owner: str, info: Any) -> None:
+        """LiveKit's `on_end_of_turn` of an agent that is about to be replaced: the next agent
+        answers the turn. Posts nothing."""
         self.turns.keep(info, owner, "a handoff is under way")
-        return True
 
     def answer_skipped(self, words: Iterable[str]) -> None:
         """LiveKit's `_on_generation_created` of an agent that is about to be replaced: it does not

@@ -215,6 +215,17 @@ def words_go_over_to_the_next_agent() -> list[str]:
     return [] if "user: hello" in context else [f"the conversation is {context}"]
 
 
+def cleared_words_are_not_answered() -> list[str]:
+    """The model was asked ahead about words that the application clears: it stops."""
+    user = ScriptedUser().says("hello", at=1.0, stt_delay=0.05)
+    model = ScriptedLLM({"hello": Reply("Hi.", ttft=2.0)})
+    ahead = {"preemptive_generation": {"enabled": True}}
+    stage = Stage(TurnSession, user=user, llm=model, turn_handling=ahead)
+    stage.at(1.45, lambda s: s.session.clear_user_turn())
+    ends = [request.outcome for request in stage.run(6.0).requests]
+    return [] if ends == ["cancelled"] else [f"the request is {ends}"]
+
+
 class _Front(Agent):
     slow = 0.0
 
@@ -330,6 +341,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity._scheduling_paused": a_turn_outlives_its_agent,
     "GovernedActivity._new_turns_blocked": lambda: a_turn_outlives_its_agent(_Front),
     "GovernedRecognition._clear_user_turn": what_is_cleared_is_not_committed,
+    "HearingActivity.clear_user_turn": cleared_words_are_not_answered,
     "HearingActivity._close_session": words_go_over_to_the_next_agent,
     "GovernedActivity._inline_task_slot": a_run_begins_after_an_inline_task,
     **ARRIVING,

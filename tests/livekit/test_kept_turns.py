@@ -8,7 +8,7 @@ import pytest
 from livekit.agents import Agent
 
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing.livekit import ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 NOTICE = "This call is recorded for quality and for training purposes."
 
@@ -51,3 +51,39 @@ def test_turns_that_were_kept_are_one_turn(second: str) -> None:
     assert outcome.heard_saying("It rains.") is not None
     session: Any = stage.session
     assert session.user_turns == {"replied": 1, "superseded": 1, "dropped": 0, "queued": 0}
+
+
+def test_a_commit_without_words_in_a_handoff_skips_nothing() -> None:
+    """The handoff waits for what the agent says. Nobody answers, and no warning is logged."""
+    stage = Stage(
+        TurnSession,
+        agent=_Notes,
+        tts=ScriptedTTS(durations={NOTICE: 4.0}),
+        turn_handling={"turn_detection": "manual"},
+    )
+    stage.at(0.5, lambda s: s.session.say(NOTICE, allow_interruptions=False) and None)
+    stage.at(1.0, lambda s: s.session.update_agent(_Notes()))
+    stage.at(2.0, lambda s: s.session.commit_user_turn(transcript_timeout=0.1) and None)
+    outcome = stage.run(8.0)
+    assert (outcome.requests, [text for at, text in outcome.warnings if at < 8.0]) == ([], [])
+
+
+def test_cleared_words_are_not_asked_about_together_with_a_turn_that_was_kept() -> None:
+    """The model is asked ahead about both. After the clear it is asked about the kept turn, once,
+    and LiveKit has no reply that it must drop."""
+    user = ScriptedUser().says("what about tomorrow", at=1.5, duration=0.9, stt_delay=0.1)
+    user.says("and on Sunday", at=5.0, duration=1.2, stt_delay=0.05)
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=ScriptedLLM({"tomorrow": Reply("It rains.", ttft=1.0)}),
+        tts=ScriptedTTS(durations={NOTICE: 5.2}),
+        turn_handling={"preemptive_generation": {"enabled": True}},
+    )
+    stage.at(0.5, lambda s: s.session.say(NOTICE, allow_interruptions=False) and None)
+    stage.at(6.35, lambda s: s.session.clear_user_turn())
+    outcome = stage.run(14.0)
+    ends = [(request.prompt, request.outcome) for request in outcome.requests]
+    kept, both = "user: what about tomorrow", "user: what about tomorrow and on Sunday"
+    assert ends == [(both, "cancelled"), (kept, "complete")], outcome.timeline()
+    assert outcome.warnings == []

@@ -197,3 +197,29 @@ def test_a_handoff_that_the_close_has_ended_refuses_what_is_asked_for(
     stock = Measures(waits={0: 0.0}, handoffs=(3.1,), wanted={1: 1})
     ours = Measures(raised=frozenset({0}), runs=(run,), wanted={1: 1})
     assert [one.kind for one in worse(Pair(plan, stock, ours))] == kinds
+
+
+@pytest.mark.parametrize(
+    ("lost", "asked", "took_over", "warnings", "found_"),
+    [
+        ({1}, {1: 4.0}, 2.0, 1, []),
+        ((), {1: 4.0}, 2.0, 1, ["warning"]),
+        ({1}, {}, 2.0, 1, ["warning"]),
+        ({1}, {1: 1.8}, 2.0, 1, ["warning"]),
+        ({1}, {1: 4.0}, 1.2, 1, ["warning"]),
+        ({1}, {1: 4.0}, 2.0, 2, ["warning"]),
+    ],
+    ids=["kept", "on stock too", "not answered", "answered before", "said after it", "twice"],
+)
+def test_a_turn_that_stock_lost_may_be_skipped_before_the_next_agent_answers_it(
+    lost: Any, asked: dict[int, float], took_over: float, warnings: int, found_: list[str]
+) -> None:
+    """The sentence is over at 1.6 s. Stock hands over at the same time."""
+    plan = Plan(
+        "a handoff", (Sound(1.0, 2, 0.6),), {1: Answer(4)}, {}, (Move(1.1, "update_agent"),)
+    )
+    before = Measures(handoffs=(took_over,), words_lost=frozenset(lost))
+    skipped = {SKIPPED: warnings}
+    after = Measures(handoffs=(took_over,), asked=asked, warnings=skipped)
+    judged = worse(Pair(plan, before, after))
+    assert [one.kind for one in judged if one.kind == "warning"] == found_

@@ -168,3 +168,26 @@ def test_an_answer_waits_for_words_that_are_on_their_way_and_no_longer(
     stock = Measures(latency={1: 1.5, 2: with_it})
     ours = Measures(latency={1: latency, 2: with_it})
     assert [w.kind for w in worse(Pair(plan, stock, ours)) if w.about == 1] == found
+
+
+@pytest.mark.parametrize(
+    ("commit", "delay", "what", "again", "found"),
+    [
+        (1.9, 1.5, "say_on", None, []),
+        (1.9, 1.5, "say", None, ["late"]),
+        (1.9, 0.9, "say_on", None, ["late"]),
+        (1.5, 1.5, "say_on", None, ["late"]),
+        (1.9, 1.5, "say_on", 3.5, ["late"]),
+    ],
+    ids=["late", "can be interrupted", "in time", "late on stock too", "committed again"],
+)
+def test_a_commit_that_does_not_wait_for_the_rest_of_a_sentence_leaves_it_unanswered(
+    commit: float, delay: float, what: str, again: float | None, found: list[str]
+) -> None:
+    """The user speaks from 1 to 1.6 s, and an announcement begins at 1.3 s: stock's STT hears what
+    came before."""
+    moves = (Move(1.2, what), *(Move(at, "commit") for at in (commit, again) if at is not None))
+    sounds = (Sound(1.0, 2, 0.6, delay),)
+    plan = Plan("manual", sounds, {1: Answer(4)}, {}, moves, settings={"turn_detection": "manual"})
+    stock = Measures(latency={1: 2.0}, audio=(Heard(1.3, 2.2, "y0a y0b y0c."),))
+    assert _found(plan, stock, Measures(latency={1: None})) == found

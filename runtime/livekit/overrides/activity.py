@@ -119,8 +119,9 @@ class GovernedActivity(RequestingActivity):
         if info.skip_reply:
             return super().on_end_of_turn(info)
         hands_over = self._scheduling_paused or self._new_turns_blocked
-        answerable = bool(info.new_transcript) or self.commits_audio
-        if hands_over and answerable and self._conductor.cannot_take(self.label, info):
+        if hands_over and not self._conductor.closing:
+            if info.new_transcript or self.commits_audio:  # else there is nothing to answer
+                self._conductor.keep_for_the_next(self.label, info)
             self._cancel_preemptive_generation()
             return True
         self._deciding = info

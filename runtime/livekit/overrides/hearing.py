@@ -90,6 +90,10 @@ class HearingActivity(ArrivingActivity):
 
     # -- the user
 
+    def clear_user_turn(self) -> None:
+        super().clear_user_turn()
+        self._cancel_preemptive_generation()  # it answers these words, perhaps behind kept ones
+
     def on_start_of_speech(self, ev: Any, speech_start_time: float) -> None:
         super().on_start_of_speech(ev, speech_start_time)
         if self.manual_turns and not self._conductor.voice_holds_output:

@@ -56,6 +56,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("held-output", frozenset({"blip"}), words.words_came_late),
     Declared("held-output", frozenset({"blip"}), words.committed_late),
     Declared("turns-kept", frozenset({"late"}), words.heard_all_of_it),
+    Declared("turns-kept", frozenset({"late"}), words.committed_before_the_rest),
     Declared("handoff-refused", frozenset({"agent"}), calls.handed_over_too_late),
     Declared("handoff-refused", frozenset({"lost", "unseen", "untold"}), calls.handoff),
     Declared("tool-policies", frozenset({"undone", "half", "untold"}), calls.cancelled),

@@ -90,9 +90,19 @@ def logged_in_a_handoff(about: int, pair: Pair) -> bool:
 
 def warned_in_a_handoff(about: int, pair: Pair) -> bool:
     """The same, for a turn; the next agent answers it. Or stock skips as many turns, perhaps with
-    other words, and nobody answers them."""
-    skips = _skips(pair.ours) <= _skips(pair.stock)
-    return _refused(tuple(pair.ours.warnings)[about]) and (skips or _any_elsewhere(pair))
+    other words, and nobody answers them. Or stock has lost the words before."""
+    more = _skips(pair.ours) - _skips(pair.stock)
+    explained = more <= _kept_for_the_next(pair) or _any_elsewhere(pair)
+    return _refused(tuple(pair.ours.warnings)[about]) and explained
+
+
+def _kept_for_the_next(pair: Pair) -> int:
+    """How many sentences the next agent answers that ended before it took over, and that stock has
+    lost."""
+    sounds, asked = pair.plan.sounds, pair.ours.asked
+    kept = (pair.stock.words_lost - pair.ours.words_lost) & asked.keys()
+    taken_over = pair.ours.handoffs
+    return sum(any(sounds[n - 1].over <= at <= asked[n] for at in taken_over) for n in kept)
 
 
 def _skips(measured: Measures) -> int:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.plan import Sound
 
 __all__ = [
+    "committed_before_the_rest",
     "committed_late",
     "heard_all_of_it",
     "hold_was_over",
@@ -23,6 +24,9 @@ __all__ = [
 
 SAME = 0.06
 """Seconds between two things that happen at the same moment."""
+
+TRANSCRIPT_TIMEOUT = 1.0
+"""Seconds that a commit of the application waits for words."""
 
 
 def heard_all_of_it(sentence: int, pair: Pair) -> bool:
@@ -39,6 +43,20 @@ def heard_all_of_it(sentence: int, pair: Pair) -> bool:
         if begin < sound.over and sound.at < end
     )
     return ours - stock <= max(rest, default=-MOMENT) + MOMENT
+
+
+def committed_before_the_rest(sentence: int, pair: Pair) -> bool:
+    """The same, with manual turns. The last commit waited a second for words: those that stock
+    heard of the sentence came in this time, those of the whole sentence after it."""
+    sound = pair.plan.sounds[sentence - 1]
+    commits = [move.at for move in pair.plan.moves if move.what == "commit" and move.at > sound.at]
+    answered = pair.ours.latency.get(sentence) is not None
+    if answered or sound.stt_delay is None or not commits:
+        return False
+    last = max(commits) + TRANSCRIPT_TIMEOUT
+    cut = [max(at, sound.at) for at, end in _uninterruptible(pair) if at < sound.over < end]
+    in_time = any(at + sound.stt_delay <= last for at in cut)
+    return in_time and last < sound.over + sound.stt_delay
 
 
 def _uninterruptible(pair: Pair) -> Iterator[Span]:
