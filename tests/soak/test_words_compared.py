@@ -52,6 +52,26 @@ def test_words_that_come_after_the_next_turn_explain_a_cut(
 
 
 @pytest.mark.parametrize(
+    ("stock", "begun", "settings", "found"),
+    [
+        (2.4, 4.2, AHEAD, []),
+        (2.4, 4.2, {}, ["blip"]),
+        (2.6, 4.2, AHEAD, ["blip"]),
+        (2.4, 3.5, AHEAD, ["blip"]),
+    ],
+    ids=["ahead", "not ahead", "at another moment", "begun before its end"],
+)
+def test_words_that_come_after_a_turn_that_was_answered_ahead_explain_a_cut(
+    stock: float, begun: float, settings: dict[str, Any], found: list[str]
+) -> None:
+    """The model was asked at 2.4 s, before the second sound. The turn was committed after it."""
+    blip = Heard(begun, 5.1, "t1a")
+    ours = Measures(asked={1: 2.4}, blips=("'t1a'",), cuts=(5.1,), audio=(blip,))
+    plan = attrs.evolve(LATE_WORDS, settings=settings)
+    assert _found(plan, Measures(asked={1: stock}), ours) == found
+
+
+@pytest.mark.parametrize(
     ("asked", "begun", "can_pause", "found"),
     [
         (5.6, 5.3, False, []),

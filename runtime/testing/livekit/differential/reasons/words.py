@@ -106,7 +106,7 @@ def _is_soon(commit: float, sound: Sound) -> bool:
 def words_came_after_another_turn(about: int, pair: Pair) -> bool:
     """It was cut in the moment when words came whose sound was over when the model was asked with
     another sentence, on stock too: nobody could know of them. Stock answered later, or nothing; or
-    ours had asked ahead."""
+    ours had asked ahead. Or both had, in the same moment, and it was begun after the sound."""
     late: list[float] = []
     ahead = bool(pair.plan.settings.get("preemptive_generation", {}).get("enabled"))
     for number, sound in enumerate(pair.plan.sounds, 1):
@@ -115,7 +115,16 @@ def words_came_after_another_turn(about: int, pair: Pair) -> bool:
             stock, ours = pair.stock.asked[other], pair.ours.asked[other]
             if sound.over < stock < words and (ahead or sound.over < ours) and ours < words:
                 late.append(words)
+            both = ahead and abs(stock - ours) < SAME and ours < sound.at
+            if both and _begun_between(sound.over, words, pair):
+                late.append(words)
     return _cut_at(late, pair)
+
+
+def _begun_between(start: float, end: float, pair: Pair) -> bool:
+    """What was cut then was begun in this time."""
+    cut = [heard for heard in pair.ours.audio if abs(heard.end - end) < SAME]
+    return any(start < heard.start for heard in cut)
 
 
 def _cut_at(moments: Sequence[float], pair: Pair) -> bool:
