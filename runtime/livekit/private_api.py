@@ -87,6 +87,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         interrupt(self force source) | a tool ends its own turn; the user talks over a `hold` call
         wait_for_idle(self wait_for_agent wait_for_user) | a result waits for a model's own answer
         commit_user_turn(self ...) | the next agent answers a turn of a handoff
+        clear_user_turn(self) | a preemptive reply to these words is cancelled
         _on_input_speech_stopped(self ev) | a realtime model says that the user has stopped
         _on_generation_created(self ev) | a realtime model has begun its reply
         on_final_transcript(self ev speaking) | the STT has recognised words
