@@ -412,3 +412,28 @@ def test_a_tool_that_hangs_holds_back_no_result_of_another(interrupted: bool) ->
     assert outputs["hang"].startswith("The call is still running.")
     said = [heard.text for heard in outcome.heard]
     assert said == ([] if interrupted else ["One moment."]), outcome.timeline()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "heard"),
+    [(1.0, ["It rains."]), (6.0, ["One moment.", "It rains."])],
+    ids=["done before", "still works"],
+)
+def test_a_filler_that_waits_for_a_quiet_user_is_not_said_when_the_work_is_done(
+    seconds: float, heard: list[str]
+) -> None:
+    """The call begins as the user coughs. Words may come until 5.35 s."""
+
+    @function_tool
+    async def look_up(ctx: TurnContext[None]) -> str:
+        """Look the weather up."""
+        async with ctx.with_filler("One moment."):
+            await asyncio.sleep(seconds)
+        return "rain"
+
+    model = ScriptedLLM({"weather": Reply(calls=Call("look_up"))}, {"look_up": "It rains."})
+    user = ScriptedUser().says("weather please", at=1.0).makes_noise(at=2.1, duration=1.0)
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[look_up]).run(16)
+    assert [said.text for said in outcome.heard] == heard, outcome.timeline()
+    assert outcome.heard[0].start == pytest.approx(5.35, abs=0.01)
+    assert (outcome.errors, outcome.warnings) == ([], [])

@@ -149,6 +149,12 @@ class GovernedHandle(SpeechHandle):
         return not all(step.done() for step in self._generations)
 
     @property
+    def held(self) -> bool:
+        """It holds the floor, and waits for a quiet user before anything of it is heard."""
+        conductor = self._conductor
+        return conductor.floor.holds(self) and conductor.turn.holds("output_held")
+
+    @property
     def waits(self) -> bool:
         """It has not held the floor, and may still hold it."""
         return not (self._generations or self.interrupted or self.done())

@@ -10,6 +10,7 @@ from typing import Any, cast
 from livekit.agents import Agent, AgentSession, ToolError, llm
 from livekit.agents.voice.agent_session import Userdata_T
 from livekit.agents.voice.events import RunContext
+from livekit.agents.voice.speech_handle import SpeechHandle
 from livekit.agents.voice.tool_executor import _RunningTasks, _ToolExecutor
 
 from turnfsm.runtime.conversation.conductor import Conductor
@@ -90,17 +91,29 @@ class TurnContext(RunContext[Userdata_T]):
     ) -> AsyncIterator[None]:
         """As `RunContext.with_filler`, but nothing is said while an agent hands over.
 
-        LiveKit refuses to say it then, and the filler would end with an error.
+        LiveKit refuses to say it then, and the filler would end with an error. A filler that still
+        waits for a quiet user when the work is done is not said any more: the result would come
+        behind it.
         """
+        said: list[SpeechHandle] = []
 
         def say(step: int) -> Any:
             agent: Any = cast(Any, self.session).activity
             if agent is None or not agent.accepts_turns:
                 return None
-            return source(step) if callable(source) else source
+            filler = source(step) if callable(source) else source
+            if isinstance(filler, str):
+                said.append(filler := self.session.say(filler))
+            return filler
 
-        async with super().with_filler(say, delay=delay, interval=interval, max_steps=max_steps):
-            yield
+        filling = super().with_filler(say, delay=delay, interval=interval, max_steps=max_steps)
+        try:
+            async with filling:
+                yield
+        finally:
+            for handle in said:
+                if isinstance(handle, GovernedHandle) and handle.held:
+                    handle.stop("programmatic")
 
     def _make_update_output(self, message: Any, **how: Any) -> Any:
         # The handoff of a call that has reported is an error to LiveKit; that of a turn which was
