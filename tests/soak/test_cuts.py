@@ -84,6 +84,16 @@ def test_results_that_stock_does_not_tell_come_before_the_answer(
     assert found(ours, {"news": on_stock}, sounds=sounds, moves=moves) == ["late"] * late
 
 
+@pytest.mark.parametrize(("put", "late"), [(4.0, False), (5.0, True)])
+def test_a_model_that_has_heard_the_end_of_a_sentence_is_asked_about_it(
+    put: float, late: bool
+) -> None:
+    """The next agent's model hears no more of it on stock, and answers that."""
+    ours = {"asked": {2: 4.0}, "audio": (HELD,)}
+    stock = {"asked": {}, "put": {2: ((put, True),)}, "audio": (INTO_THE_USER,)}
+    assert found(ours, stock) == ["late"] * late
+
+
 @pytest.mark.parametrize(("latency", "late"), [(4.4, False), (5.0, True)])
 def test_what_was_cut_may_be_answered_with_the_next_sentence(latency: float, late: bool) -> None:
     """That ends at 6.6 s, and is answered at 8 s on both."""

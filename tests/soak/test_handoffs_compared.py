@@ -61,16 +61,20 @@ def test_an_answer_that_is_skipped_in_a_handoff_is_skipped_on_stock_without_a_wo
 
 
 @pytest.mark.parametrize(("model", "named"), [("pipeline", "AgentTask"), ("server", "Agent")])
-@pytest.mark.parametrize(("second", "errors"), [(3.0, 1), (3.5, 0)], ids=["one step", "two"])
+@pytest.mark.parametrize(
+    ("starts", "errors"),
+    [((3.0, 3.0), 1), ((3.0, 3.0, 3.0), 2), ((3.0, 3.5), 0)],
+    ids=["one step", "three calls", "two steps"],
+)
 def test_livekit_logs_that_a_step_hands_over_twice(
-    model: Any, named: str, second: float, errors: int
+    model: Any, named: str, starts: tuple[float, ...], errors: int
 ) -> None:
-    """The plan lets two calls of one step hand over; both sessions log it."""
+    """The plan lets two calls of one step hand over; both sessions log each that is too many."""
     hand_over = {number: Job(number, 0.5, ends="hands_off") for number in (1, 2)}
     plan = Plan("two handoffs", SAID, {1: Answer(4, (1, 2))}, hand_over, (), model=model)
     jobs = Jobs(hand_over)
-    for number, start in ((1, 3.0), (2, second)):
-        jobs.runs.append(JobRun(number, "do_it", start, 4.0, None, 4.0, "result"))
+    for number, start in enumerate(starts):
+        jobs.runs.append(JobRun(1 + number % 2, "do_it", start, 4.0, None, 4.0, "result"))
     logged = scripted(plan, jobs)
     assert logged[f"expected to receive only one {named} from the tool executions"] == errors
 

@@ -97,22 +97,25 @@ def test_words_that_the_application_removes_have_interrupted_the_answer(
 @pytest.mark.parametrize(
     ("on_stock", "ttft", "took", "slow"),
     [
-        ((), 1.5, 4.5, []),
-        ((Heard(7.0, 7.5, "y0a y0b"),), 1.5, 4.5, ["wait"]),
-        ((), 0.2, 4.5, ["wait"]),
-        ((), 1.5, 5.5, ["wait"]),
+        ({"asked": {2: 6.0}}, 1.5, 4.5, []),
+        ({"asked": {2: 4.3}, "put": {2: ((4.3, False), (5.0, True))}}, 1.5, 4.5, []),
+        ({"asked": {2: 4.3}, "put": {2: ((4.3, True),)}}, 1.5, 4.5, ["wait"]),
+        ({"asked": {2: 6.0}}, 0.2, 4.5, ["wait"]),
+        ({"asked": {2: 6.0}}, 1.5, 5.7, ["wait"]),
     ],
-    ids=["thinks and speaks", "heard on stock", "silence before", "silence behind"],
+    ids=["asked later", "ahead", "asked before", "silence before", "silence behind"],
 )
-def test_what_stock_cuts_at_once_takes_its_turn_behind_the_answer(
-    on_stock: tuple[Heard, ...], ttft: float, took: float, slow: list[str]
+@pytest.mark.parametrize("what", ["run", "wait"])
+def test_what_is_asked_for_takes_its_turn_behind_an_answer_that_stock_gives_later(
+    what: str, on_stock: Mapping[str, Any], ttft: float, took: float, slow: list[str]
 ) -> None:
     """It is asked for at 5 s. The model was asked at 4.5 s, and its answer ends at 8.5 s."""
     heard = (Heard(6.2, 8.5, "r2a r2b."), Heard(8.6, 9.5, "y0a y0b y0c."))
-    put = {2: ((4.5, True),)}
-    stock = {"waits": {0: 0.0}, "silent": {0: 0.0}, "audio": on_stock, "put": put}
-    ours = {"waits": {0: took}, "silent": {0: 1.5}, "audio": heard, "put": put}
-    assert found(stock, ours, moves=(Move(5.0, "wait"),), ttft=ttft) == slow
+    stock = {"waits": {0: 0.0}, "silent": {0: 0.0}, "put": {2: ((6.0, True),)}, **on_stock}
+    ours = {"waits": {0: took}, "silent": {0: 1.5}, "audio": heard}
+    ours |= {"asked": {2: 4.5}, "put": {2: ((4.5, True),)}}
+    moves = (Move(5.0, what),)
+    assert found(stock, ours, moves=moves, settings=AHEAD, ttft=ttft) == slow
 
 
 @pytest.mark.parametrize(

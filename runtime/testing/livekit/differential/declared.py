@@ -98,7 +98,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("turns-kept", frozenset({"wait"}), waits.in_a_handoff_of_a_turn_more),
     Declared("turns-kept", frozenset({"wait"}), handoffs.refused_in_a_handoff),
     Declared("untold-results", frozenset({"wait"}), handoffs.refused_while_results_are_told),
-    Declared("tool-policies", frozenset({"wait"}), moves.cut_at_once_on_stock),
+    Declared("tool-policies", frozenset({"wait"}), moves.behind_an_answer_that_comes_sooner),
     Declared("tool-policies", frozenset({"wait"}), moves.makes_a_call_that_was_stopped),
     Declared("turns-kept", frozenset({"log"}), handoffs.logged_in_a_handoff),
     Declared("turns-kept", frozenset({"warning"}), handoffs.warned_in_a_handoff),

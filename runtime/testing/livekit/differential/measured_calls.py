@@ -163,5 +163,5 @@ def scripted(plan: Plan, jobs: Jobs) -> Counter[str]:
             said[f"tool `{run.name}` {REPORTED_AGENT}"] += 1
     begun = Counter(r.start for r in jobs.runs if plan.jobs[r.number].ends == "hands_off")
     named = "AgentTask" if plan.model == "pipeline" else "Agent"
-    said[TWO_AGENTS.format(named)] += sum(many > 1 for many in begun.values())
+    said[TWO_AGENTS.format(named)] += sum(many - 1 for many in begun.values())
     return said

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .delays import handoffs, held, outside, quiet_from, spoken, words_may_come
-from .moments import ANSWER, ENDPOINTING, MOMENT, takes_more, thinks
+from .moments import ANSWER, ENDPOINTING, MOMENT, asked_in_use, takes_more, thinks
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
@@ -101,10 +101,7 @@ def asked_for_sooner(job: int, pair: Pair) -> bool:
 
 
 def _cut_before_stock_asked(sentence: int, pair: Pair) -> bool:
-    begun, on_stock = pair.ours.asked[sentence], pair.stock.asked.get(sentence, inf)
-    if pair.plan.settings.get("preemptive_generation", {}).get("enabled"):
-        used = [at for at, whole in pair.stock.put.get(sentence, ()) if whole]
-        on_stock = max([on_stock, *used])
+    begun, on_stock = pair.ours.asked[sentence], asked_in_use(sentence, pair)
     stops = (*pair.ours.stops, *_removed_words(sentence, pair))
     return any(begun <= stop <= on_stock for stop in stops)
 

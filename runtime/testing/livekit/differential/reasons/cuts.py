@@ -11,6 +11,7 @@ from turnfsm.runtime.testing.livekit.side_by_side import LATE
 from .moments import ANSWER, MOMENT, Span
 
 if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
 
 __all__ = ["call_cut_behind_what_came_first", "cut_behind_what_came_first"]
@@ -24,7 +25,7 @@ def cut_behind_what_came_first(sentence: int, pair: Pair) -> bool:
     own = pair.stock.own_answers.get(sentence)
     if stock is None and own is not None:  # it was cut there, too, or the session closed
         stock = own[0] - over
-    begun, on_stock = pair.ours.asked.get(sentence, inf), pair.stock.asked.get(sentence, inf)
+    begun, on_stock = _asked(sentence, pair.ours), _asked(sentence, pair.stock)
     if stock is None or begun == inf or abs(begun - on_stock) > MOMENT:
         return False
     due = over + stock
@@ -36,6 +37,12 @@ def cut_behind_what_came_first(sentence: int, pair: Pair) -> bool:
     behind = at > due and rest + cut - at < ANSWER + MOMENT
     words = any(sound.words and sound.at == cut for sound in pair.plan.sounds)
     return behind and (not words or _never_or_with_the_next(sentence, pair))
+
+
+def _asked(sentence: int, measured: Measures) -> float:
+    """When the model was first asked about it, perhaps about the end of it only."""
+    put = [at for at, _ in measured.put.get(sentence, ())]
+    return min([measured.asked.get(sentence, inf), *put])
 
 
 def call_cut_behind_what_came_first(job: int, pair: Pair) -> bool:

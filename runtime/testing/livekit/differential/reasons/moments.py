@@ -17,6 +17,7 @@ __all__ = [
     "MOMENT",
     "Span",
     "answered_more",
+    "asked_in_use",
     "handoffs_begun",
     "takes_more",
     "thinks",
@@ -61,6 +62,15 @@ def takes_more(pair: Pair) -> Iterator[Span]:
             for run in pair.ours.runs:
                 if run.number in answer.jobs and run.start >= min(asked):
                     yield run.start, run.end or inf
+
+
+def asked_in_use(sentence: int, pair: Pair) -> float:
+    """When stock asked the model about it. If it asks ahead, it may drop that and ask again."""
+    asked = pair.stock.asked.get(sentence, inf)
+    if not pair.plan.settings.get("preemptive_generation", {}).get("enabled"):
+        return asked
+    whole = [at for at, whole in pair.stock.put.get(sentence, ()) if whole]
+    return max([asked, *whole])
 
 
 def thinks(pair: Pair) -> Iterator[Span]:

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turnfsm.runtime.testing.livekit.side_by_side import LATE, SLOW
+from turnfsm.runtime.testing.livekit.side_by_side import SLOW
 
 from .calls import stopped_behind_a_held_call
 from .delays import busy, outside
-from .moments import Span, thinks
+from .moments import MOMENT, Span, asked_in_use
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
 
-__all__ = ["cut_at_once_on_stock", "makes_a_call_that_was_stopped"]
+__all__ = ["behind_an_answer_that_comes_sooner", "makes_a_call_that_was_stopped"]
 
 
-def cut_at_once_on_stock(number: int, pair: Pair) -> bool:
-    """It is asked for while somebody speaks, or the model thinks, and takes its turn behind that.
-    On stock the turn of a call that had ended took it along: it was never heard."""
-    move, ours = pair.plan.moves[number], pair.ours.waits.get(number)
-    if move.what != "wait" or ours is None:
+def behind_an_answer_that_comes_sooner(number: int, pair: Pair) -> bool:
+    """When it was asked for, the model thought about the user's words, and it takes its turn behind
+    that answer. On stock, which waits for tools of earlier turns, the model had not been asked
+    about them, or only ahead, and was asked again. It takes no more time in which the model did
+    not think about them, nobody spoke, no words might come, and no call held its turn."""
+    at, ours = pair.plan.moves[number].at, pair.ours.waits.get(number)
+    stock = pair.stock.waits.get(number)
+    if pair.plan.moves[number].what not in ("run", "wait") or ours is None or stock is None:
         return False
-    on_stock = any(f"y{number}a" in heard.text for heard in pair.stock.audio)
-    causes = [*busy(pair, pair.ours), *thinks(pair)]
-    return not on_stock and outside((move.at, move.at + ours), causes) <= LATE
+    sooner: list[Span] = [
+        (asked, asked + pair.plan.answers[n].ttft + MOMENT)
+        for n, asked in pair.ours.asked.items()
+        if n in pair.plan.answers and asked <= at <= asked_in_use(n, pair)
+    ]
+    before = outside((at, at + stock), busy(pair, pair.stock))
+    rest = outside((at, at + ours), [*busy(pair, pair.ours), *sooner])
+    return any(end >= at for _, end in sooner) and rest <= SLOW + before
 
 
 def makes_a_call_that_was_stopped(number: int, pair: Pair) -> bool:
