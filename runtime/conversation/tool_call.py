@@ -94,6 +94,11 @@ class ToolCall:
         return self.entry.machine.holds("turn_over")
 
     @property
+    def late(self) -> bool:
+        """Its result comes apart from its step."""
+        return self.entry.machine.holds("late")
+
+    @property
     def cancellation(self) -> str | None:
         """What the model reads of it if it was cancelled, else None."""
         if not self.was_cancelled and self.how != "cancelled":

@@ -272,3 +272,23 @@ def test_a_noise_ends_the_answer_of_a_model_that_still_thinks(
     stock = {"effects": {2: 1}, "put": on_stock}
     ours = {"effects": {2: 0}, "put": {2: ((4.0, whole),)}}
     assert found(stock, ours, model="server", sounds=sounds) == undone
+
+
+@pytest.mark.parametrize(
+    ("heard", "took", "kinds"),
+    [((), 3.0, []), ((2,), 3.0, ["wait"]), ((), 3.4, ["wait"])],
+    ids=["only ours", "stock, too", "longer"],
+)
+def test_a_call_of_the_application_waits_for_an_answer_of_which_stock_says_nothing(
+    heard: tuple[int, ...], took: float, kinds: list[str]
+) -> None:
+    """Both sessions ask the model at 4 s, and it thinks for 0.2 s. On stock a noise cuts the answer
+    before it is heard, and the model takes it for said."""
+    put = {2: ((4.0, True),)}
+    stock = {"put": put, "own_answers": dict.fromkeys(heard, (6.0, 6.4))}
+    stock |= {"waits": {0: 1.0}, "silent": {0: 0.4}, "audio": (Heard(4.4, 5.0, "g0a."),)}
+    ours = {"put": put, "own_answers": {2: (4.4, 5.4)}, "waits": {0: took}}
+    ours |= {"silent": {0: took - 1.4}}
+    ours["audio"] = (Heard(4.4, 5.4, "r2a r2b."), Heard(6.0, 6.4, "g0a."))
+    sounds, moves = SAID[:2], (Move(4.0, "run"),)
+    assert found(stock, ours, sounds=sounds, moves=moves) == kinds

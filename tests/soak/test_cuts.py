@@ -10,6 +10,7 @@ import pytest
 from turnfsm.runtime.testing.livekit.differential import (
     Answer,
     Job,
+    JobRun,
     Measures,
     Move,
     Pair,
@@ -26,6 +27,7 @@ STOCK = {"asked": {2: 4.0}, "latency": {2: 1.0}, "effects": {1: 1}}
 
 INTO_THE_USER = Heard(3.2, 4.4, "s2a s2b s2c.")
 HELD = Heard(4.2, 6.0, "s2a s2b s2c.")
+WITH_NEWS = Heard(4.2, 6.0, "s2a s2b s2c. t9a t9b.")
 ANOTHER = Heard(4.2, 6.0, "r9a r9b r9c.")
 BEFORE = Heard(2.4, 2.9, "s2a s2b s2c.")
 
@@ -51,12 +53,20 @@ def found(
     ("before", "heard", "asked", "late"),
     [
         (INTO_THE_USER, HELD, 4.0, False),
+        (INTO_THE_USER, WITH_NEWS, 4.0, False),
         (INTO_THE_USER, HELD, 5.0, True),
         (INTO_THE_USER, Heard(4.2, 5.2, "s2a s2b s2c."), 4.0, True),
         (INTO_THE_USER, ANOTHER, 4.0, True),
         (BEFORE, HELD, 4.0, True),
     ],
-    ids=["held", "asked later", "over long before", "said by ours alone", "not into the user"],
+    ids=[
+        "held",
+        "with results",
+        "asked later",
+        "over long before",
+        "said by ours alone",
+        "not into the user",
+    ],
 )
 def test_what_stock_had_said_into_the_user_comes_before_the_answer(
     before: Heard, heard: Heard, asked: float, late: bool
@@ -116,3 +126,33 @@ def test_a_realtime_model_makes_its_calls_with_its_answer(model: str, undone: bo
     """So a call is not made either; a pipeline makes it before."""
     ours = {"news": ((4.5, 5.9),), "effects": {1: 0}}
     assert found(ours, {}, model=model) == ["undone"] * undone
+
+
+@pytest.mark.parametrize(
+    ("brought", "first", "whole", "answer", "kinds"),
+    [
+        ((1,), 0, False, "t2a t2b.", []),
+        ((), 0, False, "t2a t2b.", ["undone", "late"]),
+        ((1,), 1, False, "t2a t2b.", ["undone", "late"]),
+        ((1,), 0, True, "t2a t2b.", ["late"]),
+        ((1,), 0, False, "r3a r3b. t2a t2b.", ["late"]),
+    ],
+    ids=["of its result", "of words", "it was made", "answered", "its own answer"],
+)
+def test_a_call_that_stock_makes_with_the_result_of_one_that_was_cut_is_not_made(
+    brought: tuple[int, ...], first: int, whole: bool, answer: str, kinds: list[str]
+) -> None:
+    """The first call is cut on ours. The application interrupts the answer to the third sentence,
+    which asks for the second call, on both sides. Stock makes this one when it is asked about the
+    first one's result, and tells its result."""
+    runs = (JobRun(1, "do_it", 4.2, 4.4, None, 4.5, "result"),) * first
+    put = {3: ((7.0, False),)}
+    ours = {
+        **{"news": ((4.5, 5.9),), "effects": {1: first, 2: 0}, "runs": runs, "put": put},
+        "latency": {2: None, 3: None},
+    }
+    stock = {
+        **{"effects": {1: 1, 2: 1}, "brought": {2: frozenset(brought)}},
+        **{"latency": {2: 1.0, 3: 9.0}, "answered_with": {3: answer}, "put": {3: ((7.0, whole),)}},
+    }
+    assert found(ours, stock) == kinds

@@ -123,3 +123,34 @@ def test_the_user_says_more_before_the_answer_is_due(
     ours = {"latency": {2: 6.4, 3: answered}, "runs": (ran(1, 2.0, 5.0),)}
     sounds = (*SAID, Sound(at, 2, 2.6))
     assert found(ours, {"latency": {2: 1.0, 3: on_stock}}, sounds=sounds, policy=policy) == late
+
+
+@pytest.mark.parametrize(
+    ("model", "close", "heard", "answered", "undone"),
+    [
+        ("realtime", 7.0, (4.2, 6.6), (), []),
+        ("pipeline", 7.0, (4.2, 6.6), (), [1]),
+        ("realtime", 7.6, (4.2, 6.6), (), [1]),
+        ("realtime", 7.0, (4.2, 6.0), (), [1]),
+        ("realtime", 7.0, (4.2, 6.6), (2,), [1]),
+    ],
+    ids=["closed before", "a pipeline", "time enough", "silence", "answered"],
+)
+def test_a_call_is_not_made_if_the_session_closes_before_the_answer_is_due(
+    model: Any,
+    close: float,
+    heard: tuple[float, float],
+    answered: tuple[int, ...],
+    undone: list[int],
+) -> None:
+    """The second sentence asks for it, at 3.6 s; stock makes it at 4.4 s. Ours first gives another
+    answer, which stock never says."""
+    moves, jobs = (Move(close, "aclose"),), {1: Job(1, 0.5)}
+    plan = Plan("a close", SAID, {2: Answer(4, (1,))}, jobs, moves, model=model)
+    stock = Measures(effects={1: 1}, wanted={1: 1}, runs=(ran(1, 4.4, 4.6),))
+    said = {
+        "own_answers": dict.fromkeys(answered, (6.7, 6.9)),
+        "audio": (Heard(*heard, "r1a r1b."),),
+    }
+    ours = Measures(effects={1: 0}, wanted={1: 1}, **said)
+    assert [w.about for w in worse(Pair(plan, stock, ours)) if w.kind == "undone"] == undone

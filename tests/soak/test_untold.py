@@ -226,6 +226,39 @@ def test_a_result_is_explained_whose_turn_ended_in_a_handoff(
 
 
 @pytest.mark.parametrize(
+    ("end", "warned", "found"),
+    [
+        (10.2, ("did not end in time; its agent is closed",), []),
+        (10.2, (), ["untold"]),
+        (9.8, ("did not end in time; its agent is closed",), ["untold"]),
+    ],
+    ids=["left", "no warning", "ended in time"],
+)
+def test_a_call_beside_it_may_end_by_itself_when_its_agent_is_closed(
+    end: float, warned: tuple[str, ...], found: list[str]
+) -> None:
+    """The application hands over at 5 s, and the handoff waits for 5 s."""
+    warnings = dict.fromkeys(warned, 1)
+    ours = {"effects": {1: 1}, "runs": (ran(1, 4.0, 4.5), ran(2, 4.0, end)), "warnings": warnings}
+    stock = {"effects": {1: 1}, "told": {1: 12.0}, "warnings": warnings}
+    jobs = {1: Job(1, 0.5, policy="cancel")}
+    assert kinds(stock, ours, jobs=jobs, moves=(Move(5.0, "update_agent"),)) == found
+
+
+@pytest.mark.parametrize(
+    ("second", "found"),
+    [((4.2, 5.0), []), ((4.6, 5.0), ["untold"])],
+    ids=["at once", "after a pause"],
+)
+def test_other_results_may_be_told_one_after_the_other(
+    second: tuple[float, float], found: list[str]
+) -> None:
+    """Two, from 3.9 s on; somebody interrupts at 5 s. Stock tells it at 4 s."""
+    ours = {"effects": {1: 1}, "told": {2: 3.9}, "news": ((3.9, 4.0), second), "stops": (5.0,)}
+    assert kinds({"effects": {1: 1}, "told": {1: 4.0}}, ours) == found
+
+
+@pytest.mark.parametrize(
     ("policy", "end", "found"),
     [("hold", 6.0, []), ("detach", 6.0, ["undone"]), ("hold", 4.5, ["undone"])],
     ids=["held", "not held", "over before"],

@@ -211,3 +211,28 @@ def test_a_commit_that_does_not_wait_for_the_rest_of_a_sentence_leaves_it_unansw
     plan = Plan("manual", sounds, {1: Answer(4)}, {}, moves, settings={"turn_detection": "manual"})
     stock = Measures(latency={1: 2.0}, audio=(Heard(1.3, 2.2, "y0a y0b y0c."),))
     assert _found(plan, stock, Measures(latency={1: None})) == found
+
+
+@pytest.mark.parametrize(
+    ("model", "detection", "cut", "found"),
+    [
+        ("realtime", "vad", 5.1, []),
+        ("realtime", "vad", 4.8, ["blip"]),
+        ("realtime", "manual", 5.1, ["blip"]),
+        ("server", "realtime_llm", 5.1, ["blip"]),
+    ],
+    ids=["its turn", "at another moment", "manual", "the model detects turns"],
+)
+def test_a_noise_is_a_turn_of_a_realtime_model(
+    model: Any, detection: str, cut: float, found: list[str]
+) -> None:
+    """It is over at 4.6 s, and committed 0.5 s later; the audio began at 4.7 s."""
+    ours = Measures(audio=(Heard(4.7, cut, "r1a"),), blips=("'r1a' from 4.70 s",), cuts=(cut,))
+    plan = attrs.evolve(
+        LATE_WORDS,
+        sounds=(SOUNDS[0], Sound(4.0, 0, 0.6)),
+        model=model,
+        settings={"turn_detection": detection},
+        can_pause=False,
+    )
+    assert _found(plan, Measures(), ours) == found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
 
-__all__ = ["call_cut_behind_what_came_first", "cut_behind_what_came_first"]
+__all__ = [
+    "answered_after_a_call_that_was_cut",
+    "call_cut_behind_what_came_first",
+    "came_of_a_call_that_was_cut",
+    "cut_behind_what_came_first",
+]
 
 
 def cut_behind_what_came_first(sentence: int, pair: Pair) -> bool:
@@ -52,6 +58,32 @@ def call_cut_behind_what_came_first(job: int, pair: Pair) -> bool:
     return realtime and any(cut_behind_what_came_first(n, pair) for n in asks)
 
 
+def came_of_a_call_that_was_cut(job: int, pair: Pair) -> bool:
+    """Ours did not make it. On stock the model was asked about the results of calls that were cut
+    like this on ours, and made it with them."""
+    made = {run.number for run in pair.ours.runs}
+    brought = pair.stock.brought.get(job, frozenset())
+    return (
+        job not in made
+        and bool(brought)
+        and all(j not in made and call_cut_behind_what_came_first(j, pair) for j in brought)
+    )
+
+
+def answered_after_a_call_that_was_cut(sentence: int, pair: Pair) -> bool:
+    """On both sides the model gave up the answer to it. What counts as one on stock are results of
+    such calls."""
+    asked = (*pair.ours.put.get(sentence, ()), *pair.stock.put.get(sentence, ()))
+    answer = pair.stock.answered_with.get(sentence, "")
+    told = [int(job) for job in re.findall(r"\bt([1-9]\d*)a", answer)]
+    return (
+        not any(whole for _, whole in asked)
+        and bool(told)
+        and not re.search(r"\b[^t\W]\w*\d", answer)
+        and all(came_of_a_call_that_was_cut(job, pair) for job in told)
+    )
+
+
 def _never_or_with_the_next(sentence: int, pair: Pair) -> bool:
     ours, sounds = pair.ours.latency.get(sentence), pair.plan.sounds
     if ours is None:
@@ -72,11 +104,16 @@ def _came_first(due: float, pair: Pair) -> Iterator[Span]:
     """What was heard on ours that keeps the answer waiting which is due on stock."""
     yield from (span for span in pair.ours.news if span not in pair.stock.news)
     for heard in pair.ours.audio:
-        said = heard.text.rstrip(".")
-        before = [other for other in pair.stock.audio if said and other.text.startswith(said)]
+        before = [other for other in pair.stock.audio if _begin_alike(heard.text, other.text)]
         into = [other.start for other in before if _over_the_user(other.start, pair)]
         if any(start < heard.start and start < due + LATE for start in into):
             yield heard.start, heard.end
+
+
+def _begin_alike(one: str, other: str) -> bool:
+    """One of them was cut, or says results besides."""
+    one, other = one.rstrip("."), other.rstrip(".")
+    return bool(one and other) and (one.startswith(other) or other.startswith(one))
 
 
 def _over_the_user(at: float, pair: Pair) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .delays import busy, outside
-from .moments import answered_more, handoffs_begun
+from .moments import THINKS, answered_more, handoffs_begun
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
@@ -30,9 +30,6 @@ LONGEST = 8.5
 
 SAME = 0.06
 """Seconds between what both sessions do at the same moment."""
-
-THINKS = 0.4
-"""Seconds until the model has answered a result, and this is heard."""
 
 REFUSED = (
     "cannot schedule new speech",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
 
-__all__ = ["kept_waiting_no_longer"]
+__all__ = ["kept_waiting_no_longer", "kept_waiting_until_the_close"]
 
 COMMIT = 1.0
 """Seconds in which a commit of the application waits for words."""
@@ -47,6 +47,23 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
         for more, answered in pair.ours.latency.items()
         if more > sentence and answered is not None and pair.stock.latency.get(more) is not None
     )
+
+
+def kept_waiting_until_the_close(job: int, pair: Pair) -> bool:
+    """The same, from words that ask for a call until the session closed; on stock until the call
+    was made. A realtime model's calls are made with its answer, of which ours says nothing."""
+    close, ours = pair.plan.ends_at, [*_causes(pair, pair.ours, _said_in_time(pair))]
+    if pair.plan.model == "pipeline":
+        return False
+    asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
+    said = [n for n in asks if n <= len(pair.plan.sounds) and n not in pair.ours.own_answers]
+    for over in (pair.plan.sounds[n - 1].over for n in said):
+        begun = [r.start for r in pair.stock.runs if r.number == job and r.start >= over]
+        if close is not None and begun and begun[0] <= close:
+            stock = _causes(pair, pair.stock, spoken(pair.stock))
+            if outside((over, close), ours) <= outside((over, begun[0]), stock) + LATE:
+                return True
+    return False
 
 
 def _causes(pair: Pair, measured: Measures, said: Iterable[Span]) -> Iterator[Span]:

@@ -15,6 +15,7 @@ __all__ = [
     "ANSWER",
     "ENDPOINTING",
     "MOMENT",
+    "THINKS",
     "Span",
     "answered_more",
     "asked_in_use",
@@ -35,6 +36,9 @@ ENDPOINTING = 0.5
 MOMENT = 0.1
 """Seconds: a frame of the microphone and one of the model."""
 
+THINKS = 0.4
+"""Seconds until the model has answered a result, and this is heard."""
+
 
 def handoffs_begun(plan: Plan, measured: Measures) -> list[float]:
     """When the application called `update_agent`, and when calls that hand over had ended."""
@@ -45,11 +49,13 @@ def handoffs_begun(plan: Plan, measured: Measures) -> list[float]:
 
 def answered_more(pair: Pair) -> Mapping[int, tuple[float, ...]]:
     """Sentences that only ours had answered, and when it asked the model. On stock they were lost,
-    or something stood behind them in the request, and the model answered that."""
+    or something stood behind them in the request, and the model answered that; or nothing of the
+    answer was heard."""
     on_stock = {n for n, asked in pair.stock.put.items() if any(whole for _, whole in asked)}
     ours = {n: tuple(at for at, _ in asked) for n, asked in pair.ours.put.items()}
     whole = {n for n, asked in pair.ours.put.items() if any(done for _, done in asked)}
     more = (whole - on_stock) | (pair.stock.words_lost - pair.ours.words_lost)
+    more |= whole & (pair.ours.own_answers.keys() - pair.stock.own_answers.keys())
     return {n: ours[n] for n in more if n in ours}
 
 

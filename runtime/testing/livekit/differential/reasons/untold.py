@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,12 @@ from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .calls import cancelled, holding
 from .delays import busy, outside
-from .ends import DRAIN
-from .moments import ANSWER, MOMENT, handoffs_begun
+from .ends import AGENT_CLOSED, DRAIN
+from .moments import ANSWER, MOMENT, THINKS, Span, handoffs_begun
 from .waits import FALSE_INTERRUPTION, INTERRUPTS, VAD_SILENCE
 
 if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
     from turnfsm.runtime.testing.livekit.differential.plan import Sound
@@ -50,19 +51,30 @@ def told_after_the_close(job: int, pair: Pair) -> bool:
 
 
 def stopped_behind_other_results(job: int, pair: Pair) -> bool:
-    """When stock told it, ours told other results first, and was still telling them when somebody
-    interrupted, if only by speaking, or closed the session."""
+    """When stock told it, ours told other results first, one after the other, and was still telling
+    them when somebody interrupted, if only by speaking, or closed the session."""
     told = pair.stock.told.get(job)
     others = [at for other, at in pair.ours.told.items() if other != job]
     if told is None:
         return False
     stops = [stop for stop in _stops(pair) if stop >= told]
-    news = [(start, end) for start, end in pair.ours.news if start <= told + MOMENT]
+    news = [(start, end) for start, end in _joined(pair.ours.news) if start <= told + MOMENT]
     return any(
         any(stop <= end + MOMENT for stop in stops) or (told <= end and _spoken_into(end, pair))
         for start, end in news
         if any(start <= at <= end for at in others)
     )
+
+
+def _joined(spans: Iterable[Span]) -> list[Span]:
+    """Those that follow each other as soon as a model answers are one."""
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1] + THINKS:
+            joined[-1] = joined[-1][0], end
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def stopped_before_it_could_be_told(job: int, pair: Pair) -> bool:
@@ -174,13 +186,21 @@ def given_up_at_a_handoff(job: int, pair: Pair) -> bool:
     """Its policy is to be cancelled, and its turn ended in a handoff that has not waited for a call
     beside it."""
     begun = [run.start for run in pair.ours.runs if run.number == job]
-    beside = {
-        run.number
+    beside = [
+        run
         for run in pair.ours.runs
         if run.number != job and any(abs(run.start - at) <= MOMENT for at in begun)
-    }
-    cancels = pair.plan.jobs[job].policy == "cancel"
-    return cancels and any(cancelled_at_a_handoff(other, pair) for other in beside)
+    ]
+    if pair.plan.jobs[job].policy != "cancel":
+        return False
+    return any(cancelled_at_a_handoff(run.number, pair) or _left(run, pair) for run in beside)
+
+
+def _left(run: JobRun, pair: Pair) -> bool:
+    """Its agent was closed while it ran, and a warning says so."""
+    warned = any(text.endswith(AGENT_CLOSED) for text in pair.ours.warnings)
+    begun = handoffs_begun(pair.plan, pair.ours)
+    return warned and any(run.start <= at and (run.end or inf) >= at + DRAIN for at in begun)
 
 
 def held_until_the_close(job: int, pair: Pair) -> bool:

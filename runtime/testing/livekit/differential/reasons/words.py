@@ -86,10 +86,13 @@ def words_came_late(about: int, pair: Pair) -> bool:
 
 def committed_late(about: int, pair: Pair) -> bool:
     """It was cut in the moment when words were committed whose sound was over before it was heard,
-    soon after them or after a noise. The output could not be held until then."""
+    soon after them or after a noise; or a noise, which is a turn of a realtime model. The output
+    could not be held until then."""
     plan, asked = pair.plan, pair.ours.asked.items()
     begun = {heard.end: heard.start for heard in pair.ours.audio}
     commits = [(at - plan.hook, plan.sounds[n - 1].over) for n, at in asked if n in plan.answers]
+    if plan.model == "realtime" and plan.settings.get("turn_detection") == "vad":
+        commits += [(s.over + ENDPOINTING, s.over) for s in plan.sounds if not s.words]
     soon = [(at, over) for at, over in commits if any(_is_soon(at, s) for s in plan.sounds)]
     causes = [
         any(abs(cut - at) < SAME and over <= begun.get(cut, cut) for at, over in soon)
