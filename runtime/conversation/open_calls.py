@@ -15,11 +15,12 @@ from .ports import Session, Speech
 from .told_results import ToldResults
 from .tool_call import ToolCall
 
-__all__ = ["BLOCKING", "RUNNING", "UNCOMMITTED", "OpenCalls"]
+__all__ = ["BLOCKING", "HOLDING", "RUNNING", "UNCOMMITTED", "OpenCalls"]
 
 BLOCKING = ("held", "running")
+HOLDING = ("held", "handing_over")
 RUNNING = ("called", "held", "running", "detached", "answered", "reported", "cancelling")
-UNCOMMITTED = ("ended", "given")
+UNCOMMITTED = ("ended", "given", "handing_over")
 
 
 class OpenCalls:
@@ -82,8 +83,8 @@ class OpenCalls:
 
     @property
     def held(self) -> bool:
-        """A call runs whose turn cannot be interrupted."""
-        return bool(self._in(("held",)))
+        """A call keeps its turn from being interrupted."""
+        return bool(self._in(HOLDING))
 
     @property
     def results_at_hand(self) -> bool:

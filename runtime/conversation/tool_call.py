@@ -157,6 +157,10 @@ class ToolCall:
         speech = self.told_by
         return speech is not None and not (speech.interrupted or speech.finished)
 
+    def hands_over(self) -> bool:
+        """It has returned an agent."""
+        return self.entry.handoff
+
     def talked_over(self) -> bool:
         """The user speaks over the turn, or what they said may be answered soon."""
         return self.agent is not None and self.agent.talked_over

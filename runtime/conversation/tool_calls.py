@@ -10,7 +10,7 @@ import attrs
 
 from turnfsm.runtime.ledger import Ledger
 
-from .open_calls import BLOCKING, RUNNING, UNCOMMITTED, OpenCalls
+from .open_calls import BLOCKING, HOLDING, RUNNING, UNCOMMITTED, OpenCalls
 from .policies import policy_of
 from .ports import Agent, Session, Speech
 from .tool_call import End, ToolCall
@@ -121,6 +121,16 @@ class ToolCalls(OpenCalls):
         self.count()
         self._moved()
 
+    def executed(self, speech: Speech) -> None:
+        """All calls of a step have ended: LiveKit's ``function_tools_executed``. If one of them has
+        returned an agent, LiveKit hands over now."""
+        calls = [call for call in self._in(("handing_over",)) if call.speech is speech]
+        for call in calls:
+            self._post(call, "executed")
+        if calls:
+            self.count()
+            self._moved()
+
     def overtaken_by(self, answer: Speech) -> None:
         """A realtime model that detects turns answers the user by itself: LiveKit's
         `_on_generation_created`. Posts nothing."""
@@ -207,6 +217,14 @@ class ToolCalls(OpenCalls):
         """The tool's return value, with which an identical call is answered."""
         self._ledger.keep(call_id, value, handoff=handoff)
 
+    def may_hand_over(self, call_id: str, speech: Speech) -> bool:
+        """The session may hand over to the agent that the tool has returned."""
+        entry = self._ledger.find(call_id)
+        if entry is None:
+            return not speech.interrupted
+        facts = {"turn_stands": not speech.interrupted}
+        return bool(self._ledger.post(entry, "hand_over", facts))
+
     def may_answer(self, call_id: str) -> bool:
         """The model may be told that the call still runs."""
         call = self._calls.get(call_id)
@@ -219,7 +237,7 @@ class ToolCalls(OpenCalls):
         say is owed. Posts nothing; `speech_interrupted` may follow.
         """
         if (own := self._calls.get(call_id)) is not None:
-            for call in self._in(RUNNING):
+            for call in self._in((*RUNNING, "handing_over")):
                 if call.speech is own.speech:
                     self._post(call, "interrupts" if call is own else "turn_given_up")
             self.reply_cut(besides=own.speech)
@@ -302,6 +320,9 @@ class ToolCalls(OpenCalls):
 
         Those with the policy cancel end. Posts `tools_released`. Returns the speeches.
         """
+        for call in self._in(("handing_over",)):
+            if call.speech.interrupted:
+                self._post(call, "turn_over")
         calls = [call for call in self._in(RUNNING) if call.speech.interrupted]
         for call in calls:
             self._post(call, "turn_over")
@@ -315,7 +336,7 @@ class ToolCalls(OpenCalls):
 
     def lift_holds(self) -> None:
         """The time for calls with the policy finish is over."""
-        for call in self._in(("held",)):
+        for call in self._in(HOLDING):
             self._post(call, "hold_lifted")
 
     def answer_calls_delaying_commit(self, speech: Speech) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,7 +14,14 @@ from turnfsm.runtime.conversation.tool_call import End
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.keeping import Keeping
 
-from .overrides import REFUSED, activity_of, current_speech, govern, running_call
+from .overrides import (
+    GovernedHandle,
+    activity_of,
+    current_speech,
+    govern,
+    refuse_handoff,
+    running_call,
+)
 
 __all__ = ["Reports"]
 
@@ -44,12 +52,22 @@ class Reports:
         elif event == "function_tools_executed":
             self._conductor.host.results_need_reply = arg.has_tool_reply
             _give_ids(arg, self._conductor.own_id)
-            speech = current_speech()
-            if speech is not None and speech.interrupted:
-                _refuse_handoff(arg, self._ledger)
+            if (speech := current_speech()) is not None:
+                self._calls_executed(arg, govern(speech, self._conductor))
         elif event == "conversation_item_added" and arg.item.type == "message":
             text = arg.item.text_content or ""
             self._conductor.turn.note("message", role=arg.item.role, text=text)
+
+    def _calls_executed(self, event: FunctionToolsExecutedEvent, speech: GovernedHandle) -> None:
+        tools = self._conductor.tools
+        if event.has_agent_handoff:
+            for output in event.function_call_outputs:
+                call = self._ledger.find(output.call_id)
+                if call is not None and call.handoff and not tools.may_hand_over(call.id, speech):
+                    event.cancel_agent_handoff()
+                    refuse_handoff(output)
+        # LiveKit hands over right after this event; the turn is held until then.
+        asyncio.get_running_loop().call_soon(tools.executed, speech)
 
     def _hear_of_call(self, update: Any) -> None:
         tools = self._conductor.tools
@@ -74,14 +92,3 @@ def _give_ids(event: FunctionToolsExecutedEvent, own_id: Callable[[str, str], st
     """Give an id to a call that LiveKit has refused: it never began."""
     for call, output in event.zipped():
         call.call_id = output.call_id = own_id(call.id, call.call_id)
-
-
-def _refuse_handoff(event: FunctionToolsExecutedEvent, ledger: Ledger) -> None:
-    """Refuse the handoff of an interrupted turn; the call's output says so."""
-    if not event.has_agent_handoff:
-        return
-    event.cancel_agent_handoff()
-    for output in event.function_call_outputs:
-        if output.call_id in ledger and ledger[output.call_id].handoff:
-            output.is_error = not output.output
-            output.output = f"{output.output}; {REFUSED}" if output.output else REFUSED

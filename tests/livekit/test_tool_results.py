@@ -507,5 +507,5 @@ def test_a_handoff_that_was_refused_is_said_behind_what_the_tool_gave() -> None:
     )
     user = ScriptedUser().says("give me an agent", at=1.0).says("tell me a joke", at=3.5)
     outcome = Stage(TurnSession, user=user, llm=model, tools=[transfer]).run(20.0)
-    assert _outputs(outcome) == ["noted; the handoff did not happen: the user interrupted"]
+    assert _outputs(outcome) == ["noted; the handoff did not happen: its turn was interrupted"]
     assert outcome.heard_saying("I am the next one.") is None

@@ -10,10 +10,9 @@ from .recognition import turn_of
 from .run import GovernedRun
 from .session import GovernedSession
 from .speech import GovernedHandle, current_speech, govern
-from .tools import REFUSED, TurnContext, running_call
+from .tools import TurnContext, refuse_handoff, running_call
 
 __all__ = [
-    "REFUSED",
     "GovernedActivity",
     "GovernedHandle",
     "GovernedRun",
@@ -22,6 +21,7 @@ __all__ = [
     "activity_of",
     "current_speech",
     "govern",
+    "refuse_handoff",
     "running_call",
     "turn_of",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -26,11 +26,12 @@ __all__ = [
     "TurnContext",
     "cancel_call",
     "cancelled_pair",
+    "refuse_handoff",
     "running_call",
     "say_still_running",
 ]
 
-REFUSED = "the handoff did not happen: the user interrupted"
+REFUSED = "the handoff did not happen: its turn was interrupted"
 STILL_RUNNING = "The call is still running. Its result will follow; do not make the call again."
 
 
@@ -118,14 +119,29 @@ class TurnContext(RunContext[Userdata_T]):
     def _make_update_output(self, message: Any, **how: Any) -> Any:
         # The handoff of a call that has reported is an error to LiveKit; that of a turn which was
         # interrupted, and whose calls were answered, is refused.
-        if self.speech_handle.interrupted and _hands_over(message):
-            message = ToolError(REFUSED)
-        return super()._make_update_output(message, **how)
+        if not (self.speech_handle.interrupted and _hands_over(message)):
+            return super()._make_update_output(message, **how)
+        others = [item for item in _items(message) if not isinstance(item, Agent)]
+        if not others:
+            return super()._make_update_output(ToolError(REFUSED), **how)
+        given = super()._make_update_output(others[0] if len(others) == 1 else others, **how)
+        if given.fnc_call_out is not None:
+            refuse_handoff(given.fnc_call_out)
+        return given
+
+
+def refuse_handoff(output: llm.FunctionCallOutput) -> None:
+    """Say in the output of a call that its handoff did not happen."""
+    output.is_error = not output.output
+    output.output = f"{output.output}; {REFUSED}" if output.output else REFUSED
 
 
 def _hands_over(output: Any) -> bool:
-    given = output if isinstance(output, list | tuple) else (output,)
-    return any(isinstance(item, Agent) for item in given)
+    return any(isinstance(item, Agent) for item in _items(output))
+
+
+def _items(output: Any) -> Collection[Any]:
+    return output if isinstance(output, list | tuple | set | frozenset) else (output,)
 
 
 class GovernedExecutor(_ToolExecutor):

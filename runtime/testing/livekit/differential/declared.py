@@ -15,6 +15,7 @@ from .reasons import (
     handoffs,
     kept_waiting,
     moves,
+    refused,
     untold,
     waits,
     words,
@@ -57,8 +58,10 @@ DECLARED: tuple[Declared, ...] = (
     Declared("held-output", frozenset({"blip"}), words.committed_late),
     Declared("turns-kept", frozenset({"late"}), words.heard_all_of_it),
     Declared("turns-kept", frozenset({"late"}), words.committed_before_the_rest),
-    Declared("handoff-refused", frozenset({"agent"}), calls.handed_over_too_late),
-    Declared("handoff-refused", frozenset({"lost", "unseen", "untold"}), calls.handoff),
+    Declared("handoff-refused", frozenset({"agent"}), refused.handoff_was_refused),
+    Declared(
+        "handoff-refused", frozenset({"lost", "unseen", "untold"}), refused.its_handoff_was_refused
+    ),
     Declared("tool-policies", frozenset({"undone", "half", "untold"}), calls.cancelled),
     Declared("tool-policies", frozenset({"blip"}), words.hold_was_over),
     Declared("tool-policies", frozenset({"late"}), waits.waits_for_a_call),

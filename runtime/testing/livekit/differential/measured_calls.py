@@ -13,13 +13,26 @@ from .agents import sentence_answered, words_answered, words_asked
 from .jobs import JobRun, Jobs
 from .plan import Plan
 
-__all__ = ["brought", "cut", "halves", "lies", "lost", "repeated", "scripted", "unseen", "wanted"]
+__all__ = [
+    "brought",
+    "cut",
+    "halves",
+    "lies",
+    "lost",
+    "not_handed_over",
+    "repeated",
+    "scripted",
+    "unseen",
+    "wanted",
+]
 
 NONE: frozenset[int] = frozenset()
 
 NOT_DONE = "nothing was done"
 
 CANCELLED_WITH_TURN = "cancelled: its turn was interrupted before it had ended"
+
+NOT_HANDED_OVER = re.compile("handoff (was interrupted and )?did not happen")
 
 TWO_AGENTS = "expected to receive only one {} from the tool executions"
 """LiveKit calls it `AgentTask` with a pipeline, and `Agent` with a realtime model."""
@@ -107,6 +120,14 @@ def cut(outcome: Outcome) -> Iterator[int]:
     calls = {item.call_id: item for item in items if item.type == "function_call"}
     for item in items:
         if item.type == "function_call_output" and item.output == CANCELLED_WITH_TURN:
+            yield _number(calls[item.call_id].arguments)
+
+
+def not_handed_over(outcome: Outcome) -> Iterator[int]:
+    items = outcome.history.items
+    calls = {item.call_id: item for item in items if item.type == "function_call"}
+    for item in items:
+        if item.type == "function_call_output" and NOT_HANDED_OVER.search(item.output):
             yield _number(calls[item.call_id].arguments)
 
 

@@ -33,6 +33,8 @@ class Measures(SessionMeasures):
         wanted: How many sentences of the user that were put to the model were to call each job;
             one that was committed in parts counts for each part.
         cut: Jobs whose call was cancelled with its turn, as its output says.
+        refused: Jobs that returned an agent to which the session did not hand over, as the output
+            of their call says.
         halves: Jobs whose effect began and was not completed, though nobody closed the session.
         lost: Jobs that ended with a result which is not in the history.
         unseen: Jobs that had ended with a result when a request was made that does not show it.
@@ -82,6 +84,7 @@ class Measures(SessionMeasures):
     effects: Mapping[int, int] = attrs.field(factory=dict)
     wanted: Mapping[int, int] = attrs.field(factory=dict)
     cut: frozenset[int] = frozenset()
+    refused: frozenset[int] = frozenset()
     halves: frozenset[int] = frozenset()
     lost: frozenset[int] = frozenset()
     unseen: frozenset[int] = frozenset()
@@ -137,6 +140,7 @@ class Measures(SessionMeasures):
             effects={n: jobs.effects(n) for n in plan.jobs},
             wanted=measured_calls.wanted(plan, jobs, outcome),
             cut=frozenset(measured_calls.cut(outcome)),
+            refused=frozenset(measured_calls.not_handed_over(outcome)),
             halves=frozenset(measured_calls.halves(plan, jobs, end)),
             lost=frozenset(measured_calls.lost(plan, jobs, outcome, end)),
             unseen=frozenset(measured_calls.unseen(plan, jobs, outcome)),

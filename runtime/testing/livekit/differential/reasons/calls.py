@@ -25,8 +25,6 @@ __all__ = [
     "called_after_a_wait",
     "cancelled",
     "cannot_be_interrupted",
-    "handed_over_too_late",
-    "handoff",
     "handoff_asked_for_together",
     "holding",
     "interrupt_is_refused",
@@ -257,17 +255,6 @@ def turn_interrupted_by_tool(job: int, pair: Pair) -> bool:
 def _interrupted(run: JobRun, pair: Pair) -> bool:
     over = run.how in ("result", "ToolError")  # it is refused with a RuntimeError
     return pair.plan.jobs[run.number].waits == "interrupts" and over
-
-
-def handed_over_too_late(about: int, pair: Pair) -> bool:
-    """A tool returned an agent, and its turn may have been interrupted."""
-    plan = pair.plan
-    return any(plan.jobs[run.number].ends == "hands_off" for run in pair.ours.runs)
-
-
-def handoff(job: int, pair: Pair) -> bool:
-    """It would have handed over; its output says that this did not happen."""
-    return job > 0 and pair.plan.jobs[job].ends == "hands_off"
 
 
 def _came_of_a_wait(jobs: Sequence[int], pair: Pair) -> bool:
