@@ -219,11 +219,10 @@ class ToolCalls(OpenCalls):
 
     def may_hand_over(self, call_id: str, speech: Speech) -> bool:
         """The session may hand over to the agent that the tool has returned."""
-        entry = self._ledger.find(call_id)
-        if entry is None:
-            return not speech.interrupted
-        facts = {"turn_stands": not speech.interrupted}
-        return bool(self._ledger.post(entry, "hand_over", facts))
+        entry, stands = self._ledger.find(call_id), not speech.interrupted
+        if entry is None or entry.state == "closed":  # its result was heard, if it gave one
+            return stands
+        return bool(self._ledger.post(entry, "hand_over", {"turn_stands": stands}))
 
     def may_answer(self, call_id: str) -> bool:
         """The model may be told that the call still runs."""

@@ -223,3 +223,76 @@ def test_a_turn_that_stock_lost_may_be_skipped_before_the_next_agent_answers_it(
     after = Measures(handoffs=(took_over,), asked=asked, warnings=skipped)
     judged = worse(Pair(plan, before, after))
     assert [one.kind for one in judged if one.kind == "warning"] == found_
+
+
+def refused(
+    policy: Any,
+    *,
+    spoken: float | None = 3.0,
+    took: float = 2.0,
+    says_so: bool = True,
+    waits: str = "",
+    beside: Job | None = None,
+    beside_ends: float = 3.5,
+    moves: tuple[Move, ...] = (),
+    how: str = "result",
+) -> list[str]:
+    """What is worse: a call returns an agent, and only stock hands over."""
+    jobs = {1: Job(1, took, waits=waits, ends="hands_off", policy=policy)}
+    runs = [JobRun(1, "do_it", 2.0, 2.0, None, 2.0 + took, how)]
+    if beside is not None:
+        jobs[2] = beside
+        runs.append(JobRun(2, "do_it", 2.0, 2.0, None, beside_ends, "result"))
+    sounds = (Sound(0.5, 2, 0.6), *([] if spoken is None else [Sound(spoken, 2, 0.6)]))
+    plan = Plan("a handoff", sounds, {1: Answer(4, tuple(jobs))}, jobs, moves)
+    done: dict[str, Any] = {
+        "runs": tuple(runs),
+        "effects": dict.fromkeys(jobs, 1),
+        "wanted": dict.fromkeys(jobs, 1),
+    }
+    stock = Measures(**done, handed_over=True, handoffs=(2.1 + took,))
+    ours = Measures(**done, refused=frozenset({1} if says_so else ()))
+    return [one.kind for one in worse(Pair(plan, stock, ours)) if one.kind == "agent"]
+
+
+@pytest.mark.parametrize("policy", ["detach", "cancel"])
+@pytest.mark.parametrize(
+    ("spoken", "says_so", "agent"),
+    [(3.0, True, []), (None, True, ["agent"]), (6.0, True, ["agent"]), (3.0, False, ["agent"])],
+    ids=["during the call", "nobody spoke", "afterwards", "its output does not say so"],
+)
+def test_the_handoff_of_an_interrupted_turn_is_refused(
+    policy: Any, spoken: float | None, says_so: bool, agent: list[str]
+) -> None:
+    """The call runs from 2 to 4 s."""
+    assert refused(policy, spoken=spoken, says_so=says_so) == agent
+
+
+@pytest.mark.parametrize("policy", ["hold", "finish"])
+def test_a_call_that_holds_its_turn_is_to_hand_over(policy: Any) -> None:
+    """The user speaks while it runs."""
+    assert refused(policy) == ["agent"]
+    assert refused(policy, moves=(Move(3.0, "interrupt"),)) == ["agent"]
+    assert refused(policy, moves=(Move(3.0, "force"),)) == []
+    assert refused(policy, took=6.0) == ([] if policy == "finish" else ["agent"])
+
+
+@pytest.mark.parametrize("policy", ["detach", "hold"])
+def test_a_tool_beside_it_that_interrupts_takes_the_handoff_away(policy: Any) -> None:
+    """It ends at 3.5 s, or once the call has ended, as LiveKit waits for both."""
+    other = Job(2, 1.5, waits="interrupts")
+    assert refused(policy, spoken=None, beside=other) == []
+    assert refused(policy, spoken=None, beside=other, beside_ends=6.0) == []
+    assert refused(policy, spoken=None, beside=Job(2, 1.5)) == ["agent"]
+    assert refused(policy, spoken=None, waits="interrupts") == ["agent"]
+
+
+def test_two_calls_that_return_an_agent_at_once_hand_nobody_over() -> None:
+    """LiveKit logs an error."""
+    other = Job(2, 1.5, ends="hands_off")
+    assert refused("detach", spoken=None, says_so=False, beside=other) == []
+
+
+def test_a_call_that_has_failed_hands_nobody_over() -> None:
+    """Something else tells of that."""
+    assert refused("detach", spoken=None, how="SpeechInterrupted") == []

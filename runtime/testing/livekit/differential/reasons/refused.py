@@ -43,13 +43,28 @@ def _was_refused(run: JobRun, pair: Pair) -> bool:
 def _interrupted(run: JobRun, pair: Pair) -> bool:
     """Something has interrupted its turn that may do so under its policy."""
     begun, end = run.start - PREAMBLE, run.end or inf
-    policy = pair.plan.jobs[run.number].policy
+    jobs = pair.plan.jobs
+    policy = jobs[run.number].policy
+    forced = any(m.what == "force" and begun <= m.at <= end for m in pair.plan.moves)
+    if forced or any(_interrupts(other, run, pair) for other in pair.ours.runs):
+        return True
     if policy in ("hold", "finish"):
-        forced = any(m.what == "force" and begun <= m.at <= end for m in pair.plan.moves)
-        return forced or (policy == "finish" and end - run.start > FINISH_LIMIT)
+        return policy == "finish" and end - run.start > FINISH_LIMIT
     moved = any(m.what in INTERRUPTING and begun <= m.at < end for m in pair.plan.moves)
-    stopped = any(begun <= at < end for at in pair.ours.stops)
-    return moved or stopped or any(s.at < end and s.over > begun for s in pair.plan.sounds)
+    asks = {n for n, answer in pair.plan.answers.items() if run.number in answer.jobs}
+    return moved or any(
+        sound.at < end and sound.over > begun
+        for number, sound in enumerate(pair.plan.sounds, 1)
+        if number not in asks
+    )
+
+
+def _interrupts(other: JobRun, run: JobRun, pair: Pair) -> bool:
+    """Another tool interrupts the turn as its call ends. LiveKit hands over when all calls of the
+    step have ended."""
+    if other is run or other.end is None or pair.plan.jobs[other.number].waits != "interrupts":
+        return False
+    return run.start <= other.end and (other.start == run.start or other.end <= (run.end or inf))
 
 
 def _beside_another(run: JobRun, runs: list[JobRun]) -> bool:
