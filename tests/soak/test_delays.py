@@ -35,11 +35,12 @@ def found(
     moves: tuple[Move, ...] = (),
     hook: float = 0.0,
     ttft: float = 0.2,
+    **how: Any,
 ) -> list[str]:
     """What is worse. The third answer takes the model `ttft`."""
     answers = {1: Answer(4), 2: Answer(4, (1,)), 3: Answer(4, ttft=ttft)}
     all_jobs = {1: Job(1, 0.5), 2: Job(2, 0.5), **{job.number: job for job in jobs}}
-    plan = Plan("an answer that is later", sounds, answers, all_jobs, moves, hook=hook)
+    plan = Plan("an answer that is later", sounds, answers, all_jobs, moves, hook=hook, **how)
     measured = [
         Measures(**{"wanted": {1: 1, 2: 1}, **m}) for m in ({**STOCK, **(stock or {})}, ours)
     ]
@@ -175,6 +176,31 @@ def test_two_handoffs_delay_the_answer_until_the_second_greeting(second: float, 
     ours = {"asked": {2: asked}, "latency": {2: asked - 3.0}, "audio": tuple(greets), **calls}
     moves = Move(3.8, "update_agent"), Move(3.9, "update_agent")
     assert found(ours, moves=moves) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("model", "can_pause", "greets", "late"),
+    [
+        ("realtime", True, 6.6, False),
+        ("realtime", False, 6.6, True),
+        ("pipeline", True, 6.6, True),
+        ("realtime", True, 8.6, True),
+    ],
+    ids=["paused", "cannot pause", "words end a pause", "later"],
+)
+def test_a_handoff_lasts_while_what_the_agent_says_is_paused(
+    model: Any, can_pause: bool, greets: float, late: bool
+) -> None:
+    """The user speaks from 3 to 3.6 s, and again from 3.7 to 4 s. The application hands over at
+    3.8 s; the agent is paused then, at most until 6.25 s. The next one answers."""
+    sounds = (*SAID, Sound(3.7, 1, 0.3, 0.0))
+    asked = greets + 0.6
+    ours = {"asked": {2: asked}, "latency": {2: asked - 3.0, 3: asked - 3.4}}
+    audio = (Heard(3.2, 3.9, "t0a"), Heard(greets, asked, "hello2a hello2b."))
+    moves = (Move(3.8, "update_agent"),)
+    plan = {"sounds": sounds, "moves": moves, "model": model, "can_pause": can_pause}
+    kinds = found({**ours, "audio": audio}, {"latency": {2: 1.0, 3: 0.6}}, **plan)
+    assert (kinds == []) is not late
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from .moments import (
     handoffs_begun,
     takes_more,
 )
-from .waits import REPLY, VAD_SILENCE, news_within, wait_for_words
+from .waits import FALSE_INTERRUPTION, REPLY, VAD_SILENCE, news_within, wait_for_words
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
@@ -192,14 +192,17 @@ def held(pair: Pair) -> Iterator[Span]:
 
 def handoffs(pair: Pair) -> Iterator[Span]:
     """From the call, or that of the application, to the end of the next agent's greeting. In this
-    time somebody speaks, a tool works, or the model thinks."""
+    time somebody speaks, a tool works, or the model thinks; or what is said is paused for a sound,
+    as on stock: no turn ends the pause, and a realtime model gives no words to the session."""
     plan, ours = pair.plan, pair.ours
     before: Counter[float] = Counter()  # two handoffs may have begun before the first greeting
     for begin in sorted(handoffs_begun(plan, ours)):
         greeted = [h.end for h in ours.audio if GREETING in h.text and h.end >= begin] or [begin]
         end = greeted[min(before[greeted[0]], len(greeted) - 1)]
         before[greeted[0]] += 1
-        user = [(sound.at, sound.over + words_may_come(sound, pair.plan)) for sound in plan.sounds]
+        pauses = plan.can_pause and plan.model == "realtime"
+        least = VAD_SILENCE + FALSE_INTERRUPTION if pauses else 0.0
+        user = [(s.at, s.over + max(words_may_come(s, plan), least)) for s in plan.sounds]
         tools = [(run.start, run.end) for run in ours.runs if run.end is not None]
         if outside((begin, end), [*spoken(ours), *user, *tools]) <= REPLY:
             yield begin, end
