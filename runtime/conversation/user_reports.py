@@ -72,14 +72,14 @@ class UserReports:
     def user_stopped(self) -> None:
         """LiveKit's `on_end_of_speech`. Posts `user_stopped_speaking`.
 
-        Where only the application commits audio, nothing that follows interrupts a reply: it posts
-        `endpointing_ended`, too.
+        Where only the application commits audio, or where the speech that has the floor cannot be
+        interrupted, nothing that follows interrupts it: it posts `endpointing_ended`, too.
         """
         self._voice_ended = self.turn.now
         self._post("user_stopped_speaking")
         agent = self.agent
         by_button = agent is not None and agent.manual_turns and agent.commits_audio
-        if by_button and not self.host.endpointing():
+        if (by_button or self._uninterruptible) and not self.host.endpointing():
             self._post("endpointing_ended")
 
     def answer_awaited(self) -> None:
@@ -119,6 +119,22 @@ class UserReports:
         long = voice >= self._session.interruption_options["min_duration"]
         timer = "false_interruption" if long and self._may_interrupt else "transcript_wait"
         return self._session.timers.get(timer, 0.0)
+
+    def decision_limit(self, voice: float) -> float:
+        """For how many seconds after a voice its words may still end a turn.
+
+        A speech that cannot be interrupted need not wait for them: they cannot cut it.
+
+        Args:
+            voice: How long the voice was.
+        """
+        return self.words_limit(0.0 if self._uninterruptible else voice)
+
+    @property
+    def _uninterruptible(self) -> bool:
+        """The speech that has the floor cannot be interrupted."""
+        step = self.floor.step
+        return step is not None and not step.speech.interruptible
 
     def _hears_more(self, agent: Agent, later: Callable[[], None]) -> bool:
         """The user speaks, or the words of their last voice may still come at once.

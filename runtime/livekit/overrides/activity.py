@@ -61,6 +61,9 @@ class GovernedActivity(RequestingActivity):
         governed = govern(speech, self._conductor)
         if governed.interrupted and governed.steps_over:
             return  # LiveKit adds the reply to a result after a turn that is over: nobody hears it
+        if force and self._closed:
+            speech.interrupt(force=True)  # the agent was replaced while the call ran
+            return
         super()._schedule_speech(speech, priority, force)
         self._conductor.speech_scheduled(asyncio.current_task(), governed)
 
@@ -216,9 +219,9 @@ class GovernedActivity(RequestingActivity):
             task for task in self._conductor.tools.detached_tasks() if task in self._speech_tasks
         ]
         await super()._pause_scheduling_task(blocked_tasks=[*(blocked_tasks or ()), *detached])
-        if blocked_tasks is None and self._session._next_activity is not None:
-            # The agent is left for good. What is waited for now need not be waited for when the
-            # next one has its STT, or its realtime session, and nobody hears the user.
+        if blocked_tasks is None and self.__dict__["_new_turns_blocked"]:
+            # The agent is replaced. What is waited for now need not be waited for when the next
+            # one has its STT, or its realtime session, and nobody hears the user.
             await self._tool_executor.drain()
 
     @contextlib.asynccontextmanager

@@ -119,10 +119,10 @@ class HearingActivity(ArrivingActivity):
         """Expect the words of a voice that ended `since` seconds ago."""
         if not self._words_are_due:
             return
-        limit = self._conductor.words_limit
-        self.decide_within(limit(self._voice) - since)
+        self.decide_within(self._conductor.decision_limit(self._voice) - since)
         self._words_here = asyncio.Event()
-        self._words_wait = asyncio.create_task(until(self._words_here, limit(inf) - since))
+        limit = self._conductor.words_limit(inf)
+        self._words_wait = asyncio.create_task(until(self._words_here, limit - since))
 
     def on_vad_inference_done(self, ev: Any) -> None:
         super().on_vad_inference_done(ev)

@@ -51,7 +51,7 @@ class RequestingActivity(HearingActivity):
         asked: llm.ChatMessage | None = request.get("new_message")
         waited = asked is not None and await self._wait_for_calls_of_replies(handle)
         waited |= await self._conductor.may_request(govern(handle, self._conductor))
-        if handle.interrupted and not handle.scheduled:
+        if self._closed or (handle.interrupted and not handle.scheduled):
             return  # nobody will hear it; LiveKit would ask the LLM first and check afterwards
         news = [
             item

@@ -1,0 +1,132 @@
+"""A tool that awaits an AgentTask, while something else goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from livekit.agents import Agent, AgentSession, AgentTask, RunContext, function_tool
+
+from turnfsm.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedUser,
+    Stage,
+)
+
+SOON = {"endpointing": {"min_delay": 0.2, "max_delay": 3.0}}
+"""A turn ends when the VAD reports that the voice has ended."""
+
+
+class Name(AgentTask[str]):
+    """A task that asks for the name, and has it soon."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Ask for the name.")
+
+    async def on_enter(self) -> None:
+        await self.session.say("What is your name?")
+        await asyncio.sleep(0.5)
+        self.complete("Ann")
+
+
+class Clerk(Agent):
+    """An agent whose tool has the name asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Help.")
+
+    @function_tool
+    async def book(self, context: RunContext) -> str:
+        """Book it."""
+        return f"booked for {await Name()}"
+
+
+class Waiter(Agent):
+    """The agent that takes over."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Serve.")
+
+    async def on_enter(self) -> None:
+        self.session.say("I take over.")
+
+
+def booking(session_class: Any, *, ttft: float = 0.2, **parts: Any) -> Stage:
+    """At 0.5 s the user asks for the call."""
+    model = ScriptedLLM(
+        {"book it": Reply("One moment please.", calls=Call("book"), ttft=ttft)},
+        {"book": "Your table is booked."},
+    )
+    user = parts.pop("user", ScriptedUser()).says("book it", at=0.5)
+    return Stage(session_class, user=user, llm=model, agent=Clerk, **parts)
+
+
+def heard(outcome: Outcome) -> list[str]:
+    """What the user has heard."""
+    return [line.text for line in outcome.heard]
+
+
+both = pytest.mark.parametrize("session_class", [AgentSession, TurnSession])
+
+
+@both
+def test_a_drain_lets_a_tool_begin_its_task(session_class: Any) -> None:
+    """The session drains while the words before the call are heard."""
+    took: list[float] = []
+
+    async def drain(stage: Stage) -> None:
+        begun = stage.now
+        await stage.session.drain()
+        took.append(stage.now - begun)
+
+    outcome = booking(session_class).at(1.65, drain).run(20.0)
+    assert heard(outcome)[-2:] == ["What is your name?", "Your table is booked."], (
+        outcome.timeline()
+    )
+    assert took[0] < 2.0
+    assert outcome.errors == []
+
+
+def test_an_agent_that_was_replaced_during_a_task_of_its_tool_is_not_asked_for_a_reply() -> None:
+    """The application replaces the agent while the tool's task is about to begin."""
+    stage = booking(TurnSession)
+    stage.at(2.7, lambda stage: stage.session.update_agent(Waiter()))
+    outcome = stage.run(20.0)
+    assert heard(outcome)[-1] == "I take over.", outcome.timeline()
+    assert outcome.errors == []
+    assert [text for _, text in outcome.warnings if "scheduling_task" in text] == []
+
+
+@both
+def test_a_reply_that_cannot_be_interrupted_begins_when_a_noise_ends(session_class: Any) -> None:
+    """A tool that awaits a task makes its turn uninterruptible: no words can cut the reply."""
+    user = ScriptedUser().makes_noise(at=1.6, duration=0.9)
+    outcome = booking(session_class, user=user).run(20.0)
+    assert heard(outcome)[0] == "One moment please.", outcome.timeline()
+    assert outcome.heard[0].start < 3.2, outcome.timeline()
+
+
+def test_a_reply_begins_when_the_words_that_the_next_agent_answers_are_known() -> None:
+    """The user speaks before the task begins; the task answers it. The words before need not wait
+    for it."""
+    user = ScriptedUser().says("and the weather", at=1.6, duration=1.2, stt_delay=0.1)
+    outcome = booking(TurnSession, user=user, turn_handling=SOON, ttft=0.9).run(20.0)
+    assert heard(outcome)[0] == "One moment please.", outcome.timeline()
+    assert outcome.heard[0].start < 3.5, outcome.timeline()
+
+
+@both
+def test_a_reply_that_cannot_be_interrupted_begins_when_a_voice_ends_that_was_committed(
+    session_class: Any,
+) -> None:
+    """The application commits the turn while the user still speaks."""
+    user = ScriptedUser().says("and the weather", at=1.6, duration=1.2, stt_delay=0.1)
+    stage = booking(session_class, user=user, turn_handling=SOON, ttft=0.9)
+    outcome = stage.at(2.0, lambda stage: stage.session.commit_user_turn()).run(20.0)
+    assert heard(outcome)[0] == "One moment please.", outcome.timeline()
+    assert outcome.heard[0].start < 3.5, outcome.timeline()
