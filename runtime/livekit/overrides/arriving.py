@@ -129,5 +129,5 @@ def results_when_copied(
     latest = max((item.created_at for item in history.items if item.id in held), default=0.0)
     results = (item for item in history.items if item.type == "function_call_output")
     return frozenset(
-        item.call_id for item in results if committed.get(item.call_id, item.created_at) <= latest
+        item.call_id for item in results if committed.get(item.call_id, item.created_at) < latest
     )

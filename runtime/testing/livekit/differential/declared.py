@@ -86,7 +86,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("transcript-wait", frozenset({"late"}), waits.noise_might_be_words),
     Declared("tool-policies", frozenset({"log"}), calls.interrupts_a_held_turn),
     Declared("tool-policies", frozenset({"wait"}), calls.interrupt_is_refused),
-    Declared("tool-policies", frozenset({"overlap", "again"}), calls.cannot_be_interrupted),
+    Declared("tool-policies", frozenset({"overlap"}), calls.spoken_over_a_held_turn),
     Declared("turns-kept", frozenset({"warning"}), waits.speculates_on_one_turn_more),
     Declared("no-speculation", frozenset({"warning"}), waits.out_of_date),
     Declared("untold-results", frozenset({"late"}), waits.news_came_first),

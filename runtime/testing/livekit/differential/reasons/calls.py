@@ -33,6 +33,7 @@ __all__ = [
     "its_call_was_cancelled",
     "its_call_was_interrupted_by_a_tool",
     "queued_before_a_tool_interrupted",
+    "spoken_over_a_held_turn",
     "stands_before_typed",
     "stopped_behind_a_held_call",
     "turn_interrupted_by_tool",
@@ -41,6 +42,10 @@ __all__ = [
 
 REMOVED = 2.0
 """Seconds after words in which they may not be committed yet: the STT takes 1.5 s at most."""
+
+
+INTERRUPTION = 0.6
+"""Seconds of a voice until it interrupts: LiveKit's `min_duration`, and the frames of the VAD."""
 
 
 def cancelled(job: int, pair: Pair) -> bool:
@@ -60,6 +65,19 @@ def wait_raised(job: int, pair: Pair) -> bool:
 def cannot_be_interrupted(about: int, pair: Pair) -> bool:
     """A call ran whose turn cannot be interrupted."""
     return any(pair.plan.jobs[run.number].policy in ("finish", "hold") for run in pair.ours.runs)
+
+
+def spoken_over_a_held_turn(about: int, pair: Pair) -> bool:
+    """So much more was heard while such a call ran and the user spoke, or until the interruption
+    after it took effect."""
+    held = [(run.start, (run.end or inf) + INTERRUPTION) for run in holding(pair)]
+    spans = [
+        (max(heard.start, sound.at), min(heard.end, sound.over))
+        for sound in pair.plan.sounds
+        for heard in pair.ours.audio
+    ]
+    both = sum(end - begin - outside((begin, end), held) for begin, end in spans if begin < end)
+    return pair.ours.overlap - pair.stock.overlap <= both + MOMENT
 
 
 def interrupt_is_refused(move: int, pair: Pair) -> bool:
