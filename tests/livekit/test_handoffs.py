@@ -79,6 +79,7 @@ def test_results_that_are_older_than_what_was_copied_were_left_out_on_purpose() 
     copy = llm.ChatContext([asked, said])
     assert results_when_copied(history, copy, {}) == {"call_1"}
     assert results_when_copied(history, copy, {"call_1": 3.5}) == frozenset()  # committed late
+    assert results_when_copied(history, copy, {"call_1": 3.0}) == frozenset()  # or as it was copied
 
 
 def test_a_result_that_was_committed_after_the_copy_is_shown_with_a_kept_turn() -> None:
