@@ -176,14 +176,14 @@ def test_what_the_application_wants_said_is_heard_before_the_answer(
 
 @pytest.mark.parametrize(
     ("latency", "with_it", "found"),
-    [(4.3, None, []), (5.0, None, ["late"]), (5.0, 3.0, []), (5.0, 2.0, ["late"])],
-    ids=["as soon after them", "later", "together", "after their answer"],
+    [(2.7, None, []), (3.0, None, ["late"]), (5.0, 3.0, []), (5.0, 2.0, ["late"])],
+    ids=["when they have come", "later", "together", "after their answer"],
 )
 def test_an_answer_waits_for_words_that_are_on_their_way_and_no_longer(
     latency: float, with_it: float | None, found: list[str]
 ) -> None:
     """The first sentence is over at 1.6 s. Stock answers at 3.1 s, while the user says the second
-    one, until 3.6 s. Its words have come by 4.1 s, and `with_it` is how long its answer takes."""
+    one, until 3.6 s. Its words have come by 4 s, and `with_it` is how long its answer takes."""
     plan = Plan("two", (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6)), {1: Answer(4), 2: Answer(4)}, {})
     stock = Measures(latency={1: 1.5, 2: with_it})
     ours = Measures(latency={1: latency, 2: with_it})

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.plan import Plan, Sound
 
 __all__ = [
-    "answered_with_more",
     "busy",
     "call_delayed_by_its_causes",
     "delayed_by_its_causes",
@@ -95,23 +94,6 @@ def busy(pair: Pair, measured: Measures) -> list[Span]:
     user = [(sound.at, sound.over + words_may_come(sound, pair.plan)) for sound in pair.plan.sounds]
     more = [*held(pair), *handoffs(pair), *takes_more(pair)] if measured is pair.ours else []
     return [*user, *spoken(measured), *more]
-
-
-def answered_with_more(sentence: int, pair: Pair) -> bool:
-    """Before stock began to answer it, the user had said more, which stock has lost. It is answered
-    together with that."""
-    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
-    if ours is None or stock is None:
-        return False
-    over = pair.plan.sounds[sentence - 1].over
-    for number in pair.stock.words_lost - pair.ours.words_lost:
-        more = pair.plan.sounds[number - 1]
-        answered = pair.ours.latency.get(number)
-        if number <= sentence or answered is None or more.stt_delay is None:
-            continue
-        if more.over + more.stt_delay <= over + stock and over + ours <= more.over + answered:
-            return True
-    return False
 
 
 def _due(sentence: int, over: float, ours: float, stock: float, pair: Pair) -> float:

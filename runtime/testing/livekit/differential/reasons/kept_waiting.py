@@ -31,7 +31,7 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     and nothing that the application had asked for waited for an answer before it.
 
     What only ours says in this time must be due then. Or the user said more before this time was
-    over: it is answered with this, which stock answers as well.
+    over: it is answered with this, which stock answers as well, or has lost.
     """
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     if ours is None or stock is None:
@@ -41,11 +41,13 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     causes = [*_causes(pair, pair.ours, _said_in_time(pair))]
     if outside((over, over + ours), causes) <= on_stock + LATE:
         return True
+    lost = pair.stock.words_lost - pair.ours.words_lost
     return any(
         outside((over, pair.plan.sounds[more - 1].at), causes) <= on_stock
         and over + ours <= pair.plan.sounds[more - 1].over + answered + MOMENT
         for more, answered in pair.ours.latency.items()
-        if more > sentence and answered is not None and pair.stock.latency.get(more) is not None
+        if more > sentence and answered is not None
+        if more in lost or pair.stock.latency.get(more) is not None
     )
 
 

@@ -6,9 +6,7 @@ import re
 from math import inf
 from typing import TYPE_CHECKING
 
-from turnfsm.runtime.testing.livekit.side_by_side import LATE
-
-from .moments import ENDPOINTING, MOMENT
+from .moments import MOMENT
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
@@ -17,11 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "answers_a_turn_more",
-    "asked_about_calls_that_run",
     "asked_as_the_model_answered",
     "call_waited_for_the_vad",
     "in_a_handoff_of_a_turn_more",
-    "news_came_first",
     "news_within",
     "noise_might_be_words",
     "out_of_date",
@@ -31,7 +27,6 @@ __all__ = [
     "waited_for_quiet",
     "waited_for_the_vad",
     "waits_for_a_call",
-    "words_were_on_their_way",
 ]
 
 TRANSCRIPT_WAIT = 0.3
@@ -87,29 +82,6 @@ def waits_for_a_call(sentence: int, pair: Pair) -> bool:
     )
 
 
-def words_were_on_their_way(sentence: int, pair: Pair) -> bool:
-    """Stock began to answer while the user said more, or before that had been recognised. Ours
-    answers as soon after these words as stock had answered the sentence, or answers both together;
-    or neither session answers these words."""
-    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
-    if stock is None:
-        return False
-    over = pair.plan.sounds[sentence - 1].over
-    for number, sound in enumerate(pair.plan.sounds[sentence:], sentence + 1):
-        came = sound.over + max(sound.stt_delay or 0.0, ENDPOINTING)
-        if not (sound.words and sound.at <= over + stock <= came):
-            continue
-        answered = pair.ours.latency.get(number)
-        if ours is None:
-            if answered is not None or pair.stock.latency.get(number) is None:
-                return True
-            continue
-        together = -inf if answered is None else sound.over + answered + MOMENT
-        if over + ours <= max(came + stock + LATE, together):
-            return True
-    return False
-
-
 def waited_for_quiet(pair: Pair) -> bool:
     """On stock the agent talked into the user, on ours it waited."""
     return pair.stock.overlap > pair.ours.overlap
@@ -135,31 +107,8 @@ def _later_by_the_vad(pair: Pair, ours: float | None, stock: float | None) -> bo
     return ours - stock <= waited + TRANSCRIPT_WAIT + MOMENT
 
 
-def news_came_first(sentence: int, pair: Pair) -> bool:
-    """It was answered behind results that the model was asked to tell besides, and is later by no
-    more than these took."""
-    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
-    if ours is None or stock is None:
-        return False
-    sound = pair.plan.sounds[sentence - 1]
-    over = sound.at + sound.duration
-    told = news_within(over, over + ours, pair.ours) - news_within(over, over + stock, pair.stock)
-    return ours - told <= stock + LATE
-
-
 def news_within(start: float, end: float, measured: Measures) -> float:
     return sum(last - first for first, last in measured.news if start <= first and last <= end)
-
-
-def asked_about_calls_that_run(sentence: int, pair: Pair) -> bool:
-    """The user made a sound while a call ran. Ours answered that at once: the call still runs. The
-    result comes later by no more than this took."""
-    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
-    if ours is None or stock is None:
-        return False
-    over = pair.plan.sounds[sentence - 1].over
-    stretches = (p for p in pair.ours.pending if over <= p[0] and p[1] <= over + ours)
-    return ours - stock <= sum(end - start for start, end in stretches) + MOMENT
 
 
 def told_after_a_later_call(sentence: int, pair: Pair) -> bool:
