@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -23,6 +24,11 @@ class _Notes(Agent):
 
     async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
         HEARD.append(new_message.text_content)
+
+
+class _Slow(_Notes):
+    async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+        await asyncio.sleep(1.0)
 
 
 @pytest.mark.parametrize("second", ["and on Sunday", ""], ids=["words", "a commit without words"])
@@ -86,4 +92,21 @@ def test_cleared_words_are_not_asked_about_together_with_a_turn_that_was_kept() 
     ends = [(request.prompt, request.outcome) for request in outcome.requests]
     kept, both = "user: what about tomorrow", "user: what about tomorrow and on Sunday"
     assert ends == [(both, "cancelled"), (kept, "complete")], outcome.timeline()
+    assert outcome.warnings == []
+
+
+def test_a_clear_does_not_stop_the_reply_to_words_that_are_committed() -> None:
+    """The turn is committed at 2.1 s, and the agent's hook takes a second. The reply was asked for
+    ahead, and is used."""
+    user = ScriptedUser().says("what about tomorrow", at=1.0, duration=0.6, stt_delay=0.3)
+    stage = Stage(
+        TurnSession,
+        agent=_Slow,
+        user=user,
+        llm=ScriptedLLM({"tomorrow": "It rains."}),
+        turn_handling={"preemptive_generation": {"enabled": True}},
+    )
+    stage.at(2.5, lambda s: s.session.clear_user_turn())
+    outcome = stage.run(8.0)
+    assert [request.outcome for request in outcome.requests] == ["complete"], outcome.timeline()
     assert outcome.warnings == []

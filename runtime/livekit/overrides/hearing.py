@@ -91,8 +91,10 @@ class HearingActivity(ArrivingActivity):
     # -- the user
 
     def clear_user_turn(self) -> None:
+        words = self.uncommitted_words
         super().clear_user_turn()
-        self._cancel_preemptive_generation()  # it answers these words, perhaps behind kept ones
+        if words:  # else the reply was asked for ahead to a turn that is committed
+            self._cancel_preemptive_generation()  # it answers these, perhaps behind kept ones
 
     def on_start_of_speech(self, ev: Any, speech_start_time: float) -> None:
         super().on_start_of_speech(ev, speech_start_time)
