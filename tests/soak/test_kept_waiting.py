@@ -154,3 +154,17 @@ def test_a_call_is_not_made_if_the_session_closes_before_the_answer_is_due(
     }
     ours = Measures(effects={1: 0}, wanted={1: 1}, **said)
     assert [w.about for w in worse(Pair(plan, stock, ours)) if w.kind == "undone"] == undone
+
+
+@pytest.mark.parametrize(
+    ("latency", "on_stock", "late"),
+    [(1.0, None, []), (0.4, None, [2]), (2.2, None, [2]), (1.0, 2.0, [2, 3])],
+    ids=["neither", "sooner", "after these words", "stock answers them"],
+)
+def test_the_answer_may_fail_together_with_that_to_the_next_sentence(
+    latency: float, on_stock: float | None, late: list[int]
+) -> None:
+    """Stock answers the second sentence while the user says more, from 4.2 to 4.8 s, ours never."""
+    ours = {"latency": {2: None, 3: None}}
+    stock = {"latency": {2: latency, 3: on_stock}}
+    assert found(ours, stock, sounds=(*SAID, Sound(4.2, 2, 0.6))) == late

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import inf
 from typing import TYPE_CHECKING
 
 from turnfsm.runtime.testing.livekit.differential.plan import ASKED
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
-from .delays import busy, outside, spoken
+from .delays import busy, outside, spoken, words_may_come
 from .moments import MOMENT, Span
 
 if TYPE_CHECKING:
@@ -31,24 +32,34 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     and nothing that the application had asked for waited for an answer before it.
 
     What only ours says in this time must be due then. Or the user said more before this time was
-    over: it is answered with this, which stock answers as well, or has lost.
+    over: it is answered with this, which stock answers as well, or has lost. Or nobody
+    answers this, and ours neither; stock had begun to answer while these words were on their way.
     """
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
-    if ours is None or stock is None:
+    if stock is None:
         return False
     over = pair.plan.sounds[sentence - 1].over
     on_stock = outside((over, over + stock), _causes(pair, pair.stock, spoken(pair.stock)))
     causes = [*_causes(pair, pair.ours, _said_in_time(pair))]
-    if outside((over, over + ours), causes) <= on_stock + LATE:
+    if ours is not None and outside((over, over + ours), causes) <= on_stock + LATE:
         return True
-    lost = pair.stock.words_lost - pair.ours.words_lost
     return any(
-        outside((over, pair.plan.sounds[more - 1].at), causes) <= on_stock
-        and over + ours <= pair.plan.sounds[more - 1].over + answered + MOMENT
-        for more, answered in pair.ours.latency.items()
-        if more > sentence and answered is not None
-        if more in lost or pair.stock.latency.get(more) is not None
+        outside((over, sound.at), causes) <= on_stock and _answered_together(sentence, more, pair)
+        for more, sound in enumerate(pair.plan.sounds, 1)
+        if more > sentence and sound.words
     )
+
+
+def _answered_together(sentence: int, more: int, pair: Pair) -> bool:
+    ours, later = pair.ours.latency.get(sentence), pair.ours.latency.get(more)
+    lost = more in pair.stock.words_lost - pair.ours.words_lost
+    on_stock = lost or pair.stock.latency.get(more) is not None
+    over, said = pair.plan.sounds[sentence - 1].over, pair.plan.sounds[more - 1]
+    if ours is None or later is None:
+        begun = over + (pair.stock.latency.get(sentence) or inf)
+        in_time = begun <= said.over + words_may_come(said, pair.plan)
+        return ours is later and not on_stock and in_time
+    return on_stock and over + ours <= said.over + later + MOMENT
 
 
 def kept_waiting_until_the_close(job: int, pair: Pair) -> bool:
