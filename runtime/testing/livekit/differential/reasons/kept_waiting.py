@@ -57,7 +57,7 @@ def _answered_together(sentence: int, more: int, pair: Pair) -> bool:
     over, said = pair.plan.sounds[sentence - 1].over, pair.plan.sounds[more - 1]
     if ours is None or later is None:
         begun = over + (pair.stock.latency.get(sentence) or inf)
-        in_time = begun <= said.over + words_may_come(said, pair.plan)
+        in_time = said.at <= begun <= said.over + words_may_come(said, pair.plan)
         return ours is later and not on_stock and in_time
     return on_stock and over + ours <= said.over + later + MOMENT
 
