@@ -183,3 +183,16 @@ def test_a_reply_whose_turn_is_held_is_heard_over_the_user(
     ours = Measures(**done, overlap=overlap, audio=(Heard(3.0, 7.0, "r1a"),))
     judged = worse(Pair(plan, Measures(**done), ours))
     assert [one.kind for one in judged if one.kind == "overlap"] == found
+
+
+@pytest.mark.parametrize(("made", "undone"), [(4.6, []), (7.0, ["undone"]), (None, ["undone"])])
+def test_a_call_that_stock_makes_before_a_word_of_its_answer_is_heard_is_due_then(
+    made: float | None, undone: list[str]
+) -> None:
+    """Stock's answer was cut, too, as it began; on ours another speech was heard until then."""
+    runs = (
+        () if made is None else (JobRun(1, "do_it", made, made + 0.5, None, made + 0.5, "result"),)
+    )
+    ours = {"asked": {2: 4.0}, "audio": (HELD,), "effects": {1: 0}, "latency": {2: None}}
+    stock = {"audio": (INTO_THE_USER,), "latency": {2: None}, "runs": runs}
+    assert found(ours, stock) == undone

@@ -84,6 +84,29 @@ def test_an_interruption_before_a_result_could_be_told_explains_that_it_is_not(
 
 
 @pytest.mark.parametrize(
+    ("hook", "delay", "close", "found"),
+    [
+        (1.0, 0.5, 5.1, []),
+        (0.0, 0.5, 5.1, ["untold"]),
+        (1.0, 0.1, 5.1, ["untold"]),
+        (1.0, 0.5, 6.1, ["untold"]),
+    ],
+    ids=["in the hook", "no hook", "words before the end", "after the hook"],
+)
+def test_a_close_during_the_hook_for_words_that_cut_a_result_explains_it(
+    hook: float, delay: float, close: float, found: list[str]
+) -> None:
+    """The call ends at 4 s, when the user has been quiet for 0.4 s; stock tells it at 4.2 s, and
+    cuts it when the words come."""
+    sounds = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6, delay))
+    answers, moves = {1: Answer(4, (1,)), 2: Answer(4)}, (Move(close, "aclose"),)
+    plan = Plan("a hook", sounds, answers, {1: Job(1, 0.5)}, moves, hook=hook)
+    once: dict[str, Any] = {"effects": {1: 1}, "wanted": {1: 1}, "runs": (ran(1, 2.0, 4.0),)}
+    pair = Pair(plan, Measures(**once, told={1: 4.2}), Measures(**once))
+    assert [w.kind for w in worse(pair)] == found
+
+
+@pytest.mark.parametrize(
     ("begun", "end", "found"),
     [(2.9, 3.5, []), (2.9, 4.5, ["untold"]), (3.3, 3.5, ["untold"])],
     ids=["told until the user spoke", "cut later", "begun later"],

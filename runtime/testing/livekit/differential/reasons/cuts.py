@@ -31,18 +31,22 @@ def cut_behind_what_came_first(sentence: int, pair: Pair) -> bool:
     own = pair.stock.own_answers.get(sentence)
     if stock is None and own is not None:  # it was cut there, too, or the session closed
         stock = own[0] - over
+    return stock is not None and _cut_behind(sentence, over + stock, pair)
+
+
+def _cut_behind(sentence: int, due: float, pair: Pair) -> bool:
+    """`due`: when stock began to answer it."""
     begun, on_stock = _asked(sentence, pair.ours), _asked(sentence, pair.stock)
-    if stock is None or begun == inf or abs(begun - on_stock) > MOMENT:
+    if begun == inf or abs(begun - on_stock) > MOMENT:
         return False
-    due = over + stock
     cut = min((at for at in _interruptions(pair) if at >= due), default=inf)
-    rest, at = 0.0, due
+    rest, at, behind = 0.0, due, False
     for start, end in sorted(_came_first(due, pair)):
         if end > at and start < cut:
-            rest, at = rest + max(0.0, start - at), min(end, cut)
-    behind = at > due and rest + cut - at < ANSWER + MOMENT
+            rest, at, behind = rest + max(0.0, start - at), min(end, cut), True
     words = any(sound.words and sound.at == cut for sound in pair.plan.sounds)
-    return behind and (not words or _never_or_with_the_next(sentence, pair))
+    near = rest + cut - at < ANSWER + MOMENT
+    return behind and near and (not words or _never_or_with_the_next(sentence, pair))
 
 
 def _asked(sentence: int, measured: Measures) -> float:
@@ -54,8 +58,12 @@ def _asked(sentence: int, measured: Measures) -> float:
 def call_cut_behind_what_came_first(job: int, pair: Pair) -> bool:
     """That is why it was not called: a realtime model's calls are made with its answer."""
     asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
-    realtime = pair.plan.model != "pipeline"
-    return realtime and any(cut_behind_what_came_first(n, pair) for n in asks)
+    made = min((run.start for run in pair.stock.runs if run.number == job), default=None)
+    return pair.plan.model != "pipeline" and any(
+        cut_behind_what_came_first(n, pair)  # or stock was cut before a word of it was heard
+        or (made is not None and _cut_behind(n, made, pair))
+        for n in asks
+    )
 
 
 def came_of_a_call_that_was_cut(job: int, pair: Pair) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
-    from turnfsm.runtime.testing.livekit.differential.plan import Sound
+    from turnfsm.runtime.testing.livekit.differential.plan import Plan, Sound
 
 __all__ = [
     "cancelled_at_a_handoff",
@@ -80,7 +80,8 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
 def stopped_before_it_could_be_told(job: int, pair: Pair) -> bool:
     """Somebody interrupted, or closed the session, and the model was not asked afterwards. Since
     the call had ended, there was not as much time for a reply as on stock in which nobody spoke, no
-    words of the user might come, no call ran beside it or held its turn, and no agent handed over.
+    words of the user might come, no call ran beside it or held its turn, and no agent handed over;
+    but for the agent's hook, if it ran for words that came since.
     """
     told, ours = pair.stock.told.get(job), pair.ours
     before, ended = _ended(job, pair.stock), _ended(job, ours)
@@ -91,9 +92,15 @@ def stopped_before_it_could_be_told(job: int, pair: Pair) -> bool:
         asked = {n: at for n, at in ours.asked.items() if at >= ended}
         if ended <= stop and all(at <= stop for at in asked.values()):
             thinks = max((pair.plan.answers[n].ttft for n in asked), default=0.0)
-            if _free(ended, stop, job, pair, ours) <= due + thinks:
+            hook = pair.plan.hook if _words_came(ended, stop, pair.plan) else 0.0
+            if _free(ended, stop, job, pair, ours) <= due + thinks + hook:
                 return True
     return False
+
+
+def _words_came(start: float, end: float, plan: Plan) -> bool:
+    sounds = (sound for sound in plan.sounds if sound.words)
+    return any(start <= sound.over + (sound.stt_delay or 0.0) <= end for sound in sounds)
 
 
 def _ended(job: int, measured: Measures) -> float | None:
