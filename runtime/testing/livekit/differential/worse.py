@@ -161,13 +161,14 @@ def _untold(pair: Pair) -> Found:
 def _blip(pair: Pair) -> Found:
     ours, stock = _heard_here_alone(pair.ours, pair.stock), _heard_here_alone(pair.stock, pair.ours)
     if len(ours) > len(stock):
-        yield 0, f"heard and cut for no reason: {', '.join(ours)}"
+        for number in ours:
+            yield number, f"heard and cut for no reason: {pair.ours.blips[number]}"
 
 
-def _heard_here_alone(measured: Measures, other: Measures) -> list[str]:
+def _heard_here_alone(measured: Measures, other: Measures) -> list[int]:
     """The blips that were not heard from and to the same moments on the other side, too."""
     both = {blip_text(heard) for heard in other.audio}
-    return [blip for blip in measured.blips if blip not in both]
+    return [number for number, blip in enumerate(measured.blips) if blip not in both]
 
 
 def _overlap(pair: Pair) -> Found:

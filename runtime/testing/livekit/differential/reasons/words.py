@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
 from .moments import ENDPOINTING, MOMENT, Span
@@ -68,37 +69,50 @@ def _uninterruptible(pair: Pair) -> Iterator[Span]:
                 yield heard.start - MOMENT, heard.end
 
 
-def hold_was_over(about: int, pair: Pair) -> bool:
-    """It was cut in the moment when a call ended that had kept its turn from being interrupted."""
-    ends = [
-        run.end
+def hold_was_over(blip: int, pair: Pair) -> bool:
+    """It was cut in the moment when a call ended that had kept its turn from being interrupted; or
+    when words were committed that were said before it began, while such a call ran."""
+    held = [
+        (run.start, run.end)
         for run in pair.ours.runs
         if run.end is not None and pair.plan.jobs[run.number].policy in ("finish", "hold")
     ]
-    return _cut_at(ends, pair)
+    begun = max((h.start for h in pair.ours.audio if _is_at(blip, [h.end], pair)), default=None)
+    if begun is None or not any(start <= begun <= end for start, end in held):
+        commits = []
+    else:
+        commits = [at for at, over in _commits(pair) if over <= begun]
+    return _is_at(blip, [*(end for _, end in held), *commits], pair)
 
 
-def words_came_late(about: int, pair: Pair) -> bool:
+def words_came_late(blip: int, pair: Pair) -> bool:
     """It was cut in the moment when words came, and the output could not be held until then."""
     words = [s.at + s.duration + s.stt_delay for s in pair.plan.sounds if s.stt_delay is not None]
-    return _cut_at(words, pair) and not pair.plan.can_pause
+    return _is_at(blip, words, pair) and not pair.plan.can_pause
 
 
-def committed_late(about: int, pair: Pair) -> bool:
+def committed_late(blip: int, pair: Pair) -> bool:
     """It was cut in the moment when words were committed whose sound was over before it was heard,
     soon after them or after a noise; or a noise, which is a turn of a realtime model. The output
     could not be held until then."""
-    plan, asked = pair.plan, pair.ours.asked.items()
-    begun = {heard.end: heard.start for heard in pair.ours.audio}
-    commits = [(at - plan.hook, plan.sounds[n - 1].over) for n, at in asked if n in plan.answers]
+    plan = pair.plan
+    commits = list(_commits(pair))
     if plan.model == "realtime" and plan.settings.get("turn_detection") == "vad":
         commits += [(s.over + ENDPOINTING, s.over) for s in plan.sounds if not s.words]
-    soon = [(at, over) for at, over in commits if any(_is_soon(at, s) for s in plan.sounds)]
-    causes = [
-        any(abs(cut - at) < SAME and over <= begun.get(cut, cut) for at, over in soon)
-        for cut in pair.ours.cuts
+    begun = [h.start for h in pair.ours.audio if _is_at(blip, [h.end], pair)]
+    late = [
+        at
+        for at, over in commits
+        if any(_is_soon(at, s) for s in plan.sounds) and all(over <= start for start in begun)
     ]
-    return bool(causes) and all(causes) and not plan.can_pause
+    return _is_at(blip, late, pair) and not plan.can_pause
+
+
+def _commits(pair: Pair) -> Iterator[tuple[float, float]]:
+    """When words were committed, and when their sound was over."""
+    for number, at in pair.ours.asked.items():
+        if number in pair.plan.answers:
+            yield at - pair.plan.hook, pair.plan.sounds[number - 1].over
 
 
 def _is_soon(commit: float, sound: Sound) -> bool:
@@ -106,7 +120,7 @@ def _is_soon(commit: float, sound: Sound) -> bool:
     return sound.over <= commit <= sound.over + words + ENDPOINTING + SAME
 
 
-def words_came_after_another_turn(about: int, pair: Pair) -> bool:
+def words_came_after_another_turn(blip: int, pair: Pair) -> bool:
     """It was cut in the moment when words came whose sound was over when the model was asked with
     another sentence, on stock too: nobody could know of them. Stock answered later, or nothing; or
     ours had asked ahead. Or both had, in the same moment, and it was begun after the sound."""
@@ -121,7 +135,7 @@ def words_came_after_another_turn(about: int, pair: Pair) -> bool:
             both = ahead and abs(stock - ours) < SAME and ours < sound.at
             if both and _begun_between(sound.over, words, pair):
                 late.append(words)
-    return _cut_at(late, pair)
+    return _is_at(blip, late, pair)
 
 
 def _begun_between(start: float, end: float, pair: Pair) -> bool:
@@ -130,6 +144,7 @@ def _begun_between(start: float, end: float, pair: Pair) -> bool:
     return any(start < heard.start for heard in cut)
 
 
-def _cut_at(moments: Sequence[float], pair: Pair) -> bool:
-    cuts = pair.ours.cuts
-    return bool(cuts) and all(any(abs(cut - at) < SAME for at in moments) for cut in cuts)
+def _is_at(blip: int, moments: Sequence[float], pair: Pair) -> bool:
+    """The blip was cut at one of these moments."""
+    cut = pair.ours.cuts[blip] if blip < len(pair.ours.cuts) else inf
+    return any(abs(cut - at) < SAME for at in moments)
