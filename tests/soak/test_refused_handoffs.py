@@ -18,6 +18,7 @@ from turnfsm.runtime.testing.livekit.differential import (
     Sound,
     worse,
 )
+from turnfsm.runtime.testing.livekit.speaker import Heard
 
 TEXT = (
     "exception occurred while executing tool [RuntimeError('cannot schedule new speech, the ...')]"
@@ -236,6 +237,7 @@ def refused(
     beside_ends: float = 3.5,
     moves: tuple[Move, ...] = (),
     how: str = "result",
+    heard: tuple[Heard, ...] = (),
 ) -> list[str]:
     """What is worse: a call returns an agent, and only stock hands over."""
     jobs = {1: Job(1, took, waits=waits, ends="hands_off", policy=policy)}
@@ -251,7 +253,7 @@ def refused(
         "wanted": dict.fromkeys(jobs, 1),
     }
     stock = Measures(**done, handed_over=True, handoffs=(2.1 + took,))
-    ours = Measures(**done, refused=frozenset({1} if says_so else ()))
+    ours = Measures(**done, refused=frozenset({1} if says_so else ()), audio=heard)
     return [one.kind for one in worse(Pair(plan, stock, ours)) if one.kind == "agent"]
 
 
@@ -296,3 +298,17 @@ def test_two_calls_that_return_an_agent_at_once_hand_nobody_over() -> None:
 def test_a_call_that_has_failed_hands_nobody_over() -> None:
     """Something else tells of that."""
     assert refused("detach", spoken=None, how="SpeechInterrupted") == []
+
+
+@pytest.mark.parametrize(
+    ("waits", "until", "agent"),
+    [("interrupts", 4.0, []), ("interrupts", 3.5, ["agent"]), ("", 4.0, ["agent"])],
+    ids=["cut", "heard before", "does not interrupt"],
+)
+def test_a_tool_that_cuts_its_own_preamble_hands_nobody_over(
+    waits: str, until: float, agent: list[str]
+) -> None:
+    """The call ends at 4 s. LiveKit refuses a handoff in a step that was cut; if the step is over,
+    it hands over."""
+    heard = (Heard(2.5, until, "r1a r1b"),)
+    assert refused("hold", spoken=None, waits=waits, heard=heard) == agent

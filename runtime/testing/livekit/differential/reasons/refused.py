@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from .moments import MOMENT
+
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
@@ -46,7 +48,11 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
     jobs = pair.plan.jobs
     policy = jobs[run.number].policy
     forced = any(m.what == "force" and begun <= m.at <= end for m in pair.plan.moves)
-    if forced or any(_interrupts(other, run, pair) for other in pair.ours.runs):
+    if (
+        forced
+        or _cuts_its_preamble(run, pair)
+        or any(_interrupts(other, run, pair) for other in pair.ours.runs)
+    ):
         return True
     if policy in ("hold", "finish"):
         return policy == "finish" and end - run.start > FINISH_LIMIT
@@ -57,6 +63,13 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
         for number, sound in enumerate(pair.plan.sounds, 1)
         if number not in asks
     )
+
+
+def _cuts_its_preamble(run: JobRun, pair: Pair) -> bool:
+    """The tool interrupts its own turn, and its preamble is heard until then: then LiveKit hands
+    over to nobody. It does if the step is over."""
+    heard = any(run.end is not None and abs(h.end - run.end) <= MOMENT for h in pair.ours.audio)
+    return heard and pair.plan.jobs[run.number].waits == "interrupts"
 
 
 def _interrupts(other: JobRun, run: JobRun, pair: Pair) -> bool:
