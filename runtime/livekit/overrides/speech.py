@@ -54,9 +54,11 @@ class GovernedHandle(SpeechHandle):
     def interrupt(self, *, force: bool = False, source: Source = "programmatic") -> SpeechHandle:
         """As `SpeechHandle.interrupt`.
 
-        A tool may always interrupt its own turn, whatever its policy.
+        A tool may always interrupt its own turn, whatever its policy. A newer turn of the user may
+        always replace a reply that has not begun: LiveKit raises if it cannot be interrupted.
         """
         tool_interrupts(self)
+        force = force or (source == "user_turn" and self.waits)
         return super().interrupt(force=force, source=source)
 
     def _cancel(self) -> SpeechHandle:
