@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
 
 from turnfsm.runtime.ledger import Ledger
 
-from .open_calls import BLOCKING, HOLDING, RUNNING, UNCOMMITTED, OpenCalls
+from .open_calls import BLOCKING, HOLDING, RUNNING, UNCOMMITTED
 from .policies import policy_of
 from .ports import Agent, Session, Speech
+from .telling import TellingCalls
 from .tool_call import End, ToolCall
 
 __all__ = ["Result", "ToolCalls"]
@@ -32,7 +33,7 @@ class Result:
     empty: bool = False
 
 
-class ToolCalls(OpenCalls):
+class ToolCalls(TellingCalls):
     """The tool calls that are not finished, each with its own machine.
 
     Args:
@@ -151,58 +152,6 @@ class ToolCalls(OpenCalls):
             self._post(call, "late_result")
             self._moved()
 
-    def reply_requested(self) -> None:
-        """A reply is asked for, with all results that are there: LiveKit's ``speech_created``.
-
-        Posts nothing. The reply also tells results that are still owed.
-        """
-        for call in tuple(self._calls.values()):
-            self._post(call, "reply_requested")
-
-    def request_made(self, speech: str, shown: Collection[str], *, answers: bool) -> None:
-        """The model is asked for a step of this speech, and shown these results. Posts nothing.
-
-        `answers`: the reply is not only about results.
-        """
-        for call in self._calls.values():
-            if call.speech.id == speech:
-                call.told_by = call.speech if call.result_id in shown else None
-        others = (c for c in self._in(("untold",)) if c.late and not c.is_told_by(speech))
-        says = frozenset(shown) - {call.result_id for call in others if call.being_told()}
-        self.told.request_made(speech, says, answers=answers)
-
-    def to_tell(self, speech: Speech, shown: Collection[str]) -> list[ToolCall]:
-        """Of the calls whose results the request shows: those that this speech is to tell.
-
-        Its own results are told anyway. They are among these if others are: a model that is told
-        which results to tell tells no others.
-        """
-        shown_calls = [call for call in self._calls.values() if call.result_id in shown]
-        due = [call for call in shown_calls if call.speech is not speech and call.post("tell")]
-        for call in due:
-            call.told_by = speech
-        own = (call for call in shown_calls if call.speech is speech and call.has_result())
-        return [*due, *own] if due else []
-
-    def asked_about(
-        self, speech: Speech, shown: Collection[str], instructions: str
-    ) -> frozenset[str]:
-        """A reply has instructions of its own: of the results that its request shows, those that it
-        says. Other turns' results are passed over, unless the instructions name them."""
-        says = frozenset(shown)
-        for call in tuple(self._calls.values()):
-            if call.result_id in says and call.speech is not speech and call.id not in instructions:
-                says -= {call.result_id}
-                self._post(call, "passed_over")
-            elif call.result_id in says:
-                call.told_by = speech
-        return says
-
-    def shown(self, calls: Iterable[ToolCall]) -> None:
-        """The results of these calls were added to a request. Posts nothing."""
-        for call in calls:
-            self._post(call, "reply_requested")
-
     # -- what the adapter asks
 
     def cancelled(self, call_id: str) -> None:
@@ -240,18 +189,6 @@ class ToolCalls(OpenCalls):
                 if call.speech is own.speech:
                     self._post(call, "interrupts" if call is own else "turn_given_up")
             self.reply_cut(besides=own.speech)
-
-    def reply_cut(self, besides: Speech | None = None) -> None:
-        """Replies that were to say results were cut before they were heard. Posts nothing: the
-        results are owed.
-
-        Args:
-            besides: The results of this speech need not be said.
-        """
-        cut = self.told.awaited
-        for call in self._in(("untold",)):
-            if call.speech is not besides and call.id in cut:
-                self._post(call, "reply_cut")
 
     # -- what the turn's flow needs of all calls together
 
@@ -345,13 +282,6 @@ class ToolCalls(OpenCalls):
         """
         if any(call.speech is speech for call in self.uncommitted()):
             self._answer([call for call in self._in(("detached",)) if call.speech is speech])
-
-    def deliver(self) -> list[ToolCall]:
-        """The calls whose results are owed, to be told now."""
-        due = self.owed
-        for call in due:
-            self._post(call, "delivered")
-        return due
 
     # -- inside
 
