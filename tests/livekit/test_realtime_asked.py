@@ -25,11 +25,16 @@ STORY = "One two three four five six seven eight nine ten."
 
 
 def _stage(
-    user: ScriptedUser, answers: ScriptedLLM, *tools: Any, detects: bool = False, **how: Any
+    user: ScriptedUser,
+    answers: ScriptedLLM,
+    *tools: Any,
+    detects: bool = False,
+    detection: str = "vad",
+    **how: Any,
 ) -> Stage:
     voice = ScriptedTTS()
     model = ScriptedRealtime(user, answers, voice, turn_detection=detects)
-    turns = {"turn_detection": "realtime_llm" if detects else "vad"}
+    turns = {"turn_detection": "realtime_llm" if detects else detection}
     settings = {"turn_handling": turns, **({"tools": [*tools]} if tools else {}), **how}
     return Stage(TurnSession, user=user, llm=model, tts=voice, **settings)
 
@@ -54,9 +59,12 @@ def _answer(request: Request) -> Reply:
     if last.kind == "result":
         return Reply(news or "One moment.", ttft=0.2)
     asked = last.kind == "system" and "result of book" in last.text
-    words = [entry.text for entry in request.shown[-2:] if entry.kind == "user"]
+    later = "Do not answer what the user has said last" in last.text
+    words = [e.text for e in request.shown[-2:] if e.kind == "user" and not later]
     if words and "joke" in words[-1]:
         return Reply(f"{JOKE} {news if asked else ''}".strip(), ttft=0.8)
+    if words and "else" in words[-1]:
+        return Reply("", Call("transfer"), ttft=1.5)
     if words and "look" in words[-1]:
         return Reply("I look.", Call("look"), ttft=0.2)
     if words and "table" in words[-1]:
@@ -125,6 +133,35 @@ def test_words_of_the_user_are_answered_by_a_reply_that_may_call_tools() -> None
     outcome = stage.run(15.0)
     assert called == ["look"], outcome.timeline()
     assert sum(heard.text == "I look." for heard in outcome.heard) == 1
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told", "cut"])
+def test_words_that_the_next_agent_answers_are_not_answered_before(told: bool) -> None:
+    """They are committed during a handoff. Behind it a step of the turn before is asked for, whose
+    result was told; or the application has interrupted that."""
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        await asyncio.sleep(4.0)
+        return "booked"
+
+    @function_tool
+    async def transfer() -> tuple[Agent, str]:
+        """Transfer."""
+        return _Next(instructions="Go on."), "transferred"
+
+    user = ScriptedUser().says("book a table", at=1.0).says("somebody else", at=4.0)
+    user.says("tell me a joke", at=6.8, duration=0.8)
+    stage = _stage(user, ScriptedLLM(otherwise=_answer), book, transfer, detection="manual")
+    for at in (2.2, 5.2, 7.9):
+        stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=0.5) and None)
+    if not told:
+        stage.at(8.3, lambda s: s.session.interrupt() and None)
+    outcome = stage.run(20.0)
+    said = [heard.text for heard in outcome.heard]
+    cut = [] if told else ["Your table"]
+    assert said == ["Yes.", *cut, BOOKED, "Hello.", JOKE], outcome.timeline()
 
 
 def test_a_result_is_told_again_if_a_noise_has_cut_the_answer_that_was_to_tell_it() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Collection, Coroutine
 from dataclasses import replace
 from typing import Any, cast
 
@@ -18,7 +18,7 @@ from .conversation import ChatContextSync, overtaken_results, results_in
 from .entering import EnteringStream
 from .generations import Generation
 from .speech import GovernedHandle, current_speech, govern, tool_interrupts
-from .taken_over import ClosedRealtimeSession, InputAudio
+from .taken_over import ClosedRealtimeSession, InputAudio, is_of_a_speech, unless_over
 
 __all__ = ["RealtimeActivity", "until"]
 
@@ -26,6 +26,7 @@ DECISION = 2.0
 """Seconds to wait for the reply of a model that detects turns, after the user has spoken."""
 
 UNLESS_TOLD = "If you have told them already, reply with nothing."
+LATER = "Do not answer what the user has said last: that is done next."
 ARRIVED = "The result of {calls} has arrived. Go on from it now, and do not make the call again."
 
 
@@ -55,7 +56,7 @@ class RealtimeActivity(AnsweringActivity):
     def _rt_session(self) -> Any:
         model = self.__dict__.get("_rt_session")
         # A speech with released calls may outlive its agent, whose model has moved on.
-        if model is None and self._last_model is not None and _is_of_a_speech():
+        if model is None and self._last_model is not None and is_of_a_speech():
             return ClosedRealtimeSession(self._last_model)
         return model
 
@@ -71,7 +72,7 @@ class RealtimeActivity(AnsweringActivity):
             )
             model.update_chat_ctx = sync  # type: ignore[method-assign]
             model.generate_reply = sync.generate_reply  # type: ignore[method-assign]
-            model.interrupt = _unless_over(model.interrupt)  # type: ignore[method-assign]
+            model.interrupt = unless_over(model.interrupt)  # type: ignore[method-assign]
             model.clear_audio = InputAudio(  # type: ignore[method-assign]
                 model, lambda: bool(self._conductor.turns.kept)
             )
@@ -194,9 +195,10 @@ class RealtimeActivity(AnsweringActivity):
             own = self._overtaken_results(handle) if tool_reply else None
             besides = self._conductor.to_tell(handle, shown)
             answers = not tool_reply or besides is not None
-            asks = " ".join(filter(None, (own, besides)))
-            if tool_reply and besides is None and self._leaves_it_to_the_next(handle):
-                return
+            later = LATER if tool_reply and self._words_are_answered_next else None
+            if later and besides is None and not self._has_untold_results(handle):
+                return  # it would answer the words, and may not make all calls
+            asks = " ".join(filter(None, (own, besides, later)))
             request["instructions"] = _ForOneStep(asks) if asks else None
         if not handle.interrupted:
             # The model was not shown what ends before it begins its reply.
@@ -217,16 +219,19 @@ class RealtimeActivity(AnsweringActivity):
         overtaken = overtaken_results(self._rt_session.chat_ctx.items, results)
         return ARRIVED.format(calls=", ".join(overtaken)) if overtaken else None
 
-    def _leaves_it_to_the_next(self, speech: SpeechHandle) -> bool:
-        """The step has no result to say, and the model would answer the user's words, to which
-        another reply is next. This one might not make the calls that they ask for."""
-        untold = self._conductor.tools.told.untold(_results_of(speech))
-        if untold or self._sync is None or not self._sync.ends_with_open_words:
+    def _has_untold_results(self, step: SpeechHandle) -> bool:
+        return bool(self._conductor.tools.told.untold(_results_of(step)))
+
+    @property
+    def _words_are_answered_next(self) -> bool:
+        """The model would answer the user's words, to which another reply is next, perhaps the next
+        agent's."""
+        if self._sync is None or not self._sync.ends_with_open_words:
             return False
+        turns = self._conductor.turns
         waiting = (govern(handle, self._conductor) for _, _, handle in self._speech_q)
-        return self._conductor.turns.reply_due or any(
-            handle.answers_audio and not handle.interrupted for handle in waiting
-        )
+        due = any(handle.answers_audio and not handle.interrupted for handle in waiting)
+        return due or turns.reply_due or bool(turns.skipped)
 
     def _begins(self, ev: llm.GenerationCreatedEvent, speech: SpeechHandle) -> Generation | None:
         before, generation = self._begun
@@ -316,24 +321,6 @@ class RealtimeActivity(AnsweringActivity):
         """Interrupt a realtime model's response."""
         if self._rt_session is not None:
             self._rt_session.interrupt()
-
-
-def _is_of_a_speech() -> bool:
-    speech = current_speech()
-    return isinstance(speech, GovernedHandle) and asyncio.current_task() in speech.tasks
-
-
-def _unless_over(interrupt: Callable[[], None]) -> Callable[[], None]:
-    """`interrupt` of a model. LiveKit calls it before a reply to results, also where this is not
-    given because the turn is over: then it would end the model's answer to the user."""
-
-    def interrupt_model() -> None:
-        speech = current_speech()
-        over = isinstance(speech, GovernedHandle) and speech.interrupted and speech.steps_over
-        if not (over and _is_of_a_speech()):
-            interrupt()
-
-    return interrupt_model
 
 
 def _results_of(speech: SpeechHandle) -> frozenset[str]:

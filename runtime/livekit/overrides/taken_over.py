@@ -1,4 +1,4 @@
-"""A realtime session that another agent has taken over, or that has closed with its agent."""
+"""A realtime session that outlives an agent or a turn, and what is not done with it then."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 from livekit.agents import llm
 
-__all__ = ["ClosedRealtimeSession", "InputAudio"]
+from .speech import GovernedHandle, current_speech
+
+__all__ = ["ClosedRealtimeSession", "InputAudio", "is_of_a_speech", "unless_over"]
 
 
 class InputAudio:
@@ -62,3 +64,22 @@ class ClosedRealtimeSession:
 
     def truncate(self, **heard: Any) -> None:
         pass
+
+
+def is_of_a_speech() -> bool:
+    """The current task is one of a speech, and not of a tool or the application."""
+    speech = current_speech()
+    return isinstance(speech, GovernedHandle) and asyncio.current_task() in speech.tasks
+
+
+def unless_over(interrupt: Callable[[], None]) -> Callable[[], None]:
+    """`interrupt` of a model. LiveKit calls it before a reply to results, also where this is not
+    given because the turn is over: then it would end the model's answer to the user."""
+
+    def interrupt_model() -> None:
+        speech = current_speech()
+        over = isinstance(speech, GovernedHandle) and speech.interrupted and speech.steps_over
+        if not (over and is_of_a_speech()):
+            interrupt()
+
+    return interrupt_model

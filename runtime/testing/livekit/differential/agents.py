@@ -25,6 +25,9 @@ INSTRUCTIONS = "Help."
 GREETING = "hello2a"
 """What an agent says first as it takes over."""
 
+LATER = "Do not answer what the user has said last"
+"""How a session asks for results only."""
+
 LATE = "_final"
 """What LiveKit adds to the id of a call for the result of a tool that has called `ctx.update()`."""
 
@@ -100,7 +103,10 @@ def _tail(request: Request) -> list[RequestEntry]:
 
 
 def _asked(request: Request) -> RequestEntry | None:
-    return next((entry for entry in _tail(request) if not _is_about_results(entry)), None)
+    tail = _tail(request)
+    if any(LATER in entry.text for entry in tail):
+        return None
+    return next((entry for entry in tail if not _is_about_results(entry)), None)
 
 
 def _is_about_results(asked: RequestEntry) -> bool:
