@@ -246,7 +246,9 @@ class GovernedActivity(RequestingActivity):
         """This agent is active, has entered, and no handoff or task of it is under way."""
         entered = self._on_enter_task is None or self._on_enter_task.done()
         over = isinstance(self._agent, AgentTask) and self._agent.done()
-        return self.accepts_turns and entered and not over and not self.in_task
+        # After `drain` of the session its speeches are paused for good, and nothing follows.
+        leaving = self.__dict__["_new_turns_blocked"] or self._closed
+        return entered and not (leaving or over or self.in_task)
 
     @property
     def in_task(self) -> bool:
