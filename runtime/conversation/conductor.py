@@ -109,7 +109,6 @@ class Conductor(UserReports):
 
         Posts nothing. The reply also tells results that are still owed.
         """
-        self._cut_by_voice = False
         self.tools.reply_requested()
         if self.host.resumption is not None:
             self.host.resumption.post("overtaken")
@@ -234,6 +233,7 @@ class Conductor(UserReports):
 
     def to_tell(self, speech: Speech, shown: Collection[str]) -> str | None:
         """What the instructions add if the request shows results of these calls. Posts nothing."""
+        self._cut_by_voice = False  # this reply says what was cut
         return self.host.wording(self.tools.to_tell(speech, shown))
 
     def asked_about(

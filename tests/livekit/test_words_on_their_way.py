@@ -14,6 +14,7 @@ from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
     Reply,
+    Request,
     ScriptedLLM,
     ScriptedUser,
     Stage,
@@ -118,6 +119,32 @@ def test_a_result_is_owed_whose_reply_a_noise_has_cut_before_it_was_heard(
     assert _heard(outcome) == said, outcome.timeline()
     shown = [entry.text for entry in outcome.requests[-1].shown if entry.kind == "system"]
     assert any("result of book" in text for text in shown)
+
+
+@pytest.mark.parametrize(("at", "stopped"), [(4.6, False), (3.9, True)], ids=["said", "given up"])
+def test_a_result_whose_reply_a_noise_has_cut_is_said_behind_what_the_application_asks_for(
+    at: float, stopped: bool
+) -> None:
+    """The application asks for a reply with instructions of its own, which says nothing of the
+    result, while the words of the noise may come."""
+
+    async def ask(stage: Stage) -> None:
+        handle = stage.session.generate_reply(instructions="Say that it takes long.")
+        if stopped:
+            handle.interrupt()
+
+    def answer(request: Request) -> str:
+        asked = [entry.text for entry in request.shown if entry.kind == "system"]
+        return "It takes long." if any("takes long" in text for text in asked) else BOOKED
+
+    user = ScriptedUser().says("a table", at=0.5, duration=0.9).makes_noise(at=3.2, duration=1.0)
+    model = ScriptedLLM({"a table": Reply("", Call("book"))}, {"book": answer}, otherwise=answer)
+    tool = _tool("detach", 1.7)
+    stage = Stage(TurnSession, user=user, llm=model, tools=[tool], can_pause=False)
+    stage.at(at, ask)
+    outcome = stage.run(14.0)
+    said = [] if stopped else ["It takes long."]
+    assert _heard(outcome) == [*said, BOOKED], outcome.timeline()
 
 
 @pytest.mark.parametrize("at", [1.1, 1.7, 2.6], ids=["early", "mid-voice", "after it"])
