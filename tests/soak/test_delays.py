@@ -179,6 +179,20 @@ def test_two_handoffs_delay_the_answer_until_the_second_greeting(second: float, 
 
 
 @pytest.mark.parametrize(
+    ("model", "latency", "late"),
+    [("server", 3.3, False), ("pipeline", 3.3, True), ("server", 3.8, True)],
+    ids=["it may answer", "too short for words", "later"],
+)
+def test_a_model_that_detects_turns_may_answer_any_sound(
+    model: Any, latency: float, late: bool
+) -> None:
+    """For 2 s after it. The noise is over at 4.35 s; stock answers at 4.6 s."""
+    sounds = (*SAID, Sound(4.2, 0, 0.15))
+    kinds = found({"latency": {2: latency}}, {"latency": {2: 1.0}}, sounds=sounds, model=model)
+    assert kinds == ["late"] * late
+
+
+@pytest.mark.parametrize(
     ("model", "can_pause", "greets", "late"),
     [
         ("realtime", True, 6.6, False),

@@ -153,7 +153,10 @@ def noise_might_be_words(sentence: int, pair: Pair) -> bool:
 
 
 def wait_for_words(sound: Sound, plan: Plan) -> float:
-    """Seconds after a sound without words in which a reply waits for them."""
+    """Seconds after a sound without words in which a reply waits for them; if the model detects
+    turns, what nobody waits for any more waits for its answer, whatever the sound was."""
+    if plan.model == "server":
+        return SERVER_SILENCE - VAD_SILENCE + FALSE_INTERRUPTION
     only_words = plan.settings.get("interruption", {}).get("min_words", 0) > 0
     long = sound.duration + VAD_SILENCE >= INTERRUPTS and not only_words
     return FALSE_INTERRUPTION if long else TRANSCRIPT_WAIT
