@@ -234,19 +234,23 @@ def refused(
     says_so: bool = True,
     waits: str = "",
     beside: Job | None = None,
+    beside_starts: float = 2.0,
     beside_ends: float = 3.5,
     moves: tuple[Move, ...] = (),
     how: str = "result",
     heard: tuple[Heard, ...] = (),
+    words: int = 2,
+    asks: bool = False,
 ) -> list[str]:
     """What is worse: a call returns an agent, and only stock hands over."""
     jobs = {1: Job(1, took, waits=waits, ends="hands_off", policy=policy)}
     runs = [JobRun(1, "do_it", 2.0, 2.0, None, 2.0 + took, how)]
     if beside is not None:
         jobs[2] = beside
-        runs.append(JobRun(2, "do_it", 2.0, 2.0, None, beside_ends, "result"))
-    sounds = (Sound(0.5, 2, 0.6), *([] if spoken is None else [Sound(spoken, 2, 0.6)]))
-    plan = Plan("a handoff", sounds, {1: Answer(4, tuple(jobs))}, jobs, moves)
+        runs.append(JobRun(2, "do_it", beside_starts, 2.0, None, beside_ends, "result"))
+    sounds = (Sound(0.5, 2, 0.6), *([] if spoken is None else [Sound(spoken, words, 0.6)]))
+    answers = {1: Answer(4, tuple(jobs)), 2: Answer(4, (1,) if asks else ())}
+    plan = Plan("a handoff", sounds, answers, jobs, moves)
     done: dict[str, Any] = {
         "runs": tuple(runs),
         "effects": dict.fromkeys(jobs, 1),
@@ -268,6 +272,25 @@ def test_the_handoff_of_an_interrupted_turn_is_refused(
 ) -> None:
     """The call runs from 2 to 4 s."""
     assert refused(policy, spoken=spoken, says_so=says_so) == agent
+
+
+@pytest.mark.parametrize(
+    ("spoken", "words", "agent"),
+    [(3.0, 2, []), (1.3, 0, []), (1.3, 2, ["agent"])],
+    ids=["during the call", "a noise before it", "before it"],
+)
+def test_the_words_that_ask_for_a_call_do_not_interrupt_it(
+    spoken: float, words: int, agent: list[str]
+) -> None:
+    """But they do if they ask for it again. A noise asks for nothing, whatever is planned."""
+    assert refused("detach", spoken=spoken, words=words, asks=True) == agent
+
+
+@pytest.mark.parametrize(("waits", "agent"), [("updates", []), ("", ["agent"])])
+def test_a_call_that_has_reported_hands_over_on_no_session(waits: Any, agent: list[str]) -> None:
+    """It is beside one whose turn was interrupted; itself it holds the turn."""
+    other = Job(2, 1.0, waits=waits, ends="hands_off", policy="hold")
+    assert refused("detach", beside=other, beside_starts=2.5) == agent
 
 
 @pytest.mark.parametrize("policy", ["hold", "finish"])

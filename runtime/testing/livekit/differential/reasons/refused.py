@@ -25,9 +25,11 @@ INTERRUPTING = ("interrupt", "force", "commit", "chat", "update_agent")
 
 def handoff_was_refused(about: int, pair: Pair) -> bool:
     """No call could hand over: each returned its agent in a turn that was interrupted, as its
-    output says, or beside another one that did, or it failed."""
+    output says, or beside another one that did, or it failed. One that has called `ctx.update()`
+    hands over on no session."""
     jobs = pair.plan.jobs
     runs = [run for run in pair.ours.runs if jobs[run.number].ends == "hands_off"]
+    runs = [run for run in runs if jobs[run.number].waits != "updates"]
     return bool(runs) and all(
         run.how != "result" or _was_refused(run, pair) or _beside_another(run, runs) for run in runs
     )
@@ -61,7 +63,7 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
     return moved or any(
         sound.at < end and sound.over > begun
         for number, sound in enumerate(pair.plan.sounds, 1)
-        if number not in asks
+        if not (number in asks and sound.words and sound.at < run.start)
     )
 
 
