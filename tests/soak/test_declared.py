@@ -21,6 +21,7 @@ from turnfsm.runtime.testing.livekit.differential import (
     play_pair,
     worse,
 )
+from turnfsm.runtime.testing.livekit.speaker import Heard
 
 SOUNDS = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6))
 ANSWERS = {1: Answer(4, (1,)), 2: Answer(4, (2,))}
@@ -468,3 +469,17 @@ def test_what_is_asked_of_a_session_that_has_closed_is_not_compared(
     """The application closes at 5 s; ours has closed at 6 s, and stock at 9 s."""
     moves = (Move(5.0, "aclose"), Move(at, "commit"))
     assert kinds({"waits": {0: 4.0, 1: 0.0}}, {"waits": {0: 1.0, 1: None}}, moves=moves) == found
+
+
+@pytest.mark.parametrize(
+    ("words", "end", "found"),
+    [("f2a f2b.", 11.0, []), ("r2a r2b.", 11.0, ["chopped"]), ("f2a f2b.", 3.0, ["chopped"])],
+    ids=["fillers", "something else", "more than are due"],
+)
+def test_the_fillers_of_a_call_that_stock_has_not_made_are_no_pieces(
+    words: str, end: float, found: list[str]
+) -> None:
+    """Audio begins eight times; five of these are fillers, each 2 s after the one before."""
+    audio = tuple(Heard(2.0 + 2 * n, 2.6 + 2 * n, words) for n in range(5))
+    ours = {"stretches": 8, "runs": (ran(2, 2.0, end),), "audio": audio}
+    assert kinds({"stretches": 1}, ours) == found

@@ -198,6 +198,18 @@ def _due(measured: Measures) -> Counter[str]:
     return due
 
 
+def _chopped(pair: Pair) -> Found:
+    more = max(0, _fillers(pair.ours) - _fillers(pair.stock))  # of calls that stock has not made
+    without = attrs.evolve(pair.ours, stretches=pair.ours.stretches - more)
+    yield from side_by_side.MEASURES["chopped"](attrs.evolve(pair, ours=without))
+
+
+def _fillers(measured: Measures) -> int:
+    """How many were heard, but for those that came too often."""
+    due, heard = _due(measured), Counter(h.text.split()[0] for h in measured.audio if h.text)
+    return sum(min(count, due[first]) for first, count in heard.items() if first[0] == "f")
+
+
 def _log(pair: Pair) -> Found:
     texts = tuple(pair.ours.errors)
     for about, text in side_by_side.MEASURES["log"](pair):
@@ -267,6 +279,6 @@ def _agent(pair: Pair) -> Found:
 
 
 MEASURES: tuple[Callable[[Pair], Found], ...] = (
-    _twice, _undone, _half, _lost, _unseen, _lie, _late, _untold, _blip, _overlap, _again, _log,
-    _words, _wait, _agent,
+    _twice, _undone, _half, _lost, _unseen, _lie, _late, _untold, _blip, _overlap, _again,
+    _chopped, _log, _words, _wait, _agent,
 )  # fmt: skip
