@@ -335,3 +335,30 @@ def test_a_tool_that_cuts_its_own_preamble_hands_nobody_over(
     it hands over."""
     heard = (Heard(2.5, until, "r1a r1b"),)
     assert refused("hold", spoken=None, waits=waits, heard=heard) == agent
+
+
+@pytest.mark.parametrize(
+    ("policy", "ends", "took_over", "logged"),
+    [
+        ("finish", "hands_off", 6.0, []),
+        ("detach", "hands_off", 6.0, ["log"]),
+        ("finish", "returns", 6.0, ["log"]),
+        ("finish", "hands_off", 3.5, ["log"]),
+    ],
+    ids=["until the handoff", "not held", "no handoff", "handed over before"],
+)
+def test_a_turn_that_hands_over_is_held_until_the_next_agent(
+    policy: Any, ends: Any, took_over: float, logged: list[str]
+) -> None:
+    """The call ends at 3 s, and LiveKit hands over when the preamble has been heard. The tool of an
+    earlier turn interrupts at 5 s."""
+    jobs = {1: Job(1, 3.0, "interrupts"), 2: Job(2, 1.0, ends=ends, policy=policy)}
+    plan = Plan("a handoff", (Sound(0.5, 2, 0.6),), {1: Answer(4, (1, 2))}, jobs)
+    held = JobRun(2, "do_it", 2.0, 2.5, None, 3.0, "result")
+    refused_run = JobRun(1, "do_it", 1.5, 4.5, None, 5.0, "RuntimeError")
+    error = "[RuntimeError('This generation handle does not allow interruptions')]"
+    wanted: dict[str, Any] = {"wanted": {1: 1, 2: 1}, "handed_over": True}
+    ours = Measures(runs=(refused_run, held), handoffs=(took_over,), errors={error: 1}, **wanted)
+    stock = Measures(runs=(attrs.evolve(refused_run, how="result"), held), **wanted)
+    judged = worse(Pair(plan, stock, ours))
+    assert [one.kind for one in judged if one.kind == "log"] == logged

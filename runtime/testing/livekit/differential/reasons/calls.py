@@ -293,7 +293,8 @@ def answered_after_a_wait(sentence: int, pair: Pair) -> bool:
 
 
 def interrupts_a_held_turn(about: int, pair: Pair) -> bool:
-    """A tool called `interrupt()` while another call held the turn."""
+    """A tool called `interrupt()` while another call held the turn: until it ended, or until the
+    handoff to the agent that it has returned."""
     jobs, runs = pair.plan.jobs, pair.ours.runs
     refused = [run for run in runs if run.how == "RuntimeError" and run.end is not None]
     refused = [run for run in refused if jobs[run.number].waits == "interrupts"]
@@ -301,7 +302,7 @@ def interrupts_a_held_turn(about: int, pair: Pair) -> bool:
         any(
             jobs[other.number].policy in ("finish", "hold")
             and other is not run
-            and other.start <= run.end <= (other.end or run.end)
+            and other.start <= run.end <= _holds_until(other, pair)
             for other in runs
         )
         for run in refused
@@ -309,3 +310,9 @@ def interrupts_a_held_turn(about: int, pair: Pair) -> bool:
     )
     text = "[RuntimeError('This generation handle does not allow interruptions')]"
     return bool(refused) and held and [*pair.ours.errors][about].endswith(text)
+
+
+def _holds_until(run: JobRun, pair: Pair) -> float:
+    if run.end is None or run.how != "result" or pair.plan.jobs[run.number].ends != "hands_off":
+        return inf if run.end is None else run.end
+    return min((at for at in pair.ours.handoffs if at >= run.end), default=run.end)
