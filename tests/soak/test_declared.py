@@ -407,40 +407,6 @@ def test_a_request_made_ahead_that_is_out_of_date_is_explained(
     assert kinds({}, ours, moves=moves) == found
 
 
-@pytest.mark.parametrize(("end", "found"), [(10.0, []), (4.0, ["again"])])
-def test_a_filler_is_said_as_often_as_its_call_runs(end: float, found: list[str]) -> None:
-    """It is said every two seconds."""
-    ours = {"repeats": {"f1a f1b.": 4}, "runs": (ran(1, 2.0, end),)}
-    assert kinds({"runs": (ran(1, 2.0, 3.0),)}, ours) == found
-
-
-@pytest.mark.parametrize(
-    ("text", "handoffs", "found"),
-    [
-        ("t1a t1b.", (3.0, 5.0), []),
-        ("t1a t1b.", (3.0,), ["again"]),
-        ("hello2a hello2b.", (2.0, 3.0, 5.0), []),
-        ("hello2a hello2b.", (3.0, 5.0), ["again"]),
-    ],
-)
-def test_each_agent_may_tell_a_result_and_greets(
-    text: str, handoffs: tuple[float, ...], found: list[str]
-) -> None:
-    """It is heard three times. An agent's conversation may be a copy that was made before the
-    agent before it told the result."""
-    ours = {"repeats": {text: 3}, "heard": (text,) * 3, "handoffs": handoffs}
-    ours |= {"runs": (ran(1, 2.0, 2.5),)}
-    assert kinds({"repeats": {text: 1}}, ours) == found
-
-
-@pytest.mark.parametrize(("on_stock", "found"), [("t1a t1b. t2a", []), ("r1a r1b", ["again"])])
-def test_a_sentence_that_stock_begins_as_often_is_not_again(
-    on_stock: str, found: list[str]
-) -> None:
-    """Other words may follow it there."""
-    assert kinds({"repeats": {on_stock: 2}}, {"repeats": {"t1a t1b.": 3}}) == found
-
-
 @pytest.mark.parametrize(
     ("policy", "ends", "lost", "made", "found"),
     [

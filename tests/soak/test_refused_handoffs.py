@@ -18,7 +18,6 @@ from turnfsm.runtime.testing.livekit.differential import (
     Sound,
     worse,
 )
-from turnfsm.runtime.testing.livekit.speaker import Heard
 
 TEXT = (
     "exception occurred while executing tool [RuntimeError('cannot schedule new speech, the ...')]"
@@ -238,9 +237,9 @@ def refused(
     beside_ends: float = 3.5,
     moves: tuple[Move, ...] = (),
     how: str = "result",
-    heard: tuple[Heard, ...] = (),
     words: int = 2,
     asks: bool = False,
+    by_livekit: bool = False,
 ) -> list[str]:
     """What is worse: a call returns an agent, and only stock hands over."""
     jobs = {1: Job(1, took, waits=waits, ends="hands_off", policy=policy)}
@@ -257,7 +256,9 @@ def refused(
         "wanted": dict.fromkeys(jobs, 1),
     }
     stock = Measures(**done, handed_over=True, handoffs=(2.1 + took,))
-    ours = Measures(**done, refused=frozenset({1} if says_so else ()), audio=heard)
+    said = frozenset({1} if says_so else ())
+    livekit = frozenset({1} if by_livekit else ())
+    ours = Measures(**done, refused=said, refused_by_livekit=livekit)
     return [one.kind for one in worse(Pair(plan, stock, ours)) if one.kind == "agent"]
 
 
@@ -312,6 +313,14 @@ def test_a_tool_beside_it_that_interrupts_takes_the_handoff_away(policy: Any) ->
     assert refused(policy, spoken=None, waits="interrupts") == ["agent"]
 
 
+@pytest.mark.parametrize(("ends", "agent"), [(7.0, []), (4.5, ["agent"])])
+def test_who_interrupts_before_the_step_has_ended_takes_the_handoff_away(
+    ends: float, agent: list[str]
+) -> None:
+    """The call has ended at 4 s, and the one beside it has not. The user speaks at 6 s."""
+    assert refused("detach", spoken=6.0, beside=Job(2, 1.5), beside_ends=ends) == agent
+
+
 def test_two_calls_that_return_an_agent_at_once_hand_nobody_over() -> None:
     """LiveKit logs an error."""
     other = Job(2, 1.5, ends="hands_off")
@@ -324,17 +333,15 @@ def test_a_call_that_has_failed_hands_nobody_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("waits", "until", "agent"),
-    [("interrupts", 4.0, []), ("interrupts", 3.5, ["agent"]), ("", 4.0, ["agent"])],
-    ids=["cut", "heard before", "does not interrupt"],
+    ("waits", "by_livekit", "agent"),
+    [("interrupts", True, []), ("interrupts", False, ["agent"]), ("", True, ["agent"])],
+    ids=["cut", "the step was over", "does not interrupt"],
 )
 def test_a_tool_that_cuts_its_own_preamble_hands_nobody_over(
-    waits: str, until: float, agent: list[str]
+    waits: str, by_livekit: bool, agent: list[str]
 ) -> None:
-    """The call ends at 4 s. LiveKit refuses a handoff in a step that was cut; if the step is over,
-    it hands over."""
-    heard = (Heard(2.5, until, "r1a r1b"),)
-    assert refused("hold", spoken=None, waits=waits, heard=heard) == agent
+    """LiveKit refuses a handoff in a step that was cut; if the step is over, it hands over."""
+    assert refused("hold", spoken=None, waits=waits, by_livekit=by_livekit) == agent
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from .plan import Plan
 __all__ = [
     "brought",
     "cut",
+    "cut_with_its_agent",
     "halves",
     "lies",
     "lost",
@@ -33,6 +34,7 @@ NOT_DONE = "nothing was done"
 CANCELLED_WITH_TURN = "cancelled: its turn was interrupted before it had ended"
 
 NOT_HANDED_OVER = re.compile("handoff (was interrupted and )?did not happen")
+CUT_BY_LIVEKIT = re.compile("handoff was interrupted and did not happen")
 
 TWO_AGENTS = "expected to receive only one {} from the tool executions"
 """LiveKit calls it `AgentTask` with a pipeline, and `Agent` with a realtime model."""
@@ -127,10 +129,18 @@ def cut(outcome: Outcome) -> Iterator[int]:
 
 
 def not_handed_over(outcome: Outcome) -> Iterator[int]:
+    return _with_output(outcome, NOT_HANDED_OVER)
+
+
+def cut_with_its_agent(outcome: Outcome) -> Iterator[int]:
+    return _with_output(outcome, CUT_BY_LIVEKIT)
+
+
+def _with_output(outcome: Outcome, text: re.Pattern[str]) -> Iterator[int]:
     items = outcome.history.items
     calls = {item.call_id: item for item in items if item.type == "function_call"}
     for item in items:
-        if item.type == "function_call_output" and NOT_HANDED_OVER.search(item.output):
+        if item.type == "function_call_output" and text.search(item.output):
             yield _number(calls[item.call_id].arguments)
 
 

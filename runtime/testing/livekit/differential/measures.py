@@ -35,6 +35,8 @@ class Measures(SessionMeasures):
         cut: Jobs whose call was cancelled with its turn, as its output says.
         refused: Jobs that returned an agent to which the session did not hand over, as the output
             of their call says.
+        refused_by_livekit: Those of them of which LiveKit says it: their step was interrupted
+            before it was heard to its end.
         halves: Jobs whose effect began and was not completed, though nobody closed the session.
         lost: Jobs that ended with a result which is not in the history.
         unseen: Jobs that had ended with a result when a request was made that does not show it.
@@ -85,6 +87,7 @@ class Measures(SessionMeasures):
     wanted: Mapping[int, int] = attrs.field(factory=dict)
     cut: frozenset[int] = frozenset()
     refused: frozenset[int] = frozenset()
+    refused_by_livekit: frozenset[int] = frozenset()
     halves: frozenset[int] = frozenset()
     lost: frozenset[int] = frozenset()
     unseen: frozenset[int] = frozenset()
@@ -141,6 +144,7 @@ class Measures(SessionMeasures):
             wanted=measured_calls.wanted(plan, jobs, outcome),
             cut=frozenset(measured_calls.cut(outcome)),
             refused=frozenset(measured_calls.not_handed_over(outcome)),
+            refused_by_livekit=frozenset(measured_calls.cut_with_its_agent(outcome)),
             halves=frozenset(measured_calls.halves(plan, jobs, end)),
             lost=frozenset(measured_calls.lost(plan, jobs, outcome, end)),
             unseen=frozenset(measured_calls.unseen(plan, jobs, outcome)),

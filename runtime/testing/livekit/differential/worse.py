@@ -21,6 +21,9 @@ __all__ = ["Worse", "worse"]
 MOMENT = 0.001
 """Seconds."""
 
+SAYS = {"says": "s", "replies": "g"}
+"""How the text of a tool begins that says something, or asks for a reply."""
+
 
 @attrs.frozen
 class Worse:
@@ -177,7 +180,7 @@ def _overlap(pair: Pair) -> Found:
 
 
 def _again(pair: Pair) -> Found:
-    due = _due(pair.ours)
+    due = _due(pair)
     stock = {text.split()[0]: count for text, count in pair.stock.repeats.items()}
     for text, count in pair.ours.repeats.items():
         first = text.split()[0]
@@ -186,14 +189,20 @@ def _again(pair: Pair) -> Found:
             yield 0, f"{text!r} begins {count} times, on stock {before}"
 
 
-def _due(measured: Measures) -> Counter[str]:
+def _due(pair: Pair) -> Counter[str]:
     """How often a text may be said, by its first word: the result of each call, and that again by
-    the next agent, which does not see what the one before says in the handoff; each greeting; the
-    filler of a call while it runs."""
+    the next agent, which does not see what the one before says in the handoff; each greeting; what
+    a call says while it runs. One with `ctx.update()` is told twice, and LiveKit asks twice, also
+    if there is nothing new."""
+    measured, jobs = pair.ours, pair.plan.jobs
     agents = len(measured.handoffs)
+    reports = Counter(r.number for r in measured.runs if jobs[r.number].waits == "updates")
     due = Counter(f"t{run.number}a" for run in measured.runs)
     due.update(dict.fromkeys(list(due), agents) | {GREETING: agents})
+    due.update({f"t{number}a": count for number, count in reports.items()})
+    due["t0a"] += 2 * reports.total()
     for run in measured.runs:
+        due[f"{SAYS.get(jobs[run.number].waits, '-')}{run.number}a"] += 1
         due[f"f{run.number}a"] += int(((run.end or run.start) - run.start) / FILLER_INTERVAL) + 1
     return due
 

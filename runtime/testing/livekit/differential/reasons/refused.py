@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from .moments import MOMENT
-
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
@@ -45,33 +43,31 @@ def _was_refused(run: JobRun, pair: Pair) -> bool:
 
 
 def _interrupted(run: JobRun, pair: Pair) -> bool:
-    """Something has interrupted its turn that may do so under its policy."""
+    """Something has interrupted its turn that may do so under its policy, before LiveKit would have
+    handed over: when all calls of the step had ended."""
     begun, end = run.start - PREAMBLE, run.end or inf
-    jobs = pair.plan.jobs
-    policy = jobs[run.number].policy
-    forced = any(m.what == "force" and begun <= m.at <= end for m in pair.plan.moves)
-    if (
-        forced
-        or _cuts_its_preamble(run, pair)
-        or any(_interrupts(other, run, pair) for other in pair.ours.runs)
-    ):
+    step = max((r.end or inf for r in pair.ours.runs if r.start == run.start), default=inf)
+    policy = pair.plan.jobs[run.number].policy
+    if _cuts_its_preamble(run, pair) or any(_interrupts(r, run, pair) for r in pair.ours.runs):
+        return True
+    if any(move.what == "force" and begun <= move.at <= step for move in pair.plan.moves):
         return True
     if policy in ("hold", "finish"):
         return policy == "finish" and end - run.start > FINISH_LIMIT
-    moved = any(m.what in INTERRUPTING and begun <= m.at < end for m in pair.plan.moves)
+    moved = any(m.what in INTERRUPTING and begun <= m.at <= step for m in pair.plan.moves)
     asks = {n for n, answer in pair.plan.answers.items() if run.number in answer.jobs}
     return moved or any(
-        sound.at < end and sound.over > begun
+        sound.at < step and sound.over > begun
         for number, sound in enumerate(pair.plan.sounds, 1)
         if not (number in asks and sound.words and sound.at < run.start)
     )
 
 
 def _cuts_its_preamble(run: JobRun, pair: Pair) -> bool:
-    """The tool interrupts its own turn, and its preamble is heard until then: then LiveKit hands
-    over to nobody. It does if the step is over."""
-    heard = any(run.end is not None and abs(h.end - run.end) <= MOMENT for h in pair.ours.audio)
-    return heard and pair.plan.jobs[run.number].waits == "interrupts"
+    """The tool interrupts its own turn before the preamble was heard to its end: then LiveKit hands
+    over to nobody, and says so itself. It does if the step is over."""
+    said = run.number in pair.ours.refused_by_livekit
+    return said and pair.plan.jobs[run.number].waits == "interrupts"
 
 
 def _interrupts(other: JobRun, run: JobRun, pair: Pair) -> bool:
