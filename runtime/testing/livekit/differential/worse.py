@@ -12,7 +12,7 @@ from turnfsm.runtime.testing.livekit.side_by_side import CLOSES, LATE, SLOW, Fou
 
 from .agents import GREETING
 from .declared import explained
-from .jobs import FILLER_INTERVAL
+from .jobs import FILLER_INTERVAL, Job
 from .measures import Measures, blip_text
 from .pair import Pair
 
@@ -180,7 +180,7 @@ def _overlap(pair: Pair) -> Found:
 
 
 def _again(pair: Pair) -> Found:
-    due = _due(pair)
+    due = _due(pair.ours, pair.plan.jobs)
     stock = {text.split()[0]: count for text, count in pair.stock.repeats.items()}
     for text, count in pair.ours.repeats.items():
         first = text.split()[0]
@@ -189,12 +189,11 @@ def _again(pair: Pair) -> Found:
             yield 0, f"{text!r} begins {count} times, on stock {before}"
 
 
-def _due(pair: Pair) -> Counter[str]:
+def _due(measured: Measures, jobs: Mapping[int, Job]) -> Counter[str]:
     """How often a text may be said, by its first word: the result of each call, and that again by
     the next agent, which does not see what the one before says in the handoff; each greeting; what
     a call says while it runs. One with `ctx.update()` is told twice, and LiveKit asks twice, also
     if there is nothing new."""
-    measured, jobs = pair.ours, pair.plan.jobs
     agents = len(measured.handoffs)
     reports = Counter(r.number for r in measured.runs if jobs[r.number].waits == "updates")
     due = Counter(f"t{run.number}a" for run in measured.runs)
@@ -208,14 +207,16 @@ def _due(pair: Pair) -> Counter[str]:
 
 
 def _chopped(pair: Pair) -> Found:
-    more = max(0, _fillers(pair.ours) - _fillers(pair.stock))  # of calls that stock has not made
+    # Fillers of calls that stock has not made.
+    more = max(0, _fillers(pair.ours, pair.plan.jobs) - _fillers(pair.stock, pair.plan.jobs))
     without = attrs.evolve(pair.ours, stretches=pair.ours.stretches - more)
     yield from side_by_side.MEASURES["chopped"](attrs.evolve(pair, ours=without))
 
 
-def _fillers(measured: Measures) -> int:
+def _fillers(measured: Measures, jobs: Mapping[int, Job]) -> int:
     """How many were heard, but for those that came too often."""
-    due, heard = _due(measured), Counter(h.text.split()[0] for h in measured.audio if h.text)
+    due = _due(measured, jobs)
+    heard = Counter(h.text.split()[0] for h in measured.audio if h.text)
     return sum(min(count, due[first]) for first, count in heard.items() if first[0] == "f")
 
 
