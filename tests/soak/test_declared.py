@@ -313,23 +313,21 @@ def test_a_call_is_explained_if_the_model_was_asked_in_one_turn_with_later_words
 
 
 @pytest.mark.parametrize(
-    ("together", "moves", "found"),
+    ("effects", "moves", "found"),
     [
-        ({1: 2}, (), []),
-        ({}, (), ["undone", "agent"]),
-        ({1: 2}, (Move(5.0, "update_agent"),), ["agent"]),
+        (0, (), ["undone"]),
+        (1, (), ["agent"]),
+        (0, (Move(5.0, "update_agent"),), ["undone", "agent"]),
     ],
-    ids=["in one turn", "asked alone", "the application hands over"],
+    ids=["it was not made", "it was made", "the application hands over, too"],
 )
-def test_a_handoff_is_explained_whose_call_was_asked_for_in_one_turn_with_later_words(
-    together: Mapping[int, int], moves: tuple[Move, ...], found: list[str]
+def test_a_handoff_whose_call_was_not_made_is_found_as_the_missing_call(
+    effects: int, moves: tuple[Move, ...], found: list[str]
 ) -> None:
-    """Stock lost the later words."""
-    words = {"asked": {1: 2.0}, "words_lost": frozenset({2})}
-    stock = {"effects": {1: 1}, "handed_over": True, **words}
-    ours = {"effects": {1: 0}, "asked": {1: 4.0, 2: 4.0}, "together": together}
+    """The call itself needs an explanation."""
+    stock = {"effects": {1: 1}, "handed_over": True, "runs": (ran(1, 2.0, 2.5),)}
     jobs = {1: Job(1, 0.5, ends="hands_off")}
-    assert kinds(stock, ours, jobs=jobs, moves=moves) == found
+    assert kinds(stock, {"effects": {1: effects}}, jobs=jobs, moves=moves) == found
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,6 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"undone"}), calls.its_call_was_interrupted_by_a_tool),
     Declared("tool-policies", frozenset({"warning"}), calls.queued_before_a_tool_interrupted),
     Declared("tool-policies", frozenset({"log"}), waits.asked_as_the_model_answered),
-    Declared("turns-kept", frozenset({"agent"}), calls.handoff_asked_for_together),
     Declared("realtime-results", frozenset({"agent"}), ends.closed_before_the_handoff),
     Declared("tool-policies", frozenset({"untold"}), calls.turn_interrupted_by_tool),
     Declared("transcript-wait", frozenset({"blip"}), words.words_came_after_another_turn),

@@ -284,7 +284,11 @@ def _closed_before(at: float, pair: Pair) -> bool:
 
 
 def _agent(pair: Pair) -> Found:
-    if pair.stock.handed_over and not pair.ours.handed_over:
+    """A call that hands over and was not made is found as one that never took effect."""
+    moved = any(move.what == "update_agent" for move in pair.plan.moves)
+    made = {run.number for run in pair.stock.runs if pair.plan.jobs[run.number].ends == "hands_off"}
+    missing = made and made <= {job for job, _ in _undone(pair)}
+    if pair.stock.handed_over and not pair.ours.handed_over and (moved or not missing):
         yield 0, "the conversation is not handed over"
 
 

@@ -25,7 +25,6 @@ __all__ = [
     "called_after_a_wait",
     "cancelled",
     "cannot_be_interrupted",
-    "handoff_asked_for_together",
     "holding",
     "interrupt_is_refused",
     "interrupts_a_held_turn",
@@ -184,18 +183,6 @@ def stands_before_typed(sentence: int, pair: Pair) -> bool:
         and pair.ours.replies.get(number, (-inf, 0.0))[0] >= at
         for number, move in enumerate(pair.plan.moves)
     )
-
-
-def handoff_asked_for_together(about: int, pair: Pair) -> bool:
-    """That explains why each call was not made by which stock may have handed over."""
-    plan, ours, stock = pair.plan, pair.ours.effects, pair.stock.effects
-    jobs = [n for n, job in plan.jobs.items() if job.ends == "hands_off" and stock[n]]
-    moved = any(move.what == "update_agent" for move in plan.moves)
-    made = any(
-        ours[n] or not (asked_for_together(n, pair) or asked_for_before_typed(n, pair))
-        for n in jobs
-    )
-    return bool(jobs) and not (moved or made)
 
 
 def _held(sentence: int, later: int, pair: Pair) -> bool:
