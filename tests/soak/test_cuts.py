@@ -158,33 +158,6 @@ def test_a_call_that_stock_makes_with_the_result_of_one_that_was_cut_is_not_made
     assert found(ours, stock) == kinds
 
 
-@pytest.mark.parametrize(
-    ("policy", "end", "overlap", "found"),
-    [
-        ("hold", 6.0, 1.0, []),
-        ("finish", 6.0, 1.0, []),
-        ("detach", 6.0, 1.0, ["overlap"]),
-        ("hold", 2.0, 1.0, ["overlap"]),
-        ("hold", 6.0, 2.0, ["overlap"]),
-    ],
-    ids=["hold", "finish", "not held", "it was over", "longer than they both spoke"],
-)
-def test_a_reply_whose_turn_is_held_is_heard_over_the_user(
-    policy: Any, end: float, overlap: float, found: list[str]
-) -> None:
-    """The second sentence is said from 4 to 5 s, the reply is heard from 3 to 7 s."""
-    sounds = (Sound(1.0, 2, 0.6), Sound(4.0, 2, 1.0))
-    plan = Plan("held", sounds, {1: Answer(4, (1,))}, {1: Job(1, 3.0, policy=policy)})
-    done: dict[str, Any] = {
-        "effects": {1: 1},
-        "wanted": {1: 1},
-        "runs": (JobRun(1, "do_it", 1.5, 1.5, None, end, "result"),),
-    }
-    ours = Measures(**done, overlap=overlap, audio=(Heard(3.0, 7.0, "r1a"),))
-    judged = worse(Pair(plan, Measures(**done), ours))
-    assert [one.kind for one in judged if one.kind == "overlap"] == found
-
-
 @pytest.mark.parametrize(("made", "undone"), [(4.6, []), (7.0, ["undone"]), (None, ["undone"])])
 def test_a_call_that_stock_makes_before_a_word_of_its_answer_is_heard_is_due_then(
     made: float | None, undone: list[str]

@@ -76,6 +76,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"late"}), calls.its_answer_was_interrupted_by_a_tool),
     Declared("tool-policies", frozenset({"undone"}), calls.its_call_was_interrupted_by_a_tool),
     Declared("tool-policies", frozenset({"warning"}), calls.queued_before_a_tool_interrupted),
+    Declared("tool-policies", frozenset({"log"}), calls.asked_while_the_user_spoke),
     Declared("tool-policies", frozenset({"log"}), waits.asked_as_the_model_answered),
     Declared("realtime-results", frozenset({"agent"}), ends.closed_before_the_handoff),
     Declared("tool-policies", frozenset({"untold"}), calls.turn_interrupted_by_tool),

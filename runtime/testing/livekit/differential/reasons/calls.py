@@ -22,6 +22,7 @@ __all__ = [
     "asked_for_before_typed",
     "asked_for_sooner",
     "asked_for_together",
+    "asked_while_the_user_spoke",
     "called_after_a_wait",
     "cancelled",
     "cannot_be_interrupted",
@@ -297,6 +298,22 @@ def interrupts_a_held_turn(about: int, pair: Pair) -> bool:
     )
     text = "[RuntimeError('This generation handle does not allow interruptions')]"
     return bool(refused) and held and [*pair.ours.errors][about].endswith(text)
+
+
+def asked_while_the_user_spoke(about: int, pair: Pair) -> bool:
+    """A call that held its turn asked for a reply; when the floor was free, the user spoke to a
+    model that detects turns, whose answer ends this reply. On stock the turn had been interrupted.
+    """
+    text = "failed to generate a reply: the response was cancelled"
+    jobs, errors = pair.plan.jobs, pair.ours.errors
+    spoken_over = [
+        run
+        for run in holding(pair)
+        if jobs[run.number].waits == "replies"
+        and any(run.start < sound.at < (run.end or inf) for sound in pair.plan.sounds)
+    ]
+    logged = [*errors][about].startswith(text)
+    return pair.plan.model == "server" and logged and errors[[*errors][about]] <= len(spoken_over)
 
 
 def _holds_until(run: JobRun, pair: Pair) -> float:

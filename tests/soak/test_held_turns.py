@@ -1,0 +1,73 @@
+"""What a call explains that keeps its turn from being interrupted, and what it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from turnfsm.runtime.testing.livekit.differential import (
+    Answer,
+    Job,
+    JobRun,
+    Measures,
+    Pair,
+    Plan,
+    Sound,
+    worse,
+)
+from turnfsm.runtime.testing.livekit.speaker import Heard
+
+
+@pytest.mark.parametrize(
+    ("policy", "end", "overlap", "found"),
+    [
+        ("hold", 6.0, 1.0, []),
+        ("finish", 6.0, 1.0, []),
+        ("detach", 6.0, 1.0, ["overlap"]),
+        ("hold", 2.0, 1.0, ["overlap"]),
+        ("hold", 6.0, 2.0, ["overlap"]),
+    ],
+    ids=["hold", "finish", "not held", "it was over", "longer than they both spoke"],
+)
+def test_a_reply_whose_turn_is_held_is_heard_over_the_user(
+    policy: Any, end: float, overlap: float, found: list[str]
+) -> None:
+    """The second sentence is said from 4 to 5 s, the reply is heard from 3 to 7 s."""
+    sounds = (Sound(1.0, 2, 0.6), Sound(4.0, 2, 1.0))
+    plan = Plan("held", sounds, {1: Answer(4, (1,))}, {1: Job(1, 3.0, policy=policy)})
+    done: dict[str, Any] = {
+        "effects": {1: 1},
+        "wanted": {1: 1},
+        "runs": (JobRun(1, "do_it", 1.5, 1.5, None, end, "result"),),
+    }
+    ours = Measures(**done, overlap=overlap, audio=(Heard(3.0, 7.0, "r1a"),))
+    judged = worse(Pair(plan, Measures(**done), ours))
+    assert [one.kind for one in judged if one.kind == "overlap"] == found
+
+
+@pytest.mark.parametrize(
+    ("policy", "waits", "model", "ends", "times", "log"),
+    [
+        ("finish", "replies", "server", 7.0, 1, []),
+        ("hold", "replies", "server", 7.0, 1, []),
+        ("detach", "replies", "server", 7.0, 1, ["log"]),
+        ("hold", "says", "server", 7.0, 1, ["log"]),
+        ("hold", "replies", "realtime", 7.0, 1, ["log"]),
+        ("hold", "replies", "server", 5.0, 1, ["log"]),
+        ("hold", "replies", "server", 7.0, 2, ["log"]),
+    ],
+    ids=["finish", "hold", "not held", "no reply", "asked for", "over before", "twice"],
+)
+def test_a_reply_that_a_call_asks_for_while_the_user_speaks_is_ended_by_the_models_answer(
+    policy: Any, waits: str, model: Any, ends: float, times: int, log: list[str]
+) -> None:
+    """The call runs from 2 s on, and the user speaks at 6 s."""
+    jobs = {1: Job(1, 3.0, waits=waits, policy=policy)}
+    sounds = (Sound(1.0, 2, 0.6), Sound(6.0, 2, 0.6))
+    plan = Plan("asked over the user", sounds, {1: Answer(4, (1,))}, jobs, model=model)
+    done: dict[str, Any] = {"effects": {1: 1}, "wanted": {1: 1}}
+    done |= {"runs": (JobRun(1, "do_it", 2.0, 2.0, None, ends, "result"),)}
+    text = "failed to generate a reply: the response was cancelled by the model"
+    judged = worse(Pair(plan, Measures(**done), Measures(**done, errors={text: times})))
+    assert [one.kind for one in judged if one.kind == "log"] == log
