@@ -51,6 +51,31 @@ def test_a_step_that_is_asked_to_tell_another_turns_result_is_asked_to_tell_its_
     assert all("book (" in text and "pay (" in text for text in asks)
 
 
+def test_what_a_model_is_to_answer_comes_last_and_what_else_it_is_to_tell_before_it() -> None:
+    """Some models answer only what comes last: the words of the user, or the results of a step."""
+
+    @function_tool
+    async def transfer() -> str:
+        """Transfer money."""
+        await asyncio.sleep(1.5)
+        return "transferred"
+
+    user = ScriptedUser().says("a table please", at=1.0).says("send the money", at=4.0)
+    model = ScriptedLLM(
+        {
+            "table": Reply(calls=Call("book")),
+            "money": Reply(calls=Call("transfer")),
+            "thanks": "You are welcome.",
+        },
+        {"transfer": "It is sent."},
+    )
+    user = user.says("thanks", at=7.6)
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[book, transfer]).run(25.0)
+    asked = [[e.text for e in request.shown] for request in outcome.requests]
+    asked = [texts for texts in asked if any("heard of" in text for text in texts)]
+    assert {texts[-1] for texts in asked} == {"transferred", "thanks"}, outcome.timeline()
+
+
 def test_a_realtime_model_is_told_of_a_result_in_the_step_that_it_came_for() -> None:
     """The application asks for a joke while `book` runs. The reply to its result calls `pay`."""
     user = ScriptedUser().says("a table please", at=1.0)

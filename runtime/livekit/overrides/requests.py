@@ -86,10 +86,9 @@ class RequestingActivity(HearingActivity):
             shown = self._conductor.asked_about(speech, shown, str(own))
         elif (besides := self._conductor.to_tell(speech, shown)) is not None:
             request["chat_ctx"] = context = context.copy()
-            at = (
-                {} if asked is None else {"created_at": asked.created_at}
-            )  # the question comes last
-            context.add_message(role="system", content=besides, **at)
+            place, at = _before_what_is_answered(context, asked)
+            reminder = llm.ChatMessage(role="system", content=[besides], created_at=at)
+            context.items.insert(place, reminder)
         if handle.scheduled:
             self._conductor.tools.shown(calls)
         answers = asked is not None or besides is not None
@@ -174,3 +173,17 @@ def _unanswered(context: llm.ChatContext) -> Iterator[str]:
             return
         if item.type == "message" and item.role == "user":
             yield item.id
+
+
+def _before_what_is_answered(
+    context: llm.ChatContext, asked: llm.ChatMessage | None
+) -> tuple[int, float]:
+    """The place and the time before the user's words, which LiveKit may add later, or before the
+    calls and results that stand last: a model answers what comes last."""
+    items, place = context.items, len(context.items)
+    if asked is not None:
+        found = (n for n, item in enumerate(items) if item.id == asked.id)
+        return next(found, place), asked.created_at
+    while place and items[place - 1].type in ("function_call", "function_call_output"):
+        place -= 1
+    return place, items[place].created_at if place < len(items) else time.time()
