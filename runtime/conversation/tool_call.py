@@ -158,8 +158,8 @@ class ToolCall:
         return speech is not None and not (speech.interrupted or speech.finished)
 
     def hands_over(self) -> bool:
-        """It has returned an agent."""
-        return self.entry.handoff
+        """It has returned an agent, and nothing of its step is left to be heard."""
+        return self.entry.handoff and self.speech.steps_over
 
     def talked_over(self) -> bool:
         """The user speaks over the turn, or what they said may be answered soon."""

@@ -148,3 +148,21 @@ def test_an_application_that_refuses_the_handoff_leaves_a_turn_that_can_be_inter
     outcome = _play("pipeline", _transfer("hold", 3.0), words_at=3.5, session_class=make)
     assert outcome.heard_saying("Billing here.") is None
     assert outcome.heard_saying("An hour.") is not None, outcome.timeline()
+
+
+@pytest.mark.parametrize("session_class", [TurnSession, AgentSession])
+@pytest.mark.parametrize("policy", ["hold", "finish"])
+def test_a_preamble_can_be_interrupted_when_its_call_has_ended(
+    policy: str, session_class: Any
+) -> None:
+    """As on `AgentSession`, which then hands over to nobody."""
+    preamble = "I will put you through to billing in a moment, please stay on the line."
+    asked = {**ASKED, "billing": Reply(preamble, calls=Call("transfer"))}
+    tool = _transfer(policy, 0.1)
+    outcome = _play("pipeline", tool, words_at=3.5, session_class=session_class, asked=asked)
+    heard = outcome.heard_saying("I will put")
+    assert heard is not None, outcome.timeline()
+    assert heard.end < 5.0
+    answer = outcome.heard_saying("An hour.")
+    assert answer is not None
+    assert len(_handoffs(outcome)) == 1

@@ -18,6 +18,7 @@ from turnfsm.runtime.testing.livekit.differential import (
     Sound,
     worse,
 )
+from turnfsm.runtime.testing.livekit.speaker import Heard
 
 TEXT = (
     "exception occurred while executing tool [RuntimeError('cannot schedule new speech, the ...')]"
@@ -240,6 +241,7 @@ def refused(
     words: int = 2,
     asks: bool = False,
     by_livekit: bool = False,
+    heard: tuple[Heard, ...] = (),
 ) -> list[str]:
     """What is worse: a call returns an agent, and only stock hands over."""
     jobs = {1: Job(1, took, waits=waits, ends="hands_off", policy=policy)}
@@ -258,7 +260,7 @@ def refused(
     stock = Measures(**done, handed_over=True, handoffs=(2.1 + took,))
     said = frozenset({1} if says_so else ())
     livekit = frozenset({1} if by_livekit else ())
-    ours = Measures(**done, refused=said, refused_by_livekit=livekit)
+    ours = Measures(**done, refused=said, refused_by_livekit=livekit, audio=heard)
     return [one.kind for one in worse(Pair(plan, stock, ours)) if one.kind == "agent"]
 
 
@@ -301,6 +303,18 @@ def test_a_call_that_holds_its_turn_is_to_hand_over(policy: Any) -> None:
     assert refused(policy, moves=(Move(3.0, "interrupt"),)) == ["agent"]
     assert refused(policy, moves=(Move(3.0, "force"),)) == []
     assert refused(policy, took=6.0) == ([] if policy == "finish" else ["agent"])
+
+
+@pytest.mark.parametrize(
+    ("heard", "agent"),
+    [((2.5, 5.0), []), ((4.2, 6.0), []), ((2.5, 3.5), ["agent"]), ((5.0, 6.0), ["agent"])],
+    ids=["heard", "about to be heard", "over before", "something later"],
+)
+def test_a_turn_is_held_no_more_when_its_call_has_ended_before_its_preamble(
+    heard: tuple[float, float], agent: list[str]
+) -> None:
+    """The call ends at 4 s; the user speaks at 3 s."""
+    assert refused("hold", heard=(Heard(*heard, "r1a r1b"),)) == agent
 
 
 @pytest.mark.parametrize("policy", ["detach", "hold"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
+    from turnfsm.runtime.testing.livekit.speaker import Heard
 
 __all__ = ["handoff_was_refused", "its_handoff_was_refused"]
 
@@ -16,6 +17,9 @@ FINISH_LIMIT = 5.0
 
 PREAMBLE = 3.0
 """Seconds before a call in which its turn may be interrupted, as the preamble is heard."""
+
+BEGINS = 0.5
+"""Seconds from a call that the model makes until its preamble begins."""
 
 INTERRUPTING = ("interrupt", "force", "commit", "chat", "update_agent")
 """What the application does that may interrupt a turn."""
@@ -46,13 +50,14 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
     """Something has interrupted its turn that may do so under its policy, before LiveKit would have
     handed over: when all calls of the step had ended."""
     begun, end = run.start - PREAMBLE, run.end or inf
-    step = max((r.end or inf for r in pair.ours.runs if r.start == run.start), default=inf)
+    beside = [r.end or inf for r in pair.ours.runs if r.start == run.start]
+    step = max([*beside, *(h.end for h in _preamble_left(run, pair))])
     policy = pair.plan.jobs[run.number].policy
     if _cuts_its_preamble(run, pair) or any(_interrupts(r, run, pair) for r in pair.ours.runs):
         return True
     if any(move.what == "force" and begun <= move.at <= step for move in pair.plan.moves):
         return True
-    if policy in ("hold", "finish"):
+    if policy in ("hold", "finish") and not _preamble_left(run, pair):
         return policy == "finish" and end - run.start > FINISH_LIMIT
     moved = any(m.what in INTERRUPTING and begun <= m.at <= step for m in pair.plan.moves)
     asks = {n for n, answer in pair.plan.answers.items() if run.number in answer.jobs}
@@ -61,6 +66,13 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
         for number, sound in enumerate(pair.plan.sounds, 1)
         if not (number in asks and sound.words and sound.at < run.start)
     )
+
+
+def _preamble_left(run: JobRun, pair: Pair) -> list[Heard]:
+    """When the call ended its preamble was heard, or about to be. Then the turn is held no more,
+    and LiveKit hands over to nobody if it is interrupted."""
+    end = run.end or inf
+    return [h for h in pair.ours.audio if h.start <= end + BEGINS and h.end >= end]
 
 
 def _cuts_its_preamble(run: JobRun, pair: Pair) -> bool:
