@@ -71,3 +71,24 @@ def test_a_reply_that_a_call_asks_for_while_the_user_speaks_is_ended_by_the_mode
     text = "failed to generate a reply: the response was cancelled by the model"
     judged = worse(Pair(plan, Measures(**done), Measures(**done, errors={text: times})))
     assert [one.kind for one in judged if one.kind == "log"] == log
+
+
+@pytest.mark.parametrize(
+    ("job_ends", "spoken", "log"),
+    [("hands_off", 6.0, []), ("returns", 6.0, ["log"]), ("hands_off", 8.0, ["log"])],
+    ids=["hands over", "does not", "the user speaks later"],
+)
+def test_the_reply_before_a_handoff_is_ended_by_the_answer_to_who_spoke_into_the_call(
+    job_ends: Any, spoken: float, log: list[str]
+) -> None:
+    """The call holds its turn from 2 to 7 s."""
+    jobs = {1: Job(1, 3.0, ends=job_ends, policy="hold")}
+    sounds = (Sound(1.0, 2, 0.6), Sound(spoken, 2, 0.6))
+    plan = Plan("asked over the user", sounds, {1: Answer(4, (1,))}, jobs, model="server")
+    done: dict[str, Any] = {"effects": {1: 1}, "wanted": {1: 1}}
+    done |= {"runs": (JobRun(1, "do_it", 2.0, 2.0, None, 7.0, "result"),)}
+    text = (
+        "failed to generate a reply after tool execution: the response was cancelled by the model"
+    )
+    judged = worse(Pair(plan, Measures(**done), Measures(**done, errors={text: 1})))
+    assert [one.kind for one in judged if one.kind == "log"] == log

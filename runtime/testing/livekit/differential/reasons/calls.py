@@ -301,19 +301,22 @@ def interrupts_a_held_turn(about: int, pair: Pair) -> bool:
 
 
 def asked_while_the_user_spoke(about: int, pair: Pair) -> bool:
-    """A call that held its turn asked for a reply; when the floor was free, the user spoke to a
-    model that detects turns, whose answer ends this reply. On stock the turn had been interrupted.
-    """
-    text = "failed to generate a reply: the response was cancelled"
+    """A call that held its turn asked for a reply, or hands over when its result has been said.
+    When the floor was free, the user spoke to a model that detects turns, whose answer ends this
+    reply. On stock the turn had been interrupted."""
     jobs, errors = pair.plan.jobs, pair.ours.errors
     spoken_over = [
         run
         for run in holding(pair)
-        if jobs[run.number].waits == "replies"
-        and any(run.start < sound.at < (run.end or inf) for sound in pair.plan.sounds)
+        if any(run.start < s.at < (run.end or inf) + INTERRUPTION for s in pair.plan.sounds)
     ]
-    logged = [*errors][about].startswith(text)
-    return pair.plan.model == "server" and logged and errors[[*errors][about]] <= len(spoken_over)
+    logged = [*errors][about]
+    asks = [run for run in spoken_over if jobs[run.number].waits == "replies"]
+    if logged.startswith("failed to generate a reply after tool execution: the response was can"):
+        asks = [run for run in spoken_over if jobs[run.number].ends == "hands_off"]
+    elif not logged.startswith("failed to generate a reply: the response was cancelled"):
+        return False
+    return pair.plan.model == "server" and errors[logged] <= len(asks)
 
 
 def _holds_until(run: JobRun, pair: Pair) -> float:

@@ -64,8 +64,14 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
     return moved or any(
         sound.at < step and sound.over > begun
         for number, sound in enumerate(pair.plan.sounds, 1)
-        if not (number in asks and sound.words and sound.at < run.start)
+        if not (number in asks and sound.words and _is_answered(number, run, pair))
     )
+
+
+def _is_answered(sentence: int, run: JobRun, pair: Pair) -> bool:
+    """The call may be made in answer to it."""
+    sound, asked = pair.plan.sounds[sentence - 1], pair.ours.asked.get(sentence)
+    return sound.at < run.start and (asked is None or asked <= run.start)
 
 
 def _preamble_left(run: JobRun, pair: Pair) -> list[Heard]:
