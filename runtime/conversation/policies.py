@@ -61,7 +61,9 @@ def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
     Args:
         policy: ``cancel``: the call is cancelled. ``detach``: it goes on in the background, and its
             result is told later. ``finish``: the interruption waits for it, up to the timer
-            ``finish_limit``. ``hold``: its turn cannot be interrupted.
+            ``finish_limit``. ``hold``: its turn cannot be interrupted. A turn that a call keeps
+            from being interrupted is kept so until the session has begun to hand over, if the
+            tool returns an agent.
 
     Returns:
         The decorator.
