@@ -20,6 +20,7 @@ __all__ = ["BLOCKING", "HOLDING", "RUNNING", "UNCOMMITTED", "OpenCalls"]
 BLOCKING = ("held", "running")
 HOLDING = ("held", "handing_over")
 RUNNING = ("called", "held", "running", "detached", "answered", "reported", "cancelling")
+AWAITED = ("called", "held", "running", "detached", "cancelling")
 UNCOMMITTED = ("ended", "given", "handing_over")
 
 
@@ -114,6 +115,11 @@ class OpenCalls:
     def runs_for(self, speech: Speech) -> bool:
         """A call of this speech runs."""
         return any(call.speech is speech for call in self._in(RUNNING))
+
+    def awaited_beside(self, call: ToolCall) -> bool:
+        """LiveKit waits for another call of the same speech, too."""
+        beside = (c for c in self._in(AWAITED) if c.speech is call.speech)
+        return any(other is not call for other in beside)
 
     def runs_besides(self, speech: Speech, call_id: str) -> bool:
         """This call runs, and is not of this speech."""

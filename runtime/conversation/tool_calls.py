@@ -87,6 +87,7 @@ class ToolCalls(TellingCalls):
                 call.has_output = bool(output)
                 self._post(call, "late_result")
         if call is not None:
+            call.is_last = not self.awaited_beside(call)
             self._post(call, "let_go")
             self._post(call, "ended", **data)
             if call.state in UNCOMMITTED:

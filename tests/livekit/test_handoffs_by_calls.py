@@ -122,19 +122,23 @@ def test_a_call_that_has_held_its_turn_for_too_long_hands_nobody_over() -> None:
 
 
 @pytest.mark.parametrize("policy", ["hold", "finish"])
-def test_the_turn_is_held_until_the_calls_beside_it_have_ended(policy: str) -> None:
-    """LiveKit hands over when all calls of the step have ended."""
+@pytest.mark.parametrize("seconds", [4.0, 1000.0])
+def test_a_call_that_has_ended_does_not_hold_the_turn_for_those_beside_it(
+    policy: str, seconds: float
+) -> None:
+    """LiveKit hands over when all calls of the step have ended: one may hang."""
 
     @function_tool
     async def look_up() -> str:
         """Look up."""
-        await asyncio.sleep(4.0)
+        await asyncio.sleep(seconds)
         return "found"
 
     asked = {**ASKED, "billing": Reply(calls=(Call("transfer"), Call("look_up")))}
     outcome = _play("pipeline", _transfer(policy, 1.0), look_up, words_at=3.0, asked=asked)
-    assert outcome.heard_saying("Billing here.") is not None, outcome.timeline()
-    assert outcome.heard_saying("An hour.") is not None
+    answer = outcome.heard_saying("An hour.")
+    assert answer is not None, outcome.timeline()
+    assert answer.start < 6.0
 
 
 def test_an_application_that_refuses_the_handoff_leaves_a_turn_that_can_be_interrupted() -> None:
