@@ -116,10 +116,14 @@ class OpenCalls:
         """A call of this speech runs."""
         return any(call.speech is speech for call in self._in(RUNNING))
 
-    def awaited_beside(self, call: ToolCall) -> bool:
-        """LiveKit waits for another call of the same speech, too."""
-        beside = (c for c in self._in(AWAITED) if c.speech is call.speech)
-        return any(other is not call for other in beside)
+    def step_hands_over(self, last: ToolCall) -> bool:
+        """This was the last call of its speech, and one of them has returned an agent."""
+        step = [call for call in self._calls.values() if call.speech is last.speech]
+        if any(call.state in AWAITED for call in step if call is not last):
+            return False
+        return any(
+            call.entry.handoff and (call is last or call.state in UNCOMMITTED) for call in step
+        )
 
     def runs_besides(self, speech: Speech, call_id: str) -> bool:
         """This call runs, and is not of this speech."""

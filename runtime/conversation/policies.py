@@ -63,7 +63,7 @@ def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
             result is told later. ``finish``: the interruption waits for it, up to the timer
             ``finish_limit``. ``hold``: its turn cannot be interrupted. A turn that a call keeps
             from being interrupted is kept so until the session has begun to hand over, if the
-            tool returns an agent when the preamble has been heard.
+            tool returns an agent when the preamble has been heard and no call beside it runs.
 
     Returns:
         The decorator.

@@ -37,7 +37,7 @@ class ToolCall:
         agent: The agent that made it.
         has_output: It has a result that the user may want to hear.
         was_cancelled: It was cancelled. Its end is reported later.
-        is_last: It has ended, and LiveKit waits for no other call of its step.
+        step_hands_over: It was the last call of its step, and one of them has returned an agent.
         told_by: The speech that is to tell its result, if that was asked for, or will be.
         context: The context variables of the call; the reply that tells its result runs with them.
     """
@@ -48,7 +48,7 @@ class ToolCall:
     _ledger: Ledger
     has_output: bool = False
     was_cancelled: bool = False
-    is_last: bool = False
+    step_hands_over: bool = False
     told_by: Speech | None = attrs.field(
         default=attrs.Factory(lambda self: self.speech, takes_self=True)
     )
@@ -160,8 +160,8 @@ class ToolCall:
         return speech is not None and not (speech.interrupted or speech.finished)
 
     def hands_over(self) -> bool:
-        """It has returned an agent, and LiveKit waits for nothing else of its step."""
-        return self.entry.handoff and self.is_last and self.speech.steps_over
+        """LiveKit hands over to the agent that a call of its step has returned."""
+        return self.step_hands_over and self.speech.steps_over
 
     def talked_over(self) -> bool:
         """The user speaks over the turn, or what they said may be answered soon."""

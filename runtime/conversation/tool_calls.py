@@ -10,7 +10,7 @@ import attrs
 
 from turnfsm.runtime.ledger import Ledger
 
-from .open_calls import BLOCKING, HOLDING, RUNNING, UNCOMMITTED
+from .open_calls import BLOCKING, RUNNING, UNCOMMITTED
 from .policies import policy_of
 from .ports import Agent, Session, Speech
 from .telling import TellingCalls
@@ -87,7 +87,7 @@ class ToolCalls(TellingCalls):
                 call.has_output = bool(output)
                 self._post(call, "late_result")
         if call is not None:
-            call.is_last = not self.awaited_beside(call)
+            call.step_hands_over = self.step_hands_over(call)
             self._post(call, "let_go")
             self._post(call, "ended", **data)
             if call.state in UNCOMMITTED:
@@ -186,7 +186,7 @@ class ToolCalls(TellingCalls):
         say is owed. Posts nothing; `speech_interrupted` may follow.
         """
         if (own := self._calls.get(call_id)) is not None:
-            for call in self._in((*RUNNING, "handing_over")):
+            for call in self._in(RUNNING):
                 if call.speech is own.speech:
                     self._post(call, "interrupts" if call is own else "turn_given_up")
             self.reply_cut(besides=own.speech)
@@ -273,7 +273,7 @@ class ToolCalls(TellingCalls):
 
     def lift_holds(self) -> None:
         """The time for calls with the policy finish is over."""
-        for call in self._in(HOLDING):
+        for call in self._in(("held",)):
             self._post(call, "hold_lifted")
 
     def answer_calls_delaying_commit(self, speech: Speech) -> None:

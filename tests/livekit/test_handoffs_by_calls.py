@@ -141,6 +141,24 @@ def test_a_call_that_has_ended_does_not_hold_the_turn_for_those_beside_it(
     assert answer.start < 6.0
 
 
+@pytest.mark.parametrize("policy", ["hold", "finish"])
+def test_a_call_that_holds_its_turn_for_one_beside_it_hands_over_for_it(policy: Any) -> None:
+    """The first call returns the agent, the second one ends after it, and the user has spoken."""
+
+    @on_interruption(policy)
+    @function_tool
+    async def look_up() -> str:
+        """Look up."""
+        await asyncio.sleep(4.0)
+        return "found"
+
+    asked = {**ASKED, "billing": Reply(calls=(Call("transfer"), Call("look_up")))}
+    outcome = _play("pipeline", _transfer(policy, 1.0), look_up, words_at=3.0, asked=asked)
+    assert NOT_DONE not in _outputs(outcome)
+    assert outcome.heard_saying("Billing here.") is not None, outcome.timeline()
+    assert outcome.heard_saying("An hour.") is not None, outcome.timeline()
+
+
 def test_an_application_that_refuses_the_handoff_leaves_a_turn_that_can_be_interrupted() -> None:
     """`cancel_agent_handoff()` in a listener of `function_tools_executed`."""
 
