@@ -306,6 +306,19 @@ def test_a_call_that_holds_its_turn_is_to_hand_over(policy: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("beside", "ends", "agent"),
+    [("detach", 6.0, []), ("detach", 3.9, ["agent"]), ("hold", 6.0, ["agent"])],
+    ids=["runs on", "ended before", "holds the turn, too"],
+)
+def test_a_turn_is_not_held_for_a_call_beside_the_one_that_has_ended(
+    beside: Any, ends: float, agent: list[str]
+) -> None:
+    """The call ends at 4 s; the user speaks at 3 s."""
+    other = Job(2, 1.5, policy=beside)
+    assert refused("hold", beside=other, beside_ends=ends) == agent
+
+
+@pytest.mark.parametrize(
     ("heard", "agent"),
     [((2.5, 5.0), []), ((4.2, 6.0), []), ((2.5, 3.5), ["agent"]), ((5.0, 6.0), ["agent"])],
     ids=["heard", "about to be heard", "over before", "something later"],

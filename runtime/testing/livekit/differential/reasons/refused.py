@@ -57,7 +57,7 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
         return True
     if any(move.what == "force" and begun <= move.at <= step for move in pair.plan.moves):
         return True
-    if policy in ("hold", "finish") and not _preamble_left(run, pair):
+    if _held_until(run, pair) >= step and not _preamble_left(run, pair):
         return policy == "finish" and end - run.start > FINISH_LIMIT
     moved = any(m.what in INTERRUPTING and begun <= m.at <= step for m in pair.plan.moves)
     asks = {n for n, answer in pair.plan.answers.items() if run.number in answer.jobs}
@@ -66,6 +66,13 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
         for number, sound in enumerate(pair.plan.sounds, 1)
         if not (number in asks and sound.words and _is_answered(number, run, pair))
     )
+
+
+def _held_until(run: JobRun, pair: Pair) -> float:
+    """When the last call of its step has ended that keeps the turn from being interrupted."""
+    step = (r for r in pair.ours.runs if r.start == run.start)
+    ends = (r.end or inf for r in step if pair.plan.jobs[r.number].policy in ("hold", "finish"))
+    return max(ends, default=0.0)
 
 
 def _is_answered(sentence: int, run: JobRun, pair: Pair) -> bool:
