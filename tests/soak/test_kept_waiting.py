@@ -52,6 +52,42 @@ def test_what_a_tool_says_is_no_waiting(latency: float, late: list[int]) -> None
     assert found({"audio": audio, "latency": {2: latency}}) == late
 
 
+@pytest.mark.parametrize(("begins", "late"), [(5.4, []), (5.5, [2])])
+def test_another_reply_before_it_needs_another_request(begins: float, late: list[int]) -> None:
+    """It is heard until 6 s."""
+    audio = (Heard(4.0, 5.0, "s1a s1b"), Heard(begins, 6.0, "s2a s2b."))
+    assert found({"audio": audio, "latency": {2: 3.3}}) == late
+
+
+@pytest.mark.parametrize(
+    ("took_over", "latency", "late"),
+    [(3.5, 1.8, []), (3.5, 1.9, [2]), (4.2, 1.8, [2])],
+    ids=["as they speak", "longer", "afterwards"],
+)
+def test_words_in_a_handoff_are_committed_later(
+    took_over: float, latency: float, late: list[int]
+) -> None:
+    """The transcript comes at 3.9 s."""
+    assert found({"handoffs": (took_over,), "latency": {2: latency}}) == late
+
+
+@pytest.mark.parametrize(
+    ("on_stock", "heard", "late"),
+    [(10.0, 10.0, []), (9.5, 10.0, [2]), (None, 10.0, [2]), (10.0, 9.0, [2])],
+    ids=["with it", "late itself", "not on stock", "after it"],
+)
+def test_what_is_said_first_about_more_words_answers_them(
+    on_stock: float | None, heard: float, late: list[int]
+) -> None:
+    """A call holds its turn until 5 s, the user speaks from 5.4 to 8 s, and then the model makes
+    a call that the session does not live to tell."""
+    ours: dict[str, Any] = {"latency": {2: 6.4}, "runs": (ran(1, 2.0, 5.0),)}
+    ours["audio"] = (Heard(heard, 12.0, "r3a r3b."),)
+    stock: dict[str, Any] = {"latency": {2: 1.0}}
+    stock["audio"] = () if on_stock is None else (Heard(on_stock, 12.0, "r3a r3b."),)
+    assert found(ours, stock, sounds=(*SAID, Sound(5.4, 2, 2.6)), policy="hold") == late
+
+
 @pytest.mark.parametrize(
     ("runs", "before", "late"),
     [

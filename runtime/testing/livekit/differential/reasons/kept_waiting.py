@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -10,16 +11,21 @@ from turnfsm.runtime.testing.livekit.differential.plan import ASKED
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .delays import busy, outside, spoken, words_may_come
-from .moments import MOMENT, Span
+from .moments import ENDPOINTING, MOMENT, Span
+from .waits import VAD_SILENCE
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
+    from turnfsm.runtime.testing.livekit.differential.plan import Plan
 
 __all__ = ["kept_waiting_no_longer", "kept_waiting_until_the_close"]
 
 COMMIT = 1.0
 """Seconds in which a commit of the application waits for words."""
+
+NEXT = 0.4
+"""Seconds from the end of a reply until the next one is heard, which was asked for then."""
 
 TYPES = ("ask", "chat", "run")
 """What the application does that the model is to answer like the user's words."""
@@ -28,8 +34,9 @@ TYPES = ("ask", "chat", "run")
 def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     """Until it was answered there was no more time than on stock in which the caller was kept
     waiting: nobody spoke, no words of the user might come, no call held its turn, no agent handed
-    over, the model did not think about words that only ours had answered, no call ran for these,
-    and nothing that the application had asked for waited for an answer before it.
+    over, the model did not think about words that only ours had answered, or about a second reply
+    at once, no call ran for these, words that were spoken in a handoff were committed, and nothing
+    that the application had asked for waited for an answer before it.
 
     What only ours says in this time must be due then. Or the user said more before this time was
     over: it is answered with this, which stock answers as well, or has lost. Or nobody
@@ -55,11 +62,19 @@ def _answered_together(sentence: int, more: int, pair: Pair) -> bool:
     lost = more in pair.stock.words_lost - pair.ours.words_lost
     on_stock = lost or pair.stock.latency.get(more) is not None
     over, said = pair.plan.sounds[sentence - 1].over, pair.plan.sounds[more - 1]
+    if ours is not None and later is None and not on_stock:  # a call follows what is said first
+        begun = [_reply_to(more, measured) for measured in (pair.ours, pair.stock)]
+        return abs(over + ours - begun[0]) < MOMENT and begun[0] - LATE < begun[1] < inf
     if ours is None or later is None:
         begun = over + (pair.stock.latency.get(sentence) or inf)
         in_time = said.at <= begun <= said.over + words_may_come(said, pair.plan)
         return ours is later and not on_stock and in_time
     return on_stock and over + ours <= said.over + later + MOMENT
+
+
+def _reply_to(sentence: int, measured: Measures) -> float:
+    said = (heard.start for heard in measured.audio if heard.text.startswith(f"r{sentence}a"))
+    return next(said, inf)
 
 
 def kept_waiting_until_the_close(job: int, pair: Pair) -> bool:
@@ -84,6 +99,8 @@ def _causes(pair: Pair, measured: Measures, said: Iterable[Span]) -> Iterator[Sp
     yield from (span for span in busy(pair, measured) if span not in heard)
     yield from said
     yield from _waits_for_an_answer(pair, measured)
+    yield from _between_replies(heard)
+    yield from _committed_anew(pair.plan, measured)
     if measured is pair.ours:
         commits = [move.at for move in pair.plan.moves if move.what == "commit"]
         yield from ((at, at + COMMIT + MOMENT) for at in commits)
@@ -96,6 +113,24 @@ def _waits_for_an_answer(pair: Pair, measured: Measures) -> Iterator[Span]:
         thinks = pair.plan.answers[sentence].ttft + MOMENT
         for at in typed:
             yield from ((at, begun + thinks) for begun, _ in asked if begun <= at < begun + thinks)
+
+
+def _committed_anew(plan: Plan, measured: Measures) -> Iterator[Span]:
+    """If another agent takes over while the user speaks, LiveKit does not see the end of their
+    voice, and waits for more words from the transcript on."""
+    for sound in plan.sounds:
+        if sound.words and sound.stt_delay is not None:
+            end = sound.over + VAD_SILENCE
+            if any(sound.at <= begun <= end for begun in measured.handoffs):
+                words = sound.over + sound.stt_delay
+                yield words, words + ENDPOINTING + MOMENT
+
+
+def _between_replies(heard: list[Span]) -> Iterator[Span]:
+    """What is said in two replies on one session may be said in a single one on the other."""
+    for (_, end), (start, _) in pairwise(sorted(heard)):
+        if end < start <= end + NEXT + 1e-6:
+            yield end, start
 
 
 def _said_in_time(pair: Pair) -> Iterator[Span]:
