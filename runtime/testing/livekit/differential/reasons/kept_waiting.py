@@ -63,8 +63,8 @@ def _answered_together(sentence: int, more: int, pair: Pair) -> bool:
     on_stock = lost or pair.stock.latency.get(more) is not None
     over, said = pair.plan.sounds[sentence - 1].over, pair.plan.sounds[more - 1]
     if ours is not None and later is None and not on_stock:  # a call follows what is said first
-        begun = [_reply_to(more, measured) for measured in (pair.ours, pair.stock)]
-        return abs(over + ours - begun[0]) < MOMENT and begun[0] - LATE < begun[1] < inf
+        replied = [_reply_to(more, measured) for measured in (pair.ours, pair.stock)]
+        return abs(over + ours - replied[0]) < MOMENT and replied[0] - LATE < replied[1] < inf
     if ours is None or later is None:
         begun = over + (pair.stock.latency.get(sentence) or inf)
         in_time = said.at <= begun <= said.over + words_may_come(said, pair.plan)
