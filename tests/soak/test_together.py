@@ -44,6 +44,17 @@ def test_a_request_that_was_dropped_has_asked_if_its_words_are_a_turn(
     assert together(Outcome(requests=requests, history=history)).get(1) == found[1]
 
 
+@pytest.mark.parametrize(("committed", "found"), [("u1a u2a", {1: 2}), ("u1a", {})])
+def test_a_request_that_was_made_ahead_has_asked_if_its_words_are_a_turn(
+    committed: str, found: dict[int, int]
+) -> None:
+    """The model answered at once, and then the user went on to speak in the same turn."""
+    history = llm.ChatContext.empty()
+    history.add_message(role="user", content=committed)
+    requests = [_request(4.0, "u1a"), _request(5.0, "u1a u2a")]
+    assert together(Outcome(requests=requests, history=history)) == found
+
+
 @pytest.mark.parametrize(
     ("between", "found"),
     [

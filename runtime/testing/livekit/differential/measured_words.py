@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import takewhile
 
 from turnfsm.runtime.testing.livekit.outcome import Outcome
@@ -52,12 +52,17 @@ def together(outcome: Outcome) -> dict[int, int]:
         for request in outcome.requests
         for words in [_unanswered(request) or [_said_last(request)]]
         # Words that came before the answer were asked with it, unless they are a turn of their own.
-        if request.outcome != "cancelled" or words[-1] in said
+        if words[-1] in said or not (request.outcome == "cancelled" or _went_on(words[-1], said))
         if "typed" not in words[-1]
     ]
     last = {number: max(numbers) for numbers in messages for number in numbers}
     alone = {max(numbers) for numbers in messages if numbers}
     return {number: later for number, later in last.items() if number not in alone}
+
+
+def _went_on(words: str, said: Collection[str | None]) -> bool:
+    """The user said more in the same turn: the model was asked ahead, and LiveKit dropped that."""
+    return any(turn is not None and turn.startswith(f"{words} ") for turn in said)
 
 
 def outdated(outcome: Outcome) -> Iterator[tuple[float, float]]:
