@@ -196,3 +196,43 @@ def test_a_call_that_ends_its_turn_does_not_end_the_models_answer_to_the_user() 
     outcome = _stage(user, ScriptedLLM(otherwise=_answer), book, detects=True).run(20.0)
     assert [heard.text for heard in outcome.heard] == ["Yes.", JOKE, BOOKED], outcome.timeline()
     assert outcome.heard[1].start < 6.5
+
+
+def test_a_result_that_is_told_first_does_not_count_as_the_answer_to_the_user() -> None:
+    """The step that tells it belongs to a speech whose first step answered earlier words. The reply
+    to what the user has said since comes behind it."""
+
+    @on_interruption("hold")
+    @function_tool
+    async def book(context: RunContext[Any]) -> str:
+        """Book a table."""
+        await asyncio.sleep(1.5)
+        await context.session.say(STORY)
+        return "booked"
+
+    async def typed(stage: Stage) -> None:
+        await stage.session.interrupt()
+        stage.session.generate_reply(user_input="typed")
+
+    class Slow(Agent):
+        async def on_user_turn_completed(self, *_: Any, **__: Any) -> None:
+            await asyncio.sleep(0.05)
+
+    agent = lambda: Slow(instructions="Help.", tools=[book])  # noqa: E731
+    user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=4.5, duration=1.2)
+    stage = _stage(user, ScriptedLLM(otherwise=_answer), agent=agent).at(5.6, typed)
+    outcome = stage.run(20.0)
+    assert [heard.text for heard in outcome.heard][-2:] == [BOOKED, JOKE], outcome.timeline()
+    assert outcome.requests[-1].shown[-1].text == "tell me a joke"
+
+
+def test_a_turn_that_the_application_commits_is_answered_behind_what_is_said_first() -> None:
+    """The model detects turns, and has not found the end of this one. What the application says
+    waits for a quiet user."""
+    user = ScriptedUser().says("tell me a joke", at=1.0, duration=2.0)
+    stage = _stage(user, ScriptedLLM(otherwise=_answer), detects=True)
+    stage.at(2.0, lambda s: s.session.say(STORY) and None)
+    stage.at(3.45, lambda s: s.session.commit_user_turn(transcript_timeout=0.5) and None)
+    outcome = stage.run(15.0)
+    assert [heard.text for heard in outcome.heard] == [STORY, JOKE], outcome.timeline()
+    assert outcome.requests[-1].shown[-1].text == "tell me a joke"

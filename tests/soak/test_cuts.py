@@ -169,3 +169,24 @@ def test_a_call_that_stock_makes_before_a_word_of_its_answer_is_heard_is_due_the
     ours = {"asked": {2: 4.0}, "audio": (HELD,), "effects": {1: 0}, "latency": {2: None}}
     stock = {"audio": (INTO_THE_USER,), "latency": {2: None}, "runs": runs}
     assert found(ours, stock) == undone
+
+
+@pytest.mark.parametrize(
+    ("put", "own", "on_stock", "kinds"),
+    [
+        ({1: ((3.7, True),)}, {1: (4.0, 5.0)}, False, []),
+        ({1: ((3.7, True),)}, {1: (4.0, 4.6)}, False, ["undone", "late"]),
+        ({1: ((3.7, True),)}, {1: (4.0, 5.0)}, True, ["undone", "late"]),
+        ({1: ((3.7, True),), 2: ((4.0, False),)}, {1: (4.0, 5.0)}, False, ["undone", "late"]),
+    ],
+    ids=["until then", "over before", "stock answers it, too", "it was asked"],
+)
+def test_ours_may_still_answer_what_was_said_before(
+    put: Mapping[int, Any], own: Mapping[int, Any], on_stock: bool, kinds: list[str]
+) -> None:
+    """The application interrupts at 5 s, and nobody asks for the answer to the second sentence."""
+    first = {1: ((3.7, True),)} if on_stock else {}
+    ours = {"put": put, "own_answers": own, "stops": (5.0,), "effects": {1: 0}}
+    moves = (Move(5.0, "interrupt"),)
+    stock = {"put": first, "own_answers": {1: (3.8, 4.0)} if on_stock else {}}
+    assert found(ours, stock, moves=moves, sounds=SAID[:2]) == kinds

@@ -177,9 +177,11 @@ class RealtimeActivity(AnsweringActivity):
             self._decided.set()
 
     async def _realtime_reply_task(self, **request: Any) -> None:
-        asked = ("text", "instructions", "user_input", "tool_reply")
-        if self.commits_audio and not any(request.get(what) for what in asked):
-            govern(request["speech_handle"], self._conductor).answers_audio = True
+        asked, reply = ("text", "instructions", "user_input"), request["speech_handle"]
+        if request.get("tool_reply"):
+            govern(reply, self._conductor).answers_audio = False  # only its first step answered
+        elif not any(request.get(what) for what in asked):
+            govern(reply, self._conductor).answers_audio = True
         if request.get("text") is None:
             await self._conductor.may_request(request["speech_handle"])
             if under_way := {task for task in (self._answering, self._telling) if task is not None}:

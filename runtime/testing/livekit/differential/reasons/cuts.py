@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
-from .moments import ANSWER, MOMENT, Span
+from .delays import outside
+from .moments import ANSWER, MOMENT, Span, answered_more, takes_more
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "answered_after_a_call_that_was_cut",
+    "call_cut_behind_an_answer_more",
     "call_cut_behind_what_came_first",
     "came_of_a_call_that_was_cut",
+    "cut_behind_an_answer_more",
     "cut_behind_what_came_first",
 ]
 
@@ -90,6 +93,30 @@ def answered_after_a_call_that_was_cut(sentence: int, pair: Pair) -> bool:
         and not re.search(r"\b[^t\W]\w*\d", answer)
         and all(came_of_a_call_that_was_cut(job, pair) for job in told)
     )
+
+
+def cut_behind_an_answer_more(sentence: int, pair: Pair) -> bool:
+    """From when stock asked the model about it until somebody interrupted, or closed the session,
+    ours was answering what was said before, which stock had not answered."""
+    asked, cuts = pair.stock.asked.get(sentence), [*pair.ours.stops]
+    if asked is None or pair.ours.put.get(sentence):
+        return False
+    if pair.plan.ends_at is not None:
+        cuts.append(pair.plan.ends_at)
+    own = [pair.ours.own_answers.get(n) for n in answered_more(pair) if n < sentence]
+    more = [*takes_more(pair), *(span for span in own if span is not None)]
+    return any(
+        asked <= cut
+        and outside((asked, cut), more) <= MOMENT
+        and any(start <= cut <= end + MOMENT for start, end in more)
+        for cut in cuts
+    )
+
+
+def call_cut_behind_an_answer_more(job: int, pair: Pair) -> bool:
+    """That is why it was not called."""
+    asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
+    return any(cut_behind_an_answer_more(n, pair) for n in asks)
 
 
 def _never_or_with_the_next(sentence: int, pair: Pair) -> bool:
