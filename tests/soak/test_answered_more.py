@@ -28,6 +28,7 @@ SAID = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6, 0.0), Sound(5.0, 2, 0.6, 0.0))
 
 TYPED = (Move(3.5, "ask"),)
 ERROR = "failed to generate a reply: the response was cancelled"
+REFUSED = "[RuntimeError('This generation handle does not allow interruptions')]"
 QUEUED = "a queued speech does not allow interruptions and will play after the interruption"
 
 
@@ -162,23 +163,40 @@ def test_a_tool_that_interrupts_ends_the_answer_to_what_was_said_since(
 
 
 @pytest.mark.parametrize(
-    ("text", "how", "at", "warned"),
+    ("text", "times", "at", "heard", "warned"),
     [
-        (QUEUED, "RuntimeError", 3.5, []),
-        ("something else", "RuntimeError", 3.5, ["warning"]),
-        (QUEUED, "result", 3.5, ["warning"]),
-        (QUEUED, "RuntimeError", 5.0, ["warning"]),
+        (QUEUED, 1, 3.5, 4.5, []),
+        (QUEUED, 1, 3.5, 30.0, []),
+        ("something else", 1, 3.5, 4.5, ["warning"]),
+        (QUEUED, 1, 3.5, 3.8, ["warning"]),
+        (QUEUED, 1, 5.0, 5.5, ["warning"]),
+        (QUEUED, 2, 3.5, 4.5, ["warning"]),
     ],
-    ids=["queued", "another", "stock is not refused", "said later"],
+    ids=["queued", "never heard", "another", "being said", "said later", "more often"],
 )
-def test_a_tool_that_interrupts_while_something_uninterruptible_waits_is_warned_of(
-    text: str, how: str, at: float, warned: list[str]
+def test_to_interrupt_while_something_uninterruptible_waits_is_warned_of_on_any_session(
+    text: str, times: int, at: float, heard: float, warned: list[str]
 ) -> None:
-    """On stock it is being said, and LiveKit raises in the tool."""
-    jobs, moves = (Job(1, 0.5, "interrupts"),), (Move(at, "say_on"),)
-    stock = {"runs": (ran(1, 2.0, 4.0, how),), "effects": {1: 1}}
-    ours = {"runs": (ran(1, 2.0, 4.0),), "effects": {1: 1}, "warnings": {text: 1}}
-    assert found(stock, ours, jobs=jobs, moves=moves) == warned
+    """A tool interrupts at 4 s. Stock says it before that, or after it."""
+    audio = (Heard(heard, heard + 0.9, "y0a y0b y0c."),) if heard < 30.0 else ()
+    ours = {"stops": (4.0,), "warnings": {text: times}, "audio": audio}
+    assert found({}, ours, moves=(Move(at, "say_on"),)) == warned
+
+
+@pytest.mark.parametrize(
+    ("end", "heard", "logged"),
+    [(9.0, "y0a y0b y0c.", []), (9.0, "y1a y1b y1c.", ["log"]), (9.7, "y0a y0b y0c.", ["log"])],
+    ids=["refused", "something else", "after it"],
+)
+def test_to_interrupt_what_cannot_be_interrupted_is_refused_on_any_session(
+    end: float, heard: str, logged: list[str]
+) -> None:
+    """It was asked for at 3.5 s, and is heard from 8.6 to 9.5 s. On stock it is over before."""
+    jobs, moves = (Job(1, 0.5, "interrupts"),), (Move(3.5, "say_on"),)
+    ours = {"runs": (ran(1, 2.0, end, "RuntimeError"),), "audio": (Heard(8.6, 9.5, heard),)}
+    ours |= {"effects": {1: 1}, "errors": {REFUSED: 1}}
+    stock = {"runs": (ran(1, 2.0, end),), "effects": {1: 1}}
+    assert found(stock, ours, jobs=jobs, moves=moves) == logged
 
 
 @pytest.mark.parametrize(

@@ -103,9 +103,43 @@ def test_an_answer_of_which_less_than_a_word_is_heard_has_begun(
     assert dict(begun(PLAN, Jobs(PLAN.jobs), outcome, 30.0)) == found
 
 
-def test_the_model_answers_the_sentence_that_was_said_last() -> None:
+@pytest.mark.parametrize(
+    ("text", "told", "answered"),
+    [
+        ("t1a t1b. t2a t2b.", 6.2, 6),
+        ("t1a t1b.", 5.9, 0),
+        ("g80a g80b. t1a t1b.", 6.2, 0),
+    ],
+    ids=["news", "before it was asked for again", "another reply"],
+)
+def test_what_came_of_an_earlier_call_answers_who_asks_for_it_again(
+    text: str, told: float, answered: int
+) -> None:
+    """The second call runs from 6.1 to 6.5 s, and has the same result."""
+    jobs = Jobs(PLAN.jobs)
+    jobs.runs = [JobRun(1, "do_it", at, at + 0.4, None, at + 0.4, "result") for at in (4.1, 6.1)]
+    requests = [_request(4.0, "u1a u1b"), _request(6.0, "u2a")]
+    outcome = Outcome(heard=[Heard(told, told + 0.9, text)], requests=requests)
+    found = dict(answers(PLAN, jobs, outcome, 30.0))[2]
+    assert (0 if found is None else int(found.start)) == answered
+
+
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [
+        (["u2a u1a u1b"], "r2a r2b r2c r2d."),
+        (["u2a", "u1a u1b"], "r2a r2b r2c r2d."),
+        (["u2a", "", "u1a u1b"], ""),
+        (["u2a", "typed80"], "g80a g80b g80c g80d g80e."),
+    ],
+    ids=["one turn", "two turns", "the agent spoke in between", "typed"],
+)
+def test_the_model_answers_the_sentence_that_was_said_last(said: list[str], reply: str) -> None:
     """Its transcript comes before that of the sentence before."""
-    assert answer(PLAN, _request(4.0, "u2a u1a u1b")).text == "r2a r2b r2c r2d."
+    context = llm.ChatContext.empty()
+    for words in said:
+        context.add_message(role="user" if words else "assistant", content=words or "r2a r2b.")
+    assert answer(PLAN, Request(4.0, said[-1], (), context)).text == reply
 
 
 @pytest.mark.parametrize(

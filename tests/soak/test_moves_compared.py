@@ -30,6 +30,8 @@ AHEAD = {"preemptive_generation": {"enabled": True}}
 
 ASKED_TWICE = {2: ((3.9, True), (5.0, True))}
 
+IN_VAIN = {"asked": {2: 4.3}, "put": {2: ((4.3, True), (6.0, False))}}
+
 
 def found(
     stock: Mapping[str, Any],
@@ -40,11 +42,12 @@ def found(
     moves: tuple[Move, ...] = (),
     settings: Mapping[str, Any] | None = None,
     ttft: float = 0.2,
+    can_pause: bool = True,
 ) -> list[str]:
     """What is worse. The policy is that of the job 2."""
     answers = {1: Answer(4, (2,)), 2: Answer(4, (1,), ttft), 3: Answer(4)}
     jobs = {1: Job(1, 0.5), 2: Job(2, 0.5, policy=policy)}
-    plan = Plan("moves", sounds, answers, jobs, moves, settings=settings or {})
+    plan = Plan("moves", sounds, answers, jobs, moves, settings=settings or {}, can_pause=can_pause)
     once = {"wanted": {1: 1, 2: 1}}
     return [w.kind for w in worse(Pair(plan, *(Measures(**once, **m) for m in (stock, ours))))]
 
@@ -95,15 +98,46 @@ def test_words_that_the_application_removes_have_interrupted_the_answer(
 
 
 @pytest.mark.parametrize(
+    ("noise", "asked", "can_pause", "kinds"),
+    [
+        (Sound(3.8, 0, 1.0), 5.5, False, []),
+        (Sound(3.8, 0, 1.0), 5.5, True, ["undone", "late"]),
+        (Sound(3.8, 0, 1.0), 4.3, False, ["undone", "late"]),
+        (Sound(3.8, 0, 0.3), 5.5, False, ["undone", "late"]),
+        (Sound(2.5, 0, 1.0), 5.5, False, ["undone", "late"]),
+        (Sound(6.0, 0, 1.0), 5.5, False, ["undone", "late"]),
+    ],
+    ids=["a noise", "held", "asked before on stock too", "short", "over before", "later"],
+)
+def test_a_noise_interrupts_an_answer_that_cannot_be_held(
+    noise: Sound, asked: float, can_pause: bool, kinds: list[str]
+) -> None:
+    """Ours asks at 4 s. On stock a tool delays the turn."""
+    stock = {"effects": {1: 1}, "asked": {2: asked}, "latency": {2: 3.0}}
+    ours = {"effects": {1: 0}, "asked": {2: 4.0}, "latency": {2: None}}
+    assert found(stock, ours, sounds=(*SAID, noise), can_pause=can_pause) == kinds
+
+
+@pytest.mark.parametrize(
     ("on_stock", "ttft", "took", "slow"),
     [
         ({"asked": {2: 6.0}}, 1.5, 4.5, []),
         ({"asked": {2: 4.3}, "put": {2: ((4.3, False), (5.0, True))}}, 1.5, 4.5, []),
         ({"asked": {2: 4.3}, "put": {2: ((4.3, True),)}}, 1.5, 4.5, ["wait"]),
+        ({**IN_VAIN, "outdated": ((4.3, 6.0),)}, 1.5, 4.5, []),
+        (IN_VAIN, 1.5, 4.5, ["wait"]),
         ({"asked": {2: 6.0}}, 0.2, 4.5, ["wait"]),
         ({"asked": {2: 6.0}}, 1.5, 5.7, ["wait"]),
     ],
-    ids=["asked later", "ahead", "asked before", "silence before", "silence behind"],
+    ids=[
+        "asked later",
+        "ahead",
+        "asked before",
+        "in vain",
+        "given up",
+        "silence before",
+        "silence behind",
+    ],
 )
 @pytest.mark.parametrize("what", ["run", "wait"])
 def test_what_is_asked_for_takes_its_turn_behind_an_answer_that_stock_gives_later(

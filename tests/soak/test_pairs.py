@@ -308,8 +308,8 @@ def test_an_answer_behind_what_waited_for_the_vad_is_explained(
     """It is later by as much as stock began before the user was quiet, and the wait for words."""
     pair = attrs.evolve(
         equal,
-        stock=attrs.evolve(equal.stock, latency={1: 1.0}, begun_over=0.8),
-        ours=attrs.evolve(equal.ours, latency={1: 1.0 + later}),
+        stock=attrs.evolve(equal.stock, latency={1: 1.0}, begun_over=0.8, audio=()),
+        ours=attrs.evolve(equal.ours, latency={1: 1.0 + later}, audio=()),
     )
     assert [w.kind for w in worse(pair)] == found
 
@@ -323,8 +323,8 @@ def test_an_answer_behind_news_that_nobody_had_heard_is_explained(
     told = ((over + 0.5, over + 1.7),)
     pair = attrs.evolve(
         equal,
-        stock=attrs.evolve(equal.stock, latency={1: 0.9}),
-        ours=attrs.evolve(equal.ours, latency={1: 0.9 + later}, news=told),
+        stock=attrs.evolve(equal.stock, latency={1: 0.9}, audio=()),
+        ours=attrs.evolve(equal.ours, latency={1: 0.9 + later}, news=told, audio=()),
     )
     assert [w.kind for w in worse(pair)] == found
 

@@ -77,11 +77,13 @@ def answer(plan: Plan, request: Request) -> Reply:
 def sentence_answered(request: Request) -> int:
     """The number of the user's sentence that the model answers; 0 if it answers none.
 
-    It is the latest one that was said: a transcript may come after that of a later sentence.
+    It is the latest one that was said and stands behind all that the agent has said: a transcript
+    may come after that of a later sentence.
     """
-    asked = _asked(request)
-    said = re.findall(r"\bu(\d+)[a-z]", asked.text) if asked is not None else []
-    return max(map(int, said), default=0)
+    asked, said = _asked(request), [""]
+    if asked is not None and re.search(r"\bu\d+[a-z]", asked.text):
+        said = [entry.text for entry in _tail(request) if entry.kind == "user"]
+    return max(map(int, re.findall(r"\bu(\d+)[a-z]", " ".join(said))), default=0)
 
 
 def words_answered(request: Request) -> frozenset[str]:

@@ -45,6 +45,8 @@ BARGE_IN = 0.6
 NEWS = re.compile(r"[nt][1-9]")
 """A word about what has come of a job."""
 
+ALL_NEWS = re.compile(rf"(?:{NEWS.pattern}[a-z]\W*)+")
+
 NOTICED = 0.06
 """Seconds of a voice until a VAD has noticed it."""
 
@@ -60,8 +62,9 @@ def answers(
 ) -> Iterator[tuple[int, Heard | None]]:
     """What comes of a job answers a sentence only if the model was asked for the job with it.
 
-    What comes of a call that the model has repeated answers nothing: nobody has asked for it. Nor
-    does the end of a tool that returns nothing: LiveKit wants no reply.
+    If the job was called before, the model may first tell what came of that. What comes of a call
+    that the model has repeated answers nothing: nobody has asked for it. Nor does the end of a tool
+    that returns nothing: LiveKit wants no reply.
     """
     asked = measured_words.asked(outcome)
     again = list(measured_calls.repeated(plan, jobs, outcome))
@@ -85,6 +88,9 @@ def answers(
                 found.append(first_with(told, (f"n{job}",), max(over - 1e-6, runs[0].start)))
             if runs and runs[0].end is not None and plan.jobs[job].ends != "nothing":
                 found.append(first_with(told, (f"t{job}",), max(over - 1e-6, runs[0].end)))
+                ended = min(r.end for r in jobs.runs if r.number == job and r.end is not None)
+                news = [heard for heard in told if ALL_NEWS.fullmatch(heard.text)]
+                found.append(first_with(news, (f"t{job}",), max(over - 1e-6, since, ended)))
         heard = [stretch for stretch in found if stretch is not None]
         yield number, min(heard, key=lambda stretch: stretch.start, default=None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from math import inf
 
 import attrs
 
@@ -15,6 +16,7 @@ from .declared import explained
 from .jobs import FILLER_INTERVAL, Job
 from .measures import Measures, blip_text
 from .pair import Pair
+from .reasons.moments import announced
 
 __all__ = ["Worse", "worse"]
 
@@ -239,10 +241,32 @@ def _of_calls_on_ours_alone(text: str, pair: Pair) -> bool:
 def _over_uninterruptible(text: str, pair: Pair) -> bool:
     """A tool interrupted while the application had something said that cannot be interrupted,
     which LiveKit refuses at any time."""
-    said = [move.at for move in pair.plan.moves if move.what == "say_on"]
+    said = list(announced(pair.plan, pair.ours))
     ends = [run.end for run in pair.ours.runs if run.how == "RuntimeError" and run.end is not None]
-    refused = bool(ends) and all(any(at <= end <= at + 3.0 for at in said) for end in ends)
+    refused = bool(ends) and all(any(at <= end <= over for at, over in said) for end in ends)
     return refused and text.endswith("does not allow interruptions')]")
+
+
+def _warning(pair: Pair) -> Found:
+    texts = tuple(pair.ours.warnings.items())
+    for about, text in side_by_side.MEASURES["warning"](pair):
+        if not _before_uninterruptible(*texts[about], pair):
+            yield about, text
+
+
+def _before_uninterruptible(text: str, count: int, pair: Pair) -> bool:
+    """Somebody interrupted while this waited to be said. LiveKit warns at any time that it will be
+    said nevertheless."""
+    begun = [
+        min((at for at, _ in announced(pair.plan, pair.ours) if at >= move.at), default=inf)
+        for move in pair.plan.moves
+        if move.what == "say_on"
+    ]
+    said = [move.at for move in pair.plan.moves if move.what == "say_on"]
+    waited = sum(
+        at <= stop <= over for at, over in zip(said, begun, strict=True) for stop in pair.ours.stops
+    )
+    return text.startswith("a queued speech does not allow") and count <= waited
 
 
 def _words(pair: Pair) -> Found:
@@ -294,5 +318,5 @@ def _agent(pair: Pair) -> Found:
 
 MEASURES: tuple[Callable[[Pair], Found], ...] = (
     _twice, _undone, _half, _lost, _unseen, _lie, _late, _untold, _blip, _overlap, _again,
-    _chopped, _log, _words, _wait, _agent,
+    _chopped, _log, _warning, _words, _wait, _agent,
 )  # fmt: skip

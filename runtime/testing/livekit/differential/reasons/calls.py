@@ -32,7 +32,6 @@ __all__ = [
     "its_answer_was_interrupted_by_a_tool",
     "its_call_was_cancelled",
     "its_call_was_interrupted_by_a_tool",
-    "queued_before_a_tool_interrupted",
     "spoken_over_a_held_turn",
     "stands_before_typed",
     "stopped_behind_a_held_call",
@@ -104,9 +103,10 @@ def its_call_was_cancelled(sentence: int, pair: Pair) -> bool:
 
 
 def answered_sooner(sentence: int, pair: Pair) -> bool:
-    """It, or what was said after it, was being answered when the application or a tool interrupted,
-    or when words came that the application then removed; on stock, which waits for tools of
-    interrupted turns, the model had not been asked yet, or only ahead, and was asked again."""
+    """It, or what was said after it, was being answered when the application, a tool or a noise
+    interrupted, or when words came that the application then removed; on stock, which waits for
+    tools of interrupted turns, the model had not been asked yet, or only ahead, and was asked
+    again."""
     return any(_cut_before_stock_asked(n, pair) for n in pair.ours.asked if n >= sentence)
 
 
@@ -118,7 +118,11 @@ def asked_for_sooner(job: int, pair: Pair) -> bool:
 
 def _cut_before_stock_asked(sentence: int, pair: Pair) -> bool:
     begun, on_stock = pair.ours.asked[sentence], asked_in_use(sentence, pair)
-    stops = (*pair.ours.stops, *_removed_words(sentence, pair))
+    stops = [*pair.ours.stops, *_removed_words(sentence, pair)]
+    if not pair.plan.can_pause:
+        noises = (s for s in pair.plan.sounds if not s.words and begun <= s.over + MOMENT)
+        loud = ((max(begun, s.at + INTERRUPTION), s.over + MOMENT) for s in noises)
+        stops += [at for at, over in loud if at <= over]
     return any(begun <= stop <= on_stock for stop in stops)
 
 
@@ -236,16 +240,6 @@ def its_call_was_interrupted_by_a_tool(job: int, pair: Pair) -> bool:
     """The same, of what asked for it."""
     asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
     return any(its_answer_was_interrupted_by_a_tool(n, pair) for n in asks)
-
-
-def queued_before_a_tool_interrupted(about: int, pair: Pair) -> bool:
-    """A tool interrupted, and LiveKit warns of what the application has said without allowing
-    interruptions, if it waits. If it is being said, as on stock, LiveKit raises."""
-    said = [move.at for move in pair.plan.moves if move.what == "say_on"]
-    ends = [run.end for run in pair.ours.runs if _interrupted(run, pair) and run.end is not None]
-    refused = any(run.how == "RuntimeError" for run in pair.stock.runs)
-    warned = tuple(pair.ours.warnings)[about].startswith("a queued speech does not allow")
-    return warned and refused and any(at <= end for at in said for end in ends)
 
 
 def turn_interrupted_by_tool(job: int, pair: Pair) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,18 @@ from .moments import (
     ENDPOINTING,
     MOMENT,
     Span,
+    announced,
     handoffs_begun,
     takes_more,
 )
-from .waits import FALSE_INTERRUPTION, REPLY, VAD_SILENCE, news_within, wait_for_words
+from .waits import (
+    FALSE_INTERRUPTION,
+    REPLY,
+    SERVER_SILENCE,
+    VAD_SILENCE,
+    news_within,
+    wait_for_words,
+)
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
@@ -42,9 +51,9 @@ __all__ = [
 
 def delayed_by_its_causes(sentence: int, pair: Pair) -> bool:
     """It is later by no more than all of these together: the model was asked later, because a call
-    held its turn or an agent handed over, or about words that stock has lost; what else was said
-    before the answer; and a noise, after which words may come. If the user speaks at that time, it
-    is answered with what they say."""
+    held its turn, an agent handed over or said what cannot be interrupted, or about words that
+    stock has lost; what else was said before the answer; and a noise, after which words may come.
+    If the user speaks at that time, it is answered with what they say."""
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     if stock is None:
         return False
@@ -56,7 +65,9 @@ def delayed_by_its_causes(sentence: int, pair: Pair) -> bool:
             return True
     begun, cut = pair.ours.begun.get(sentence, (inf, inf))
     in_time = begun < inf and begun <= _due(sentence, over, begun - over, stock, pair) + LATE
-    return in_time and _cut_by_somebody(begun, cut, pair)
+    return (in_time and _cut_by_somebody(begun, cut, pair)) or _stopped_before_it_was_due(
+        sentence, over, stock, pair
+    )
 
 
 def call_delayed_by_its_causes(number: int, pair: Pair) -> bool:
@@ -138,19 +149,47 @@ def _cut_by_somebody(begun: float, cut: float, pair: Pair) -> bool:
     return cut - begun < ANSWER and (user or stopped)
 
 
+def _stopped_before_it_was_due(sentence: int, over: float, stock: float, pair: Pair) -> bool:
+    """The model thought about it when the application or a tool interrupted. On stock the answer
+    had counted by then."""
+    asked = [at for at, _ in pair.ours.put.get(sentence, ())]
+    return any(
+        at <= stop <= _due(sentence, over, stop - over, stock, pair) + ANSWER
+        for stop in pair.ours.stops
+        for at in asked
+        if stop >= over + stock + ANSWER
+    )
+
+
 def _asked_later(sentence: int, pair: Pair) -> float:
     """Seconds, if the turn was kept for all of them, but for the agent's hook: it runs for each
-    turn, also for one that stock has lost."""
+    turn, also for one that stock has lost, or has answered before."""
     begin, end = _asked(sentence, pair.stock), _asked(sentence, pair.ours)
     if not begin < end < inf:
-        return 0.0
+        return _asked_again(sentence, pair)
     kept = [*held(pair), *handoffs(pair), *_begun_anew(begin, pair)]
+    kept += announced(pair.plan, pair.ours)
     if any(start < end and until > begin for start, until in kept):
         later = pair.plan.sounds[sentence:]  # a turn that was kept is not committed meanwhile
         kept += ((s.at, s.over + words_may_come(s, pair.plan) + MOMENT) for s in later)
     rest = outside((begin, end), kept)
-    hooks = 1 + sum(n < sentence for n in pair.stock.words_lost - pair.ours.words_lost)
+    before = pair.stock.words_lost - pair.ours.words_lost
+    ours, stock = pair.ours.asked, pair.stock.asked
+    before |= {n for n in ours if begin < ours[n] <= end and stock.get(n, inf) <= begin}
+    hooks = 1 + sum(n < sentence for n in before)
     return end - begin if rest <= hooks * pair.plan.hook + MOMENT else 0.0
+
+
+def _asked_again(sentence: int, pair: Pair) -> float:
+    """Seconds from a request that was given up, as words came that stock has lost, to the next:
+    LiveKit waits anew."""
+    more = pair.stock.words_lost - pair.ours.words_lost
+    sounds = [pair.plan.sounds[n - 1] for n in more]
+    came = [s.over + s.stt_delay for s in sounds if s.stt_delay is not None]
+    for (at, whole), (again, _) in pairwise(pair.ours.put.get(sentence, ())):
+        if not whole and any(at <= c <= again <= c + ENDPOINTING + MOMENT for c in came):
+            return again - at
+    return 0.0
 
 
 def _asked(sentence: int, measured: Measures) -> float:
@@ -265,9 +304,11 @@ def _noises(sentence: int, pair: Pair) -> Iterator[Span]:
 
 
 def words_may_come(sound: Sound, plan: Plan) -> float:
-    """Seconds after a sound in which the agent waits for its words."""
+    """Seconds after a sound in which the agent waits for its words, or for the model to hear its
+    end."""
     if sound.words and sound.stt_delay is not None:
-        return max(sound.stt_delay, VAD_SILENCE) + MOMENT
+        silence = SERVER_SILENCE if plan.model == "server" else VAD_SILENCE
+        return max(sound.stt_delay, silence) + MOMENT
     return VAD_SILENCE + wait_for_words(sound, plan)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from math import inf
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ __all__ = [
     "MOMENT",
     "THINKS",
     "Span",
+    "announced",
     "answered_more",
     "asked_in_use",
     "handoffs_begun",
@@ -70,13 +72,25 @@ def takes_more(pair: Pair) -> Iterator[Span]:
                     yield run.start, run.end or inf
 
 
+def announced(plan: Plan, measured: Measures) -> Iterator[Span]:
+    """When was said what the application wants said to its end; the TTS takes a moment."""
+    numbers = (n for n, move in enumerate(plan.moves) if move.what == "say_on")
+    for first in (rf"\by{number}a" for number in numbers):
+        for heard in measured.audio:
+            if re.search(first, heard.text):
+                yield heard.start - MOMENT, heard.end
+
+
 def asked_in_use(sentence: int, pair: Pair) -> float:
     """When stock asked the model about it. If it asks ahead, it may drop that and ask again."""
     asked = pair.stock.asked.get(sentence, inf)
     if not pair.plan.settings.get("preemptive_generation", {}).get("enabled"):
         return asked
-    whole = [at for at, whole in pair.stock.put.get(sentence, ()) if whole]
-    return max([asked, *whole])
+    outdated = [at for at, _ in pair.stock.outdated]
+    put = [(at, whole) for at, whole in pair.stock.put.get(sentence, ()) if at not in outdated]
+    whole = [at for at, whole in put if whole]
+    again = [at for at, _ in put[:1] if asked in outdated]
+    return max([asked, *whole, *again])
 
 
 def thinks(pair: Pair) -> Iterator[Span]:

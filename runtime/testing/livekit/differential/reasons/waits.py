@@ -6,7 +6,7 @@ import re
 from math import inf
 from typing import TYPE_CHECKING
 
-from .moments import MOMENT
+from .moments import MOMENT, announced
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
@@ -18,6 +18,7 @@ __all__ = [
     "asked_as_the_model_answered",
     "call_waited_for_the_vad",
     "in_a_handoff_of_a_turn_more",
+    "kept_behind_what_is_announced",
     "news_within",
     "noise_might_be_words",
     "out_of_date",
@@ -223,3 +224,14 @@ def out_of_date(about: int, pair: Pair) -> bool:
     explained = all(any(a - FRAME <= at <= b + FRAME for at in moved) for a, b in spans)
     text = [*pair.ours.warnings][about]
     return bool(spans) and explained and text.startswith("preemptive generation inval")
+
+
+def kept_behind_what_is_announced(about: int, pair: Pair) -> bool:
+    """The hook of an earlier turn took until the agent said what cannot be interrupted. LiveKit
+    says that it skips the next turn; this is kept, and put to the model behind that speech."""
+    kept = [
+        any(over <= asked <= over + pair.plan.hook + MOMENT for asked in pair.ours.asked.values())
+        for _, over in announced(pair.plan, pair.ours)
+    ]
+    text, count = [*pair.ours.warnings.items()][about]
+    return text.startswith("skipping reply to user input, current") and count <= sum(kept)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from .moments import ENDPOINTING, MOMENT, Span
+from .moments import ENDPOINTING, MOMENT, announced
 from .waits import VAD_SILENCE
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def heard_all_of_it(sentence: int, pair: Pair) -> bool:
     sound = pair.plan.sounds[sentence - 1]
     rest = (
         sound.over - max(begin, sound.at)
-        for begin, end in _uninterruptible(pair)
+        for begin, end in announced(pair.plan, pair.stock)
         if begin < sound.over and sound.at < end
     )
     return ours - stock <= max(rest, default=-MOMENT) + MOMENT
@@ -55,18 +54,10 @@ def committed_before_the_rest(sentence: int, pair: Pair) -> bool:
     if answered or sound.stt_delay is None or not commits:
         return False
     last = max(commits) + TRANSCRIPT_TIMEOUT
-    cut = [max(at, sound.at) for at, end in _uninterruptible(pair) if at < sound.over < end]
+    said = announced(pair.plan, pair.stock)
+    cut = [max(at, sound.at) for at, end in said if at < sound.over < end]
     in_time = any(at + sound.stt_delay <= last for at in cut)
     return in_time and last < sound.over + sound.stt_delay
-
-
-def _uninterruptible(pair: Pair) -> Iterator[Span]:
-    """When stock said what the application wants said to its end; the TTS takes a moment."""
-    numbers = (n for n, move in enumerate(pair.plan.moves) if move.what == "say_on")
-    for first in (rf"\by{number}a" for number in numbers):
-        for heard in pair.stock.audio:
-            if re.search(first, heard.text):
-                yield heard.start - MOMENT, heard.end
 
 
 def hold_was_over(blip: int, pair: Pair) -> bool:

@@ -1,0 +1,119 @@
+"""What the model is asked later is answered later, or somebody interrupts before that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from test_delays import SAID, found, ran
+
+from turnfsm.runtime.testing.livekit.differential import Job, Move, Sound
+from turnfsm.runtime.testing.livekit.speaker import Heard
+
+ANNOUNCED = (Move(3.7, "say_on"),)
+
+
+@pytest.mark.parametrize(
+    ("end", "text", "asked", "latency", "hook", "late"),
+    [
+        (5.5, "y0a y0b y0c.", 5.5, 2.5, 0.0, False),
+        (5.5, "y0a y0b y0c.", 6.5, 3.5, 1.0, False),
+        (5.5, "r1a r1b r1c.", 6.5, 3.5, 1.0, True),
+        (5.5, "y0a y0b y0c.", 5.5, 3.0, 0.0, True),
+        (5.5, "y0a y0b y0c.", 6.5, 3.5, 0.0, True),
+        (3.9, "y0a y0b y0c.", 5.5, 2.5, 0.0, True),
+    ],
+    ids=["kept", "and the hook", "another", "slow answer", "asked late", "over before"],
+)
+def test_what_cannot_be_interrupted_delays_the_question(
+    end: float, text: str, asked: float, latency: float, hook: float, late: bool
+) -> None:
+    """It is heard from 3.7 s; stock says it later."""
+    ours = {"asked": {2: asked}, "latency": {2: latency}, "audio": (Heard(3.7, end, text),)}
+    assert found(ours, moves=ANNOUNCED, hook=hook) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("first", "on_stock", "late"), [(5.6, 2.0, False), (5.6, 4.5, True), (3.9, 2.0, True)]
+)
+def test_the_hook_of_a_turn_that_stock_has_answered_before_runs_first(
+    first: float, on_stock: float, late: bool
+) -> None:
+    """Both turns were kept until 5.5 s, and the hook takes a second."""
+    audio = (Heard(3.8, 5.5, "y0a y0b y0c."),)
+    ours = {"asked": {1: first, 2: 7.5}, "latency": {2: 4.5}, "audio": audio}
+    stock = {"asked": {1: on_stock, 2: 4.0}}
+    assert found(ours, stock, moves=ANNOUNCED, hook=1.0) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("put", "lost", "late"),
+    [
+        (((4.0, False), (4.5, True)), {1}, False),
+        (((4.0, False), (4.5, True)), (), True),
+        (((4.0, True), (4.5, True)), {1}, True),
+        (((4.0, False), (4.8, True)), {1}, True),
+        (((3.9, True), (4.0, False)), {1}, True),
+    ],
+    ids=["given up", "on stock as well", "not given up", "long after", "asked before"],
+)
+def test_words_that_stock_has_lost_end_the_request_that_they_come_into(
+    put: Any, lost: Any, late: bool
+) -> None:
+    """They were said before, and come at 4 s: LiveKit waits anew."""
+    sounds = (Sound(1.9, 2, 0.6, 1.5), SAID[1])
+    ours = {"asked": {2: 4.0}, "put": {2: put}, "latency": {2: 1.5}}
+    stock = {"words_lost": frozenset(lost), "put": {2: ((4.0, True),)}}
+    assert found(ours, stock, sounds=sounds) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("policy", "stop", "put", "late"),
+    [
+        ("hold", 6.5, 6.0, False),
+        ("detach", 6.5, 6.0, True),
+        ("hold", 7.3, 6.0, True),
+        ("hold", 5.0, 4.9, True),
+        ("hold", 6.5, 6.6, True),
+    ],
+    ids=["stopped", "not held", "long after", "stock was stopped, too", "asked after it"],
+)
+def test_an_answer_that_is_delayed_may_be_stopped_before_it_is_due(
+    policy: Any, stop: float, put: float, late: bool
+) -> None:
+    """The call ends at 6 s, so the answer is due at 6.6 s. It comes long after that."""
+    ours = {"asked": {2: 6.0}, "put": {2: ((put, True),)}, "latency": {2: 8.0}}
+    ours |= {"stops": (stop,), "runs": (ran(2, 2.0, 6.0),)}
+    assert found(ours, jobs=(Job(2, 0.5, policy=policy),)) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("model", "latency", "late"),
+    [("server", 2.15, False), ("realtime", 2.15, True), ("server", 2.5, True)],
+)
+def test_a_model_that_detects_turns_hears_the_end_of_a_sentence_later(
+    model: Any, latency: float, late: bool
+) -> None:
+    """Half a second after it. What the application asks for is held until then, and heard from 4.2
+    to 5.2 s; stock says it into the sentence."""
+    sounds = (SAID[0], Sound(3.0, 2, 0.6, 0.05))
+    said = {"g70a g70b.": (3.2, 4.2)}
+    stock = {"latency": {2: 1.0}, "audio": tuple(Heard(*at, text) for text, at in said.items())}
+    ours = {"latency": {2: latency}, "audio": (Heard(4.2, 5.2, "g70a g70b."),)}
+    moves = (Move(3.1, "reply"),)
+    assert found(ours, stock, sounds=sounds, moves=moves, model=model) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("asked", "hook", "times", "warned"),
+    [(6.5, 1.0, 1, False), (6.5, 0.0, 1, True), (9.0, 1.0, 1, True), (6.5, 1.0, 2, True)],
+    ids=["kept", "the hook is over", "not asked then", "more often"],
+)
+def test_a_turn_that_livekit_says_it_skips_is_kept(
+    asked: float, hook: float, times: int, warned: bool
+) -> None:
+    """What cannot be interrupted is heard from 4.6 to 5.5 s."""
+    text = "skipping reply to user input, current speech generation cannot be interrupted"
+    audio = (Heard(4.6, 5.5, "y0a y0b y0c."),)
+    ours = {"asked": {2: asked}, "latency": {2: 1.0}, "audio": audio, "warnings": {text: times}}
+    assert found(ours, moves=ANNOUNCED, hook=hook) == ["warning"] * warned
