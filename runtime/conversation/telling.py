@@ -30,7 +30,7 @@ class TellingCalls(OpenCalls):
         for call in self._calls.values():
             if call.speech.id == speech:
                 call.told_by = call.speech if call.result_id in shown else None
-        others = (c for c in self._in(("untold",)) if c.late and not c.is_told_by(speech))
+        others = (call for call in self._calls.values() if not call.is_told_by(speech))
         says = frozenset(shown) - {call.result_id for call in others if call.being_told()}
         self.told.request_made(speech, says, answers=answers)
 

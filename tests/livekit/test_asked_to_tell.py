@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from livekit.agents import RunContext, function_tool
+from livekit.agents import Agent, RunContext, function_tool
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
@@ -123,3 +123,35 @@ def test_a_result_that_comes_before_the_words_of_its_step_have_been_heard_is_tol
     asked = outcome.requests[-1].shown[-1].text
     assert "pay (" in asked, outcome.timeline()
     assert "show (" in asked
+
+
+def test_a_step_with_a_result_that_was_overtaken_is_asked_about_all_that_it_is_to_tell() -> None:
+    """The application asks for a joke while `book` runs. Its turn also has the late result of a
+    call that has used `ctx.update()`; LiveKit drops its reply to that when the agent is left."""
+
+    @function_tool
+    async def look(context: RunContext[Any]) -> str:
+        """Look."""
+        await context.update("I am looking")
+        await asyncio.sleep(3.5)
+        return "seen"
+
+    user = ScriptedUser().says("a table please", at=1.0)
+    answers = {"table": Reply(calls=(Call("book"), Call("look"))), "joke": "Here is a joke."}
+    voice = ScriptedTTS(durations={"Here is a joke.": 4.0})
+    script = ScriptedLLM(answers, otherwise="It is done.")
+    model = ScriptedRealtime(user, script, voice, turn_detection=False, auto_tool_reply=False)
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=model,
+        tts=voice,
+        tools=[book, look],
+        turn_handling={"turn_detection": "vad"},
+    )
+    stage.at(5.0, lambda s: s.session.generate_reply(user_input="tell me a joke") and None)
+    stage.at(7.0, lambda s: s.session.update_agent(Agent(instructions="Go on.")))
+    outcome = stage.run(25.0)
+    asks = [e.text for request in outcome.requests for e in request.shown if "arrived" in e.text]
+    assert asks, outcome.timeline()
+    assert all("book (" in text and "look (" in text for text in asks), asks

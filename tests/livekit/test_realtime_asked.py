@@ -58,7 +58,7 @@ def _answer(request: Request) -> Reply:
     news = "" if said or not any(e.text == "booked" for e in request.shown) else BOOKED
     if last.kind == "result":
         return Reply(news or "One moment.", ttft=0.2)
-    asked = last.kind == "system" and "result of book" in last.text
+    asked = last.kind == "system" and "book (" in last.text
     later = "Do not answer what the user has said last" in last.text
     words = [e.text for e in request.shown[-2:] if e.kind == "user" and not later]
     if words and "joke" in words[-1]:
@@ -236,3 +236,53 @@ def test_a_turn_that_the_application_commits_is_answered_behind_what_is_said_fir
     outcome = stage.run(15.0)
     assert [heard.text for heard in outcome.heard] == [STORY, JOKE], outcome.timeline()
     assert outcome.requests[-1].shown[-1].text == "tell me a joke"
+
+
+def test_a_model_that_has_told_a_result_in_another_step_may_reply_with_nothing() -> None:
+    """The step of the second turn is shown both results, and says both."""
+
+    @function_tool
+    async def look() -> str:
+        """Look."""
+        await asyncio.sleep(0.5)
+        return "seen"
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        await asyncio.sleep(4.0)
+        return "booked"
+
+    def answer(request: Request) -> Reply:
+        last = request.shown[-1]
+        if last.kind == "user" and "look" in last.text:
+            return Reply(STORY, Call("look"), ttft=0.2)
+        if last.text.endswith("If you have told them already, reply with nothing."):
+            return Reply("")
+        return _answer(request)
+
+    user = ScriptedUser().says("book a table", at=1.0).says("now look at this", at=4.0)
+    stage = _stage(user, ScriptedLLM(otherwise=answer), look, book, detection="manual")
+    for at in (2.2, 5.2):
+        stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=0.5) and None)
+    outcome = stage.run(20.0)
+    asked = [e.text for r in outcome.requests for e in r.shown if "book (" in e.text]
+    assert len(asked) == 1, outcome.timeline()
+    assert [heard.text for heard in outcome.heard] == ["Yes.", STORY, BOOKED]
+
+
+def test_a_result_is_told_although_the_user_has_interrupted_the_words_before_it() -> None:
+    """A model that detects turns answers the user first, whom nobody had answered."""
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        await asyncio.sleep(4.0)
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=3.5)
+    user.says("thank you", at=8.5)
+    stage = _stage(user, ScriptedLLM(otherwise=_answer), book, detects=True)
+    stage.at(5.3, lambda s: s.session.interrupt() and None)
+    outcome = stage.run(20.0)
+    assert outcome.heard_saying(BOOKED) is not None, outcome.timeline()

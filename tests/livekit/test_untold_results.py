@@ -62,6 +62,25 @@ def test_a_result_is_told_although_the_user_has_interrupted_the_words_before_it(
     assert second.text == f"{JOKE} {BOOKED}"
 
 
+def test_a_result_is_told_although_a_reply_to_something_else_was_shown_it() -> None:
+    """The application asks for a joke while a call beside it holds the turn. The turn ends without
+    a reply of its own: the user has said something else meanwhile."""
+
+    @on_interruption("hold")
+    @function_tool
+    async def pay() -> str:
+        """Pay."""
+        await asyncio.sleep(8.0)
+        return "paid"
+
+    user = ScriptedUser().says("book a table", at=1.0).says("another joke", at=7.5)
+    model = ScriptedLLM({"book": Reply(calls=(Call("book"), Call("pay"))), "joke": _joke})
+    stage = Stage(TurnSession, user=user, llm=model, tools=[_book(1.0), pay])
+    stage.at(4.0, lambda s: s.session.generate_reply(user_input="tell me a joke") and None)
+    outcome = stage.run(25.0)
+    assert [heard.text for heard in outcome.heard] == [JOKE, f"{JOKE} {BOOKED}"], outcome.timeline()
+
+
 @pytest.mark.parametrize(("result", "told"), [("booked", f" {BOOKED}"), (None, "")])
 def test_a_late_result_is_told_with_the_words_that_have_replaced_its_reply(
     result: str | None, told: str

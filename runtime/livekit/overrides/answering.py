@@ -8,15 +8,16 @@ import logging
 from collections.abc import Sequence
 
 from livekit.agents import llm
+from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.tool_calls import Result
 
-from .conversation import ChatContextSync
+from .conversation import ChatContextSync, overtaken
 from .output import OutputActivity
 from .tools import cancel_call, cancelled_pair, running_call, say_still_running
 
-__all__ = ["AnsweringActivity", "let_tools_end"]
+__all__ = ["AnsweringActivity", "let_tools_end", "names"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -56,6 +57,20 @@ class AnsweringActivity(OutputActivity):
     async def _tell(self, sync: ChatContextSync, results: Sequence[llm.FunctionCallOutput]) -> None:
         with contextlib.suppress(llm.RealtimeError):  # LiveKit sends them again later
             await sync.tell(results)
+
+    def _overtaken(self, speech: SpeechHandle) -> list[llm.FunctionCallOutput]:
+        """The results that are due, if others have spoken behind one of them.
+
+        The model answers what comes last, and results come right after their calls.
+        """
+        due = self._conductor.tools.untold_of(speech.id, _results_of(speech))
+        items = (*self._agent._chat_ctx.items, *speech.chat_items)
+        its = {i.id: i for i in items if i.type == "function_call_output" and i.call_id in due}
+        held = self._rt_session.chat_ctx.items if self._rt_session is not None else []
+        return list(its.values()) if overtaken(its, held) else []
+
+    def _has_untold_results(self, step: SpeechHandle) -> bool:
+        return bool(self._conductor.tools.told.untold(_results_of(step)))
 
     def cancel_call(self, call: str) -> None:
         """Cancel a running tool."""
@@ -102,6 +117,17 @@ class AnsweringActivity(OutputActivity):
         """The realtime model replies to tool results without being asked."""
         model = self.__dict__.get("_rt_session")  # not if its agent was closed
         return model is not None and bool(model.capabilities.auto_tool_reply_generation)
+
+
+def names(results: Sequence[llm.FunctionCallOutput]) -> str:
+    """The results of these calls, by name and id."""
+    return ", ".join(f"{result.name} ({result.call_id})" for result in results)
+
+
+def _results_of(speech: SpeechHandle) -> frozenset[str]:
+    """The ids of the results that a speech has, but for late ones, which come apart from it."""
+    items = speech.chat_items
+    return frozenset(item.call_id for item in items if item.type == "function_call_output")
 
 
 async def let_tools_end() -> None:

@@ -16,7 +16,7 @@ __all__ = [
     "ChatContextSync",
     "in_order_of",
     "open_words_last",
-    "overtaken_results",
+    "overtaken",
     "results_by_their_calls",
     "results_in",
 ]
@@ -312,19 +312,14 @@ def open_words_last(
     return items + ends + words
 
 
-def overtaken_results(
-    items: Iterable[llm.ChatItem], results: Iterable[llm.FunctionCallOutput]
-) -> list[str]:
-    """Of these results: those after which somebody has spoken in a conversation, by name and id."""
-    its = {result.id: f"{result.name} ({result.call_id})" for result in results}
-    passed: list[str] = []
-    overtaken: list[str] = []
+def overtaken(results: Collection[str], items: Iterable[llm.ChatItem]) -> bool:
+    """Whether somebody has spoken in a conversation behind one of these items of it."""
+    passed = False
     for item in items:
-        if item.type == "message" and item.text_content:
-            overtaken = passed.copy()
-        elif item.id in its:
-            passed.append(its[item.id])
-    return overtaken
+        if passed and item.type == "message" and item.text_content:
+            return True
+        passed |= item.id in results
+    return False
 
 
 def results_in(context: llm.ChatContext) -> frozenset[str]:

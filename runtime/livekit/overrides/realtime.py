@@ -13,8 +13,8 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.runtime.conversation.ports import Source
 
-from .answering import AnsweringActivity
-from .conversation import ChatContextSync, overtaken_results, results_in
+from .answering import AnsweringActivity, names
+from .conversation import ChatContextSync, results_in
 from .entering import EnteringStream
 from .generations import Generation
 from .speech import GovernedHandle, current_speech, govern, tool_interrupts
@@ -192,14 +192,16 @@ class RealtimeActivity(AnsweringActivity):
         given = request.get("instructions")
         if given and not isinstance(given, _ForOneStep):
             shown = self._conductor.asked_about(handle, shown, str(given))
+            answers = self._sync is not None and self._sync.ends_with_open_words
         else:
             tool_reply = bool(request.get("tool_reply"))
-            own = self._overtaken_results(handle) if tool_reply else None
+            due = self._overtaken(handle) if tool_reply else []
             besides = self._conductor.to_tell(handle, shown)
             answers = not tool_reply or besides is not None
             later = LATER if tool_reply and self._words_are_answered_next else None
             if later and besides is None and not self._has_untold_results(handle):
                 return  # it would answer the words, and may not make all calls
+            own = f"{ARRIVED.format(calls=names(due))} {UNLESS_TOLD}" if due else None
             asks = " ".join(filter(None, (own, besides, later)))
             request["instructions"] = _ForOneStep(asks) if asks else None
         if not handle.interrupted:
@@ -212,17 +214,6 @@ class RealtimeActivity(AnsweringActivity):
             made = [message.message_id async for message in unhandled.message_stream]
             made += [call.id async for call in unhandled.function_stream]
             await self._forget(made)
-
-    def _overtaken_results(self, speech: SpeechHandle) -> str | None:
-        # The model answers what comes last, and results come right after their calls.
-        due = self._conductor.tools.untold_of(speech.id, _results_of(speech))
-        items = (*self._agent._chat_ctx.items, *speech.chat_items)
-        results = [i for i in items if i.type == "function_call_output" and i.call_id in due]
-        overtaken = overtaken_results(self._rt_session.chat_ctx.items, results)
-        return ARRIVED.format(calls=", ".join(overtaken)) if overtaken else None
-
-    def _has_untold_results(self, step: SpeechHandle) -> bool:
-        return bool(self._conductor.tools.told.untold(_results_of(step)))
 
     @property
     def _words_are_answered_next(self) -> bool:
@@ -323,12 +314,6 @@ class RealtimeActivity(AnsweringActivity):
         """Interrupt a realtime model's response."""
         if self._rt_session is not None:
             self._rt_session.interrupt()
-
-
-def _results_of(speech: SpeechHandle) -> frozenset[str]:
-    """The ids of the results that a speech has, but for late ones, which come apart from it."""
-    items = speech.chat_items
-    return frozenset(item.call_id for item in items if item.type == "function_call_output")
 
 
 def _answers_words() -> bool:

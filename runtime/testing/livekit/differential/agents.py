@@ -28,6 +28,9 @@ GREETING = "hello2a"
 LATER = "Do not answer what the user has said last"
 """How a session asks for results only."""
 
+UNLESS_TOLD = "reply with nothing"
+"""How a session asks for results that the model may have told."""
+
 LATE = "_final"
 """What LiveKit adds to the id of a call for the result of a tool that has called `ctx.update()`."""
 
@@ -65,7 +68,8 @@ def answer(plan: Plan, request: Request) -> Reply:
         told = _news(request.shown, _named(request.shown, tail))
         news = " ".join(_sentence(kind, number, 4) for kind, number in told)
     if asked is None:
-        return Reply(news or "t0a t0b.")
+        silent = any(UNLESS_TOLD in entry.text for entry in tail)
+        return Reply(news or ("" if silent else "t0a t0b."))
     if number := sentence_answered(request):
         planned = plan.answers.get(number, Answer(4))
         text = _sentence("r", number, planned.words)
