@@ -17,6 +17,7 @@ from turnfsm.runtime.testing.livekit import (
     Outcome,
     Reply,
     ScriptedLLM,
+    ScriptedRealtime,
     ScriptedTTS,
     ScriptedUser,
     Stage,
@@ -210,6 +211,40 @@ def test_a_run_that_waits_for_a_handoff_does_not_repeat_the_call_that_ended_mean
     outcome = stage.run(20.0)
     assert booked == ["booked"]
     assert _results(outcome, "how long") == ["booked"]
+
+
+def test_words_whose_transcript_is_late_asked_for_the_call_that_the_history_has_before_them() -> (
+    None
+):
+    """A realtime model detects turns. The conversation is copied before the transcript, with an
+    empty message for the words."""
+    booked: list[int] = []
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        booked.append(1)
+        await asyncio.sleep(3.0)
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0, stt_delay=0.9).says("how long", at=4.0)
+    answers = ScriptedLLM(
+        {"a table": Reply("I see to it.", calls=Call("book"))},
+        {"book": "It is booked."},
+        otherwise="An hour.",
+        retries=True,
+    )
+    voice, agent = ScriptedTTS(), lambda: Clerk([book])
+    model: Any = ScriptedRealtime(user, answers, voice)
+    handling: Any = {"turn_detection": "realtime_llm"}
+    stage = Stage(TurnSession, user=user, llm=model, tts=voice, agent=agent, turn_handling=handling)
+    stage.at(
+        2.7,
+        lambda s: s.session.update_agent(Clerk([book], s.session.current_agent.chat_ctx.copy())),
+    )
+    outcome = stage.run(20.0)
+    assert booked == [1], outcome.timeline()
+    assert "booked" in [e.text for e in outcome.requests[-1].shown if e.kind == "result"]
 
 
 def _results(outcome: Outcome, prompt: str) -> list[str]:

@@ -91,7 +91,7 @@ class ArrivingActivity(LeavingActivity):
         tools = llm.ToolContext(self.tools).function_tools
         asked = ""
         calls: dict[str, llm.FunctionCall] = {}
-        for item in self._session.history.items:
+        for item in _as_they_came(self._session.history, self._agent._chat_ctx):
             if item.type == "message" and item.role == "user":
                 asked = item.id
             elif item.type == "function_call" and item.name in tools:
@@ -103,6 +103,17 @@ class ArrivingActivity(LeavingActivity):
 
     def _lacks(self, result: llm.FunctionCallOutput, held: Collection[str]) -> bool:
         return result.id not in held and result.call_id not in self.results_when_copied
+
+
+def _as_they_came(history: llm.ChatContext, copy: llm.ChatContext) -> list[llm.ChatItem]:
+    """The items of the history in the order in which they came.
+
+    With a realtime model the user's words come into the history with their transcript, perhaps
+    behind the calls that they ask for. LiveKit adds an empty message to the agent's conversation
+    when the model has heard them.
+    """
+    came = {item.id: item.created_at for item in copy.items}
+    return sorted(history.items, key=lambda i: min(i.created_at, came.get(i.id, i.created_at)))
 
 
 def _said_now(item: llm.ChatItem) -> llm.ChatItem:
@@ -125,8 +136,8 @@ def results_when_copied(
         committed: When results came into the history, by their calls. LiveKit commits those of a
             step together, with the times at which they ended; any other came when it ended.
     """
-    held = {item.id for item in conversation.items}
-    latest = max((item.created_at for item in history.items if item.id in held), default=0.0)
+    known = {item.id for item in history.items}
+    latest = max((item.created_at for item in conversation.items if item.id in known), default=0.0)
     results = (item for item in history.items if item.type == "function_call_output")
     return frozenset(
         item.call_id for item in results if committed.get(item.call_id, item.created_at) < latest
