@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -242,6 +243,7 @@ def refused(
     asks: bool = False,
     by_livekit: bool = False,
     heard: tuple[Heard, ...] = (),
+    asked: Mapping[int, float] | None = None,
 ) -> list[str]:
     """What is worse: a call returns an agent, and only stock hands over."""
     jobs = {1: Job(1, took, waits=waits, ends="hands_off", policy=policy)}
@@ -260,7 +262,9 @@ def refused(
     stock = Measures(**done, handed_over=True, handoffs=(2.1 + took,))
     said = frozenset({1} if says_so else ())
     livekit = frozenset({1} if by_livekit else ())
-    ours = Measures(**done, refused=said, refused_by_livekit=livekit, audio=heard)
+    ours = Measures(
+        **done, refused=said, refused_by_livekit=livekit, audio=heard, asked=asked or {}
+    )
     return [one.kind for one in worse(Pair(plan, stock, ours)) if one.kind == "agent"]
 
 
@@ -328,6 +332,23 @@ def test_a_turn_is_held_no_more_when_its_call_has_ended_before_its_preamble(
 ) -> None:
     """The call ends at 4 s; the user speaks at 3 s."""
     assert refused("hold", heard=(Heard(*heard, "r1a r1b"),)) == agent
+
+
+@pytest.mark.parametrize(
+    ("spoken", "asked", "heard", "agent"),
+    [
+        (3.4, {1: 1.5}, (), []),
+        (3.0, {1: 1.5}, (), ["agent"]),
+        (3.4, {1: 1.5}, (Heard(2.5, 3.5, "r1a r1b"),), ["agent"]),
+        (3.4, {}, (), ["agent"]),
+    ],
+    ids=["words", "they came before", "it was heard", "something else asks for the call"],
+)
+def test_words_may_cut_a_preamble_that_was_kept_back_for_them(
+    spoken: float, asked: Mapping[int, float], heard: Any, agent: list[str]
+) -> None:
+    """The call ends at 4 s; the words come 0.3 s after their sound."""
+    assert refused("hold", spoken=spoken, asked=asked, heard=heard) == agent
 
 
 @pytest.mark.parametrize("policy", ["detach", "hold"])

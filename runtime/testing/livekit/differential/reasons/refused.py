@@ -57,6 +57,8 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
         return True
     if any(move.what == "force" and begun <= move.at <= step for move in pair.plan.moves):
         return True
+    if _words_cut_its_preamble(run, pair):
+        return True
     if _held_until(run, pair) >= step and not _preamble_left(run, pair):
         return policy == "finish" and end - run.start > FINISH_LIMIT
     moved = any(m.what in INTERRUPTING and begun <= m.at <= step for m in pair.plan.moves)
@@ -86,6 +88,21 @@ def _preamble_left(run: JobRun, pair: Pair) -> list[Heard]:
     and LiveKit hands over to nobody if it is interrupted."""
     end = run.end or inf
     return [h for h in pair.ours.audio if h.start <= end + BEGINS and h.end >= end]
+
+
+def _words_cut_its_preamble(run: JobRun, pair: Pair) -> bool:
+    """The call ended while the preamble was kept back, for words that might come; they came, and
+    nothing of it was heard."""
+    end, answers = run.end or inf, pair.plan.answers
+    asks = [n for n, answer in answers.items() if run.number in answer.jobs and answer.words]
+    kept_back = any(
+        asked <= run.start
+        and not any(h.text.startswith(f"r{n}a") and h.end >= asked for h in pair.ours.audio)
+        for n, asked in pair.ours.asked.items()
+        if n in asks
+    )
+    words = [s for s in pair.plan.sounds if s.words and s.stt_delay is not None]
+    return kept_back and any(s.at <= end <= s.over + (s.stt_delay or 0.0) for s in words)
 
 
 def _cuts_its_preamble(run: JobRun, pair: Pair) -> bool:
