@@ -192,20 +192,29 @@ def test_words_that_come_while_a_cancelled_call_is_told_explain_an_untold_result
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "how", "found"),
+    ("start", "end", "how", "taken_over", "found"),
     [
-        (4.0, 10.0, "CancelledError", []),
-        (4.0, 7.0, "CancelledError", ["undone"]),
-        (4.0, 10.0, "RuntimeError", ["undone"]),
-        (5.5, 10.4, "CancelledError", ["undone"]),
+        (4.0, 10.0, "CancelledError", 10.0, []),
+        (4.0, 7.0, "CancelledError", 7.0, ["undone"]),
+        (4.0, 10.0, "RuntimeError", 10.0, ["undone"]),
+        (5.5, 10.5, "CancelledError", 10.5, []),
+        (5.5, 10.3, "CancelledError", 10.3, ["undone"]),
+        (5.5, 10.5, "CancelledError", 5.4, ["undone"]),
     ],
-    ids=["after the limit", "before the limit", "not cancelled", "begun later"],
+    ids=[
+        "after the limit",
+        "before the limit",
+        "not cancelled",
+        "begun during the handoff",
+        "begun then, before the limit",
+        "begun by the next agent",
+    ],
 )
 def test_a_call_that_a_handoff_has_not_waited_for_is_explained(
-    start: float, end: float, how: str, found: list[str]
+    start: float, end: float, how: str, taken_over: float, found: list[str]
 ) -> None:
     """The application hands over at 5 s."""
-    ours = {"effects": {1: 0}, "runs": (ran(1, start, end, how),)}
+    ours = {"effects": {1: 0}, "runs": (ran(1, start, end, how),), "handoffs": (taken_over,)}
     moves = (Move(5.0, "update_agent"),)
     assert kinds({"effects": {1: 1}}, ours, moves=moves) == found
 

@@ -180,12 +180,16 @@ def _interrupts(sound: Sound, start: float, cut: float) -> bool:
 
 
 def cancelled_at_a_handoff(job: int, pair: Pair) -> bool:
-    """It ran for longer than a handoff waits."""
+    """It ran for longer than a handoff waits; the reply that called it may have been under way when
+    the handoff was asked for."""
+    taken_over = max(pair.ours.handoffs, default=-inf)
     return any(
-        run.number == job and run.how == "CancelledError" and (run.end or 0.0) >= at + DRAIN
+        run.number == job
+        and run.how == "CancelledError"
+        and (run.end or 0.0) >= max(at, run.start) + DRAIN
         for run in pair.ours.runs
         for at in handoffs_begun(pair.plan, pair.ours)
-        if run.start <= at
+        if run.start <= max(at, taken_over)
     )
 
 
