@@ -12,6 +12,7 @@ from test_declared import ANSWERS, JOBS, SOUNDS, kinds
 from turnfsm.runtime.testing.livekit import Heard, Outcome
 from turnfsm.runtime.testing.livekit.differential import (
     Answer,
+    Job,
     Measures,
     Move,
     Pair,
@@ -205,12 +206,46 @@ def test_a_commit_that_does_not_wait_for_the_rest_of_a_sentence_leaves_it_unansw
     commit: float, delay: float, what: str, again: float | None, found: list[str]
 ) -> None:
     """The user speaks from 1 to 1.6 s, and an announcement begins at 1.3 s: stock's STT hears what
-    came before."""
+    came before. The call that the sentence asks for is not made either."""
     moves = (Move(1.2, what), *(Move(at, "commit") for at in (commit, again) if at is not None))
     sounds = (Sound(1.0, 2, 0.6, delay),)
-    plan = Plan("manual", sounds, {1: Answer(4)}, {}, moves, settings={"turn_detection": "manual"})
-    stock = Measures(latency={1: 2.0}, audio=(Heard(1.3, 2.2, "y0a y0b y0c."),))
-    assert _found(plan, stock, Measures(latency={1: None})) == found
+    plan = _manual(sounds, moves)
+    stock = Measures(
+        latency={1: 2.0}, audio=(Heard(1.3, 2.2, "y0a y0b y0c."),), effects={1: 1}, wanted={1: 1}
+    )
+    both = ["undone", *found] if found else []
+    assert _found(plan, stock, Measures(latency={1: None}, effects={1: 0}, wanted={1: 1})) == both
+
+
+def _manual(sounds: tuple[Sound, ...], moves: tuple[Move, ...]) -> Plan:
+    answers = {1: Answer(4, (1,)), 2: Answer(4)}
+    settings = {"turn_detection": "manual"}
+    return Plan("manual", sounds, answers, {1: Job(1, 0.5)}, moves, settings=settings)
+
+
+@pytest.mark.parametrize(
+    ("commit", "delay", "lost", "asked", "found"),
+    [
+        (3.0, 0.3, {2}, {}, []),
+        (3.2, 0.3, {2}, {}, ["undone", "late"]),
+        (3.0, 0.6, {2}, {}, ["undone", "late"]),
+        (3.0, 0.3, set(), {}, ["undone", "late"]),
+        (3.0, 0.3, {2}, {1: 3.2}, ["undone", "late"]),
+    ],
+    ids=["between", "its words were there", "both came later", "not lost", "it was asked"],
+)
+def test_a_commit_of_later_words_that_stock_has_lost_leaves_a_slow_sentence_unanswered(
+    commit: float, delay: float, lost: set[int], asked: dict[int, float], found: list[str]
+) -> None:
+    """The first sentence is over at 1.6 s, and its words come at 3.1 s. The second one is over at
+    2.6 s."""
+    sounds = Sound(1.0, 2, 0.6, 1.5), Sound(2.0, 2, 0.6, delay)
+    plan = _manual(sounds, (Move(commit, "commit"),))
+    stock = Measures(latency={1: 2.0}, words_lost=frozenset(lost), effects={1: 1}, wanted={1: 1})
+    assert (
+        _found(plan, stock, Measures(latency={1: None}, asked=asked, effects={1: 0}, wanted={1: 1}))
+        == found
+    )
 
 
 @pytest.mark.parametrize(

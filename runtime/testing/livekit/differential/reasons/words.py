@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 __all__ = [
     "committed_before_the_rest",
     "committed_late",
+    "committed_with_later_words",
     "heard_all_of_it",
     "hold_was_over",
+    "wanted_by_the_rest",
     "words_came_after_another_turn",
     "words_came_late",
 ]
@@ -58,6 +60,27 @@ def committed_before_the_rest(sentence: int, pair: Pair) -> bool:
     cut = [max(at, sound.at) for at, end in said if at < sound.over < end]
     in_time = any(at + sound.stt_delay <= last for at in cut)
     return in_time and last < sound.over + sound.stt_delay
+
+
+def committed_with_later_words(sentence: int, pair: Pair) -> bool:
+    """With manual turns: the words of a later sentence came sooner, and the last commit, which came
+    between them and its own, waited for no more. Stock has lost the later sentence."""
+    sound, plan = pair.plan.sounds[sentence - 1], pair.plan
+    commits = [move.at for move in plan.moves if move.what == "commit" and move.at > sound.at]
+    if sound.stt_delay is None or not commits or sentence in pair.ours.asked:
+        return False
+    later = (n for n in pair.stock.words_lost - pair.ours.words_lost if n > sentence)
+    came = [plan.sounds[n - 1].over + (plan.sounds[n - 1].stt_delay or 0.0) for n in later]
+    return any(words <= max(commits) < sound.over + sound.stt_delay for words in came)
+
+
+def wanted_by_the_rest(job: int, pair: Pair) -> bool:
+    """What asks for it was not committed for one of these reasons."""
+    asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
+    asks = [n for n in asks if n <= len(pair.plan.sounds)]
+    return any(
+        committed_before_the_rest(n, pair) or committed_with_later_words(n, pair) for n in asks
+    )
 
 
 def hold_was_over(blip: int, pair: Pair) -> bool:
