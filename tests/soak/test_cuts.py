@@ -39,9 +39,10 @@ def found(
     model: str = "server",
     moves: tuple[Move, ...] = (),
     sounds: tuple[Sound, ...] = SAID,
+    words: int = 4,
 ) -> list[str]:
     """What is worse. The second sentence asks for the first job, which is never done on ours."""
-    answers = {n: Answer(4, (1,) if n == 2 else ()) for n in (1, 2, 3)}
+    answers = {n: Answer(words, (1,) if n == 2 else ()) for n in (1, 2, 3)}
     jobs = {1: Job(1, 0.5), 2: Job(2, 0.5)}
     plan = Plan("an answer that is cut", sounds, answers, jobs, moves, model=model)  # type: ignore[arg-type]
     once = {"wanted": {1: 1, 2: 1}}
@@ -190,3 +191,36 @@ def test_ours_may_still_answer_what_was_said_before(
     moves = (Move(5.0, "interrupt"),)
     stock = {"put": first, "own_answers": {1: (3.8, 4.0)} if on_stock else {}}
     assert found(ours, stock, moves=moves, sounds=SAID[:2]) == kinds
+
+
+@pytest.mark.parametrize(
+    ("words", "ended", "told", "stop", "whole", "undone"),
+    [
+        (0, 2.5, {}, 4.25, False, False),
+        (4, 2.5, {}, 4.25, False, True),
+        (0, 4.1, {}, 4.25, False, True),
+        (0, 2.5, {2: 2.8}, 4.25, False, True),
+        (0, 2.5, {}, 4.4, False, True),
+        (0, 2.5, {}, 4.25, True, True),
+    ],
+    ids=[
+        "with a result",
+        "it speaks anyway",
+        "no result yet",
+        "it was told",
+        "interrupted later",
+        "it had answered",
+    ],
+)
+def test_a_model_that_is_to_tell_a_result_makes_its_call_a_moment_later(
+    words: int, ended: float, told: Mapping[int, float], stop: float, whole: bool, undone: bool
+) -> None:
+    """It is asked at 4 s; on stock the call is made at 4.2 s."""
+    call = JobRun(1, "do_it", 4.2, 4.7, None, 4.7, "result")
+    other = JobRun(2, "do_it", ended - 0.5, ended, None, ended, "result")
+    stock = {"put": {2: ((4.0, True),)}, "runs": (other, call), "latency": {2: None}}
+    ours = {"put": {2: ((4.0, whole),)}, "asked": {2: 4.0}, "runs": (other,), "told": told}
+    ours |= {"effects": {1: 0}, "stops": (stop,)}
+    moves = (Move(stop, "interrupt"),)
+    kinds = found(ours, stock, moves=moves, sounds=SAID[:2], model="pipeline", words=words)
+    assert kinds == ["undone"] * undone

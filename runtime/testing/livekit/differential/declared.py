@@ -99,6 +99,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("held-output", frozenset({"late"}), cuts.answered_after_a_call_that_was_cut),
     Declared("realtime-results", frozenset({"late"}), cuts.cut_behind_an_answer_more),
     Declared("realtime-results", frozenset({"undone"}), cuts.call_cut_behind_an_answer_more),
+    Declared("untold-results", frozenset({"undone"}), cuts.call_cut_with_results),
     Declared("turns-kept", frozenset({"wait"}), waits.answers_a_turn_more),
     Declared("turns-kept", frozenset({"wait"}), waits.in_a_handoff_of_a_turn_more),
     Declared("turns-kept", frozenset({"wait"}), handoffs.refused_in_a_handoff),

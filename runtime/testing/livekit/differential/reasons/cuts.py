@@ -20,6 +20,7 @@ __all__ = [
     "answered_after_a_call_that_was_cut",
     "call_cut_behind_an_answer_more",
     "call_cut_behind_what_came_first",
+    "call_cut_with_results",
     "came_of_a_call_that_was_cut",
     "cut_behind_an_answer_more",
     "cut_behind_what_came_first",
@@ -117,6 +118,25 @@ def call_cut_behind_an_answer_more(job: int, pair: Pair) -> bool:
     """That is why it was not called."""
     asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
     return any(cut_behind_an_answer_more(n, pair) for n in asks)
+
+
+def call_cut_with_results(job: int, pair: Pair) -> bool:
+    """The model was asked at the same time, and says nothing before the call; on ours it was to
+    tell a result besides. Somebody interrupted in the moment that this takes."""
+    made = min((run.start for run in pair.stock.runs if run.number == job), default=inf)
+    in_time = any(made <= stop <= made + MOMENT for stop in pair.ours.stops)
+    return in_time and any(
+        abs(_asked(n, pair.ours) - _asked(n, pair.stock)) <= MOMENT
+        and not any(whole for _, whole in pair.ours.put.get(n, ()))
+        and _has_untold_results(_asked(n, pair.ours), pair)
+        for n, answer in pair.plan.answers.items()
+        if job in answer.jobs and not answer.words
+    )
+
+
+def _has_untold_results(at: float, pair: Pair) -> bool:
+    gave = (r for r in pair.ours.runs if r.how in ("result", "ToolError") and r.end is not None)
+    return any((r.end or inf) <= at <= pair.ours.told.get(r.number, inf) for r in gave)
 
 
 def _never_or_with_the_next(sentence: int, pair: Pair) -> bool:
