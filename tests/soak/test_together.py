@@ -56,6 +56,20 @@ def test_a_request_that_was_made_ahead_has_asked_if_its_words_are_a_turn(
 
 
 @pytest.mark.parametrize(
+    ("realtime", "more", "found"),
+    [(True, (), {1: 2}), (False, (), {}), (True, (_request(5.0, "u3a"),), {})],
+    ids=["realtime", "pipeline", "the user went on"],
+)
+def test_a_realtime_model_was_asked_last_about_words_whose_transcript_never_came(
+    realtime: bool, more: tuple[Request, ...], found: dict[int, int]
+) -> None:
+    """The request was given up as the session closed."""
+    request = _request(4.0, "u1a u2a", "cancelled")
+    request.realtime = realtime
+    assert together(Outcome(requests=[request, *more])) == found
+
+
+@pytest.mark.parametrize(
     ("between", "found"),
     [
         (Sound(5.0, 0, 0.6), []),

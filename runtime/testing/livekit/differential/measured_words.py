@@ -52,7 +52,12 @@ def together(outcome: Outcome) -> dict[int, int]:
         for request in outcome.requests
         for words in [_unanswered(request) or [_said_last(request)]]
         # Words that came before the answer were asked with it, unless they are a turn of their own.
-        if words[-1] in said or not (request.outcome == "cancelled" or _went_on(words[-1], said))
+        if (
+            words[-1] in said
+            or not (request.outcome == "cancelled" or _went_on(words[-1], said))
+            # The session closed before a realtime model's transcript came.
+            or (request.realtime and request is outcome.requests[-1])
+        )
         if "typed" not in words[-1]
     ]
     last = {number: max(numbers) for numbers in messages for number in numbers}
