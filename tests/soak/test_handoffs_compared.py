@@ -143,3 +143,28 @@ def test_a_result_that_is_told_before_the_next_agent_takes_over_delays_it(
     spans = () if news is None else (news,)
     pair = Pair(plan, stock, Measures(audio=audio, news=spans, wanted={1: 0}))
     assert [w.kind for w in worse(pair)] == found
+
+
+@pytest.mark.parametrize(
+    ("hands_over", "took_over", "since", "on_stock", "kinds"),
+    [
+        (1.5, (5.5,), 6.0, (), []),
+        (2.5, (5.5,), 6.0, (), ["unseen"]),
+        (1.5, (4.0,), 6.0, (), ["unseen"]),
+        (1.5, (2.5, 5.5), 6.0, (), ["unseen"]),
+        (1.5, (5.5,), 5.2, (), ["unseen"]),
+        (1.5, (5.5,), 6.0, (JobRun(1, "do_it", 3.0, 5.0, None, 5.0, "result"),), ["unseen"]),
+    ],
+    ids=["before", "copied after it", "ended later", "taken over", "seen by neither", "on stock"],
+)
+def test_an_agent_that_was_made_before_the_words_does_not_see_their_call(
+    hands_over: float, took_over: Any, since: float, on_stock: Any, kinds: list[str]
+) -> None:
+    """The words are over at 1.6 s; the call runs from 3 to 5 s."""
+    moves = (Move(hands_over, "update_agent"),)
+    plan = Plan("a handoff", SAID[:1], {1: Answer(4, (1,))}, {1: Job(1, 2.0)}, moves)
+    run = JobRun(1, "do_it", 3.0, 5.0, None, 5.0, "result")
+    done: dict[str, Any] = {"wanted": {1: 1}, "handed_over": True, "effects": {1: 1}}
+    stock = Measures(**done, runs=on_stock, words_lost=frozenset({1}))
+    ours = Measures(**done, runs=(run,), asked={1: 2.0}, unseen={1: since}, handoffs=took_over)
+    assert [one.kind for one in worse(Pair(plan, stock, ours))] == kinds

@@ -68,7 +68,7 @@ WRONG: dict[str, Mapping[str, Any]] = {
     "undone": {"effects": {1: 0}},
     "half": {"halves": frozenset({1})},
     "lost": {"lost": frozenset({1})},
-    "unseen": {"unseen": frozenset({1})},
+    "unseen": {"unseen": {1: 5.0}},
     "lie": {"lies": ("'nothing was done' of job 1, which took effect",)},
     "late": {"latency": {1: 9.0}},
     "untold": {"told": {}, "mentioned": frozenset()},

@@ -123,7 +123,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("realtime-results", frozenset({"undone"}), untold.cut_while_it_thought),
     Declared("realtime-results", frozenset({"late"}), untold.told_with_its_twin),
     Declared("tool-policies", frozenset({"untold"}), untold.told_with_a_cancelled_call),
-    Declared("next-agent"),
+    Declared("next-agent", frozenset({"unseen"}), handoffs.copied_before_its_words),
     Declared("typed-words"),
     Declared("wait-raises", frozenset({"undone", "untold"}), calls.wait_raised),
     Declared("wait-raises", frozenset({"undone"}), calls.called_after_a_wait),

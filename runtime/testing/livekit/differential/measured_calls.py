@@ -111,13 +111,15 @@ def lost(plan: Plan, jobs: Jobs, outcome: Outcome, end: float) -> Iterator[int]:
             yield run.number
 
 
-def unseen(plan: Plan, jobs: Jobs, outcome: Outcome) -> Iterator[int]:
+def unseen(plan: Plan, jobs: Jobs, outcome: Outcome) -> dict[int, float]:
+    since: dict[int, float] = {}
     for request in outcome.requests:
         shown = " ".join(entry.text for entry in request.shown if entry.kind == "result")
         for run in jobs.runs:
             ended = run.end is not None and run.end < request.at - 0.1 and _speaks(plan, run)
             if ended and not re.search(rf"{_result(run.number, run)}\b", shown):
-                yield run.number
+                since.setdefault(run.number, request.at)
+    return since
 
 
 def cut(outcome: Outcome) -> Iterator[int]:

@@ -39,7 +39,8 @@ class Measures(SessionMeasures):
             before it was heard to its end.
         halves: Jobs whose effect began and was not completed, though nobody closed the session.
         lost: Jobs that ended with a result which is not in the history.
-        unseen: Jobs that had ended with a result when a request was made that does not show it.
+        unseen: Jobs that had ended with a result when a request was made that does not show it, and
+            when that was first.
         lies: Results in the history that say what did not happen.
         latency: Seconds from the end of each sentence of the user to an answer; None without one.
         begun: When an answer to each sentence began to be heard, and when this ended or was cut,
@@ -90,7 +91,7 @@ class Measures(SessionMeasures):
     refused_by_livekit: frozenset[int] = frozenset()
     halves: frozenset[int] = frozenset()
     lost: frozenset[int] = frozenset()
-    unseen: frozenset[int] = frozenset()
+    unseen: Mapping[int, float] = attrs.field(factory=dict)
     lies: tuple[str, ...] = ()
     latency: Mapping[int, float | None] = attrs.field(factory=dict)
     begun: Mapping[int, tuple[float, float]] = attrs.field(factory=dict)
@@ -147,7 +148,7 @@ class Measures(SessionMeasures):
             refused_by_livekit=frozenset(measured_calls.cut_with_its_agent(outcome)),
             halves=frozenset(measured_calls.halves(plan, jobs, end)),
             lost=frozenset(measured_calls.lost(plan, jobs, outcome, end)),
-            unseen=frozenset(measured_calls.unseen(plan, jobs, outcome)),
+            unseen=measured_calls.unseen(plan, jobs, outcome),
             lies=tuple(measured_calls.lies(jobs, outcome)),
             latency={n: _late(plan, n, heard) for n, heard in answers.items()},
             begun=dict(measured_sound.begun(plan, jobs, outcome, end)),

@@ -105,7 +105,7 @@ def _lost(pair: Pair) -> Found:
 
 
 def _unseen(pair: Pair) -> Found:
-    for job in sorted(pair.ours.unseen - pair.stock.unseen):
+    for job in sorted(pair.ours.unseen.keys() - pair.stock.unseen.keys()):
         yield job, f"job {job} had ended, and a request does not show its result"
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "closed_before_the_next_agent",
+    "copied_before_its_words",
     "logged_in_a_handoff",
     "refused_in_a_handoff",
     "refused_while_results_are_told",
@@ -53,6 +54,30 @@ def closed_before_the_next_agent(about: int, pair: Pair) -> bool:
     due = outside((max(stock), last), busy(pair, pair.stock)) + LATE
     news = [(start - THINKS, start) for start, _ in pair.ours.news]
     return outside((min(ours), close), [*busy(pair, pair.ours), *news]) <= due
+
+
+def copied_before_its_words(job: int, pair: Pair) -> bool:
+    """Only ours made the call, for words that were committed when the next agent had been made with
+    the conversation until then. It took over when the call had ended, and does not see it."""
+    since, begun = pair.ours.unseen.get(job), handoffs_begun(pair.plan, pair.ours)
+    first = next((run for run in pair.ours.runs if run.number == job), None)
+    if since is None or first is None or any(run.number == job for run in pair.stock.runs):
+        return False
+    start, end = first.start, first.end or inf
+    asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
+    words = [_committed(n, pair.plan) for n in asks if n in pair.ours.asked]
+    made = sum(at <= min(words, default=start) for at in begun)
+    over = [at for at in pair.ours.handoffs if at <= start]
+    return made > len(over) and any(end <= at <= since for at in pair.ours.handoffs)
+
+
+def _committed(sentence: int, plan: Plan) -> float:
+    """When its words can first be in the conversation."""
+    over = plan.sounds[sentence - 1].over
+    if plan.settings.get("turn_detection") != "manual":
+        return over
+    commits = (move.at for move in plan.moves if move.what == "commit")
+    return min((at for at in commits if at >= over), default=inf)
 
 
 def refused_in_a_handoff(number: int, pair: Pair) -> bool:
