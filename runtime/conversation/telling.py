@@ -79,8 +79,9 @@ class TellingCalls(OpenCalls):
                 self._post(call, "reply_cut")
 
     def deliver(self) -> list[ToolCall]:
-        """The calls whose results are owed, to be told now."""
+        """The calls whose results are owed, to be told now, with what an answer would tell."""
         due = self.owed
+        untold = [call for call in self._in(("untold",)) if call.post("tell")] if due else []
         for call in due:
             self._post(call, "delivered")
-        return due
+        return [*due, *untold]

@@ -81,6 +81,26 @@ def test_a_result_is_told_although_a_reply_to_something_else_was_shown_it() -> N
     assert [heard.text for heard in outcome.heard] == [JOKE, f"{JOKE} {BOOKED}"], outcome.timeline()
 
 
+def test_an_owed_result_is_told_with_those_that_no_reply_will_tell() -> None:
+    """The answer to a call that has ended is interrupted, and nobody says anything more. The result
+    of the turn before comes afterwards."""
+
+    @function_tool
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    user = ScriptedUser().says("book a table", at=1.0).says("now look at this", at=4.0)
+    answers = {"a table": Reply(calls=Call("book")), "look": Reply(JOKE, Call("look"))}
+    model = ScriptedLLM(answers, {"book": BOOKED, "look": "I have looked."})
+    stage = Stage(TurnSession, user=user, llm=model, tools=[_book(6.0), look])
+    stage.at(6.5, lambda s: s.session.interrupt() and None)
+    outcome = stage.run(25.0)
+    assert [heard.text for heard in outcome.heard][1:] == [BOOKED], outcome.timeline()
+    (asked,) = [e.text for e in outcome.requests[-1].shown if "result of book" in e.text]
+    assert "look (" in asked
+
+
 @pytest.mark.parametrize(("result", "told"), [("booked", f" {BOOKED}"), (None, "")])
 def test_a_late_result_is_told_with_the_words_that_have_replaced_its_reply(
     result: str | None, told: str

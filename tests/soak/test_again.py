@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 from test_declared import kinds, ran
 
+from turnfsm.runtime.testing.livekit import Heard
 from turnfsm.runtime.testing.livekit.differential import Job, Measures, Pair, Plan, worse
 
 
@@ -53,16 +55,39 @@ def test_a_sentence_that_stock_begins_as_often_is_not_again(
         ("updates", "t1a t1b.", 1, []),
         ("updates", "t0a t0b.", 2, []),
         ("updates", "t0a t0b.", 1, ["again"]),
+        ("", "t0a t0b.", 4, []),
+        ("", "t0a t0b.", 3, ["again"]),
     ],
 )
 def test_what_a_call_says_is_said_each_time_it_runs(
     waits: str, text: str, runs: int, found: list[str]
 ) -> None:
     """It is heard three times, and never on stock, which did not run the call. LiveKit asks for a
-    reply to what a tool reports with `ctx.update()`, and to what it returns then."""
+    reply to what a tool reports with `ctx.update()`, and to what it returns then. A later run of a
+    job gives what was told before: nothing is new."""
     plan = Plan("again", (), {}, {1: Job(1, 0.5, waits=waits)})
     ours = Measures(
         repeats={text: 3}, runs=tuple(ran(1, float(n), n + 0.5) for n in range(1, runs + 1))
     )
     judged = worse(Pair(plan, Measures(), ours))
+    assert [one.kind for one in judged if one.kind == "again"] == found
+
+
+@pytest.mark.parametrize(
+    ("waits", "effect", "found"),
+    [("replies", 3.0, []), ("replies", 5.5, ["again"]), ("", 3.0, ["again"])],
+)
+def test_a_reply_that_a_call_asks_for_may_tell_what_is_heard_meanwhile(
+    waits: str, effect: float, found: list[str]
+) -> None:
+    """LiveKit asks for it at once: the model does not see what the caller is about to hear."""
+    jobs = {1: Job(1, 0.5), 2: Job(2, 0.5, waits=waits)}
+    ours = Measures(
+        repeats={"t1a t1b.": 3},
+        heard=("t1a t1b.",) * 3,
+        audio=(Heard(1.0, 1.5, "t1a"), Heard(3.5, 5.0, "t1a t1b."), Heard(5.0, 6.5, "s9a")),
+        handoffs=(2.0,),
+        runs=(ran(1, 0.2, 0.5), attrs.evolve(ran(2, 2.5, 7.0), effect=effect)),
+    )
+    judged = worse(Pair(Plan("again", (), {}, jobs), Measures(), ours))
     assert [one.kind for one in judged if one.kind == "again"] == found

@@ -195,17 +195,31 @@ def _due(measured: Measures, jobs: Mapping[int, Job]) -> Counter[str]:
     """How often a text may be said, by its first word: the result of each call, and that again by
     the next agent, which does not see what the one before says in the handoff; each greeting; what
     a call says while it runs. One with `ctx.update()` is told twice, and LiveKit asks twice, also
-    if there is nothing new."""
+    if there is nothing new. So does a session about a second run of a job, which gives the same.
+    What a call asks for while a reply is heard is asked for without that, and may tell the same."""
     agents = len(measured.handoffs)
     reports = Counter(r.number for r in measured.runs if jobs[r.number].waits == "updates")
     due = Counter(f"t{run.number}a" for run in measured.runs)
     due.update(dict.fromkeys(list(due), agents) | {GREETING: agents})
     due.update({f"t{number}a": count for number, count in reports.items()})
-    due["t0a"] += 2 * reports.total()
+    due["t0a"] += 2 * reports.total() + sum(n - 1 for n in _times_run(measured).values())
     for run in measured.runs:
+        if jobs[run.number].waits == "replies":
+            due.update(_next_heard(measured, run.effect))
         due[f"{SAYS.get(jobs[run.number].waits, '-')}{run.number}a"] += 1
         due[f"f{run.number}a"] += int(((run.end or run.start) - run.start) / FILLER_INTERVAL) + 1
     return due
+
+
+def _times_run(measured: Measures) -> Counter[int]:
+    return Counter(run.number for run in measured.runs)
+
+
+def _next_heard(measured: Measures, at: float | None) -> list[str]:
+    """The first word of what was heard then, or next."""
+    audio = sorted(measured.audio, key=lambda heard: heard.start)
+    later = (heard for heard in audio if at is not None and heard.end > at and heard.text)
+    return [heard.text.split()[0] for heard in later][:1]
 
 
 def _chopped(pair: Pair) -> Found:
