@@ -278,6 +278,31 @@ def test_a_call_beside_it_may_end_by_itself_when_its_agent_is_closed(
 
 
 @pytest.mark.parametrize(
+    ("audio", "warned", "found"),
+    [
+        (((10.6, 11.2), (11.4, 12.4)), True, []),
+        (((10.6, 11.2), (11.8, 12.4)), True, ["untold"]),
+        (((10.6, 11.2), (11.4, 12.0)), True, ["untold"]),
+        (((11.2, 12.4),), True, ["untold"]),
+        (((10.6, 11.2), (11.4, 12.4)), False, ["untold"]),
+    ],
+    ids=["spoke", "was silent", "had ended", "began late", "had waited"],
+)
+def test_the_next_agents_greeting_until_the_close_explains_an_untold_result(
+    audio: tuple[tuple[float, float], ...], warned: bool, found: list[str]
+) -> None:
+    """The application hands over at 5 s, and closes the session at 12.4 s. The call ends when its
+    agent is closed."""
+    warnings = {"did not end in time; its agent is closed": 1} if warned else {}
+    ours = {"effects": {1: 1}, "runs": (ran(1, 4.0, 10.5),), "warnings": warnings}
+    ours |= {"handoffs": (10.5,), "audio": tuple(Heard(*span, "hello") for span in audio)}
+    ours |= {"asked": {1: 11.0}}
+    stock = {"effects": {1: 1}, "told": {1: 11.0}, "warnings": warnings}
+    moves = (Move(5.0, "update_agent"), Move(12.4, "aclose"))
+    assert kinds(stock, ours, moves=moves) == found
+
+
+@pytest.mark.parametrize(
     ("second", "found"),
     [((4.2, 5.0), []), ((4.6, 5.0), ["untold"])],
     ids=["at once", "after a pause"],

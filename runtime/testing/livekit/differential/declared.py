@@ -117,6 +117,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"untold"}), untold.cut_behind_a_cancelled_call),
     Declared("drain-limit", frozenset({"undone", "half"}), untold.cancelled_at_a_handoff),
     Declared("drain-limit", frozenset({"untold"}), untold.given_up_at_a_handoff),
+    Declared("drain-limit", frozenset({"untold"}), untold.stopped_behind_the_next_agent),
     Declared("turns-kept", frozenset({"agent"}), handoffs.closed_before_the_next_agent),
     Declared("tool-policies", frozenset({"undone"}), untold.held_until_the_close),
     Declared("realtime-results", frozenset({"untold"}), untold.cut_behind_the_answer),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .calls import cancelled, holding
-from .delays import busy, outside
+from .delays import busy, outside, spoken
 from .ends import AGENT_CLOSED, DRAIN
 from .moments import ANSWER, MOMENT, THINKS, Span, handoffs_begun
 from .waits import FALSE_INTERRUPTION, INTERRUPTS, VAD_SILENCE
@@ -32,6 +32,7 @@ __all__ = [
     "stopped_before_it_could_be_told",
     "stopped_behind_a_noise",
     "stopped_behind_other_results",
+    "stopped_behind_the_next_agent",
     "told_after_the_close",
     "told_again_after_a_cut",
     "told_with_a_cancelled_call",
@@ -205,6 +206,20 @@ def given_up_at_a_handoff(job: int, pair: Pair) -> bool:
     if pair.plan.jobs[job].policy != "cancel":
         return False
     return any(cancelled_at_a_handoff(run.number, pair) or _left(run, pair) for run in beside)
+
+
+def stopped_behind_the_next_agent(job: int, pair: Pair) -> bool:
+    """A handoff did not wait for the call. When it ended, the next agent greeted, and spoke until
+    somebody interrupted or the session closed, but for the time in which the model thinks."""
+    left = (run for run in pair.ours.runs if run.number == job and _left(run, pair))
+    ends = [run.end for run in left if run.end is not None]
+    return any(
+        start <= end + THINKS and end <= stop <= until + MOMENT
+        for end in ends
+        if any(end - MOMENT <= at <= end + THINKS for at in pair.ours.handoffs)
+        for start, until in _joined(spoken(pair.ours))
+        for stop in _stops(pair)
+    )
 
 
 def _left(run: JobRun, pair: Pair) -> bool:
