@@ -98,6 +98,10 @@ class SessionLifecycle:
         """Everything that the active run watches is done."""
         return self._run is not None and self._run.waits_for_rest_only
 
+    def run_whole(self) -> bool:
+        """Nothing of the active run was interrupted, and each of its calls has an output."""
+        return self._run is not None and self._run.whole
+
     def run_waiting(self) -> bool:
         """A run waits for the chain to be at rest."""
         return self._waits is not None

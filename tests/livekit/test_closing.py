@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import Agent, AgentTask, RunContext, function_tool
+from livekit.agents import Agent, AgentSession, AgentTask, RunContext, function_tool
 from livekit.agents.voice import SpeechHandle
 
 from turnfsm.livekit import TurnSession, on_interruption
@@ -215,3 +215,67 @@ def test_a_close_ends_if_the_tool_is_cancelled_whose_task_is_about_to_hand_back(
     outcome = stage.run(30.0)
     assert outcome.orphans == (), outcome.timeline()
     assert "the session does not close" not in outcome.timeline()
+
+
+class Receptionist(Agent):
+    """Its tool ends the call, as LiveKit's examples do it."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__(instructions="Help.")
+        self.how = how
+
+    @function_tool
+    async def end_call(self, context: RunContext) -> str | None:
+        """End the call."""
+        session = context.session
+        if self.how == "after its own words":
+            await context.wait_for_playout()
+        elif self.how == "after a goodbye":
+            await session.say("Goodbye.")
+        elif self.how == "when the reply has ended":
+            context.speech_handle.add_done_callback(lambda _: session.shutdown())
+            return "say goodbye"
+        session.shutdown()
+        return None
+
+
+@pytest.mark.parametrize("session_class", [AgentSession, TurnSession])
+@pytest.mark.parametrize(
+    "how", ["at once", "after its own words", "after a goodbye", "when the reply has ended"]
+)
+def test_a_run_whose_tool_ends_the_call_has_its_result(
+    session_class: type[AgentSession[Any]], how: str
+) -> None:
+    """Everything that the run asked for was done before the session closed."""
+    found: list[str] = []
+
+    async def evaluate(stage: Stage) -> None:
+        result = await stage.session.run(user_input="that is all")
+        found.extend(event.type for event in result.events if event.type != "message")
+        result.expect.contains_function_call(name="end_call")
+
+    model = ScriptedLLM(
+        {
+            "that is all": Reply("Very well.", calls=Call("end_call")),
+            "say goodbye": "Goodbye.",
+        }
+    )
+    outcome = Stage(session_class, llm=model, agent=lambda: Receptionist(how)).at(1.0, evaluate)
+    outcome.run(15.0)
+    assert found == ["function_call", "function_call_output"]
+
+
+def test_a_run_that_a_close_cuts_has_no_result() -> None:
+    """The tool's result was not said yet."""
+
+    async def evaluate(stage: Stage) -> None:
+        run = stage.session.run(user_input="that is all")
+        await asyncio.sleep(1.2)
+        await stage.session.aclose()
+        with pytest.raises(RuntimeError, match="session closed"):
+            await run
+
+    model = ScriptedLLM({"that is all": "Thank you for your call, and have a very nice day."})
+    Stage(TurnSession, llm=model, agent=lambda: Agent(instructions="Help.")).at(1.0, evaluate).run(
+        15.0
+    )

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from livekit.agents.voice import SpeechHandle
 from livekit.agents.voice.run_result import RunResult
 
 __all__ = ["GovernedRun"]
@@ -35,6 +36,13 @@ class GovernedRun(RunResult[Any]):
     def waits_for_rest_only(self) -> bool:
         """Everything that the run watches is done."""
         return all(handle.done() for handle in self._handles if handle is not self._guard)
+
+    @property
+    def whole(self) -> bool:
+        """No speech of the run was interrupted, and each of its calls has an output."""
+        cut = any(isinstance(one, SpeechHandle) and one.interrupted for one in self._handles)
+        kinds = [event.type for event in self.events]
+        return not cut and kinds.count("function_call") == kinds.count("function_call_output")
 
     def when_done(self, call: Callable[[GovernedRun], object]) -> None:
         """Call once the run has its result."""
