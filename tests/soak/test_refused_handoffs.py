@@ -311,8 +311,14 @@ def test_a_call_that_holds_its_turn_is_to_hand_over(policy: Any) -> None:
 
 @pytest.mark.parametrize(
     ("beside", "ends", "agent"),
-    [("detach", 6.0, []), ("detach", 3.9, ["agent"]), ("hold", 6.0, ["agent"])],
-    ids=["runs on", "ended before", "holds the turn, too"],
+    [
+        ("detach", 6.0, []),
+        ("detach", 3.9, ["agent"]),
+        ("hold", 8.0, ["agent"]),
+        ("finish", 6.0, ["agent"]),
+        ("finish", 8.0, []),
+    ],
+    ids=["runs on", "ended before", "holds the turn, too", "finishes in time", "takes too long"],
 )
 def test_a_turn_is_not_held_for_a_call_beside_the_one_that_has_ended(
     beside: Any, ends: float, agent: list[str]

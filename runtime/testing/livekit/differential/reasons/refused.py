@@ -49,10 +49,9 @@ def _was_refused(run: JobRun, pair: Pair) -> bool:
 def _interrupted(run: JobRun, pair: Pair) -> bool:
     """Something has interrupted its turn that may do so under its policy, before LiveKit would have
     handed over: when all calls of the step had ended."""
-    begun, end = run.start - PREAMBLE, run.end or inf
+    begun = run.start - PREAMBLE
     beside = [r.end or inf for r in pair.ours.runs if r.start == run.start]
     step = max([*beside, *(h.end for h in _preamble_left(run, pair))])
-    policy = pair.plan.jobs[run.number].policy
     if _cuts_its_preamble(run, pair) or any(_interrupts(r, run, pair) for r in pair.ours.runs):
         return True
     if any(move.what == "force" and begun <= move.at <= step for move in pair.plan.moves):
@@ -60,7 +59,7 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
     if _words_cut_its_preamble(run, pair):
         return True
     if _held_until(run, pair) >= step and not _preamble_left(run, pair):
-        return policy == "finish" and end - run.start > FINISH_LIMIT
+        return all(_takes_too_long(other, pair) for other in _holding_last(run, pair))
     moved = any(m.what in INTERRUPTING and begun <= m.at <= step for m in pair.plan.moves)
     asks = {n for n, answer in pair.plan.answers.items() if run.number in answer.jobs}
     return moved or any(
@@ -72,9 +71,21 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
 
 def _held_until(run: JobRun, pair: Pair) -> float:
     """When the last call of its step has ended that keeps the turn from being interrupted."""
-    step = (r for r in pair.ours.runs if r.start == run.start)
-    ends = (r.end or inf for r in step if pair.plan.jobs[r.number].policy in ("hold", "finish"))
-    return max(ends, default=0.0)
+    return max((other.end or inf for other in _holding_last(run, pair)), default=0.0)
+
+
+def _holding_last(run: JobRun, pair: Pair) -> list[JobRun]:
+    """The calls of its step that keep the turn from being interrupted, and end last."""
+    step = [other for other in pair.ours.runs if other.start == run.start]
+    holds = [r for r in step if pair.plan.jobs[r.number].policy in ("hold", "finish")]
+    last = max((other.end or inf for other in holds), default=0.0)
+    return [other for other in holds if (other.end or inf) >= last]
+
+
+def _takes_too_long(run: JobRun, pair: Pair) -> bool:
+    """Its turn may be interrupted although it has not finished."""
+    length = (run.end or inf) - run.start
+    return pair.plan.jobs[run.number].policy == "finish" and length > FINISH_LIMIT
 
 
 def _is_answered(sentence: int, run: JobRun, pair: Pair) -> bool:
