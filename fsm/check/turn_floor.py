@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from .maker import Maker, Where
@@ -35,7 +35,7 @@ def over_the_user(make: Maker) -> Iterator[Rule]:
 
 
 def _first_frame(make: Maker) -> Iterator[Rule]:
-    mine = make.host_facts("interruptible", "pausable")
+    mine = [*make.host_facts("interruptible"), *_holdable(make)]
     yield make.granted("start_playout", "start_output", "hold_output", unless=["~output_held"])
     yield make.chosen(
         "start_output",
@@ -74,6 +74,11 @@ def _first_frame(make: Maker) -> Iterator[Rule]:
         unless=["~user_speaking", *make.host_facts("endpointing")],
         where=lambda m: m.trigger != "barge_in",
     )
+
+
+def _holdable(make: Maker) -> Sequence[str]:
+    """A flow without the fact holds the output only if that can pause."""
+    return make.host_facts("holdable") or make.host_facts("pausable")
 
 
 def _lets_go(move: Move) -> bool:
@@ -118,7 +123,14 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
             "interrupt_speech",
             "for a barge-in that may be none, though the output can pause",
             [fact],
-            where=lambda m: m.trigger == "barge_in",
+            where=lambda m: m.trigger == "barge_in" and m.source != "thinking",
+        )
+    for fact in _holdable(make):
+        yield make.chosen(
+            "interrupt_speech",
+            "for a barge-in that may be none, though the first frame can be held",
+            [fact],
+            where=lambda m: (m.source, m.trigger) == ("thinking", "barge_in"),
         )
     yield make.move(
         "final_transcript: the user has said words and the speech is paused, not interrupted",
@@ -162,9 +174,11 @@ def _uninterruptible(make: Maker) -> Iterator[Rule]:
             broken = f"{action} is chosen though the speech is uninterruptible"
             yield make.move(broken, cuts(action), unless=[fact])
     for fact in make.host_facts("pausable"):
-        for action in ("pause_output", "hold_output"):
-            broken = f"{action} is chosen though the output cannot pause"
-            yield make.move(broken, cuts(action), unless=[fact])
+        broken = "pause_output is chosen though the output cannot pause"
+        yield make.move(broken, cuts("pause_output"), unless=[fact])
+    for fact in _holdable(make):
+        broken = "hold_output is chosen though the first frame cannot be held"
+        yield make.move(broken, cuts("hold_output"), unless=[fact])
 
 
 def floor_is_alive(make: Maker) -> Iterator[Rule]:

@@ -28,7 +28,7 @@ _NEVER = (
     ),
     Never(
         action="start_output",
-        when=("user_speaking", "interruptible", "pausable"),
+        when=("user_speaking", "interruptible", "holdable"),
         unless=("playout_started", "user_silent"),
         name="no_playout_over_the_user",
     ),

@@ -155,6 +155,7 @@ class Conductor(UserReports):
         """LiveKit is about to play a step: `_reconcile_playout_pause`. Posts `start_playout`."""
         step = self.floor.step
         if step is not None and step.speech is speech:
+            step.gate.begin()
             self._post("start_playout", step.id)
 
     def disallowed(self, speech: Speech) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 
 import attrs
 
@@ -12,17 +14,50 @@ from .ports import Agent, Speech
 __all__ = ["Floor", "Step"]
 
 
+class Gate:
+    """Lets a step's audio through to the output, or keeps its first frame back.
+
+    Attributes:
+        passed: The output has got the first frame.
+    """
+
+    def __init__(self) -> None:
+        self._open = asyncio.Event()
+        self._open.set()
+        self.passed = False
+
+    def begin(self) -> None:
+        """The next frame is the first one of a segment."""
+        self.passed = False
+
+    def close(self) -> None:
+        """Keep the first frame back."""
+        self._open.clear()
+
+    def open(self) -> None:
+        """Let it through."""
+        self._open.set()
+
+    async def pass_on(self) -> None:
+        """Return when the output may get the frame that has come."""
+        while not self._open.is_set():  # it may be closed again before this goes on
+            await self._open.wait()
+        self.passed = True
+
+
 @attrs.frozen(eq=False)
 class Step:
     """A generation step that holds the floor.
 
     Attributes:
         id: The speech's id and the number of the step in the session. Events of the step carry it.
+        gate: What its audio passes on its way to the output.
     """
 
     id: str
     speech: Speech
     agent: Agent
+    gate: Gate = attrs.field(factory=Gate)
 
 
 class Floor:
@@ -53,7 +88,8 @@ class Floor:
         self._count += 1
         self.step = Step(f"{speech.id}#{self._count}", speech, agent)
         self.close()
-        self._stop_listening = agent.listen(self._on_started, self._on_finished, self._audio_came)
+        came = partial(self._frame_came, self.step.gate)
+        self._stop_listening = agent.listen(self._on_started, self._on_finished, came)
         return self.step
 
     def leave(self, speech: Speech) -> Step | None:
@@ -62,6 +98,7 @@ class Floor:
         if step is None or step.speech is not speech:
             return None
         self.step = None
+        step.gate.open()
         return step
 
     def holds(self, speech: Speech) -> bool:
@@ -79,6 +116,10 @@ class Floor:
             self._stop_listening()
             self._stop_listening = None
 
+    async def _frame_came(self, gate: Gate, seconds: float) -> None:
+        await gate.pass_on()
+        self._audio_came(seconds)
+
     def _on_started(self, at: float) -> None:
         # The events carry no id. Only the step that holds the floor can start to be heard, and
         # what was heard last is what ends: the fence then tells a late end from a new one.
@@ -88,5 +129,7 @@ class Floor:
 
     def _on_finished(self) -> None:
         playing, self._playing = self._playing, None
+        if self.step is not None and self.step.id == playing:
+            self.step.gate.begin()
         if playing is not None:
             self._finished(playing)

@@ -63,6 +63,13 @@ class TurnHost:
         agent = self._agent
         return agent is not None and agent.user_silent
 
+    def holdable(self) -> bool:
+        """The step's first frame can be kept back: the output can pause, or has not got it."""
+        step = self._floor.step
+        if step is None or not step.agent.audible or step.agent.overlaps:
+            return False
+        return step.agent.can_pause or not step.gate.passed
+
     def pausable(self) -> bool:
         """The output can pause, and the session wants false interruptions resumed."""
         agent = self._agent
@@ -128,14 +135,16 @@ class TurnHost:
 
     def start_output(self, event: Event) -> None:
         """Let the step's audio be played."""
-        if (agent := self._audible) is not None:
-            agent.resume_audio(heard=False)
+        self._let_go()
 
     def hold_output(self, event: Event) -> None:
         """Keep the step's first frame back."""
         step = self._floor.step
         if step is not None and step.agent.audible:
-            step.agent.pause_audio(heard=False)
+            if step.agent.can_pause:
+                step.agent.pause_audio(heard=False)
+            else:
+                step.gate.close()
             self.turn.post("output_held", step.id)
 
     def drop_audio(self, event: Event) -> None:
@@ -145,9 +154,8 @@ class TurnHost:
 
     def release_output(self, event: Event) -> None:
         """Let the output go."""
-        step, agent = self._floor.step, self._audible
-        if agent is not None:
-            agent.resume_audio(heard=False)
+        step = self._floor.step
+        self._let_go()
         if step is not None and self.turn.holds("output_held"):
             self.turn.post("output_released", step.id)
 
@@ -260,6 +268,12 @@ class TurnHost:
         if (step := self._floor.step) is not None:
             step.agent.interrupt_model()
             step.speech.stop(source, force=force)
+
+    def _let_go(self) -> None:
+        if (agent := self._audible) is not None:
+            agent.resume_audio(heard=False)
+        if self._floor.step is not None:
+            self._floor.step.gate.open()
 
     @property
     def _agent(self) -> Agent | None:

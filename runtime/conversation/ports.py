@@ -7,7 +7,7 @@ The framework's adapter does two things. It reports what has happened, with the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
 from typing import Any, Literal, Protocol
 
 from .limits import TurnLimitReached
@@ -104,16 +104,20 @@ class Output(Protocol):
     def can_pause(self) -> bool:
         """It can pause, and the session wants false interruptions resumed."""
 
+    @property
+    def overlaps(self) -> bool:
+        """A realtime model decides itself whether it speaks while the user does."""
+
     def listen(
         self,
         started: Callable[[float], None],
         finished: Callable[[], None],
-        given: Callable[[float], None],
+        came: Callable[[float], Awaitable[None]],
     ) -> Callable[[], None]:
         """Call functions when playout starts, when it finishes, and with each frame.
 
-        At the start they get the wall clock's time, with each frame its seconds. Returns a
-        function that removes them.
+        At the start they get the wall clock's time, with each frame its seconds. The output gets
+        the frame when `came` returns. Returns a function that removes them.
 
         LiveKit: the output's ``playback_started`` and ``playback_finished``, which become
         `playout_started` and `playout_finished`.

@@ -140,7 +140,7 @@ class UserReports:
         """The user speaks, or the words of their last voice may still come at once.
 
         Words of a slow STT are not waited for: the voice may have been a noise. Then `later` is
-        called when these words do not come; an output that can pause is held for them.
+        called when these words do not come; the output is held for them.
         """
         if self.user_speaks or agent.commit_decision is not None:
             return True

@@ -106,6 +106,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _user_silence_event | whether there is voice in this frame
         _turn_detection | whether the VAD or the application ends a turn
         _rt_turn_detection_enabled | whether a realtime model ends a turn
+        _rt_overlapping_speech_enabled | whether a realtime model may speak while the user does
         _user_turn_completed_atask | the task that answers a turn
         _scheduling_paused | a handoff is in progress; LiveKit drops a turn that comes now
         _new_turns_blocked | a handoff is in progress; LiveKit drops a turn that comes now

@@ -22,7 +22,7 @@ states:
       user_started_speaking: {}
       barge_in: {}
       start_playout:
-        - {conditions: [interruptible, pausable], unless: user_silent, actions: start_output}
+        - {conditions: [interruptible, holdable], unless: user_silent, actions: start_output}
         - {actions: start_output}
 """
 

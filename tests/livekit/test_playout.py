@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing.livekit import ScriptedTTS, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import (
+    Outcome,
+    ScriptedLLM,
+    ScriptedRealtime,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
 
 STORY = "One two three four five six seven eight nine ten."
 
@@ -18,3 +29,42 @@ def test_what_a_voice_that_broke_off_has_left_is_not_heard() -> None:
     assert heard.end < 2.6
     assert outcome.wrong_agent_states(0.021) == []
     assert outcome.orphans == ()
+
+
+def _says_two_things(user: ScriptedUser, **options: Any) -> Outcome:
+    """The second one is to begin when the first one ends, at 2.5 s."""
+    stage = Stage(TurnSession, user=user, **options)
+    stage.at(
+        0.5, lambda s: s.session.say("Please wait for it.", allow_interruptions=False) and None
+    )
+    stage.at(0.6, lambda s: s.session.say("Here it is.") and None)
+    return stage.run(12.0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"can_pause": True},
+        {"can_pause": False},
+        {"turn_handling": {"interruption": {"resume_false_interruption": False}}},
+        {"can_pause": False, "turn_handling": {"turn_detection": "manual"}},
+    ],
+    ids=["it can pause", "it cannot", "nothing is resumed", "manual"],
+)
+def test_no_output_gets_a_first_frame_while_the_user_speaks(options: dict[str, Any]) -> None:
+    """What cannot pause is given nothing, and nothing is lost."""
+    outcome = _says_two_things(ScriptedUser().makes_noise(at=1.2, duration=2.0), **options)
+    first, second = outcome.heard
+    assert first.end < 2.5
+    assert second.text == "Here it is."
+    assert 3.2 < second.start < 6.0, outcome.timeline()
+
+
+def test_a_model_that_supports_overlapping_speech_is_not_held() -> None:
+    """It decides itself whether it speaks while the user does."""
+    user, voice = ScriptedUser().makes_noise(at=1.2, duration=2.0), ScriptedTTS()
+    model = ScriptedRealtime(user, ScriptedLLM(), voice, turn_detection=True)
+    model.capabilities.supports_overlapping_speech = True
+    turns = {"turn_detection": "realtime_llm"}
+    outcome = _says_two_things(user, llm=model, tts=voice, can_pause=False, turn_handling=turns)
+    assert outcome.heard[1].start < 2.5, outcome.timeline()

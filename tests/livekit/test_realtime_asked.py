@@ -164,8 +164,15 @@ def test_words_that_the_next_agent_answers_are_not_answered_before(told: bool) -
     assert said == ["Yes.", *cut, BOOKED, "Hello.", JOKE], outcome.timeline()
 
 
-def test_a_result_is_told_again_if_a_noise_has_cut_the_answer_that_was_to_tell_it() -> None:
-    """The model detects turns: it hears the noise first, and has no words to answer."""
+@pytest.mark.parametrize(
+    "stopped", [None, False, True], ids=["nothing else", "something else", "given up"]
+)
+def test_a_result_is_told_again_if_a_noise_has_cut_the_answer_that_was_to_tell_it(
+    stopped: bool | None,
+) -> None:
+    """The model detects turns: it hears the noise first, and has no words to answer. Perhaps the
+    application then asks for a reply with instructions of its own, which says nothing of the
+    result."""
 
     @function_tool
     async def book() -> str:
@@ -177,6 +184,14 @@ def test_a_result_is_told_again_if_a_noise_has_cut_the_answer_that_was_to_tell_i
     user.makes_noise(at=8.2, duration=0.3)
     stage = _stage(user, ScriptedLLM(otherwise=_answer), book, detects=True)
     stage.at(5.0, lambda s: s.session.generate_reply(user_input="a joke") and None)
+
+    async def ask(stage: Stage) -> None:
+        handle = stage.session.generate_reply(instructions="Say that it takes long.")
+        if stopped:
+            handle.interrupt()
+
+    if stopped is not None:
+        stage.at(9.0, ask)
     outcome = stage.run(25.0)
     assert outcome.heard[-1].text == BOOKED, outcome.timeline()
 

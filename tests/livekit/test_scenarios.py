@@ -66,7 +66,7 @@ WITHOUT = {
     ],
     "S3": [
         (
-            "        - {conditions: [step_running, interruptible, pausable], actions: hold_output}",
+            "        - {conditions: [step_running, interruptible, holdable], actions: hold_output}",
             "        - {dest: paused, conditions: interruptible, actions: pause_output}",
         ),
         ("unless: output_held, actions: hold_output}", "unless: output_held}"),

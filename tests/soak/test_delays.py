@@ -237,6 +237,20 @@ def test_an_answer_that_somebody_cuts_as_it_begins_is_explained(
 
 
 @pytest.mark.parametrize(
+    ("waits", "end", "late"),
+    [("interrupts", 6.5, False), ("", 6.5, True), ("interrupts", 8.5, True)],
+    ids=["while it waits", "it does not interrupt", "later"],
+)
+def test_an_answer_that_waits_is_not_heard_if_a_call_of_its_own_interrupts(
+    waits: Any, end: float, late: bool
+) -> None:
+    """A noise until 5.5 s may have been words until 7.75 s."""
+    ours = {"asked": {2: 4.0}, "latency": {2: None}, "runs": (ran(1, 5.0, end),)}
+    sounds, jobs = (*SAID, Sound(4.5, 0, 1.0)), (Job(1, 0.5, waits),)
+    assert found(ours, sounds=sounds, jobs=jobs) == ["late"] * late
+
+
+@pytest.mark.parametrize(
     ("lost", "at", "late"),
     [({3}, 3.7, False), ((), 3.7, True), ({3}, 5.0, True)],
     ids=["lost", "not lost", "said after stock's answer"],

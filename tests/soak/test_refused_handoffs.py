@@ -35,14 +35,18 @@ def found(
     stock: float = 3.1,
     lost: frozenset[int] = frozenset(),
     twice: bool = False,
+    beside: float | None = None,
     **ours: Any,
 ) -> list[str]:
-    """What is worse: on stock the call hands over at 3 s, with TurnSession at 4 s."""
+    """What is worse: on stock the call hands over at 3 s, with TurnSession at 4 s.
+
+    `beside`: until then another call holds its turn.
+    """
     plan = Plan(
         "a handoff",
         (Sound(1.0, 2, 0.6),),
         {1: Answer(4, (1,))},
-        {1: Job(1, 1.0, ends="hands_off", policy=policy)},
+        {1: Job(1, 1.0, ends="hands_off", policy=policy), 2: Job(2, 1.0, policy="hold")},
         (Move(at, "ask"),),
     )
     before = Measures(
@@ -55,7 +59,10 @@ def found(
     after = Measures(
         waits={0: 0.0},
         handoffs=(took_over,),
-        runs=(JobRun(1, "do_it", 2.0, 4.0, None, 4.0, "result"),),
+        runs=(
+            JobRun(1, "do_it", 2.0, 4.0, None, 4.0, "result"),
+            *([JobRun(2, "do_it", 3.5, None, None, beside, "result")] if beside else []),
+        ),
         handed_over=True,
         **ours,
     )
@@ -66,6 +73,14 @@ def found(
 def test_a_call_that_keeps_its_turn_moves_the_handoff(policy: Any) -> None:
     """The application asks for a reply at 4.5 s, and LiveKit raises."""
     assert found(policy, raised=frozenset({0})) == []
+
+
+@pytest.mark.parametrize(("beside", "kinds"), [(6.0, []), (5.0, ["wait"])])
+def test_a_handoff_takes_as_much_longer_as_a_call_holds_its_turn(
+    beside: float, kinds: list[str]
+) -> None:
+    """Without it LiveKit hands over within 8.5 s; here the next agent takes over at 14 s."""
+    assert found(at=13.0, took_over=14.0, beside=beside, raised=frozenset({0})) == kinds
 
 
 def test_a_kept_turn_moves_the_handoff() -> None:

@@ -103,12 +103,12 @@ PLANTED = {
         0.0,
         [
             (
-                "        - {conditions: [user_speaking, interruptible, pausable], "
+                "        - {conditions: [user_speaking, interruptible, holdable], "
                 "unless: user_silent, actions: hold_output}\n",
                 "",
             ),
             (
-                "conditions: [step_running, interruptible, pausable], "
+                "conditions: [step_running, interruptible, holdable], "
                 "unless: output_held, actions: hold_output}\n",
                 "}\n",
             ),

@@ -112,6 +112,11 @@ class GovernedActivity(RequestingActivity):
         """The output can pause and the session wants false interruptions resumed."""
         return super()._pause_enabled()
 
+    @property
+    def overlaps(self) -> bool:
+        """The model detects turns, and supports overlapping speech."""
+        return self._rt_overlapping_speech_enabled
+
     def _reconcile_playout_pause(self, speech_handle: SpeechHandle) -> None:
         self._conductor.start_playout(govern(speech_handle, self._conductor))
 

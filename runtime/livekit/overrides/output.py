@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.io import AudioOutput, PlaybackFinishedEvent, PlaybackStartedEvent
@@ -30,9 +30,10 @@ class OutputActivity(AgentActivity):
         self,
         started: Callable[[float], None],
         finished: Callable[[], None],
-        given: Callable[[float], None],
+        came: Callable[[float], Awaitable[None]],
     ) -> Callable[[], None]:
-        """Call functions when playout starts, when it finishes, and with the seconds of each frame.
+        """Call functions when playout starts, when it finishes, and with the seconds of each frame,
+        which the output gets when that returns.
 
         Returns a function that removes them.
         """
@@ -46,7 +47,7 @@ class OutputActivity(AgentActivity):
         def on_finished(_: PlaybackFinishedEvent) -> None:
             finished()
 
-        stop_counting = count_audio(output, given)
+        stop_counting = count_audio(output, came)
 
         def stop() -> None:
             stop_counting()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from livekit import rtc
@@ -13,12 +13,15 @@ from livekit.agents.voice.io import AudioOutput
 __all__ = ["count_audio", "count_tokens"]
 
 
-def count_audio(output: AudioOutput, came: Callable[[float], None]) -> Callable[[], None]:
-    """Report the seconds of each frame that an output gets. Returns a function that stops it."""
+def count_audio(
+    output: AudioOutput, came: Callable[[float], Awaitable[None]]
+) -> Callable[[], None]:
+    """Report the seconds of each frame before an output gets it, which may wait. Returns a function
+    that stops it."""
     capture = output.capture_frame
 
     async def capture_frame(frame: rtc.AudioFrame) -> None:
-        came(frame.duration)
+        await came(frame.duration)
         await capture(frame)
 
     def stop() -> None:

@@ -47,8 +47,9 @@ class Plan:
 
     @property
     def text_only(self) -> bool:
-        """A step is `heard` that never asked for its playout."""
-        return self.happens("playout_started") and not self.happens("start_playout")
+        """A step is `heard` that never asked for its playout, or has no first frame."""
+        unasked = self.happens("playout_started") and not self.happens("start_playout")
+        return unasked or False in self.answers("holdable")
 
     @property
     def lingers(self) -> bool:

@@ -35,7 +35,7 @@ class Memory:
             gave the floor back, ``freed`` if its turn no longer waits, ``let go`` once interrupted.
         drained: A call has ended in this step.
         owed: The result of a call that was let go is there.
-        pausable, interruptible: What the host has said; of the session, and of this step.
+        pausable, holdable, interruptible: What the host has said; of the session, and of this step.
     """
 
     must: tuple[str, ...] = ()
@@ -49,6 +49,7 @@ class Memory:
     drained: bool = False
     owed: bool = False
     pausable: bool | None = None
+    holdable: bool | None = None
     interruptible: bool | None = None
 
 
@@ -75,6 +76,7 @@ def _truthful(m: Memory, move: PathMove) -> bool:
     deciding = (m.words or (m.due and m.watched)) and "user_speaking" not in move.before
     expected = {
         "pausable": False if m.output == "text" else m.pausable,
+        "holdable": _holdable(m, move) if "step_running" in move.before else False,
         "interruptible": m.interruptible if "step_running" in move.before else False,
         "endpointing": None if m.due and not m.watched and not m.words else deciding,
         "results_at_hand": True,  # an output is there before anything can ask
@@ -110,7 +112,15 @@ def _answered(m: Memory, move: PathMove) -> Memory:
     m = _with(m, due=due, watched=watched, pausable=move.host_facts.get("pausable", m.pausable))
     if "step_running" not in move.before:
         return m
-    return _with(m, interruptible=move.host_facts.get("interruptible", m.interruptible))
+    said = {f: move.host_facts.get(f, getattr(m, f)) for f in ("holdable", "interruptible")}
+    return _with(m, **said)
+
+
+def _holdable(m: Memory, move: PathMove) -> bool | None:
+    """The output gets audio and plays it at once. If it gets text, that is there at once."""
+    if move.trigger in ("start_playout", "user_started_speaking"):
+        return True
+    return m.output == "audio" if m.output else m.holdable
 
 
 def _changed(m: Memory, move: PathMove) -> Memory:
@@ -173,12 +183,13 @@ def _may_start_playout(m: Memory, move: PathMove) -> bool:
     """A speech waits for the user to be quiet; who speaks later has its output held by then."""
     quiet = not _has(move, "user_speaking") or _has(move, "output_held")
     first = move.source == "thinking" and not m.asked and not m.silent
-    return first and quiet and m.output != "text"
+    return first and quiet and m.output != "text" and m.holdable is not False
 
 
 def _may_be_heard(m: Memory, move: PathMove) -> bool:
     audio = m.asked and not _has(move, "output_held")
-    text = not m.output and not m.tool and not _has(move, "playout_started")
+    silent = not m.output and m.holdable is not True
+    text = silent and not m.tool and not _has(move, "playout_started")
     return move.source == "thinking" and (audio or text) and not m.silent
 
 

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .delays import handoffs, held, outside, quiet_from, spoken, words_may_come
-from .moments import ANSWER, ENDPOINTING, MOMENT, asked_in_use, takes_more, thinks
+from .moments import (
+    ANSWER,
+    ENDPOINTING,
+    MOMENT,
+    asked_in_use,
+    interrupted,
+    takes_more,
+    thinks,
+)
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
@@ -226,7 +234,7 @@ def its_answer_was_interrupted_by_a_tool(sentence: int, pair: Pair) -> bool:
     least = pair.plan.answers[sentence].ttft + ANSWER + MOMENT
     over = pair.plan.sounds[sentence - 1].over
     return any(
-        _interrupted(run, pair)
+        interrupted(run, pair)
         and run.end is not None
         and at <= run.end <= at + least
         and (ours is None or stock is None or over + ours <= run.end + max(stock, least) + LATE)
@@ -246,15 +254,10 @@ def turn_interrupted_by_tool(job: int, pair: Pair) -> bool:
     """It, or a tool called with it, has ended their turn: no reply follows."""
     starts = [run.start for run in pair.ours.runs if run.number == job]
     return any(
-        _interrupted(run, pair) and abs(run.start - start) < 0.2
+        interrupted(run, pair) and abs(run.start - start) < 0.2
         for run in pair.ours.runs
         for start in starts
     )
-
-
-def _interrupted(run: JobRun, pair: Pair) -> bool:
-    over = run.how in ("result", "ToolError")  # it is refused with a RuntimeError
-    return pair.plan.jobs[run.number].waits == "interrupts" and over
 
 
 def _came_of_a_wait(jobs: Sequence[int], pair: Pair) -> bool:

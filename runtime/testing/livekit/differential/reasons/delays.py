@@ -324,10 +324,10 @@ def _heard_in(start: float, end: float, measured: Measures) -> float:
 
 
 def outside(span: Span, causes: Iterable[Span]) -> float:
-    """Seconds of a span in which there is no cause."""
+    """Seconds of a span in which there is no cause, to the millisecond."""
     at, rest = span[0], 0.0
     for start, end in sorted(causes):
         if end > at and start < span[1]:
             rest += max(0.0, start - at)
             at = end
-    return rest + max(0.0, span[1] - at)
+    return round(rest + max(0.0, span[1] - at), 3)

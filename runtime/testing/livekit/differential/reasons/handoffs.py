@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
-from .delays import busy, outside
+from .delays import busy, held, outside
 from .moments import THINKS, answered_more, handoffs_begun
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ __all__ = [
 ]
 
 LONGEST = 8.5
-"""Seconds of a handoff: a reply is said, and released calls get `drain_limit`."""
+"""Seconds of a handoff in which no call holds its turn: a reply is said, and released calls get
+`drain_limit`."""
 
 SAME = 0.06
 """Seconds between what both sessions do at the same moment."""
@@ -141,7 +142,7 @@ def _any_elsewhere(pair: Pair) -> bool:
 
 def _is_elsewhere(begin: float, end: float, pair: Pair) -> bool:
     """A declared difference has moved this handoff, or a call that stock has repeated."""
-    held = any(
+    holds = any(
         pair.plan.jobs[run.number].policy in ("hold", "finish") and run.start <= end
         for run in pair.ours.runs
     )
@@ -155,9 +156,9 @@ def _is_elsewhere(begin: float, end: float, pair: Pair) -> bool:
     answered |= any(at <= end for asked in answered_more(pair).values() for at in asked)
     same = any(abs(begin - b) <= SAME and abs(end - e) <= SAME for b, e in stock)
     return (
-        (held or answered or beside or repeated or _made_sooner(begin, pair))
+        (holds or answered or beside or repeated or _made_sooner(begin, pair))
         and not same
-        and end - begin <= LONGEST
+        and outside((begin, end), held(pair)) <= LONGEST
     )
 
 

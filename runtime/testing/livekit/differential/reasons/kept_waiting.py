@@ -11,7 +11,7 @@ from turnfsm.runtime.testing.livekit.differential.plan import ASKED
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .delays import busy, outside, spoken, words_may_come
-from .moments import ENDPOINTING, MOMENT, Span
+from .moments import ENDPOINTING, MOMENT, Span, interrupted
 from .waits import VAD_SILENCE
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     What only ours says in this time must be due then. Or the user said more before this time was
     over: it is answered with this, which stock answers as well, or has lost. Or nobody
     answers this, and ours neither; stock had begun to answer while these words were on their way.
+    Or a call that it asks for interrupted before this time was over, and so ended its turn.
     """
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     if stock is None:
@@ -50,6 +51,11 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     causes = [*_causes(pair, pair.ours, _said_in_time(pair))]
     if ours is not None and outside((over, over + ours), causes) <= on_stock + LATE:
         return True
+    for run in pair.ours.runs:
+        own = run.number in pair.plan.answers[sentence].jobs and interrupted(run, pair)
+        unheard = run.end is not None and over < run.end and (ours is None or run.end < over + ours)
+        if own and unheard and outside((over, run.end or inf), causes) <= on_stock:
+            return True
     return any(
         outside((over, sound.at), causes) <= on_stock and _answered_together(sentence, more, pair)
         for more, sound in enumerate(pair.plan.sounds, 1)

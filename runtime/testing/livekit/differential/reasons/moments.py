@@ -8,6 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
     from turnfsm.runtime.testing.livekit.differential.plan import Plan
@@ -22,6 +23,7 @@ __all__ = [
     "answered_more",
     "asked_in_use",
     "handoffs_begun",
+    "interrupted",
     "takes_more",
     "thinks",
 ]
@@ -47,6 +49,12 @@ def handoffs_begun(plan: Plan, measured: Measures) -> list[float]:
     calls = [run.end for run in measured.runs if plan.jobs[run.number].ends == "hands_off"]
     moves = [move.at for move in plan.moves if move.what == "update_agent"]
     return [*moves, *(end for end in calls if end is not None)]
+
+
+def interrupted(run: JobRun, pair: Pair) -> bool:
+    """A tool has interrupted."""
+    over = run.how in ("result", "ToolError")  # it is refused with a RuntimeError
+    return pair.plan.jobs[run.number].waits == "interrupts" and over
 
 
 def answered_more(pair: Pair) -> Mapping[int, tuple[float, ...]]:
