@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import pytest
-from livekit.agents import Agent, function_tool, mock_tools
+from livekit.agents import Agent, AgentTask, function_tool, mock_tools
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
@@ -159,3 +159,29 @@ def test_an_owed_reply_is_asked_for_in_the_context_of_its_call() -> None:
     outcome = stage.at(6.5, look).run(15.0)
     assert asked == ["the caller"], outcome.timeline()
     assert [(waits.what, waits.owner) for waits in shown] == [("owed reply", "pay")]
+
+
+class _Name(AgentTask[str]):
+    """A task that nobody awaits: the session begins with it, as in an eval of the task."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Ask for the name.")
+
+    @function_tool
+    async def record(self) -> None:
+        """Record the name."""
+        self.complete("Ann")
+
+
+def test_a_run_that_completes_the_first_task_ends_at_once(session_class: Any) -> None:
+    """The task hands back to nobody, so nothing follows."""
+    found: list[Any] = []
+
+    async def evaluate(stage: Stage) -> None:
+        begun = asyncio.get_running_loop().time()
+        result = await stage.session.run(user_input="I am Ann", output_type=str)
+        found.extend([result.final_output, asyncio.get_running_loop().time() - begun < 5.0])
+
+    model = ScriptedLLM({"I am Ann": Reply(calls=Call("record"))})
+    Stage(session_class, llm=model, agent=_Name).at(1.0, evaluate).run(25.0)
+    assert found == ["Ann", True]

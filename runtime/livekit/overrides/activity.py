@@ -250,7 +250,8 @@ class GovernedActivity(RequestingActivity):
     def at_rest(self) -> bool:
         """This agent is active, has entered, and no handoff or task of it is under way."""
         entered = self._on_enter_task is None or self._on_enter_task.done()
-        over = isinstance(self._agent, AgentTask) and self._agent.done()
+        task = self._agent if isinstance(self._agent, AgentTask) else None
+        over = task is not None and task.done() and task._old_agent is not None  # it hands back
         # After `drain` of the session its speeches are paused for good, and nothing follows.
         leaving = self.__dict__["_new_turns_blocked"] or self._closed
         return entered and not (leaving or over or self.in_task)
