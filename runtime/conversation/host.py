@@ -233,16 +233,16 @@ class TurnHost:
         self._tools.lift_holds()
 
     def deliver_owed_reply(self, event: Event) -> None:
-        """Tell the results that the user has not heard, or answer what a handoff has left open.
+        """Tell the results that the user has not heard, or answer what was left open.
 
         The answer to the user comes first. It may tell the results, too.
         """
         if skipped := self._turns.skipped:
             words = tuple(skipped)
             skipped.clear()
-            if (agent := self._session.activity) is not None:
-                agent.answer_words(words)
-            return
+            agent = self._session.activity
+            if agent is None or agent.answer_words(words):
+                return
         due = self._tools.deliver()
         cancelled = [call for call in due if call.how == "cancelled"]
         arrived = [call for call in due if call.how != "cancelled"]

@@ -156,10 +156,13 @@ class Model(Protocol):
         LiveKit: `AgentSession.generate_reply`; `step_started` follows.
         """
 
-    def answer_words(self, words: Collection[str]) -> None:
+    def answer_words(self, words: Collection[str]) -> bool:
         """Ask for a reply to these messages of the user.
 
         LiveKit: `AgentSession.generate_reply`; `step_started` follows.
+
+        Returns:
+            False if the model was asked to answer them meanwhile: then nothing follows.
         """
 
     def interrupt_model(self) -> None:

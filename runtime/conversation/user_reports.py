@@ -241,7 +241,8 @@ class UserReports:
 
     def answer_skipped(self, words: Iterable[str]) -> None:
         """LiveKit's `_on_generation_created` of an agent that is about to be replaced: it does not
-        play what the model answers by itself. Posts nothing: the next agent answers.
+        play what the model answers by itself. Or the model gives that answer up, as it is asked for
+        something else. Posts nothing: they are answered when the floor is free.
 
         Args:
             words: The ids of the messages that the model answers.

@@ -75,8 +75,8 @@ class UserTurns:
         deferred: Holds the turns that are kept.
 
     Attributes:
-        skipped: The ids of messages that an agent with a realtime model has heard and, as it was
-            handing over, has not answered. The next agent answers them.
+        skipped: The ids of messages that an agent with a realtime model has heard and has not
+            answered: it was handing over, or was asked for something else. They are answered next.
     """
 
     def __init__(

@@ -104,22 +104,26 @@ def test_an_answer_of_which_less_than_a_word_is_heard_has_begun(
 
 
 @pytest.mark.parametrize(
-    ("text", "told", "answered"),
-    [
-        ("t1a t1b. t2a t2b.", 6.2, 6),
-        ("t1a t1b.", 5.9, 0),
-        ("g80a g80b. t1a t1b.", 6.2, 0),
-    ],
-    ids=["news", "before it was asked for again", "another reply"],
+    ("said", "told", "answered"),
+    [("u2a", 6.2, 6), ("u1a u1b", 6.2, 0), ("u2a", 5.9, 0)],
+    ids=["asked since", "asked before", "told before"],
 )
 def test_what_came_of_an_earlier_call_answers_who_asks_for_it_again(
-    text: str, told: float, answered: int
+    said: str, told: float, answered: int
 ) -> None:
-    """The second call runs from 6.1 to 6.5 s, and has the same result."""
+    """The second call runs from 6.1 to 6.5 s, and has the same result. The model was shown that of
+    the first one with the first words, or with those that ask for it again."""
     jobs = Jobs(PLAN.jobs)
     jobs.runs = [JobRun(1, "do_it", at, at + 0.4, None, at + 0.4, "result") for at in (4.1, 6.1)]
-    requests = [_request(4.0, "u1a u1b"), _request(6.0, "u2a")]
-    outcome = Outcome(heard=[Heard(told, told + 0.9, text)], requests=requests)
+    shown = _request(6.0 if said == "u2a" else 5.9, said)
+    shown.chat_ctx.items += [
+        llm.FunctionCall(call_id="call_1", name="do_it", arguments='{"number": 1}'),
+        llm.FunctionCallOutput(call_id="call_1", name="do_it", output="done1", is_error=False),
+    ]
+    outcome = Outcome(
+        heard=[Heard(told, told + 0.9, "t1a t1b t1c t1d.")],
+        requests=[_request(4.0, "u1a u1b"), shown, _request(6.0, "u2a")],
+    )
     found = dict(answers(PLAN, jobs, outcome, 30.0))[2]
     assert (0 if found is None else int(found.start)) == answered
 

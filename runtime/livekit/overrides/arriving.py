@@ -63,8 +63,10 @@ class ArrivingActivity(LeavingActivity):
                 self.label,
             )
 
-    def answer_words(self, words: Collection[str]) -> None:
-        """Ask for a reply to these messages, which an agent before has heard."""
+    def answer_words(self, words: Collection[str]) -> bool:
+        """Ask for a reply to these messages, which the model or an agent before has heard."""
+        if self._sync is not None and self._sync.has_answered(words):
+            return False
         conversation = self._agent._chat_ctx
         if self._rt_session is None:  # it answers what comes last
             asked = [item for item in conversation.items if item.id in words]
@@ -72,6 +74,7 @@ class ArrivingActivity(LeavingActivity):
             conversation.items[:] = [*rest, *map(_said_now, asked)]
         reply = self._session.generate_reply()
         govern(reply, self._conductor).answers_audio = True
+        return True
 
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
         if asyncio.current_task() is self._on_enter_task:

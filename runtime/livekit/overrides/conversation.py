@@ -34,6 +34,8 @@ class ChatContextSync:
         answers_words: Whether the speech of the current task answers words that the model has
             heard.
         ordered: Results are put next to their calls, and the rest stays in order.
+        given_up: Called with the ids of the user's messages that the model was about to answer, if
+            it is asked for something else.
     """
 
     def __init__(
@@ -42,10 +44,12 @@ class ChatContextSync:
         in_history: Callable[[str], llm.ChatItem | None],
         answers_words: Callable[[], bool],
         ordered: bool = True,
+        given_up: Callable[[list[str]], None] = lambda words: None,
     ) -> None:
         self._model = model
         self._in_history = in_history
         self._answers_words = answers_words
+        self._given_up = given_up
         self._ordered = (
             ordered  # a model that replies to results by itself replies to the last item
         )
@@ -96,6 +100,10 @@ class ChatContextSync:
         items = self._model.chat_ctx.items
         return bool(items) and self._is_open(items[-1])
 
+    def has_answered(self, words: Collection[str]) -> bool:
+        """The model was asked to answer all these messages."""
+        return self._answered.issuperset(words)
+
     def still_open(self, words: Collection[str]) -> None:
         """Nobody has answered these messages, also if another model has heard them."""
         self._answered.difference_update(words)
@@ -144,10 +152,11 @@ class ChatContextSync:
         return await self._ask_now(how)
 
     def _ask_now(self, how: dict[str, Any]) -> asyncio.Future[llm.GenerationCreatedEvent]:
-        answered = self._answered
+        answered, open_words = self._answered, self.open_words
         self.reply_begins()
         if how.get("instructions") and not self._answers_words():
             self._answered = answered  # the application asks for something else
+            self._given_up(open_words)
         return self._ask(**how)
 
     def _behind_open_words(self) -> list[llm.ChatItem]:

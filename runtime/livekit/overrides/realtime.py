@@ -67,9 +67,8 @@ class RealtimeActivity(AnsweringActivity):
         # An agent may take the model's session over from the agent before.
         if model is not None and self._sync is None:
             in_history = self._session.history.get_by_id
-            sync = ChatContextSync(
-                model, in_history, _answers_words, ordered=not self.model_replies
-            )
+            ordered = not self.model_replies
+            sync = ChatContextSync(model, in_history, _answers_words, ordered, self._give_up)
             model.update_chat_ctx = sync  # type: ignore[method-assign]
             model.generate_reply = sync.generate_reply  # type: ignore[method-assign]
             model.interrupt = unless_over(model.interrupt)  # type: ignore[method-assign]
@@ -137,6 +136,12 @@ class RealtimeActivity(AnsweringActivity):
         """The ids of the user's messages that the model has heard and was not asked to answer."""
         return self._sync.open_words if self._sync is not None else []
 
+    def _give_up(self, words: list[str]) -> None:
+        speech, agent = current_speech(), self._conductor.agent
+        instructed = isinstance(speech, GovernedHandle) and speech.instructed
+        if instructed and agent is not None and agent.answer_decision is not None:
+            self._conductor.answer_skipped(words)
+
     @property
     def answer_decision(self) -> asyncio.Task[None] | None:
         """The task that waits for the answer of a model that detects turns."""
@@ -182,6 +187,9 @@ class RealtimeActivity(AnsweringActivity):
             govern(reply, self._conductor).answers_audio = False  # only its first step answered
         elif not any(request.get(what) for what in asked):
             govern(reply, self._conductor).answers_audio = True
+        given = request.get("instructions")
+        instructed = bool(given) and not isinstance(given, _ForOneStep)
+        govern(reply, self._conductor).instructed = instructed and not request.get("user_input")
         if request.get("text") is None:
             await self._conductor.may_request(request["speech_handle"])
             if under_way := {task for task in (self._answering, self._telling) if task is not None}:
@@ -189,8 +197,7 @@ class RealtimeActivity(AnsweringActivity):
             await self._forget()
         handle = self._asking = request["speech_handle"]
         shown, answers = results_in(self._agent._chat_ctx), False
-        given = request.get("instructions")
-        if given and not isinstance(given, _ForOneStep):
+        if instructed:
             shown = self._conductor.asked_about(handle, shown, str(given))
             answers = self._sync is not None and self._sync.ends_with_open_words
         else:
@@ -267,6 +274,8 @@ class RealtimeActivity(AnsweringActivity):
 
         def call_comes(call: llm.FunctionCall) -> llm.FunctionCall:
             made.append(call.id)
+            if speech.instructed:  # the model has also done what the user wants
+                self._conductor.answered_by_model()
             return self._with_own_id(call)
 
         messages = EnteringStream(generation_ev.message_stream, message_comes)

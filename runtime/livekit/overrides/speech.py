@@ -27,6 +27,8 @@ class GovernedHandle(SpeechHandle):
     """The id of the user's message that it answers."""
     answers_audio: bool = False
     """It answers words that a realtime model has heard."""
+    instructed: bool = False
+    """It says what the application wants said, by instructions of its own, and answers no words."""
     calls_nothing: bool = False
     """The model's stream has ended without calls."""
 

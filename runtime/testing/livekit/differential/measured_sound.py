@@ -13,6 +13,7 @@ from turnfsm.runtime.testing.livekit.scripted_llm import Request
 from turnfsm.runtime.testing.livekit.speaker import Heard
 
 from . import measured_calls, measured_words
+from .agents import answer
 from .jobs import Jobs
 from .plan import ASKED, TYPED, Plan
 
@@ -88,9 +89,10 @@ def answers(
                 found.append(first_with(told, (f"n{job}",), max(over - 1e-6, runs[0].start)))
             if runs and runs[0].end is not None and plan.jobs[job].ends != "nothing":
                 found.append(first_with(told, (f"t{job}",), max(over - 1e-6, runs[0].end)))
-                ended = min(r.end for r in jobs.runs if r.number == job and r.end is not None)
-                news = [heard for heard in told if ALL_NEWS.fullmatch(heard.text)]
-                found.append(first_with(news, (f"t{job}",), max(over - 1e-6, since, ended)))
+                said = [answer(plan, r).text for r in outcome.requests if r.at >= since]
+                news = [h for h in told if any(s.startswith(h.text.rstrip(".")) for s in said)]
+                news = [heard for heard in news if ALL_NEWS.fullmatch(heard.text)]
+                found.append(first_with(news, (f"t{job}",), max(over - 1e-6, since)))
         heard = [stretch for stretch in found if stretch is not None]
         yield number, min(heard, key=lambda stretch: stretch.start, default=None)
 

@@ -57,7 +57,8 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
         if own and unheard and outside((over, run.end or inf), causes) <= on_stock:
             return True
     return any(
-        outside((over, sound.at), causes) <= on_stock and _answered_together(sentence, more, pair)
+        outside((over, sound.at), causes) <= on_stock + 1e-6
+        and _answered_together(sentence, more, pair)
         for more, sound in enumerate(pair.plan.sounds, 1)
         if more > sentence and sound.words
     )

@@ -63,7 +63,7 @@ may be asked about the call first."""
 
 def waits_for_a_call(sentence: int, pair: Pair) -> bool:
     """A call whose turn cannot be interrupted ran after the sentence, and begun before stock
-    answered it; the answer came soon after the end of such a call."""
+    answered it; the answer, or the close, came soon after the end of such a call."""
     if sentence > len(pair.plan.sounds):
         return False
     said = pair.plan.sounds[sentence - 1]
@@ -76,10 +76,10 @@ def waits_for_a_call(sentence: int, pair: Pair) -> bool:
         (run.end is None or run.end > said.at) and (stock is None or run.start <= over + stock)
         for run in held
     )
-    answered = None if ours is None else over + ours
-    return begun and (
-        answered is None
-        or any(run.end is None or run.end > answered - SOON for run in held if run.start < answered)
+    close = pair.plan.seconds if pair.plan.ends_at is None else pair.plan.ends_at
+    answered = close if ours is None else over + ours
+    return begun and any(
+        run.end is None or run.end > answered - SOON for run in held if run.start < answered
     )
 
 

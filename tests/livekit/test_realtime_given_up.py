@@ -1,0 +1,94 @@
+"""A model that detects turns gives up its answer to the user if it is asked for something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from livekit.agents import RunContext, function_tool
+
+from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    Request,
+    ScriptedLLM,
+    ScriptedRealtime,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
+
+STORY = "One two three four five six seven eight nine ten."
+WAIT, BOOKED, JOKE = "It takes some time.", "Your table is booked.", "Here is a joke for you."
+
+
+@on_interruption("hold")
+@function_tool
+async def book(context: RunContext[Any]) -> str:
+    """Book a table."""
+    await context.session.generate_reply(instructions="say that it takes time")
+    return "booked"
+
+
+def _answer(request: Request) -> Reply:
+    """What it is asked for, or the words that the user has said last."""
+    last = request.shown[-1]
+    words = next(e.text for e in reversed(request.shown) if e.kind == "user")
+    asks = "result of book" in last.text
+    if "takes time" in last.text:
+        return Reply(WAIT, Call("look") if "menu" in words else (), ttft=0.2)
+    if last.kind == "result" or (asks and "with your answer" not in last.text):
+        return Reply(BOOKED, ttft=0.2)
+    if "menu" in words:
+        return Reply("I look.", Call("look"), ttft=0.8)
+    if "joke" in words:
+        return Reply(f"{JOKE} {BOOKED}" if asks else JOKE, ttft=0.8)
+    return Reply(STORY, Call("book"), ttft=0.2)
+
+
+def _played(
+    user: ScriptedUser, types: Callable[[Stage], None] | None = None, *tools: Any
+) -> Outcome:
+    voice = ScriptedTTS()
+    model = ScriptedRealtime(user, ScriptedLLM(otherwise=_answer), voice, turn_detection=True)
+    turns = {"turn_detection": "realtime_llm"}
+    stage = Stage(
+        TurnSession, user=user, llm=model, tts=voice, turn_handling=turns, tools=[book, *tools]
+    )
+    if types is not None:
+        stage.at(6.5, types)
+    return stage.run(25.0)
+
+
+@pytest.mark.parametrize("at", [3.4, 3.6, 3.8])
+def test_the_user_is_answered_although_a_tool_has_asked_for_a_reply(at: float) -> None:
+    """The story ends at 5.65 s, as the model thinks about the joke. The tool's reply is next."""
+    user = ScriptedUser().says("a table please", at=1.0).says("tell me a joke", at=at)
+    outcome = _played(user)
+    assert [h.text for h in outcome.heard] == [STORY, WAIT, f"{JOKE} {BOOKED}"], outcome.timeline()
+
+
+def test_words_that_are_answered_with_typed_ones_are_not_answered_again() -> None:
+    """They are typed at 6.5 s, before the floor is free: the model gets both to answer."""
+    user = ScriptedUser().says("a table please", at=1.0).says("tell me a joke", at=3.6)
+    outcome = _played(user, lambda s: s.session.generate_reply(user_input="just a joke") and None)
+    jokes = sum(JOKE in heard.text for heard in outcome.heard)
+    assert (jokes, outcome.heard[-1].text) == (1, BOOKED), outcome.timeline()
+
+
+def test_a_reply_with_calls_has_taken_the_users_words_up() -> None:
+    """Asked about the words again, the model would make their call a second time."""
+    looked: list[str] = []
+
+    @function_tool
+    async def look() -> str:
+        """Look at the menu."""
+        looked.append("look")
+        return "seen"
+
+    user = ScriptedUser().says("a table please", at=1.0).says("look at the menu", at=3.6)
+    outcome = _played(user, None, look)
+    assert looked == ["look"], outcome.timeline()
