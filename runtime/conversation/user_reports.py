@@ -79,7 +79,7 @@ class UserReports:
         self._post("user_stopped_speaking")
         agent = self.agent
         by_button = agent is not None and agent.manual_turns and agent.commits_audio
-        if (by_button or self._uninterruptible) and not self.host.endpointing():
+        if (by_button or self.uninterruptible) and not self.host.endpointing():
             self._post("endpointing_ended")
 
     def answer_awaited(self) -> None:
@@ -128,10 +128,10 @@ class UserReports:
         Args:
             voice: How long the voice was.
         """
-        return self.words_limit(0.0 if self._uninterruptible else voice)
+        return self.words_limit(0.0 if self.uninterruptible else voice)
 
     @property
-    def _uninterruptible(self) -> bool:
+    def uninterruptible(self) -> bool:
         """The speech that has the floor cannot be interrupted."""
         step = self.floor.step
         return step is not None and not step.speech.interruptible

@@ -68,3 +68,21 @@ def test_a_model_that_supports_overlapping_speech_is_not_held() -> None:
     turns = {"turn_detection": "realtime_llm"}
     outcome = _says_two_things(user, llm=model, tts=voice, can_pause=False, turn_handling=turns)
     assert outcome.heard[1].start < 2.5, outcome.timeline()
+
+
+@pytest.mark.parametrize(
+    ("delay", "said"),
+    [(1.2, ["Please wait for it.", "Noted."]), (None, ["Please wait for it.", "Here it is."])],
+)
+def test_a_reply_behind_what_cannot_be_interrupted_waits_for_words(
+    delay: float | None, said: list[str]
+) -> None:
+    """The user speaks while the first thing is said; the words come when the second could begin."""
+    user = ScriptedUser()
+    if delay is None:
+        user.makes_noise(at=0.6, duration=0.7)
+    else:
+        user.says("a note", at=0.6, duration=0.7, stt_delay=delay)
+    model = ScriptedLLM({"a note": "Noted."})
+    outcome = _says_two_things(user, llm=model)
+    assert [heard.text for heard in outcome.heard] == said, outcome.timeline()

@@ -154,6 +154,21 @@ def test_a_cut_that_is_heard_on_both_sides_is_not_worse(end: float, found: list[
     assert _found(LATE_WORDS, Measures(audio=(heard,)), ours) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "end", "found"),
+    [("hello2a hello2b.", 4.8, []), ("hello2a hello2b.", 5.0, ["blip"]), ("r1a", 4.8, ["blip"])],
+    ids=["in the same moment", "later", "something else"],
+)
+def test_a_cut_in_the_same_moment_is_not_worse_if_stock_has_begun_sooner(
+    text: str, end: float, found: list[str]
+) -> None:
+    """On stock the last word was heard."""
+    stock = Measures(audio=(Heard(4.3, end, text),))
+    audio = (Heard(4.5, 4.8, "hello2a"),)
+    ours = Measures(blips=("'hello2a' from 4.50 to 4.80 s",), cuts=(4.8,), audio=audio)
+    assert _found(LATE_WORDS, stock, ours) == found
+
+
 @pytest.mark.parametrize(("at", "found"), [(14.0, []), (9.0, ["wait"])])
 def test_a_call_that_is_made_after_the_end_is_not_compared(at: float, found: list[str]) -> None:
     """The application closes at 5 s, which is played until 13 s; stock takes longer."""

@@ -31,6 +31,7 @@ class HearingActivity(ArrivingActivity):
     _words_came = True
     _earlier_words_due = False
     _words_wait: asyncio.Task[None] | None = None
+    _behind: asyncio.Task[None] | None = None  # waits where the next speech can be interrupted
     _words_here: asyncio.Event
 
     @property
@@ -105,7 +106,7 @@ class HearingActivity(ArrivingActivity):
         if not waits:  # else words of the last voice may still come
             self._voice = self._voice_before = 0.0
         self._earlier_words_due, self._words_came = self._words_may_come, False
-        for task in (self._decision, self._words_wait):
+        for task in (self._decision, self._words_wait, self._behind):
             if task is not None:
                 task.cancel()
         self._conductor.user_started()
@@ -125,6 +126,8 @@ class HearingActivity(ArrivingActivity):
         self._words_here = asyncio.Event()
         limit = self._conductor.words_limit(inf)
         self._words_wait = asyncio.create_task(until(self._words_here, limit - since))
+        limit = self._conductor.words_limit(self._voice)
+        self._behind = asyncio.create_task(until(self._decided, limit - since))
 
     def on_vad_inference_done(self, ev: Any) -> None:
         super().on_vad_inference_done(ev)
@@ -166,6 +169,8 @@ class HearingActivity(ArrivingActivity):
     def turn_decision(self) -> asyncio.Task[None] | None:
         """The task that decides on the end of the user's turn, while it runs."""
         words = None if self._rt_turn_detection_enabled else self._decision
+        if words is not None and words.done() and not self._conductor.uninterruptible:
+            words = self._behind
         return words if words is not None and not words.done() else self.commit_decision
 
     @property

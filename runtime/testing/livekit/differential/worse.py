@@ -166,7 +166,7 @@ def _untold(pair: Pair) -> Found:
 def _blip(pair: Pair) -> Found:
     ours, stock = _heard_here_alone(pair.ours, pair.stock), _heard_here_alone(pair.stock, pair.ours)
     if len(ours) > len(stock):
-        for number in ours:
+        for number in (blip for blip in ours if not _cut_alike(blip, pair)):
             yield number, f"heard and cut for no reason: {pair.ours.blips[number]}"
 
 
@@ -174,6 +174,19 @@ def _heard_here_alone(measured: Measures, other: Measures) -> list[int]:
     """The blips that were not heard from and to the same moments on the other side, too."""
     both = {blip_text(heard) for heard in other.audio}
     return [number for number, blip in enumerate(measured.blips) if blip not in both]
+
+
+def _cut_alike(blip: int, pair: Pair) -> bool:
+    """On stock it began sooner, perhaps so much that it counts, and was cut in the same moment."""
+    cut = pair.ours.blips[blip]
+    heard = [h for h in pair.ours.audio if h.text and blip_text(h) == cut]
+    return any(
+        abs(h.end - other.end) <= MOMENT
+        and other.start <= h.start
+        and other.text.startswith(h.text)
+        for h in heard
+        for other in pair.stock.audio
+    )
 
 
 def _overlap(pair: Pair) -> Found:
