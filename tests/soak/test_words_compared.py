@@ -169,6 +169,27 @@ def test_a_cut_in_the_same_moment_is_not_worse_if_stock_has_begun_sooner(
     assert _found(LATE_WORDS, stock, ours) == found
 
 
+@pytest.mark.parametrize(
+    ("duration", "begun", "text", "found"),
+    [
+        (0.3, 4.65, "hello2a hello2b.", []),
+        (0.6, 4.95, "hello2a hello2b.", ["blip"]),
+        (0.3, 4.5, "hello2a hello2b.", ["blip"]),
+        (0.3, 4.65, "r1a", ["blip"]),
+    ],
+    ids=["short", "long", "too soon", "not on stock"],
+)
+def test_a_reply_waits_for_the_words_of_a_short_sound_for_a_moment_only(
+    duration: float, begun: float, text: str, found: list[str]
+) -> None:
+    """The words come 0.8 s after the sound, which begins at 4 s."""
+    cut = 4.8 + duration
+    plan = attrs.evolve(LATE_WORDS, sounds=(SOUNDS[0], Sound(4.0, 1, duration, 0.8)))
+    stock = Measures(audio=(Heard(2.0, 2.6, text),))
+    audio = (Heard(begun, cut, "hello2a"),)
+    assert _found(plan, stock, Measures(blips=("'hello2a'",), cuts=(cut,), audio=audio)) == found
+
+
 @pytest.mark.parametrize(("at", "found"), [(14.0, []), (9.0, ["wait"])])
 def test_a_call_that_is_made_after_the_end_is_not_compared(at: float, found: list[str]) -> None:
     """The application closes at 5 s, which is played until 13 s; stock takes longer."""

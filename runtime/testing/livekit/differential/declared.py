@@ -82,6 +82,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("realtime-results", frozenset({"agent"}), ends.closed_before_the_handoff),
     Declared("tool-policies", frozenset({"untold"}), calls.turn_interrupted_by_tool),
     Declared("transcript-wait", frozenset({"blip"}), words.words_came_after_another_turn),
+    Declared("transcript-wait", frozenset({"blip"}), words.words_of_a_short_sound),
     Declared("transcript-wait", frozenset({"late"}), waits.noise_might_be_words),
     Declared("tool-policies", frozenset({"log"}), calls.interrupts_a_held_turn),
     Declared("tool-policies", frozenset({"wait"}), calls.interrupt_is_refused),

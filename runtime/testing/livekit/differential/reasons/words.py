@@ -22,10 +22,14 @@ __all__ = [
     "wanted_by_the_rest",
     "words_came_after_another_turn",
     "words_came_late",
+    "words_of_a_short_sound",
 ]
 
 SAME = 0.06
 """Seconds between two things that happen at the same moment."""
+
+SHORT, WAIT = 0.5, 0.3
+"""Seconds of a sound that does not interrupt, and those in which its words are waited for."""
 
 TRANSCRIPT_TIMEOUT = 1.0
 """Seconds that a commit of the application waits for words."""
@@ -149,6 +153,20 @@ def words_came_after_another_turn(blip: int, pair: Pair) -> bool:
             both = ahead and abs(stock - ours) < SAME and ours < sound.at
             if both and _begun_between(sound.over, words, pair):
                 late.append(words)
+    return _is_at(blip, late, pair)
+
+
+def words_of_a_short_sound(blip: int, pair: Pair) -> bool:
+    """It was cut in the moment when the words of a short sound came, for which it had waited as
+    long as after any such sound. Stock says the same at another time."""
+    late = [
+        heard.end
+        for sound in pair.plan.sounds
+        for heard in pair.ours.audio
+        if sound.words and sound.duration < SHORT and sound.over + WAIT <= heard.start
+        if abs(heard.end - sound.over - (sound.stt_delay or 0.0)) < SAME
+        if any(heard.text and said.text.startswith(heard.text) for said in pair.stock.audio)
+    ]
     return _is_at(blip, late, pair)
 
 
