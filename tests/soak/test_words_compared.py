@@ -190,6 +190,20 @@ def test_a_reply_waits_for_the_words_of_a_short_sound_for_a_moment_only(
     assert _found(plan, stock, Measures(blips=("'hello2a'",), cuts=(cut,), audio=audio)) == found
 
 
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [({1: 6.0}, []), ({1: 4.5}, ["blip"]), ({}, ["blip"])],
+    ids=["later", "before", "not asked"],
+)
+def test_a_reply_that_stock_asks_for_later_is_cut_by_the_words_of_a_short_sound(
+    asked: dict[int, float], found: list[str]
+) -> None:
+    """The words come at 5.1 s."""
+    plan = attrs.evolve(LATE_WORDS, sounds=(SOUNDS[0], Sound(4.0, 1, 0.3, 0.8)))
+    ours = Measures(blips=("'r1a'",), cuts=(5.1,), audio=(Heard(4.65, 5.1, "r1a"),))
+    assert _found(plan, Measures(asked=asked), ours) == found
+
+
 @pytest.mark.parametrize(("at", "found"), [(14.0, []), (9.0, ["wait"])])
 def test_a_call_that_is_made_after_the_end_is_not_compared(at: float, found: list[str]) -> None:
     """The application closes at 5 s, which is played until 13 s; stock takes longer."""

@@ -87,6 +87,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"log"}), calls.interrupts_a_held_turn),
     Declared("tool-policies", frozenset({"wait"}), calls.interrupt_is_refused),
     Declared("tool-policies", frozenset({"overlap"}), calls.spoken_over_a_held_turn),
+    Declared("turns-kept", frozenset({"overlap"}), waits.announced_over_the_user),
     Declared("turns-kept", frozenset({"warning"}), waits.speculates_on_one_turn_more),
     Declared("no-speculation", frozenset({"warning"}), waits.out_of_date),
     Declared("turns-kept", frozenset({"late"}), delays.delayed_by_its_causes),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.plan import Plan, Sound
 
 __all__ = [
+    "announced_over_the_user",
     "answers_a_turn_more",
     "asked_as_the_model_answered",
     "call_waited_for_the_vad",
@@ -235,3 +236,16 @@ def kept_behind_what_is_announced(about: int, pair: Pair) -> bool:
     ]
     text, count = [*pair.ours.warnings.items()][about]
     return text.startswith("skipping reply to user input, current") and count <= sum(kept)
+
+
+def announced_over_the_user(about: int, pair: Pair) -> bool:
+    """The application wanted something said that cannot be interrupted. It was heard right behind
+    what only ours has said, and the user spoke by then."""
+    plan, both = pair.plan, 0.0
+    on_stock = [heard.text for heard in pair.stock.audio]
+    only_ours = [heard.end for heard in pair.ours.audio if heard.text not in on_stock]
+    for begin, end in announced(plan, pair.ours):
+        if any(abs(begin - over) <= FRAME for over in only_ours):
+            spoken = (min(end, s.over) - max(begin, s.at) for s in plan.sounds if s.words)
+            both += sum(max(0.0, seconds) for seconds in spoken)
+    return pair.ours.overlap - pair.stock.overlap <= both

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from .waits import VAD_SILENCE
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
     from turnfsm.runtime.testing.livekit.differential.plan import Sound
+    from turnfsm.runtime.testing.livekit.speaker import Heard
 
 __all__ = [
     "committed_before_the_rest",
@@ -158,7 +160,8 @@ def words_came_after_another_turn(blip: int, pair: Pair) -> bool:
 
 def words_of_a_short_sound(blip: int, pair: Pair) -> bool:
     """It was cut in the moment when the words of a short sound came, for which it had waited as
-    long as after any such sound. Stock says the same at another time."""
+    long as after any such sound. Stock says the same at another time, or had not asked the model
+    by then: it waits for tools of interrupted turns."""
     late = [
         heard.end
         for sound in pair.plan.sounds
@@ -166,8 +169,14 @@ def words_of_a_short_sound(blip: int, pair: Pair) -> bool:
         if sound.words and sound.duration < SHORT and sound.over + WAIT <= heard.start
         if abs(heard.end - sound.over - (sound.stt_delay or 0.0)) < SAME
         if any(heard.text and said.text.startswith(heard.text) for said in pair.stock.audio)
+        or _asks_later_on_stock(heard, pair)
     ]
     return _is_at(blip, late, pair)
+
+
+def _asks_later_on_stock(answer: Heard, pair: Pair) -> bool:
+    number = re.match(r"r(\d+)a", answer.text)
+    return number is not None and answer.end <= pair.stock.asked.get(int(number[1]), -inf)
 
 
 def _begun_between(start: float, end: float, pair: Pair) -> bool:
