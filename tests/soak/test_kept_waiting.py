@@ -204,3 +204,42 @@ def test_the_answer_may_fail_together_with_that_to_the_next_sentence(
     ours = {"latency": {2: None, 3: None}}
     stock = {"latency": {2: latency, 3: on_stock}}
     assert found(ours, stock, sounds=(*SAID, Sound(4.2, 2, 0.6))) == late
+
+
+@pytest.mark.parametrize(
+    ("at", "policy", "together", "late"),
+    [
+        (5.4, "hold", {2: 3}, []),
+        (5.8, "hold", {2: 3}, [2]),
+        (5.4, "detach", {2: 3}, [2]),
+        (5.4, "hold", {}, [2]),
+    ],
+    ids=["together", "too late", "not held", "each alone"],
+)
+def test_what_is_put_to_the_model_with_more_words_may_fail_with_these(
+    at: float, policy: Any, together: dict[int, int], late: list[int]
+) -> None:
+    """A call holds its turn until 5 s. Nobody answers the third sentence."""
+    ours = {"latency": {2: None, 3: None}, "together": together, "runs": (ran(1, 2.0, 5.0),)}
+    stock = {"latency": {2: 1.0, 3: None}}
+    assert found(ours, stock, sounds=(*SAID, Sound(at, 2, 0.6)), policy=policy) == late
+
+
+@pytest.mark.parametrize(
+    ("stop", "policy", "asked", "late"),
+    [
+        (5.4, "hold", 4.0, []),
+        (5.8, "hold", 4.0, [2]),
+        (5.4, "detach", 4.0, [2]),
+        (5.4, "hold", 5.5, [2]),
+        (5.05, "hold", 4.0, [2]),
+    ],
+    ids=["stopped", "too late", "not held", "asked after it", "on stock, too"],
+)
+def test_an_answer_may_be_stopped_that_was_not_due(
+    stop: float, policy: Any, asked: float, late: list[int]
+) -> None:
+    """A call holds its turn until 5 s. Stock's answer has counted at 5.1 s."""
+    ours = {"latency": {2: None}, "put": {2: ((asked, True),)}, "stops": (stop,)}
+    ours["runs"] = (ran(1, 2.0, 5.0),)
+    assert found(ours, {"put": {2: ((4.0, True),)}}, policy=policy) == late

@@ -204,6 +204,28 @@ def test_a_reply_that_stock_asks_for_later_is_cut_by_the_words_of_a_short_sound(
     assert _found(plan, Measures(asked=asked), ours) == found
 
 
+@pytest.mark.parametrize(
+    ("commit", "stock", "ours", "found"),
+    [
+        (3.9, (3.7,), {"handoffs": (8.0,)}, []),
+        (3.9, (3.7,), {"refused": frozenset({1})}, []),
+        (4.2, (3.7,), {"handoffs": (8.0,)}, ["late"]),
+        (3.9, (4.5,), {"handoffs": (8.0,)}, ["late"]),
+        (3.9, (3.7,), {"handoffs": (4.0,)}, ["late"]),
+        (3.9, (3.7,), {}, ["late"]),
+    ],
+    ids=["later", "refused", "it waits for them", "after it", "here, too", "no handoff"],
+)
+def test_words_behind_a_commit_are_committed_by_the_next_agent(
+    commit: float, stock: tuple[float, ...], ours: dict[str, Any], found: list[str]
+) -> None:
+    """It does so by itself. Without it, nobody does."""
+    plan = attrs.evolve(LATE_WORDS, moves=(Move(commit, "commit"),))
+    on_stock = Measures(latency={2: 2.0}, handoffs=stock)
+    kinds = _found(plan, on_stock, Measures(latency={2: None}, **ours))
+    assert [kind for kind in kinds if kind == "late"] == found
+
+
 @pytest.mark.parametrize(("at", "found"), [(14.0, []), (9.0, ["wait"])])
 def test_a_call_that_is_made_after_the_end_is_not_compared(at: float, found: list[str]) -> None:
     """The application closes at 5 s, which is played until 13 s; stock takes longer."""

@@ -58,6 +58,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("held-output", frozenset({"blip"}), words.committed_late),
     Declared("turns-kept", frozenset({"late"}), words.heard_all_of_it),
     Declared("turns-kept", frozenset({"late"}), words.committed_before_the_rest),
+    Declared("handoff-refused", frozenset({"late"}), words.committed_by_the_next_agent),
     Declared("turns-kept", frozenset({"late"}), words.committed_with_later_words),
     Declared("turns-kept", frozenset({"undone"}), words.wanted_by_the_rest),
     Declared("handoff-refused", frozenset({"agent"}), refused.handoff_was_refused),

@@ -11,7 +11,7 @@ from turnfsm.runtime.testing.livekit.differential.plan import ASKED
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .delays import busy, outside, spoken, words_may_come
-from .moments import ENDPOINTING, MOMENT, Span, interrupted
+from .moments import ANSWER, ENDPOINTING, MOMENT, Span, interrupted
 from .waits import VAD_SILENCE
 
 if TYPE_CHECKING:
@@ -40,8 +40,10 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
 
     What only ours says in this time must be due then. Or the user said more before this time was
     over: it is answered with this, which stock answers as well, or has lost. Or nobody
-    answers this, and ours neither; stock had begun to answer while these words were on their way.
-    Or a call that it asks for interrupted before this time was over, and so ended its turn.
+    answers this, and ours neither; it is put to the model with what was said before, or stock had
+    begun to answer while these words were on their way.
+    Or the application or a tool, as a call that it asks for, interrupted before this time was over;
+    on stock the answer had counted by then.
     """
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     if stock is None:
@@ -51,6 +53,11 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     causes = [*_causes(pair, pair.ours, _said_in_time(pair))]
     if ours is not None and outside((over, over + ours), causes) <= on_stock + LATE:
         return True
+    asked = min((at for at, _ in pair.ours.put.get(sentence, ())), default=inf)
+    counted = over + stock + ANSWER
+    for stop in (at for at in pair.ours.stops if max(asked, counted) <= at):
+        if ours is None and outside((over, stop), causes) <= on_stock:
+            return True
     for run in pair.ours.runs:
         own = run.number in pair.plan.answers[sentence].jobs and interrupted(run, pair)
         unheard = run.end is not None and over < run.end and (ours is None or run.end < over + ours)
@@ -75,6 +82,7 @@ def _answered_together(sentence: int, more: int, pair: Pair) -> bool:
     if ours is None or later is None:
         begun = over + (pair.stock.latency.get(sentence) or inf)
         in_time = said.at <= begun <= said.over + words_may_come(said, pair.plan)
+        in_time |= pair.ours.together.get(sentence) == more
         return ours is later and not on_stock and in_time
     return on_stock and over + ours <= said.over + later + MOMENT
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "committed_before_the_rest",
+    "committed_by_the_next_agent",
     "committed_late",
     "committed_with_later_words",
     "heard_all_of_it",
@@ -66,6 +67,21 @@ def committed_before_the_rest(sentence: int, pair: Pair) -> bool:
     cut = [max(at, sound.at) for at, end in said if at < sound.over < end]
     in_time = any(at + sound.stt_delay <= last for at in cut)
     return in_time and last < sound.over + sound.stt_delay
+
+
+def committed_by_the_next_agent(sentence: int, pair: Pair) -> bool:
+    """With manual turns. On stock another agent had taken over before the sentence ended, and
+    committed it by itself; ours hands over later, or has refused to. The last commit of the
+    application waited a second for words, and those of the sentence came after it."""
+    sound = pair.plan.sounds[sentence - 1]
+    commits = [move.at for move in pair.plan.moves if move.what == "commit"]
+    if sound.stt_delay is None or not commits or pair.ours.latency.get(sentence) is not None:
+        return False
+    words = sound.over + sound.stt_delay
+    hands_over = bool(pair.ours.refused or pair.ours.handoffs)
+    later = hands_over and not any(at <= words for at in pair.ours.handoffs)
+    before = any(at <= sound.over + VAD_SILENCE for at in pair.stock.handoffs)
+    return later and before and max(commits) + TRANSCRIPT_TIMEOUT < words
 
 
 def committed_with_later_words(sentence: int, pair: Pair) -> bool:
