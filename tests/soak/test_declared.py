@@ -372,6 +372,22 @@ def test_a_sentence_that_is_committed_in_two_parts_asks_for_its_call_twice(
     assert [found.kind for found in worse(attrs.evolve(pair, ours=twice))] == ["twice"]
 
 
+def test_words_that_come_after_those_of_the_next_sentence_ask_for_its_call_once_more() -> None:
+    """The model has begun to answer that when they come, and makes its call for both messages."""
+    plan = Plan(
+        "late words",
+        (Sound(1.0, 1, 0.3, 1.5), Sound(1.7, 1, 0.3), Sound(9.0, 2, 0.6)),
+        {1: Answer(3), 2: Answer(3, (1,), 0.6), 3: Answer(3)},
+        {1: Job(1, 3.0)},
+        (Move(4.0, "update_agent"),),
+        settings={"turn_detection": "vad", "preemptive_generation": {"enabled": True}},
+        tail=6.0,
+    )
+    pair = play_pair(plan, TurnSession)
+    assert pair.ours.wanted == pair.ours.effects == {1: 2}
+    assert worse(pair) == []
+
+
 @pytest.mark.parametrize(("mentioned", "found"), [({1}, []), ({2}, ["untold"])])
 def test_a_result_of_which_the_caller_has_heard_some_part_counts_as_told(
     mentioned: set[int], found: list[str]

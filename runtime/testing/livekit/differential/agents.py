@@ -91,9 +91,9 @@ def sentence_answered(request: Request) -> int:
 
 
 def words_answered(request: Request) -> frozenset[str]:
-    """The words of this sentence that stand behind all that the agent has said."""
-    said = " ".join(entry.text for entry in _tail(request) if entry.kind == "user")
-    return frozenset(re.findall(rf"\bu{sentence_answered(request)}[a-z]\b", said))
+    """The words of this sentence that the request shows last."""
+    number = sentence_answered(request)
+    return frozenset(word for word in words_asked(request) if word[1:-1] == str(number))
 
 
 def words_asked(request: Request) -> frozenset[str]:

@@ -64,8 +64,8 @@ def repeated(plan: Plan, jobs: Jobs, outcome: Outcome) -> Iterator[JobRun]:
 
 def _asks(plan: Plan, outcome: Outcome) -> Iterator[tuple[int, float]]:
     """Jobs for which the model was asked, and when. If a sentence was committed in parts, each part
-    asks for all its jobs. A request that was made ahead asks for none if its words were committed
-    with a later sentence."""
+    asks for all its jobs; so do the words of an earlier one that come after it. A request that was
+    made ahead asks for none if its words were committed with a later sentence."""
     put: list[tuple[int, frozenset[str]]] = []
     for place, request in enumerate(outcome.requests, 1):
         number, words = sentence_answered(request), words_answered(request)
@@ -73,7 +73,7 @@ def _asks(plan: Plan, outcome: Outcome) -> Iterator[tuple[int, float]]:
             continue
         put.append((number, words))
         later = outcome.requests[place:]
-        if any(words <= words_asked(r) and number < sentence_answered(r) for r in later):
+        if words and any(words <= words_asked(r) and number < sentence_answered(r) for r in later):
             continue
         for job in set(plan.answers[number].jobs if number in plan.answers else ()):
             yield job, request.at
