@@ -32,6 +32,13 @@ async def pay() -> str:
     return "paid"
 
 
+def _realtime(user: ScriptedUser, script: ScriptedLLM, voice: ScriptedTTS, *tools: Any) -> Stage:
+    """A realtime model whose turns the VAD ends, and which is asked to reply to results."""
+    model = ScriptedRealtime(user, script, voice, turn_detection=False, auto_tool_reply=False)
+    parts: Any = {"user": user, "llm": model, "tts": voice, "tools": [*tools]}
+    return Stage(TurnSession, **parts, turn_handling={"turn_detection": "vad"})
+
+
 def test_a_step_that_is_asked_to_tell_another_turns_result_is_asked_to_tell_its_own_as_well() -> (
     None
 ):
@@ -86,15 +93,7 @@ def test_a_realtime_model_is_told_of_a_result_in_the_step_that_it_came_for() -> 
     }
     voice = ScriptedTTS()
     script = ScriptedLLM(answers, {"book": "It is booked.", "pay": "It is paid."})
-    model = ScriptedRealtime(user, script, voice, turn_detection=False, auto_tool_reply=False)
-    stage = Stage(
-        TurnSession,
-        user=user,
-        llm=model,
-        tts=voice,
-        tools=[book, pay],
-        turn_handling={"turn_detection": "vad"},
-    )
+    stage = _realtime(user, script, voice, book, pay)
     stage.at(4.0, lambda s: s.session.generate_reply(user_input="tell me a joke") and None)
     outcome = stage.run(25.0)
     said = [heard.text for heard in outcome.heard]
@@ -140,15 +139,7 @@ def test_a_step_with_a_result_that_was_overtaken_is_asked_about_all_that_it_is_t
     answers = {"table": Reply(calls=(Call("book"), Call("look"))), "joke": "Here is a joke."}
     voice = ScriptedTTS(durations={"Here is a joke.": 4.0})
     script = ScriptedLLM(answers, otherwise="It is done.")
-    model = ScriptedRealtime(user, script, voice, turn_detection=False, auto_tool_reply=False)
-    stage = Stage(
-        TurnSession,
-        user=user,
-        llm=model,
-        tts=voice,
-        tools=[book, look],
-        turn_handling={"turn_detection": "vad"},
-    )
+    stage = _realtime(user, script, voice, book, look)
     stage.at(5.0, lambda s: s.session.generate_reply(user_input="tell me a joke") and None)
     stage.at(7.0, lambda s: s.session.update_agent(Agent(instructions="Go on.")))
     outcome = stage.run(25.0)

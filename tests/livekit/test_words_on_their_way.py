@@ -14,6 +14,7 @@ from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
     Reply,
+    Request,
     ScriptedLLM,
     ScriptedUser,
     Stage,
@@ -119,6 +120,32 @@ def test_a_reply_that_is_not_heard_yet_waits_for_the_end_of_a_voice(
     assert _heard(outcome) == said, outcome.timeline()
     shown = [entry.text for entry in outcome.requests[-1].shown if entry.kind == "system"]
     assert any("result of book" in text for text in shown) == bool(words)
+
+
+@pytest.mark.parametrize(("at", "stopped"), [(4.6, False), (3.9, True)], ids=["said", "given up"])
+def test_a_result_that_waits_for_the_end_of_a_noise_is_said_before_what_the_application_asks_for(
+    at: float, stopped: bool
+) -> None:
+    """The output cannot pause. The reply that is asked for has instructions of its own, and says
+    nothing of the result."""
+
+    async def ask(stage: Stage) -> None:
+        handle = stage.session.generate_reply(instructions="Say that it takes long.")
+        if stopped:
+            handle.interrupt()
+
+    def answer(request: Request) -> str:
+        asked = [entry.text for entry in request.shown if entry.kind == "system"]
+        return "It takes long." if any("takes long" in text for text in asked) else BOOKED
+
+    user = ScriptedUser().says("a table", at=0.5, duration=0.9).makes_noise(at=3.2, duration=1.0)
+    model = ScriptedLLM({"a table": Reply("", Call("book"))}, {"book": answer}, otherwise=answer)
+    tool = _tool("detach", 1.7)
+    stage = Stage(TurnSession, user=user, llm=model, tools=[tool], can_pause=False)
+    stage.at(at, ask)
+    outcome = stage.run(14.0)
+    said = [] if stopped else ["It takes long."]
+    assert _heard(outcome) == [BOOKED, *said], outcome.timeline()
 
 
 @pytest.mark.parametrize("at", [1.1, 1.7, 2.6], ids=["early", "mid-voice", "after it"])

@@ -31,7 +31,7 @@ class HearingActivity(ArrivingActivity):
     _words_came = True
     _earlier_words_due = False
     _words_wait: asyncio.Task[None] | None = None
-    _behind: asyncio.Task[None] | None = None  # waits where the next speech can be interrupted
+    _behind: asyncio.Task[None] | None = None  # for a speech that follows an uninterruptible one
     _words_here: asyncio.Event
 
     @property
