@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from .maker import Maker, Where
@@ -35,7 +35,7 @@ def over_the_user(make: Maker) -> Iterator[Rule]:
 
 
 def _first_frame(make: Maker) -> Iterator[Rule]:
-    mine = [*make.host_facts("interruptible"), *_holdable(make)]
+    mine = [*make.host_facts("interruptible"), *make.host_facts("holdable")]
     yield make.granted("start_playout", "start_output", "hold_output", unless=["~output_held"])
     yield make.chosen(
         "start_output",
@@ -74,11 +74,6 @@ def _first_frame(make: Maker) -> Iterator[Rule]:
         unless=["~user_speaking", *make.host_facts("endpointing")],
         where=lambda m: m.trigger != "barge_in",
     )
-
-
-def _holdable(make: Maker) -> Sequence[str]:
-    """A flow without the fact holds the output only if that can pause."""
-    return make.host_facts("holdable") or make.host_facts("pausable")
 
 
 def _lets_go(move: Move) -> bool:
@@ -125,7 +120,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
             [fact],
             where=lambda m: m.trigger == "barge_in" and m.source != "thinking",
         )
-    for fact in _holdable(make):
+    for fact in make.host_facts("holdable"):
         yield make.chosen(
             "interrupt_speech",
             "for a barge-in that may be none, though the first frame can be held",
@@ -176,7 +171,7 @@ def _uninterruptible(make: Maker) -> Iterator[Rule]:
     for fact in make.host_facts("pausable"):
         broken = "pause_output is chosen though the output cannot pause"
         yield make.move(broken, cuts("pause_output"), unless=[fact])
-    for fact in _holdable(make):
+    for fact in make.host_facts("holdable"):
         broken = "hold_output is chosen though the first frame cannot be held"
         yield make.move(broken, cuts("hold_output"), unless=[fact])
 
