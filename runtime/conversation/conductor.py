@@ -113,6 +113,16 @@ class Conductor(UserReports):
         if self.host.resumption is not None:
             self.host.resumption.post("overtaken")
 
+    def microphone_turned(self, *, on: bool) -> None:
+        """LiveKit's `_on_audio_enabled_changed`. Posts nothing; what waits for a button goes on."""
+        if not self.tuner.muted:  # else the flow has done it
+            self.host.microphone_opened = on
+            self._moved()
+
+    def commit_requested(self) -> None:
+        """LiveKit's `commit_user_turn`. Posts nothing; a button is released."""
+        self.host.microphone_opened = False
+
     # -- the floor
 
     def floor_taken(self, agent: Agent, speech: Speech) -> None:

@@ -43,7 +43,14 @@ class TurnHost:
         self._decisions: set[asyncio.Task[None]] = set()
         self.turn: TurnRuntime
         self.results_need_reply = False
+        self.microphone_opened = False
         self.resumption: Resumption | None = None
+
+    @property
+    def button_held(self) -> bool:
+        """Only the application commits turns, and it has turned the microphone on for this one: a
+        button is held, and the user is about to speak."""
+        return self.microphone_opened and self.manual_turns()
 
     @property
     def owes(self) -> bool:
@@ -89,7 +96,8 @@ class TurnHost:
         """Words of the user may still come, or a realtime model may answer by itself. When neither
         has come, that is reported."""
         agent = self._session.activity
-        return self._follow(agent.answer_decision if agent is not None else None)
+        decision = agent.answer_decision if agent is not None else None
+        return self.button_held or self._follow(decision)
 
     def manual_turns(self) -> bool:
         """Only the application commits turns."""

@@ -27,7 +27,7 @@ class Tuner:
         self._session = session
         self._tuning = Tuning()
         self._own: dict[str, Any] = {}
-        self._muted = False
+        self.muted = False
 
     def enter(self, tuning: Tuning) -> None:
         """A state with this tuning has been entered."""
@@ -56,9 +56,9 @@ class Tuner:
         options[name] = self._own[name] if value is None else value
 
     def _mute(self, mute: bool) -> None:
-        if mute and not self._muted and self._session.hears_user:
-            self._muted = True
+        if mute and not self.muted and self._session.hears_user:
+            self.muted = True
             self._session.hear_user(False)
-        elif not mute and self._muted:
-            self._muted = False
+        elif not mute and self.muted:
             self._session.hear_user(True)
+            self.muted = False

@@ -142,7 +142,7 @@ class UserReports:
         Words of a slow STT are not waited for: the voice may have been a noise. Then `later` is
         called when these words do not come; the output is held for them.
         """
-        if self.user_speaks or agent.commit_decision is not None:
+        if self.user_speaks or self.host.button_held or agent.commit_decision is not None:
             return True
         wait = self._voice_ended + self._session.timers.get("transcript_wait", 0.0) - self.turn.now
         due = wait > 0 and self.host.endpointing()

@@ -143,6 +143,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _aclose_locked(self ...) | close the runtime with the session
         _teardown_activity(self ...) | do not wait forever for toolsets that do not close
         _conversation_item_added(self message) | words without an answer
+        _on_audio_enabled_changed(self enabled) | the user holds a button to speak
         _is_closing(self) | begin nothing while the session closes
         _update_activity(self agent ...) | a handoff begins and ends
         """,
@@ -201,6 +202,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         """
         _run_eou_detection(self chat_ctx trigger ...) | tell a manual commit from a detected one
         _clear_user_turn(self) | a commit is cleared together with its words
+        _commit_user_turn(self ...) | a commit that waits for words is cleared, too
         _on_start_of_agent_speech(self started_at) | tell the turn detection that audio continues
         """,
     ),

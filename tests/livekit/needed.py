@@ -327,6 +327,39 @@ def what_is_cleared_is_not_committed() -> list[str]:
     return [f"the model is asked at {asked[0].at} s"] if asked else []
 
 
+def what_waits_for_words_is_cleared() -> list[str]:
+    """The application clears a turn whose commit waits for words."""
+    stage = Stage(TurnSession, turn_handling={"turn_detection": "manual"})
+    stage.at(1.0, lambda s: s.session.commit_user_turn() and None)
+    stage.at(2.0, lambda s: s.session.clear_user_turn())
+    asked = stage.run(8.0).requests
+    return [f"the model is asked at {asked[0].at} s"] if asked else []
+
+
+def a_button_is_held() -> list[str]:
+    """A call ends while the user holds the button; they let it go at 8 s."""
+
+    @function_tool
+    async def look() -> str:
+        """Look."""
+        await asyncio.sleep(3.0)
+        return "seven"
+
+    def press(stage: Stage) -> None:
+        stage.session.interrupt()
+        stage.session.input.set_audio_enabled(True)
+
+    user = ScriptedUser().says("look please", at=1.0, duration=0.9)
+    model = ScriptedLLM({"look": Reply("", calls=Call("look")), "arrived": "It is seven."})
+    manual: Any = {"turn_detection": "manual"}
+    stage = Stage(TurnSession, user=user, llm=model, tools=[look], turn_handling=manual)
+    stage.at(2.1, lambda s: s.session.commit_user_turn() and None)
+    stage.at(2.2, lambda s: s.session.input.set_audio_enabled(False)).at(4.0, press)
+    stage.at(8.0, lambda s: s.session.input.set_audio_enabled(False))
+    told = [heard.start for heard in stage.run(12.0).heard]
+    return [] if len(told) == 1 and told[0] > 8.0 else [f"the result is told at {told}"]
+
+
 NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
     "HearingActivity.on_final_transcript": a_wait_ends_with_the_words,
@@ -341,6 +374,8 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity._scheduling_paused": a_turn_outlives_its_agent,
     "GovernedActivity._new_turns_blocked": lambda: a_turn_outlives_its_agent(_Front),
     "GovernedRecognition._clear_user_turn": what_is_cleared_is_not_committed,
+    "GovernedRecognition._commit_user_turn": what_waits_for_words_is_cleared,
+    "GovernedSession._on_audio_enabled_changed": a_button_is_held,
     "HearingActivity.clear_user_turn": cleared_words_are_not_answered,
     "HearingActivity._close_session": words_go_over_to_the_next_agent,
     "GovernedActivity._inline_task_slot": a_run_begins_after_an_inline_task,

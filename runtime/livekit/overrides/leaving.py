@@ -71,6 +71,7 @@ class LeavingActivity(RealtimeActivity):
 
     def commit_user_turn(self, *, skip_reply: bool = False, **how: Any) -> asyncio.Future[str]:
         """As `AgentActivity.commit_user_turn`; during a handoff the next agent answers the turn."""
+        self._conductor.commit_requested()
         leaving = self._rt_session is not None and self._scheduling_paused
         if skip_reply or not leaving or self._conductor.closing:
             return super().commit_user_turn(skip_reply=skip_reply, **how)

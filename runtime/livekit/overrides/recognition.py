@@ -23,6 +23,7 @@ class GovernedRecognition(AudioRecognition):
 
     _committing = False
     _commit: asyncio.Task[None] | None = None
+    _promised: asyncio.Future[str] | None = None
 
     def _run_eou_detection(self, *args: Any, **kwargs: Any) -> None:
         self._committing = kwargs.get("trigger") == "manual"
@@ -31,9 +32,21 @@ class GovernedRecognition(AudioRecognition):
         finally:
             self._committing = False
 
+    def _commit_user_turn(self, **how: Any) -> asyncio.Future[str]:
+        self._promised = super()._commit_user_turn(**how)
+        return self._promised
+
     def _clear_user_turn(self) -> None:
         self._cancel_commit()
+        self._end_wait_for_words()
         super()._clear_user_turn()
+
+    def _end_wait_for_words(self) -> None:
+        # A commit that still waits for words would end the next turn.
+        if self._promised is not None and not self._promised.done():
+            self._promised.set_result("")  # the application may wait for it
+            if self._commit_user_turn_atask is not None:
+                self._commit_user_turn_atask.cancel()
 
     @property
     def _end_of_turn_task(self) -> Any:

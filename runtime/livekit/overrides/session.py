@@ -161,6 +161,10 @@ class GovernedSession(AgentSession[Userdata_T]):
         self.current_agent._chat_ctx.items.append(said)
         self._conversation_item_added(said)
 
+    def _on_audio_enabled_changed(self, enabled: bool) -> None:
+        super()._on_audio_enabled_changed(enabled)
+        self._conductor.microphone_turned(on=enabled)
+
     def report_limit(self, reached: TurnLimitReached) -> None:
         """Tell the application."""
         self.emit("turn_limit_reached", reached)  # type: ignore[arg-type]
