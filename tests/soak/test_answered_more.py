@@ -120,6 +120,16 @@ def test_two_sentences_are_put_together_if_the_agent_spoke_until_then(
     assert found(stock, {**ours, "audio": heard}) == undone
 
 
+@pytest.mark.parametrize(("both", "undone"), [(7.0, []), (8.0, ["undone"])])
+def test_two_sentences_are_put_together_at_once_if_the_later_one_was_put_before(
+    both: float, undone: list[str]
+) -> None:
+    """Its transcript came first. Ours asks about it at 7 s, when the agent has spoken."""
+    stock = {"effects": {2: 1}, "asked": {2: 4.0}}
+    ours = {"effects": {2: 0}, "asked": {3: 7.0, 2: both}, "together": {2: 3}}
+    assert found(stock, {**ours, "audio": (Heard(4.0, 7.0, "r1a"),)}) == undone
+
+
 @pytest.mark.parametrize(
     ("before", "put", "reply", "worse_kinds"),
     [

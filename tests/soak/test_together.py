@@ -69,6 +69,20 @@ def test_a_realtime_model_was_asked_last_about_words_whose_transcript_never_came
     assert together(Outcome(requests=[request, *more])) == found
 
 
+@pytest.mark.parametrize(("apart", "found"), [(False, {1: 2}), (True, {})])
+def test_a_request_about_results_does_not_ask_about_words_before_them_again(
+    apart: bool, found: dict[int, int]
+) -> None:
+    """The transcript of the first sentence came last, and was put to the model with the second
+    one. A call of the answer has ended then."""
+    both, results = _request(4.0, "u2a"), _request(8.0, "u2a")
+    both.chat_ctx.add_message(role="user", content="u1a u1b")
+    results.chat_ctx.add_message(role="user", content="u1a u1b")
+    results.chat_ctx.add_message(role="assistant", content="r2a r2b.")
+    alone = [_request(9.0, "u1a u1b")] if apart else []
+    assert together(Outcome(requests=[both, results, *alone])) == found
+
+
 @pytest.mark.parametrize(
     ("between", "found"),
     [

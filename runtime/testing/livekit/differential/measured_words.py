@@ -47,6 +47,7 @@ def before_typed(outcome: Outcome) -> dict[int, float]:
 
 def together(outcome: Outcome) -> dict[int, int]:
     said = {item.text_content for item in outcome.history.items if item.type == "message"}
+    put = {words[-1] for request in outcome.requests if (words := _unanswered(request))}
     messages = [
         [int(number) for number in re.findall(r"\bu(\d+)[a-z]", " ".join(words))]
         for request in outcome.requests
@@ -59,6 +60,8 @@ def together(outcome: Outcome) -> dict[int, int]:
             or (request.realtime and request is outcome.requests[-1])
         )
         if "typed" not in words[-1]
+        # A request about results still shows what was put before.
+        and (words[-1] not in put or _unanswered(request))
     ]
     last = {number: max(numbers) for numbers in messages for number in numbers}
     alone = {max(numbers) for numbers in messages if numbers}

@@ -213,7 +213,8 @@ def _taken_up(sentence: int, later: int, pair: Pair) -> bool:
     might come, the model thought about what the user had said, a call held its turn, or an agent
     handed over; but for the agent's hook."""
     begin = pair.stock.asked.get(sentence, pair.plan.sounds[sentence - 1].over)
-    end = pair.ours.asked.get(later, inf)
+    # The transcript of the later sentence may come first, and the model be asked about it alone.
+    end = max(pair.ours.asked.get(later, inf), pair.ours.asked.get(sentence, -inf))
     least = ENDPOINTING + MOMENT
     user = [(s.at, s.over + max(words_may_come(s, pair.plan), least)) for s in pair.plan.sounds]
     causes = [*user, *spoken(pair.ours), *held(pair), *handoffs(pair), *takes_more(pair)]
