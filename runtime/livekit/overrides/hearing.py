@@ -11,8 +11,7 @@ from livekit.agents.voice.audio_recognition import AudioRecognition
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from .arriving import ArrivingActivity
-from .realtime import until
-from .recognition import GovernedRecognition, turn_of
+from .recognition import GovernedRecognition, turn_of, until
 from .speech import govern
 
 __all__ = ["HearingActivity"]
@@ -42,7 +41,9 @@ class HearingActivity(ArrivingActivity):
     def _audio_recognition(self, recognition: AudioRecognition | None) -> None:
         if recognition is not None:
             recognition.__class__ = GovernedRecognition
-            recognition.resume_with(self._conductor.take_carried_transcript())  # type: ignore[attr-defined]
+            assert isinstance(recognition, GovernedRecognition)
+            recognition.words_limit = self._words_limit
+            recognition.resume_with(self._conductor.take_carried_transcript())
         self.__dict__["_audio_recognition"] = recognition
 
     async def _close_session(self) -> None:
@@ -56,7 +57,10 @@ class HearingActivity(ArrivingActivity):
                 turn = turn_of("", 0.0)
             if turn is not None:
                 self._conductor.keep_uncommitted_turn(self.label, turn, by_itself)
-        if self._words_may_come or (self._conductor.user_speaks and not self._words_came):
+        if isinstance(recognition, GovernedRecognition):
+            recognition.leave()
+        due = self._words_may_come or self._words_limit() > 0.0
+        if due or (self._conductor.user_speaks and not self._words_came):
             self._conductor.carry_voice(self._voice)
         await super()._close_session()
 
@@ -102,10 +106,11 @@ class HearingActivity(ArrivingActivity):
         if self.manual_turns and not self._conductor.voice_holds_output:
             self._user_silence_event.set()  # LiveKit would wait until the voice has ended
         self._hears_silence = False
+        self._earlier_words_due = self._words_may_come or self._words_limit() > 0.0
+        self._words_came = False
         waits = self._decision is not None and not self._decision.done()
         if not waits:  # else words of the last voice may still come
             self._voice = self._voice_before = 0.0
-        self._earlier_words_due, self._words_came = self._words_may_come, False
         for task in (self._decision, self._words_wait, self._behind):
             if task is not None:
                 task.cancel()
@@ -139,6 +144,8 @@ class HearingActivity(ArrivingActivity):
         if ev.alternatives and ev.alternatives[0].text:
             of_this_voice = not (self._earlier_words_due and self._conductor.user_speaks)
             self._earlier_words_due, self._words_came = False, of_this_voice
+            if isinstance(self._audio_recognition, GovernedRecognition):
+                self._audio_recognition.words_came()
             self.turn_decided()
             if self._words_may_come:
                 self._words_here.set()
@@ -149,8 +156,18 @@ class HearingActivity(ArrivingActivity):
         """The transcript of the last voice is missing, and words would end a turn."""
         recognition = self._audio_recognition
         by_itself = isinstance(recognition, GovernedRecognition) and recognition.commits_by_itself
+        return by_itself and self._words_missing
+
+    @property
+    def _words_missing(self) -> bool:
         hears_words = self.stt is not None and self._rt_session is None
-        return by_itself and hears_words and not self._words_came
+        return hears_words and not self._words_came
+
+    def _words_limit(self) -> float:
+        """For how many seconds the words of the last voice may still come."""
+        if self._conductor.user_speaks or not self._words_missing:
+            return 0.0
+        return self._conductor.words_limit(self._voice) - self._conductor.since_voice
 
     @property
     def _words_may_come(self) -> bool:

@@ -17,10 +17,11 @@ from .answering import AnsweringActivity, names
 from .conversation import ChatContextSync, results_in
 from .entering import EnteringStream
 from .generations import Generation
+from .recognition import until
 from .speech import GovernedHandle, current_speech, govern, tool_interrupts
 from .taken_over import ClosedRealtimeSession, InputAudio, is_of_a_speech, unless_over
 
-__all__ = ["RealtimeActivity", "until"]
+__all__ = ["RealtimeActivity"]
 
 DECISION = 2.0
 """Seconds to wait for the reply of a model that detects turns, after the user has spoken."""
@@ -328,10 +329,3 @@ class RealtimeActivity(AnsweringActivity):
 def _answers_words() -> bool:
     speech = current_speech()
     return isinstance(speech, GovernedHandle) and speech.answers_audio
-
-
-async def until(happened: asyncio.Event, seconds: float) -> None:
-    """Wait for an event, at most for so many seconds."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await happened.wait()

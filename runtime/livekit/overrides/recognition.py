@@ -1,8 +1,11 @@
-"""LiveKit's AudioRecognition with one change: a voice does not cancel a manual commit."""
+"""LiveKit's AudioRecognition, but a manual commit stands, and gets the words of the voice."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from livekit.agents.voice.audio_recognition import (
@@ -11,22 +14,39 @@ from livekit.agents.voice.audio_recognition import (
     _EndOfTurnMetrics,
 )
 
-__all__ = ["GovernedRecognition", "turn_of"]
+__all__ = ["GovernedRecognition", "turn_of", "until"]
 
 
 class GovernedRecognition(AudioRecognition):
-    """An AudioRecognition in which a voice does not cancel a manual commit.
+    """An AudioRecognition in which a manual commit stands, and gets the words of the voice.
 
     LiveKit cancels an open end-of-turn decision when voice is heard. That is right for a decision
     after silence, and wrong for a turn that the application has committed (livekit/agents#7010).
+    If a commit gets no words within its `transcript_timeout`, LiveKit commits a turn without words.
     """
 
+    words_limit: Callable[[], float]
+    """For how many seconds the words of the last voice may still come."""
+
     _committing = False
+    _skips_reply = False
     _commit: asyncio.Task[None] | None = None
     _promised: asyncio.Future[str] | None = None
+    _words_here: asyncio.Event | None = None
+    _leaves = False
 
     def _run_eou_detection(self, *args: Any, **kwargs: Any) -> None:
-        self._committing = kwargs.get("trigger") == "manual"
+        if kwargs["trigger"] == "manual":
+            self._skips_reply = kwargs.get("skip_reply", False)
+            if (wait := self._wait_for_words()) > 0.0:
+                self._commit_later(partial(self._decide, *args, **kwargs), wait)
+                return
+        elif self._commit is not None and not self._commit.done():
+            kwargs["skip_reply"] = self._skips_reply  # the words of the commit have come
+        self._decide(*args, **kwargs)
+
+    def _decide(self, *args: Any, **kwargs: Any) -> None:
+        self._committing = kwargs["trigger"] == "manual"
         try:
             super()._run_eou_detection(*args, **kwargs)
         finally:
@@ -35,6 +55,36 @@ class GovernedRecognition(AudioRecognition):
     def _commit_user_turn(self, **how: Any) -> asyncio.Future[str]:
         self._promised = super()._commit_user_turn(**how)
         return self._promised
+
+    def _wait_for_words(self) -> float:
+        due = not (self._audio_transcript or self.commits_by_itself or self._leaves)
+        return self.words_limit() if due else 0.0
+
+    def _commit_later(self, decide: Callable[[], None], seconds: float) -> None:
+        self._words_here = asyncio.Event()
+        commit = self._commit_with_words(self._words_here, seconds, decide)
+        self._committing = True
+        self._end_of_turn_task = asyncio.create_task(commit)
+        self._committing = False
+
+    async def _commit_with_words(
+        self, words_here: asyncio.Event, seconds: float, decide: Callable[[], None]
+    ) -> None:
+        await until(words_here, seconds)
+        self._commit = self.__dict__["_end_of_turn_task"] = None
+        decide()
+        if (decision := self._end_of_turn_task) is not None:
+            await asyncio.wait({decision})
+
+    def words_came(self) -> None:
+        """The words that a commit may wait for have come."""
+        if self._words_here is not None:
+            self._words_here.set()
+
+    def leave(self) -> None:
+        """It is about to be closed: no words come any more."""
+        self._leaves = True
+        self.words_came()
 
     def _clear_user_turn(self) -> None:
         self._cancel_commit()
@@ -99,3 +149,10 @@ def turn_of(words: str, confidence: float) -> _EndOfTurnInfo:
         transcript_confidence=confidence,
         metrics=_EndOfTurnMetrics(None, None, None, None),
     )
+
+
+async def until(happened: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, at most for so many seconds."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await happened.wait()

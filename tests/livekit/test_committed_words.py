@@ -1,0 +1,115 @@
+"""Words that come after the `transcript_timeout` of the commit that is to commit them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from livekit.agents import Agent
+
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
+
+FIRST = "It is warm today, and it stays like that."
+SECOND = "It rains."
+
+
+def _play(user: ScriptedUser, *commits: float, seconds: float = 12.0, **given: Any) -> Outcome:
+    """Each commit waits for a second. The first answer is heard for 3 s."""
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=ScriptedLLM({"weather": Reply(FIRST), "tomorrow": SECOND}),
+        turn_handling={"turn_detection": "manual"},
+    )
+    for at in commits:
+        stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=1.0, **given) and None)
+    return stage.run(seconds)
+
+
+def _users(outcome: Outcome) -> list[str]:
+    return [line for line in outcome.context if line.startswith("user")]
+
+
+def _asked(outcome: Outcome) -> list[tuple[float, str]]:
+    return [(round(request.at, 2), request.prompt) for request in outcome.requests]
+
+
+@pytest.mark.parametrize("stt_delay", [1.4, 1.9])
+def test_a_commit_gets_the_words_of_the_voice_before_it(stt_delay: float) -> None:
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.8, stt_delay=stt_delay)
+    outcome = _play(user, 2.1)
+    assert _asked(outcome) == [(1.8 + stt_delay, "user: weather please")]
+    assert _users(outcome) == ["user: weather please"]
+
+
+def test_a_commit_that_waits_for_words_does_not_interrupt_yet() -> None:
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.5)
+    user.says("tomorrow", at=2.6, duration=0.6, stt_delay=1.5)
+    first, second = _play(user, 1.9, 3.5).heard
+    assert first.end == pytest.approx(4.7, abs=0.05)
+    assert second.text == SECOND
+
+
+@pytest.mark.parametrize(("noise", "asked"), [(0.2, 3.1), (0.8, 4.05)], ids=["short", "long"])
+def test_a_commit_without_words_is_carried_out_when_none_can_come(
+    noise: float, asked: float
+) -> None:
+    """As on AgentSession. A noise may be words until `false_interruption` after the VAD has found
+    its end; a short one, only for 0.3 s."""
+    outcome = _play(ScriptedUser().makes_noise(at=1.0, duration=noise), 2.1)
+    (at, prompt), *more = _asked(outcome)
+    assert (prompt.strip(), more) == ("user:", [])
+    assert at == pytest.approx(asked, abs=0.06)
+
+
+def test_the_words_of_a_commit_without_a_reply_get_none() -> None:
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.8, stt_delay=1.5)
+    outcome = _play(user, 2.1, skip_reply=True)
+    assert _users(outcome) == ["user: weather please"]
+    assert outcome.heard == []
+
+
+def test_a_commit_gets_its_words_also_if_those_of_an_earlier_voice_come_before() -> None:
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.8, stt_delay=0.8)
+    user.says("tomorrow", at=2.2, duration=0.8, stt_delay=1.5)
+    outcome = _play(user, 1.9, 3.3)
+    assert [prompt for _, prompt in _asked(outcome)][-1] == "user: tomorrow"
+
+
+def test_a_voice_that_follows_does_not_hold_the_words_back() -> None:
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.8, stt_delay=1.5)
+    user.says("tomorrow", at=3.2, duration=3.0)
+    outcome = _play(user, 2.1)
+    assert _asked(outcome) == [(3.3, "user: weather please")]
+
+
+@pytest.mark.parametrize(("what", "takes"), [("clear", 0.0), ("close", 2.0), ("hand over", 0.0)])
+def test_what_ends_a_turn_ends_the_wait_for_its_words(what: str, takes: float) -> None:
+    """A commit at 2.1 s has waited for a second. A close takes 2 s, as on AgentSession."""
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.8, stt_delay=None)
+    stage = Stage(TurnSession, user=user, turn_handling={"turn_detection": "manual"})
+    stage.at(2.1, lambda s: s.session.commit_user_turn(transcript_timeout=1.0) and None)
+
+    async def act(stage: Stage) -> None:
+        if what == "clear":
+            stage.session.clear_user_turn()
+        elif what == "close":
+            await stage.session.aclose()
+        else:
+            stage.session.update_agent(Agent(instructions="Go on."))
+        stage.note("done")
+
+    stage.at(3.2, act)
+    outcome = stage.run(8.0)
+    assert _asked(outcome) == []
+    assert next(at for at, note in outcome.notes if note == "done") < 3.2 + takes + 0.1
+
+
+def test_a_commit_of_the_next_agent_gets_the_words_of_a_voice_before_the_handoff() -> None:
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.8, stt_delay=1.9)
+    model = ScriptedLLM({"weather": FIRST})
+    stage = Stage(TurnSession, user=user, llm=model, turn_handling={"turn_detection": "manual"})
+    stage.at(2.1, lambda s: s.session.update_agent(Agent(instructions="Go on.")))
+    stage.at(2.15, lambda s: s.session.commit_user_turn(transcript_timeout=1.0) and None)
+    assert _asked(stage.run(12.0)) == [(3.7, "user: weather please")]
