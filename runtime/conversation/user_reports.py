@@ -256,10 +256,11 @@ class UserReports:
         """
         self.turns.skipped.clear()
 
-    def words_lost(self, words: Iterable[str]) -> None:
-        """LiveKit's `_start_session`: the new agent cannot know of these words. Posts nothing."""
-        lost = set(words)
-        self.turns.skipped[:] = [id for id in self.turns.skipped if id not in lost]
+    def words_settled(self, words: Iterable[str]) -> None:
+        """LiveKit's `_on_generation_created`: a reply that was asked for answers these words. Or
+        its `_start_session`: the new agent cannot know of them. Posts nothing."""
+        settled = set(words)
+        self.turns.skipped[:] = [id for id in self.turns.skipped if id not in settled]
 
     def keep_uncommitted_turn(self, owner: str, info: Any, commits_by_itself: bool) -> None:
         """LiveKit's `_close_session` while a turn is open: the next agent gets the turn, or the

@@ -164,6 +164,19 @@ def test_words_that_the_next_agent_answers_are_not_answered_before(told: bool) -
     assert said == ["Yes.", *cut, BOOKED, "Hello.", JOKE], outcome.timeline()
 
 
+def test_words_that_an_agent_answers_before_it_goes_are_not_answered_by_the_next_one() -> None:
+    """Their answer waits behind a story when the application commits again, during the handoff."""
+    user = ScriptedUser().says("tell me a joke", at=1.5, duration=0.6)
+    stage = _stage(user, ScriptedLLM(otherwise=_answer), detection="manual")
+    stage.at(1.0, lambda s: s.session.say(STORY) and None)
+    stage.at(2.7, lambda s: s.session.update_agent(_Next(instructions="Go on.")))
+    for at in (2.5, 3.0):
+        stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=0.5) and None)
+    outcome = stage.run(20.0)
+    said = [heard.text for heard in outcome.heard]
+    assert said == [STORY, JOKE, "Hello."], outcome.timeline()
+
+
 @pytest.mark.parametrize(
     "stopped", [None, False, True], ids=["nothing else", "something else", "given up"]
 )

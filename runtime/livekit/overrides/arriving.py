@@ -57,7 +57,7 @@ class ArrivingActivity(LeavingActivity):
             sync.still_open(skipped)
         known = {item.id for item in conversation.items}
         if lost := [] if model is not None else [id for id in skipped if id not in known]:
-            self._conductor.words_lost(lost)
+            self._conductor.words_settled(lost)
             logger.warning(
                 "%s took over before it was recognised what the user had said; nobody answers it",
                 self.label,

@@ -131,6 +131,9 @@ class RealtimeActivity(AnsweringActivity):
             self._conductor.answered_by_model()
             if self._sync is not None:
                 self._sync.reply_begins()
+        elif (sync := self._sync) is not None:  # what it answers, the next agent need not
+            skipped = self._conductor.turns.skipped
+            self._conductor.words_settled(id for id in skipped if sync.has_answered([id]))
 
     @property
     def _open_words(self) -> list[str]:
