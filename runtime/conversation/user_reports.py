@@ -46,7 +46,7 @@ class UserReports:
         self._last_barge_in: Verdict | None = None
         self._voice_ended = float("-inf")
         self._carried = ""
-        self._carried_voice: float | None = None
+        self._carried_voice: tuple[float, bool] | None = None
         self._speculation: Callable[[], None] | None = None
         self._look_again: asyncio.TimerHandle | None = None
         self._cut_by_voice = False
@@ -280,18 +280,19 @@ class UserReports:
         words, self._carried = self._carried, ""
         return words
 
-    def carry_voice(self, voice: float) -> None:
+    def carry_voice(self, voice: float, committed: bool) -> None:
         """LiveKit's `_close_session` while words of a voice may come: the next agent gets them.
 
         Posts nothing.
 
         Args:
             voice: How long the voice was, in seconds.
+            committed: The application has committed them, and no agent has carried that out.
         """
-        self._carried_voice = voice
+        self._carried_voice = voice, committed
 
-    def take_carried_voice(self) -> float | None:
-        """How long the voice was whose words may still come; only once."""
+    def take_carried_voice(self) -> tuple[float, bool] | None:
+        """What `carry_voice` was given; only once."""
         voice, self._carried_voice = self._carried_voice, None
         return voice
 

@@ -113,3 +113,45 @@ def test_a_commit_of_the_next_agent_gets_the_words_of_a_voice_before_the_handoff
     stage.at(2.1, lambda s: s.session.update_agent(Agent(instructions="Go on.")))
     stage.at(2.15, lambda s: s.session.commit_user_turn(transcript_timeout=1.0) and None)
     assert _asked(stage.run(12.0)) == [(3.7, "user: weather please")]
+
+
+@pytest.mark.parametrize(
+    ("stt_delay", "handoff", "commit", "answered"),
+    [(0.3, 2.3, 2.2, 2.3), (1.9, 2.3, 2.2, 3.9), (1.9, 3.4, 2.2, 3.9), (1.9, 2.2, 2.3, 3.7)],
+    ids=["being decided", "waits", "waits longer", "during the handoff"],
+)
+def test_the_next_agent_carries_out_a_commit(
+    stt_delay: float, handoff: float, commit: float, answered: float
+) -> None:
+    """The voice ends at 1.8 s. The handoff does not wait for words. The next agent has not heard
+    the voice: it waits for `min_delay` after the words, as on AgentSession."""
+    delay = 0.8 if stt_delay < 1.0 else 0.2
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.8, stt_delay=stt_delay)
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=ScriptedLLM({"weather": FIRST}),
+        turn_handling={"turn_detection": "manual", "endpointing": {"min_delay": delay}},
+    )
+    stage.at(handoff, lambda s: s.session.update_agent(Agent(instructions="Go on.")))
+    stage.at(commit, lambda s: s.session.commit_user_turn(transcript_timeout=1.0) and None)
+    outcome = stage.run(12.0)
+    assert _asked(outcome)[0][1] == "user: weather please"
+    assert _asked(outcome)[0][0] == pytest.approx(answered, abs=0.06)
+    assert len(_asked(outcome)) == 1
+
+
+def test_a_commit_that_is_handed_over_needs_words() -> None:
+    """The application waits for the commit, which ends with the handoff."""
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.8, stt_delay=None)
+    stage = Stage(TurnSession, user=user, turn_handling={"turn_detection": "manual"})
+
+    async def commit(stage: Stage) -> None:
+        words = await stage.session.commit_user_turn(transcript_timeout=1.0)
+        stage.note(f"committed: {words!r}")
+
+    stage.at(2.2, commit)
+    stage.at(2.5, lambda s: s.session.update_agent(Agent(instructions="Go on.")))
+    outcome = stage.run(8.0)
+    assert _asked(outcome) == []
+    assert [(round(at, 2), note) for at, note in outcome.notes] == [(2.5, "committed: ''")]

@@ -49,29 +49,38 @@ class HearingActivity(ArrivingActivity):
     async def _close_session(self) -> None:
         # The agent is closed, or pauses: recognised words in no committed turn would be lost.
         # (When the session closes LiveKit itself commits those of the last agent.)
-        recognition = self._audio_recognition
-        if isinstance(recognition, GovernedRecognition) and not self._commits_at_the_close:
-            by_itself = recognition.commits_by_itself
-            turn = recognition.take_uncommitted_transcript()
-            if turn is None and self._leaves_a_voice:
-                turn = turn_of("", 0.0)
-            if turn is not None:
-                self._conductor.keep_uncommitted_turn(self.label, turn, by_itself)
+        recognition, committed = self._audio_recognition, False
         if isinstance(recognition, GovernedRecognition):
+            if not self._commits_at_the_close:
+                committed = self._leave_words(recognition)
             recognition.leave()
         due = self._words_may_come or self._words_limit() > 0.0
         if due or (self._conductor.user_speaks and not self._words_came):
-            self._conductor.carry_voice(self._voice)
+            self._conductor.carry_voice(self._voice, committed)
         await super()._close_session()
+
+    def _leave_words(self, recognition: GovernedRecognition) -> bool:
+        """Whether the application has committed words that may still come."""
+        committed = not self._conductor.closing and recognition.hand_over_commit()
+        turn = recognition.take_uncommitted_transcript()
+        if turn is None and self._leaves_a_voice:
+            turn = turn_of("", 0.0)
+        if turn is not None:
+            ends = recognition.commits_by_itself or committed
+            self._conductor.keep_uncommitted_turn(self.label, turn, ends)
+        return committed and turn is None
 
     async def _start_session(self, **how: Any) -> None:
         goes_on = getattr(how.get("reuse_resources"), "stt_pipeline", None) is not None
         await super()._start_session(**how)
-        voice = self._conductor.take_carried_voice()
-        if voice is not None and goes_on:  # the agent before has heard it
+        carried = self._conductor.take_carried_voice()
+        if carried is not None and goes_on:  # the agent before has heard it
+            voice, committed = carried
             self._voice = self._voice_before = voice
             self._words_came = False
             self._wait_for_words(self._conductor.since_voice)
+            if committed and isinstance(self._audio_recognition, GovernedRecognition):
+                self._audio_recognition.commit_words_that_come()
 
     @property
     def _leaves_a_voice(self) -> bool:

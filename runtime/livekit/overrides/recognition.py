@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from livekit.agents import llm
 from livekit.agents.voice.audio_recognition import (
     AudioRecognition,
     _EndOfTurnInfo,
@@ -53,6 +54,7 @@ class GovernedRecognition(AudioRecognition):
             self._committing = False
 
     def _commit_user_turn(self, **how: Any) -> asyncio.Future[str]:
+        self._skips_reply = how.get("skip_reply", False)
         self._promised = super()._commit_user_turn(**how)
         return self._promised
 
@@ -86,17 +88,35 @@ class GovernedRecognition(AudioRecognition):
         self._leaves = True
         self.words_came()
 
+    def hand_over_commit(self) -> bool:
+        """Whether a manual commit is open. It is ended, and left to the next agent."""
+        if self.commits_by_itself or self._skips_reply:
+            return False
+        waits = self._end_wait_for_words()
+        return self._cancel_commit() or waits
+
+    def commit_words_that_come(self) -> None:
+        """Carry out a commit that the agent before has left; without words there is no turn."""
+        if (wait := self._wait_for_words()) > 0.0:
+            self._commit_later(self._decide_on_words, wait)
+
+    def _decide_on_words(self) -> None:
+        if self._audio_transcript:
+            self._decide(llm.ChatContext.empty(), trigger="manual")
+
     def _clear_user_turn(self) -> None:
         self._cancel_commit()
         self._end_wait_for_words()
         super()._clear_user_turn()
 
-    def _end_wait_for_words(self) -> None:
+    def _end_wait_for_words(self) -> bool:
         # A commit that still waits for words would end the next turn.
-        if self._promised is not None and not self._promised.done():
-            self._promised.set_result("")  # the application may wait for it
-            if self._commit_user_turn_atask is not None:
-                self._commit_user_turn_atask.cancel()
+        if self._promised is None or self._promised.done():
+            return False
+        self._promised.set_result("")  # the application may wait for it
+        if self._commit_user_turn_atask is not None:
+            self._commit_user_turn_atask.cancel()
+        return True
 
     @property
     def _end_of_turn_task(self) -> Any:
