@@ -252,6 +252,7 @@ def refused(
     beside: Job | None = None,
     beside_starts: float = 2.0,
     beside_ends: float = 3.5,
+    beside_how: str = "result",
     moves: tuple[Move, ...] = (),
     how: str = "result",
     words: int = 2,
@@ -265,7 +266,7 @@ def refused(
     runs = [JobRun(1, "do_it", 2.0, 2.0, None, 2.0 + took, how)]
     if beside is not None:
         jobs[2] = beside
-        runs.append(JobRun(2, "do_it", beside_starts, 2.0, None, beside_ends, "result"))
+        runs.append(JobRun(2, "do_it", beside_starts, 2.0, None, beside_ends, beside_how))
     sounds = (Sound(0.5, 2, 0.6), *([] if spoken is None else [Sound(spoken, words, 0.6)]))
     answers = {1: Answer(4, tuple(jobs)), 2: Answer(4, (1,) if asks else ())}
     plan = Plan("a handoff", sounds, answers, jobs, moves)
@@ -388,6 +389,23 @@ def test_who_interrupts_before_the_step_has_ended_takes_the_handoff_away(
 ) -> None:
     """The call has ended at 4 s, and the one beside it has not. The user speaks at 6 s."""
     assert refused("detach", spoken=6.0, beside=Job(2, 1.5), beside_ends=ends) == agent
+
+
+@pytest.mark.parametrize(
+    ("seconds", "how", "agent"),
+    [
+        (6.0, "CancelledError", []),
+        (2.0, "CancelledError", ["agent"]),
+        (6.0, "result", ["agent"]),
+    ],
+    ids=["would run on", "would have ended", "has ended"],
+)
+def test_a_step_ends_with_a_call_that_is_cancelled_when_the_turn_is_held_no_more(
+    seconds: float, how: str, agent: list[str]
+) -> None:
+    """The call ends at 4 s, and the other one then. The user has spoken at 3 s."""
+    other = Job(2, seconds, policy="cancel")
+    assert refused("hold", beside=other, beside_ends=4.0, beside_how=how) == agent
 
 
 def test_two_calls_that_return_an_agent_at_once_hand_nobody_over() -> None:

@@ -50,7 +50,7 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
     """Something has interrupted its turn that may do so under its policy, before LiveKit would have
     handed over: when all calls of the step had ended."""
     begun = run.start - PREAMBLE
-    beside = [r.end or inf for r in pair.ours.runs if r.start == run.start]
+    beside = [_would_end(r, pair) for r in pair.ours.runs if r.start == run.start]
     step = max([*beside, *(h.end for h in _preamble_left(run, pair))])
     if _cuts_its_preamble(run, pair) or any(_interrupts(r, run, pair) for r in pair.ours.runs):
         return True
@@ -67,6 +67,14 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
         for number, sound in enumerate(pair.plan.sounds, 1)
         if not (number in asks and sound.words and _is_answered(number, run, pair))
     )
+
+
+def _would_end(run: JobRun, pair: Pair) -> float:
+    """When it has ended, or would have, had it not been cancelled with its turn."""
+    job = pair.plan.jobs[run.number]
+    if run.how != "CancelledError":
+        return run.end or inf
+    return max(run.end or inf, run.start + job.seconds + (job.after or 0.0))
 
 
 def _held_until(run: JobRun, pair: Pair) -> float:
