@@ -93,6 +93,19 @@ def test_a_call_that_stock_makes_twice_moves_the_handoff() -> None:
     assert found("detach", twice=True, raised=frozenset({0})) == []
 
 
+@pytest.mark.parametrize(("refused", "kinds"), [({2}, []), ((), ["wait"]), ({1}, ["wait"])])
+def test_a_call_whose_handoff_was_refused_has_begun_none(refused: Any, kinds: list[str]) -> None:
+    """Two calls of a step return an agent: nobody takes over on stock. On ours the first one has
+    interrupted, and hands over; the session waits for the second one, until 6 s. The application
+    asks for a reply at 5 s."""
+    jobs = {n: Job(n, n, ends="hands_off") for n in (1, 2)}
+    plan = Plan("", (Sound(1.0, 2, 0.6),), {1: Answer(4, (1, 2))}, jobs, (Move(5.0, "chat"),))
+    runs = tuple(JobRun(n, "do_it", 2.0, e, None, e, "result") for n, e in ((1, 4.0), (2, 6.0)))
+    stock = Measures(waits={0: 0.0}, runs=runs)
+    ours = Measures(raised=frozenset({0}), runs=runs, handoffs=(6.0,), refused=frozenset(refused))
+    assert [one.kind for one in worse(Pair(plan, stock, ours)) if one.kind == "wait"] == kinds
+
+
 @pytest.mark.parametrize(
     "other",
     [{"policy": "detach"}, {"at": 5.5}, {"at": 3.5}, {"took_over": 13.0}],

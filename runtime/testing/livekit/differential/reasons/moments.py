@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import inf
 from typing import TYPE_CHECKING
@@ -45,8 +46,12 @@ THINKS = 0.4
 
 
 def handoffs_begun(plan: Plan, measured: Measures) -> list[float]:
-    """When the application called `update_agent`, and when calls that hand over had ended."""
-    calls = [run.end for run in measured.runs if plan.jobs[run.number].ends == "hands_off"]
+    """When the application called `update_agent`, and when calls that hand over had ended. One that
+    says itself that its handoff did not happen has begun none, unless it was made again."""
+    made = Counter(run.number for run in measured.runs)
+    refused = {number for number in measured.refused if made[number] == 1}
+    hand_over = [run for run in measured.runs if plan.jobs[run.number].ends == "hands_off"]
+    calls = [run.end for run in hand_over if run.number not in refused]
     moves = [move.at for move in plan.moves if move.what == "update_agent"]
     return [*moves, *(end for end in calls if end is not None)]
 
