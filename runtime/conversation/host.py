@@ -44,6 +44,7 @@ class TurnHost:
         self.turn: TurnRuntime
         self.results_need_reply = False
         self.microphone_opened = False
+        self._paused: Agent | None = None
         self.resumption: Resumption | None = None
 
     @property
@@ -150,14 +151,14 @@ class TurnHost:
         step = self._floor.step
         if step is not None and step.agent.audible:
             if step.agent.can_pause:
-                step.agent.pause_audio(heard=False)
+                self._pause(step.agent, heard=False)
             else:
                 step.gate.close()
             self.turn.post("output_held", step.id)
 
     def drop_audio(self, event: Event) -> None:
         """Clear the output: a step that failed while it was paused has left audio in it."""
-        if (agent := self._audible) is not None:
+        if (agent := self._paused or self._agent) is not None:
             agent.drop_audio()
 
     def release_output(self, event: Event) -> None:
@@ -171,12 +172,13 @@ class TurnHost:
         """Cut the audio; it can go on."""
         step = self._floor.step
         if step is not None and step.agent.audible:
-            step.agent.pause_audio(heard=True)
+            self._pause(step.agent, heard=True)
 
     def resume_output(self, event: Event) -> None:
         """Let the audio that was cut go on."""
         step = self._floor.step
-        if step is not None and step.agent.audible:
+        if step is not None:
+            self._paused = None
             step.agent.resume_audio(heard=True)
 
     def report_false_interruption(self, event: Event) -> None:
@@ -277,8 +279,13 @@ class TurnHost:
             step.agent.interrupt_model()
             step.speech.stop(source, force=force)
 
+    def _pause(self, agent: Agent, *, heard: bool) -> None:
+        self._paused = agent
+        agent.pause_audio(heard=heard)
+
     def _let_go(self) -> None:
-        if (agent := self._audible) is not None:
+        paused, self._paused = self._paused, None
+        if (agent := paused or self._agent) is not None:
             agent.resume_audio(heard=False)
         if self._floor.step is not None:
             self._floor.step.gate.open()
@@ -287,11 +294,6 @@ class TurnHost:
     def _agent(self) -> Agent | None:
         step = self._floor.step
         return step.agent if step is not None else self._session.activity
-
-    @property
-    def _audible(self) -> Agent | None:
-        agent = self._agent
-        return agent if agent is not None and agent.audible else None
 
     def _follow(self, task: asyncio.Task[None] | None) -> bool:
         if task is None:

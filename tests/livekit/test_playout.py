@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Outcome,
+    ScriptedAudioOutput,
     ScriptedLLM,
     ScriptedRealtime,
     ScriptedTTS,
@@ -86,3 +88,47 @@ def test_a_reply_behind_what_cannot_be_interrupted_waits_for_words(
     model = ScriptedLLM({"a note": "Noted."})
     outcome = _says_two_things(user, llm=model)
     assert [heard.text for heard in outcome.heard] == said, outcome.timeline()
+
+
+@pytest.mark.parametrize("how", ["disabled", "disabled for a moment", "replaced", "removed"])
+def test_what_was_kept_back_is_heard_although_the_output_has_changed(how: str) -> None:
+    """The application changes the output while the user makes a noise, and the first frame waits:
+    the output that has it goes on. Stock does not keep it back, and plays it, too."""
+
+    def change(stage: Stage) -> None:
+        output = stage.session.output
+        if how in ("replaced", "removed"):
+            output.audio = None if how == "removed" else ScriptedAudioOutput(ScriptedTTS())
+        else:
+            output.set_audio_enabled(False)
+
+    def change_back(stage: Stage) -> None:
+        if how == "disabled for a moment":
+            stage.session.output.set_audio_enabled(True)
+
+    stage = Stage(TurnSession, user=ScriptedUser().makes_noise(at=1.0, duration=2.0))
+    done: list[float] = []
+
+    async def say(stage: Stage) -> None:
+        await stage.session.say("Here it is.")
+        done.append(asyncio.get_running_loop().time())
+
+    stage.at(1.2, say).at(2.0, change).at(2.5, change_back)
+    outcome = stage.run(12.0)
+    assert [heard.text for heard in outcome.heard] == ["Here it is."]
+    assert 3.0 < outcome.heard[0].start < 6.0, outcome.timeline()
+    assert len(done) == 1
+    assert done[0] < 8.0
+    assert stage.session.turn.state == "listening"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_what_was_paused_goes_on_although_the_output_is_disabled(enabled: bool) -> None:
+    """After a noise; the application has disabled the output meanwhile."""
+    user = ScriptedUser().makes_noise(at=2.0, duration=1.0)
+    stage = Stage(TurnSession, user=user)
+    stage.at(0.5, lambda s: s.session.say(STORY) and None)
+    stage.at(2.8, lambda s: s.session.output.set_audio_enabled(enabled))
+    outcome = stage.run(15.0)
+    assert outcome.heard[-1].end > 6.0, outcome.timeline()
+    assert stage.session.turn.state == "listening"  # type: ignore[attr-defined]

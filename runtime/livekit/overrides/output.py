@@ -16,6 +16,8 @@ __all__ = ["OutputActivity"]
 class OutputActivity(AgentActivity):
     """What the conversation needs from an audio output."""
 
+    _paused: AudioOutput | None = None
+
     @property
     def _audio_output(self) -> AudioOutput | None:
         output = self._session.output
@@ -62,19 +64,24 @@ class OutputActivity(AgentActivity):
         """Pause. If it was heard, turn detection is told that the agent is silent."""
         if (output := self._audio_output) is not None:
             output.pause()
+            self._paused = output
         if heard:
             self._on_end_of_agent_speech(ended_at=time.time())
             if self.interruption_enabled:
                 self.interruption_by_audio_activity_enabled = True
 
     def resume_audio(self, *, heard: bool) -> None:
-        """Resume. If it was heard, turn detection is told that the agent is heard again."""
+        """Resume, also an output that the application has disabled or replaced since. If it was
+        heard, turn detection is told that the agent is heard again."""
         if heard:
             if self._audio_recognition is not None:
                 self._audio_recognition._on_start_of_agent_speech(started_at=time.time())
             if self.interruption_enabled:
                 self._disable_vad_interruption_soon()
-        if (output := self._audio_output) is not None:
+        paused, self._paused, output = self._paused, None, self._audio_output
+        if paused is not None:
+            paused.resume()
+        if output is not None and output is not paused:
             output.resume()
 
     def end_playout(self, played: float) -> None:
@@ -91,7 +98,7 @@ class OutputActivity(AgentActivity):
 
     def drop_audio(self) -> None:
         """Clear the audio that was taken and not played."""
-        sink = self._audio_output
+        sink = self._paused or self._audio_output
         if sink is not None and sink._pending_playback_count:
             sink.flush()  # an output reports the end only of a complete segment
             sink.clear_buffer()
