@@ -162,6 +162,21 @@ def test_the_user_says_more_before_the_answer_is_due(
 
 
 @pytest.mark.parametrize(
+    ("asked", "answered", "late"),
+    [({}, 2.0, []), ({3: 8.5}, 2.0, [2]), ({}, 1.5, [2]), ({}, None, [2])],
+    ids=["together", "stock has asked, too", "after it", "never"],
+)
+def test_the_user_says_more_that_stock_never_puts_to_the_model(
+    asked: dict[int, float], answered: float | None, late: list[int]
+) -> None:
+    """Its words came after the commit. A call holds its turn until 5 s; the answer comes at 10 s.
+    Ours asks about both."""
+    ours = {"latency": {2: 6.4, 3: answered}, "runs": (ran(1, 2.0, 5.0),), "asked": {3: 8.5}}
+    stock = {"latency": {2: 1.0, 3: None}, "asked": asked}
+    assert found(ours, stock, sounds=(*SAID, Sound(5.4, 2, 2.6)), policy="hold") == late
+
+
+@pytest.mark.parametrize(
     ("model", "close", "heard", "answered", "undone"),
     [
         ("realtime", 7.0, (4.2, 6.6), (), []),

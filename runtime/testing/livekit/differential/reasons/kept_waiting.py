@@ -39,7 +39,8 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     that the application had asked for waited for an answer before it.
 
     What only ours says in this time must be due then. Or the user said more before this time was
-    over: it is answered with this, which stock answers as well, or has lost. Or nobody
+    over: it is answered with this, which stock answers as well, or has lost, or has never put to
+    the model, because it came after the commit. Or nobody
     answers this, and ours neither; it is put to the model with what was said before, or stock had
     begun to answer while these words were on their way.
     Or the application or a tool, as a call that it asks for, interrupted before this time was over;
@@ -84,6 +85,7 @@ def _answered_together(sentence: int, more: int, pair: Pair) -> bool:
         in_time = said.at <= begun <= said.over + words_may_come(said, pair.plan)
         in_time |= pair.ours.together.get(sentence) == more
         return ours is later and not on_stock and in_time
+    on_stock |= more in pair.ours.asked.keys() - pair.stock.asked.keys()
     return on_stock and over + ours <= said.over + later + MOMENT
 
 
