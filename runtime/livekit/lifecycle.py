@@ -140,13 +140,14 @@ class SessionLifecycle:
         self._session.cancel_entering()
 
     def report_unsettled(self, event: Event) -> None:
-        """Warn, and stop waiting for the chain of agents."""
+        """Stop waiting for the chain of agents. Warn, unless a handoff waits for what is said."""
         self._reported = self._session.chain_position
-        agent = self._session.current_agent.label
-        logger.warning(
-            "on_enter of %s did not end in time; the session continues without waiting for it",
-            agent,
-        )
+        activity = self._session.activity
+        if activity is not None and activity.entering:
+            logger.warning(
+                "on_enter of %s did not end in time; the session continues without waiting for it",
+                activity.label,
+            )
 
     # -- inside
 

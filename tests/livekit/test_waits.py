@@ -87,6 +87,25 @@ def test_an_on_enter_that_never_returns_delays_one_run_at_most(first: float) -> 
     assert len(reports) == 1
 
 
+@pytest.mark.parametrize("at", [1.5, 3.0], ids=["one behind the other", "alone"])
+def test_a_handoff_that_waits_for_what_is_said_is_no_on_enter_that_hangs(at: float) -> None:
+    """The second agent is asked to hand over before, or after, it has begun its story of 15 s."""
+    story = "Once upon a time."
+
+    class Teller(Agent):
+        async def on_enter(self) -> None:
+            self.session.say(story)
+
+    voice = ScriptedTTS(durations={"One moment.": 1.0, story: 15.0})
+    stage = Stage(TurnSession, user=ScriptedUser(), llm=ScriptedLLM({}), tts=voice)
+    stage.at(0.5, lambda s: s.session.say("One moment.") and None)
+    stage.at(1.0, lambda s: s.session.update_agent(Teller(instructions="Tell.")))
+    stage.at(at, lambda s: s.session.update_agent(Agent(instructions="Help.")))
+    outcome = stage.run(25.0)
+    assert outcome.heard_saying(story) is not None, outcome.timeline()
+    assert outcome.warnings == []
+
+
 class _Clerk(Agent):
     """Takes over, and says so."""
 

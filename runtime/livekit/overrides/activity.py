@@ -249,12 +249,16 @@ class GovernedActivity(RequestingActivity):
     @property
     def at_rest(self) -> bool:
         """This agent is active, has entered, and no handoff or task of it is under way."""
-        entered = self._on_enter_task is None or self._on_enter_task.done()
         task = self._agent if isinstance(self._agent, AgentTask) else None
         over = task is not None and task.done() and task._old_agent is not None  # it hands back
         # After `drain` of the session its speeches are paused for good, and nothing follows.
         leaving = self.__dict__["_new_turns_blocked"] or self._closed
-        return entered and not (leaving or over or self.in_task)
+        return not (self.entering or leaving or over or self.in_task)
+
+    @property
+    def entering(self) -> bool:
+        """The agent's `on_enter` has not returned."""
+        return self._on_enter_task is not None and not self._on_enter_task.done()
 
     @property
     def in_task(self) -> bool:
@@ -263,7 +267,7 @@ class GovernedActivity(RequestingActivity):
 
     def when_entered(self, call: Callable[[], object]) -> None:
         """Call once the agent's `on_enter` has returned."""
-        if self._on_enter_task is not None and not self._on_enter_task.done():
+        if self.entering and self._on_enter_task is not None:
             self._on_enter_task.add_done_callback(lambda _: call())
 
 
