@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import Agent, RunContext, function_tool
+from livekit.agents import Agent, RunContext, function_tool, llm
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
@@ -175,6 +175,37 @@ def test_words_that_an_agent_answers_before_it_goes_are_not_answered_by_the_next
     outcome = stage.run(20.0)
     said = [heard.text for heard in outcome.heard]
     assert said == [STORY, JOKE, "Hello."], outcome.timeline()
+
+
+def test_a_result_that_is_owed_is_told_by_an_agent_whose_copy_lacks_the_words() -> None:
+    """The conversation was copied before the user spoke. Their answer waits behind a story; its
+    call takes longer than the handoff waits."""
+    called: list[str] = []
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        called.append("book")
+        await asyncio.sleep(6.0)
+        return "booked"
+
+    class Next(_Next):
+        def __init__(self, chat_ctx: llm.ChatContext) -> None:
+            super().__init__(instructions="Go on.", chat_ctx=chat_ctx, tools=[book])
+
+    agents: list[Agent] = []
+    user = ScriptedUser().says("book a table", at=1.5, duration=0.6)
+    stage = _stage(user, ScriptedLLM(otherwise=_answer), book, detection="manual")
+    stage.at(1.0, lambda s: s.session.say(STORY) and None)
+    stage.at(1.2, lambda s: agents.append(Next(s.session.current_agent.chat_ctx.copy())))
+    stage.at(2.7, lambda s: s.session.update_agent(agents[0]))
+    for at in (2.5, 3.0):
+        stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=0.5) and None)
+    outcome = stage.run(25.0)
+    assert called == ["book"], outcome.timeline()
+    assert [heard.text for heard in outcome.heard][-1] == BOOKED, outcome.timeline()
+    result = [entry.text for entry in outcome.requests[-1].shown if entry.kind == "result"]
+    assert result[-1:] == ["booked"]
 
 
 @pytest.mark.parametrize(

@@ -89,16 +89,17 @@ class ArrivingActivity(LeavingActivity):
 
     def _find_what_came_since(self) -> Iterator[llm.ChatItem]:
         # Only calls that belong to words which it holds, of tools that it has: it would make those
-        # calls again, and knows no others.
+        # calls again, and knows no others. And those whose results it is to tell.
         held = {item.id for item in self._agent._chat_ctx.items}
         tools = llm.ToolContext(self.tools).function_tools
-        asked = ""
+        asked, owed = "", {call.id for call in self._conductor.tools.owed}
         calls: dict[str, llm.FunctionCall] = {}
         for item in _as_they_came(self._session.history, self._agent._chat_ctx):
             if item.type == "message" and item.role == "user":
                 asked = item.id
             elif item.type == "function_call" and item.name in tools:
-                if asked in held or item.id in held or _first_of_pair(item.call_id) in calls:
+                known = asked in held or item.id in held or item.call_id in owed
+                if known or _first_of_pair(item.call_id) in calls:
                     calls[item.call_id] = item
             elif item.type == "function_call_output" and self._lacks(item, held):
                 call = calls.get(item.call_id)
