@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
+import pytest
+
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit.differential import Answer, Job, Plan, Sound, play_pair, worse
+from turnfsm.runtime.testing.livekit.differential.measured_sound import begun_over
+from turnfsm.runtime.testing.livekit.outcome import Outcome
+from turnfsm.runtime.testing.livekit.speaker import Heard
+
+
+@pytest.mark.parametrize(
+    ("begins", "over"),
+    [(2.0, 1.0), (2.4, 0.6), (1.9, 0.0), (3.0, 0.0)],
+    ids=["in the moment", "after it", "before", "when it has ended"],
+)
+def test_audio_begins_over_a_voice_also_in_the_moment_when_the_vad_has_noticed_it(
+    begins: float, over: float
+) -> None:
+    """The VAD takes the user for speaking from 2 to 3 s."""
+    states = [(0.0, "listening"), (2.0, "speaking"), (3.0, "listening")]
+    outcome = Outcome(user_states=states, heard=[Heard(begins, 4.0, "r1a r1b")])
+    assert begun_over(outcome) == pytest.approx(over)
 
 
 def test_words_are_answered_although_a_call_begins_in_the_moment_of_their_request() -> None:

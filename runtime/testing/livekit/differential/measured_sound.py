@@ -215,7 +215,7 @@ def begun_over(outcome: Outcome) -> float:
     seconds = 0.0
     for (at, state), (over, _) in pairwise(outcome.user_states):
         if state == "speaking":
-            seconds += sum(over - h.start for h in outcome.heard if at < h.start < over)
+            seconds += sum(over - h.start for h in outcome.heard if at - 1e-6 <= h.start < over)
     return seconds
 
 
