@@ -89,10 +89,12 @@ class ArrivingActivity(LeavingActivity):
 
     def _find_what_came_since(self) -> Iterator[llm.ChatItem]:
         # Only calls that belong to words which it holds, of tools that it has: it would make those
-        # calls again, and knows no others. And those whose results it is to tell.
+        # calls again, and knows no others. A realtime model that goes may have answered later
+        # words: the next one gets their calls, too, if it is to tell the results.
         held = {item.id for item in self._agent._chat_ctx.items}
         tools = llm.ToolContext(self.tools).function_tools
-        asked, owed = "", {call.id for call in self._conductor.tools.owed}
+        asked, realtime = "", isinstance(self.llm, llm.RealtimeModel)
+        owed = {call.id for call in self._conductor.tools.owed} if realtime else ()
         calls: dict[str, llm.FunctionCall] = {}
         for item in _as_they_came(self._session.history, self._agent._chat_ctx):
             if item.type == "message" and item.role == "user":
