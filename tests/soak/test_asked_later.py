@@ -88,6 +88,38 @@ def test_an_answer_that_is_delayed_may_be_stopped_before_it_is_due(
 
 
 @pytest.mark.parametrize(
+    ("policy", "stop", "begun", "undone"),
+    [
+        ("hold", 6.1, 4.2, False),
+        ("detach", 6.1, 4.2, True),
+        ("hold", 6.3, 4.2, True),
+        ("hold", 5.9, 4.2, True),
+        ("hold", 6.1, 6.15, True),
+        ("hold", 6.1, 3.9, True),
+    ],
+    ids=["stopped", "not held", "due", "not asked yet", "not due on stock", "asked by another"],
+)
+def test_a_call_that_is_delayed_may_be_stopped_before_it_is_due(
+    policy: Any, stop: float, begun: float, undone: bool
+) -> None:
+    """Another call ends at 6 s, so this one is due at 6.2 s; on stock at 4.2 s."""
+    stock = {"effects": {1: 1}, "runs": (ran(1, begun, begun + 0.5),)}
+    ours = {"effects": {1: 0}, "asked": {2: 6.0}, "latency": {2: 1.0}, "stops": (stop,)}
+    ours |= {"runs": (ran(2, 2.0, 6.0),)}
+    assert found(ours, stock, jobs=(Job(2, 0.5, policy=policy),)) == ["undone"] * undone
+
+
+@pytest.mark.parametrize(("close", "undone"), [(5.6, False), (5.8, True)])
+def test_a_session_may_be_closed_before_a_call_that_is_delayed(close: float, undone: bool) -> None:
+    """What is said until 5.5 s cannot be interrupted."""
+    stock = {"effects": {1: 1}, "runs": (ran(1, 4.2, 4.7),)}
+    ours = {"effects": {1: 0}, "asked": {2: 5.5}, "latency": {2: 1.0}}
+    ours |= {"audio": (Heard(3.7, 5.5, "y0a y0b y0c."),)}
+    moves = (*ANNOUNCED, Move(close, "aclose"))
+    assert found(ours, stock, moves=moves) == ["undone"] * undone
+
+
+@pytest.mark.parametrize(
     ("model", "latency", "late"),
     [("server", 2.15, False), ("realtime", 2.15, True), ("server", 2.5, True)],
 )

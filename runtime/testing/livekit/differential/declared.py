@@ -72,7 +72,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"late"}), calls.its_call_was_cancelled),
     Declared("tool-policies", frozenset({"late"}), calls.answered_sooner),
     Declared("tool-policies", frozenset({"undone"}), calls.asked_for_sooner),
-    Declared("tool-policies", frozenset({"undone"}), calls.stopped_behind_a_held_call),
+    Declared("turns-kept", frozenset({"undone"}), delays.call_stopped_before_it_was_due),
     Declared("turns-kept", frozenset({"undone"}), calls.asked_for_together),
     Declared("realtime-results", frozenset({"undone"}), calls.asked_for_before_typed),
     Declared("realtime-results", frozenset({"late"}), calls.stands_before_typed),

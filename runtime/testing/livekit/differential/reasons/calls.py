@@ -42,7 +42,6 @@ __all__ = [
     "its_call_was_interrupted_by_a_tool",
     "spoken_over_a_held_turn",
     "stands_before_typed",
-    "stopped_behind_a_held_call",
     "turn_interrupted_by_tool",
     "wait_raised",
 ]
@@ -141,28 +140,6 @@ def _removed_words(sentence: int, pair: Pair) -> Iterator[float]:
         sound = pair.plan.sounds[number - 1]
         if number > sentence and any(sound.at <= at <= sound.over + REMOVED for at in clears):
             yield sound.over + (sound.stt_delay or 0.0)
-
-
-def stopped_behind_a_held_call(job: int, pair: Pair) -> bool:
-    """What asks for it waited for a call that holds its turn. Somebody interrupted the answer, or
-    closed the session, before the tool would have begun; on stock, which had asked the model
-    sooner, it had begun."""
-    ours, stock = pair.ours.asked, pair.stock.asked
-    asks = (n for n, a in pair.plan.answers.items() if job in a.jobs and n in ours and n in stock)
-    return any(_stopped_behind_a_held_call(job, ours[n], stock[n], pair) for n in asks)
-
-
-def _stopped_behind_a_held_call(job: int, ours: float, stock: float, pair: Pair) -> bool:
-    begun = min(
-        (r.start for r in pair.stock.runs if r.number == job and r.start >= stock), default=inf
-    )
-    held = any(
-        run.start <= stock <= (run.end or inf) <= ours <= (run.end or inf) + pair.plan.hook + MOMENT
-        for run in holding(pair)
-    )
-    closes = () if pair.plan.ends_at is None else (pair.plan.ends_at,)
-    stops = (stop for stop in (*pair.ours.stops, *closes) if stop >= begun)
-    return held and any(ours <= stop <= begun + ours - stock for stop in stops)
 
 
 def asked_for_together(job: int, pair: Pair) -> bool:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "busy",
     "call_delayed_by_its_causes",
+    "call_stopped_before_it_was_due",
     "delayed_by_its_causes",
     "handoffs",
     "held",
@@ -82,6 +83,23 @@ def call_delayed_by_its_causes(number: int, pair: Pair) -> bool:
         return False
     rest = outside((move.at, move.at + ours), busy(pair, pair.ours))
     return rest <= SLOW + outside((move.at, move.at + stock), busy(pair, pair.stock))
+
+
+def call_stopped_before_it_was_due(job: int, pair: Pair) -> bool:
+    """The model was asked later about what asks for it, because that turn was kept. Somebody
+    interrupted the answer, or closed the session, before the tool would have begun; on stock it had
+    begun by then."""
+    closes = () if pair.plan.ends_at is None else (pair.plan.ends_at,)
+    asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
+    return any(
+        begin <= run.start <= stop and asked <= stop <= run.start + later
+        for n in asks
+        if (later := _asked_later(n, pair)) > 0.0
+        for run in pair.stock.runs
+        if run.number == job
+        for stop in (*pair.ours.stops, *closes)
+        for begin, asked in [(_asked(n, pair.stock), _asked(n, pair.ours))]
+    )
 
 
 def run_beside_a_run(number: int, pair: Pair) -> bool:

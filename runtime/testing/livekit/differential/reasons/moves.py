@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from turnfsm.runtime.testing.livekit.side_by_side import SLOW
 
-from .calls import stopped_behind_a_held_call
-from .delays import busy, outside
+from .delays import busy, call_stopped_before_it_was_due, outside
 from .moments import MOMENT, Span, asked_in_use
 
 if TYPE_CHECKING:
@@ -36,8 +35,8 @@ def behind_an_answer_that_comes_sooner(number: int, pair: Pair) -> bool:
 
 
 def makes_a_call_that_was_stopped(number: int, pair: Pair) -> bool:
-    """The run makes a call whose own turn had waited for a call that holds it, and was stopped
-    then. On stock the call had been made before. The run takes longer by no more than the call,
+    """The run makes a call whose own turn was kept and was stopped then, before the call was due.
+    On stock the call had been made before. The run takes longer by no more than the call,
     and what is said."""
     move, ours = pair.plan.moves[number], pair.ours.waits.get(number)
     stock = pair.stock.waits.get(number)
@@ -49,7 +48,7 @@ def makes_a_call_that_was_stopped(number: int, pair: Pair) -> bool:
         if run.end is not None
         and move.at <= run.start
         and run.end <= move.at + ours
-        and stopped_behind_a_held_call(run.number, pair)
+        and call_stopped_before_it_was_due(run.number, pair)
     ]
     before = outside((move.at, move.at + stock), busy(pair, pair.stock))
     rest = outside((move.at, move.at + ours), [*busy(pair, pair.ours), *made])
