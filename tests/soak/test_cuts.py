@@ -18,6 +18,7 @@ from turnfsm.runtime.testing.livekit.differential import (
     Sound,
     worse,
 )
+from turnfsm.runtime.testing.livekit.differential.reasons.cuts import cut_behind_what_came_first
 from turnfsm.runtime.testing.livekit.speaker import Heard
 
 SAID = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6), Sound(6.0, 2, 0.6))
@@ -32,7 +33,7 @@ ANOTHER = Heard(4.2, 6.0, "r9a r9b r9c.")
 BEFORE = Heard(2.4, 2.9, "s2a s2b s2c.")
 
 
-def found(
+def compared(
     ours: Mapping[str, Any],
     stock: Mapping[str, Any],
     *,
@@ -40,14 +41,19 @@ def found(
     moves: tuple[Move, ...] = (),
     sounds: tuple[Sound, ...] = SAID,
     words: int = 4,
-) -> list[str]:
-    """What is worse. The second sentence asks for the first job, which is never done on ours."""
+) -> Pair:
+    """The second sentence asks for the first job, which is never done on ours."""
     answers = {n: Answer(words, (1,) if n == 2 else ()) for n in (1, 2, 3)}
     jobs = {1: Job(1, 0.5), 2: Job(2, 0.5)}
     plan = Plan("an answer that is cut", sounds, answers, jobs, moves, model=model)  # type: ignore[arg-type]
     once = {"wanted": {1: 1, 2: 1}}
     both = [Measures(**{**once, **STOCK, **m}) for m in (stock, {"latency": {2: None}, **ours})]
-    return [w.kind for w in worse(Pair(plan, *both))]
+    return Pair(plan, *both)
+
+
+def found(ours: Mapping[str, Any], stock: Mapping[str, Any], **plan: Any) -> list[str]:
+    """What is worse."""
+    return [w.kind for w in worse(compared(ours, stock, **plan))]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +126,56 @@ def test_what_a_noise_has_cut_may_be_answered_at_any_time(words: int, late: bool
     stock = {"audio": (INTO_THE_USER,), "latency": {2: 1.0, 3: 1.4}}
     sounds = (*SAID[:2], Sound(6.0, words, 0.6))
     assert found(ours, stock, sounds=sounds) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("own", "latency", "late"),
+    [((5.7, 6.0), 8.4, False), (None, 8.4, True), ((6.2, 6.4), 8.4, True), ((5.7, 6.0), 9.0, True)],
+    ids=["cut on stock, too", "no answer", "after the cut", "later than the next sentence"],
+)
+def test_an_answer_that_was_cut_on_stock_before_it_counted_was_due_then(
+    own: Any, latency: float, late: bool
+) -> None:
+    """On stock a result counts, at 7 s. The user speaks again at 6 s, and is answered at 12 s."""
+    ours = {"asked": {2: 4.0}, "audio": (HELD,), "latency": {2: latency, 3: 5.4}}
+    stock = {"audio": (INTO_THE_USER,), "latency": {2: 3.4, 3: 5.4}}
+    stock |= {"own_answers": {} if own is None else {2: own}}
+    assert cut_behind_what_came_first(2, compared(ours, stock)) is not late
+
+
+@pytest.mark.parametrize(
+    ("made", "end", "first", "asked", "late"),
+    [
+        (7.3, 11.0, False, 7.1, False),
+        (7.3, 10.0, False, 7.1, True),
+        (7.3, 11.4, False, 7.1, True),
+        (7.3, 11.0, True, 7.1, True),
+        (7.3, 11.0, False, 8.0, True),
+        (None, 11.0, False, 7.1, True),
+    ],
+    ids=["beside it", "ended before", "ends later", "made again", "asked later", "not on stock"],
+)
+def test_a_call_that_was_cut_is_made_beside_the_answer_to_the_next_sentence(
+    made: float | None, end: float, first: bool, asked: float, late: bool
+) -> None:
+    """On stock it was made at 5 s. The third sentence is answered at 8 s there, here at 11.2 s."""
+    call = JobRun(1, "do_it", 7.3, end, None, end, "result")
+    before = JobRun(1, "do_it", 5.0, 5.5, None, 5.5, "result")
+    ours = {
+        **{"asked": {2: 4.0, 3: asked}, "audio": (HELD,), "latency": {2: 7.6, 3: 4.6}},
+        "runs": (before, call) if first else (call,),
+    }
+    stock = {
+        **{"asked": {2: 4.0, 3: 7.1}, "audio": (INTO_THE_USER,), "latency": {2: 1.0, 3: 1.4}},
+        "runs": () if made is None else (before,),
+    }
+    assert found(ours, stock) == ["late"] * late
+
+
+def test_a_call_is_judged_whose_sentence_is_never_said() -> None:
+    """A conversation that is made simpler has answers to more sentences than it has."""
+    never: dict[str, Any] = {"latency": {}}
+    assert found({**never, "effects": {1: 0}}, never, sounds=SAID[:1]) == ["undone"]
 
 
 @pytest.mark.parametrize(("model", "undone"), [("server", False), ("pipeline", True)])

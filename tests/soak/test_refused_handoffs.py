@@ -405,6 +405,22 @@ def test_who_interrupts_before_the_step_has_ended_takes_the_handoff_away(
 
 
 @pytest.mark.parametrize(
+    ("over", "ends", "agent"),
+    [(5.0, 5.0, []), (5.0, 4.5, []), (5.0, 5.5, ["agent"]), (3.5, 5.0, ["agent"])],
+    ids=["cuts the preamble", "while it is heard", "later", "the preamble was over"],
+)
+def test_a_tool_of_an_earlier_turn_may_interrupt_until_the_preamble_was_heard(
+    over: float, ends: float, agent: list[str]
+) -> None:
+    """The call ends at 4 s; the other one is made before it, and interrupts as it ends."""
+    other, heard = Job(2, 1.5, waits="interrupts"), (Heard(2.5, over, "r1a r1b"),)
+    kinds = refused(
+        "detach", spoken=None, beside=other, beside_starts=1.0, beside_ends=ends, heard=heard
+    )
+    assert kinds == agent
+
+
+@pytest.mark.parametrize(
     ("seconds", "how", "agent"),
     [
         (6.0, "CancelledError", []),

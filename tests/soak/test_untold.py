@@ -352,6 +352,28 @@ def test_a_tool_that_ends_its_own_turn_and_fails_explains_that_no_reply_follows(
 
 
 @pytest.mark.parametrize(
+    ("policy", "until", "how", "waits", "found"),
+    [
+        ("finish", 3.0, "RuntimeError", "interrupts", []),
+        ("hold", 3.0, "RuntimeError", "interrupts", []),
+        ("detach", 3.0, "RuntimeError", "interrupts", ["untold"]),
+        ("hold", 2.3, "RuntimeError", "interrupts", ["untold"]),
+        ("hold", 3.0, "CancelledError", "interrupts", ["untold"]),
+        ("hold", 3.0, "RuntimeError", "", ["untold"]),
+    ],
+    ids=["finish", "hold", "not held", "held no more", "cancelled", "does not interrupt"],
+)
+def test_a_tool_that_may_not_interrupt_a_held_turn_has_no_result_to_tell(
+    policy: Any, until: float, how: str, waits: Any, found: list[str]
+) -> None:
+    """It fails at 2.5 s; on stock it interrupts, and its result is told."""
+    jobs = {1: Job(1, 0.5, waits=waits), 2: Job(2, 1.0, policy=policy)}
+    runs = ran(1, 2.0, 2.5, how), ran(2, 2.2, until, "result")
+    stock = {"effects": {1: 1, 2: 1}, "told": {1: 4.0}}
+    assert kinds(stock, {"effects": {1: 1, 2: 1}, "runs": runs}, jobs=jobs) == found
+
+
+@pytest.mark.parametrize(
     ("heard", "count", "text", "found"),
     [
         (

@@ -34,6 +34,7 @@ __all__ = [
     "called_after_a_wait",
     "cancelled",
     "cannot_be_interrupted",
+    "has_no_result_to_tell",
     "holding",
     "interrupt_is_refused",
     "interrupts_a_held_turn",
@@ -208,6 +209,8 @@ def its_answer_was_interrupted_by_a_tool(sentence: int, pair: Pair) -> bool:
     """A tool of an earlier turn interrupted while the model thought about it, or before the answer
     counted. On stock this tool did not run then; or the model was asked again, about something
     else, and made the call again that it did not see."""
+    if sentence > len(pair.plan.sounds):
+        return False
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     least = pair.plan.answers[sentence].ttft + ANSWER + MOMENT
     over = pair.plan.sounds[sentence - 1].over
@@ -261,18 +264,25 @@ def interrupts_a_held_turn(about: int, pair: Pair) -> bool:
     jobs, runs = pair.plan.jobs, pair.ours.runs
     refused = [run for run in runs if run.how == "RuntimeError" and run.end is not None]
     refused = [run for run in refused if jobs[run.number].waits == "interrupts"]
-    held = all(
-        any(
-            jobs[other.number].policy in ("finish", "hold")
-            and other is not run
-            and other.start <= run.end <= _holds_until(other, pair)
-            for other in runs
-        )
-        for run in refused
-        if run.end is not None
-    )
+    held = all(_meets_a_held_turn(run, pair) for run in refused)
     text = "[RuntimeError('This generation handle does not allow interruptions')]"
     return bool(refused) and held and [*pair.ours.errors][about].endswith(text)
+
+
+def has_no_result_to_tell(job: int, pair: Pair) -> bool:
+    """Each of its runs called `interrupt()`, was refused for that reason, and failed."""
+    runs = [run for run in pair.ours.runs if run.number == job]
+    interrupts = pair.plan.jobs[job].waits == "interrupts"
+    failed = interrupts and all(run.how == "RuntimeError" for run in runs)
+    return bool(runs) and failed and all(_meets_a_held_turn(run, pair) for run in runs)
+
+
+def _meets_a_held_turn(run: JobRun, pair: Pair) -> bool:
+    """Another call held a turn when it ended."""
+    return run.end is not None and any(
+        other is not run and other.start <= run.end <= _holds_until(other, pair)
+        for other in holding(pair)
+    )
 
 
 def asked_while_the_user_spoke(about: int, pair: Pair) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .delays import outside
-from .moments import ANSWER, MOMENT, Span, answered_more, takes_more
+from .moments import ANSWER, MOMENT, THINKS, Span, answered_more, takes_more
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "answered_after_a_call_that_was_cut",
+    "answered_beside_a_call_that_was_cut",
     "call_cut_behind_an_answer_more",
     "call_cut_behind_what_came_first",
     "call_cut_with_results",
@@ -31,11 +32,36 @@ def cut_behind_what_came_first(sentence: int, pair: Pair) -> bool:
     """The model was asked at the same time. When stock began to answer, something else was heard on
     ours: what stock had begun to say into the user, or results that stock did not tell then. This
     took until the user, or the application, interrupted, or until the close."""
+    if sentence > len(pair.plan.sounds):
+        return False
     over, stock = pair.plan.sounds[sentence - 1].over, pair.stock.latency.get(sentence)
     own = pair.stock.own_answers.get(sentence)
-    if stock is None and own is not None:  # it was cut there, too, or the session closed
-        stock = own[0] - over
-    return stock is not None and _cut_behind(sentence, over + stock, pair)
+    due = [] if stock is None else [over + stock]
+    if own is not None and (stock is None or own[0] < over + stock):
+        due.append(own[0])  # it was cut there, too, before it counted, or the session closed
+    return any(_cut_behind(sentence, at, pair) for at in due)
+
+
+def answered_beside_a_call_that_was_cut(sentence: int, pair: Pair) -> bool:
+    """The model was asked at the same time. An earlier sentence's call, which stock had made, was
+    cut like this on ours. The model makes it now, for the first time; the answer comes as soon as
+    it has ended."""
+    ours, begun = pair.ours.latency.get(sentence), _asked(sentence, pair.ours)
+    if ours is None or begun == inf or abs(begun - _asked(sentence, pair.stock)) > MOMENT:
+        return False
+    answered, answers = pair.plan.sounds[sentence - 1].over + ours, pair.plan.answers
+    cut = {
+        job
+        for n in range(1, sentence)
+        if n in answers and answers[n].jobs and cut_behind_what_came_first(n, pair)
+        for job in answers[n].jobs
+        if any(run.number == job and run.start < begun for run in pair.stock.runs)
+        and not any(run.number == job and run.start < begun for run in pair.ours.runs)
+    }
+    return pair.plan.model != "pipeline" and any(
+        run.number in cut and run.end is not None and run.end <= answered <= run.end + THINKS
+        for run in pair.ours.runs
+    )
 
 
 def _cut_behind(sentence: int, due: float, pair: Pair) -> bool:

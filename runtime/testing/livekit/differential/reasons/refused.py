@@ -52,7 +52,9 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
     begun = run.start - PREAMBLE
     beside = [_would_end(r, pair) for r in pair.ours.runs if r.start == run.start]
     step = max([*beside, *(h.end for h in _preamble_left(run, pair))])
-    if _cuts_its_preamble(run, pair) or any(_interrupts(r, run, pair) for r in pair.ours.runs):
+    if _cuts_its_preamble(run, pair) or any(
+        _interrupts(r, run, step, pair) for r in pair.ours.runs
+    ):
         return True
     if any(move.what == "force" and begun <= move.at <= step for move in pair.plan.moves):
         return True
@@ -131,12 +133,12 @@ def _cuts_its_preamble(run: JobRun, pair: Pair) -> bool:
     return said and pair.plan.jobs[run.number].waits == "interrupts"
 
 
-def _interrupts(other: JobRun, run: JobRun, pair: Pair) -> bool:
-    """Another tool interrupts the turn as its call ends. LiveKit hands over when all calls of the
-    step have ended."""
+def _interrupts(other: JobRun, run: JobRun, step: float, pair: Pair) -> bool:
+    """Another tool interrupts the turn as its call ends. LiveKit hands over when the step has
+    ended: when all its calls have, and its preamble was heard."""
     if other is run or other.end is None or pair.plan.jobs[other.number].waits != "interrupts":
         return False
-    return run.start <= other.end and (other.start == run.start or other.end <= (run.end or inf))
+    return run.start <= other.end and (other.start == run.start or other.end <= step)
 
 
 def _beside_another(run: JobRun, runs: list[JobRun]) -> bool:
