@@ -156,6 +156,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _activity | the activity of the current agent
         _agent | whether a task or an agent has closed
         _started | whether the session runs
+        _closing | a turn that comes now is added to the conversation, not answered
         _update_activity_atask | whether a handoff is in progress
         _activity_lock | whether a handoff is in progress
         _global_run_state | the run that is active

@@ -73,6 +73,63 @@ def test_words_that_a_hold_call_keeps_are_in_the_history_when_the_session_closes
     assert history == ["transfer it", "I do it.", "how long"]
 
 
+@function_tool
+async def look_up() -> str:
+    """Look it up."""
+    await asyncio.sleep(6.0)
+    return "found"
+
+
+def test_words_whose_turn_ends_as_the_session_closes_are_not_answered() -> None:
+    """They are in the history. A call that they ask for would be cancelled."""
+    history: list[str] = []
+
+    async def close(stage: Stage) -> None:
+        session = stage.session
+        texts = (str(item.text_content) for item in session.history.items if item.type == "message")
+        session.on("close", lambda event: history.extend(texts))
+        await session.aclose()
+
+    user = ScriptedUser().says("look", at=1.0)
+    user.says("look again", at=2.5, duration=0.5, stt_delay=1.0)  # the words come at 4 s
+    calls = {words: Reply(calls=Call("look_up")) for words in ("look", "look again")}
+    stage = Stage(TurnSession, user=user, llm=ScriptedLLM(calls), tools=[look_up])
+    stage.at(3.8, lambda stage: stage.session.say("one moment")).at(4.0, close)
+    outcome = stage.run(30.0)
+    assert len(outcome.tools) == 1
+    assert history == ["look", "look again"]
+
+
+@function_tool
+async def look_up_meanwhile(context: RunContext) -> str:
+    """Look it up, and say so first."""
+    await context.update("I look it up")
+    await asyncio.sleep(6.0)
+    return "found"
+
+
+def test_a_close_in_a_handoff_waits_for_a_call_and_for_words_at_the_same_time() -> None:
+    """The call takes 6 s; LiveKit waits 2 s for words of the user."""
+
+    async def close(stage: Stage) -> None:
+        stage.session.update_agent(Agent(instructions="Go on."))
+        await stage.session.aclose()
+        stage.note("closed")
+
+    user = ScriptedUser().says("look", at=1.0)
+    model = ScriptedLLM({"look": Reply("I look.", calls=Call("look_up_meanwhile"))})
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=model,
+        tools=[look_up_meanwhile],
+        turn_handling={"turn_detection": "manual"},
+    )
+    stage.at(2.0, lambda stage: stage.session.commit_user_turn(stt_flush_duration=0.5))
+    outcome = stage.at(4.0, close).run(30.0)
+    assert outcome.marks["closed"] == outcome.tools[0].end
+
+
 @pytest.mark.parametrize("detection", ["manual", "vad"])
 def test_words_that_a_task_hears_are_in_the_history_when_the_session_closes(detection: str) -> None:
     """The task of a tool is active, and its turn is not committed yet."""

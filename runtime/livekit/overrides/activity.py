@@ -150,7 +150,7 @@ class GovernedActivity(RequestingActivity):
         return committed
 
     # LiveKit drops a committed turn where it finds, before the agent's hook or after it, that a
-    # handoff has begun.
+    # handoff has begun, or a close. It begins to close an agent only when what this says has ended.
 
     @property
     def _scheduling_paused(self) -> bool:
@@ -162,7 +162,7 @@ class GovernedActivity(RequestingActivity):
 
     @property
     def _new_turns_blocked(self) -> bool:
-        return self._turn_sees("_new_turns_blocked")
+        return self._turn_sees("_new_turns_blocked") or self._session._closing
 
     @_new_turns_blocked.setter
     def _new_turns_blocked(self, blocked: bool) -> None:
@@ -224,9 +224,10 @@ class GovernedActivity(RequestingActivity):
             task for task in self._conductor.tools.detached_tasks() if task in self._speech_tasks
         ]
         await super()._pause_scheduling_task(blocked_tasks=[*(blocked_tasks or ()), *detached])
-        if blocked_tasks is None and self.__dict__["_new_turns_blocked"]:
-            # The agent is replaced. What is waited for now need not be waited for when the next
-            # one has its STT, or its realtime session, and nobody hears the user.
+        replaced = blocked_tasks is None and self.__dict__["_new_turns_blocked"]
+        if replaced and not self._session._closing:  # else LiveKit waits for the user's words, too
+            # What is waited for now need not be waited for when the next agent has the STT, or the
+            # realtime session, and nobody hears the user.
             await self._tool_executor.drain()
 
     @contextlib.asynccontextmanager
