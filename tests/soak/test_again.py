@@ -74,18 +74,26 @@ def test_what_a_call_says_is_said_each_time_it_runs(
 
 
 @pytest.mark.parametrize(
-    ("waits", "effect", "found"),
-    [("replies", 3.0, []), ("replies", 5.5, ["again"]), ("", 3.0, ["again"])],
+    ("waits", "reply", "effect", "found"),
+    [
+        ("replies", "t1a t1b.", 3.0, []),
+        ("replies", "r3a r3b. t1a t1b.", 3.0, []),
+        ("replies", "r3a r3b t1a t1b.", 3.0, ["again"]),
+        ("replies", "t1a t1b.", 5.5, ["again"]),
+        ("", "t1a t1b.", 3.0, ["again"]),
+        ("", "r3a r3b. t1a t1b.", 3.0, ["again"]),
+    ],
+    ids=["alone", "with an answer", "in a sentence", "after it", "no reply", "neither with one"],
 )
 def test_a_reply_that_a_call_asks_for_may_tell_what_is_heard_meanwhile(
-    waits: str, effect: float, found: list[str]
+    waits: str, reply: str, effect: float, found: list[str]
 ) -> None:
     """LiveKit asks for it at once: the model does not see what the caller is about to hear."""
     jobs = {1: Job(1, 0.5), 2: Job(2, 0.5, waits=waits)}
     ours = Measures(
         repeats={"t1a t1b.": 3},
         heard=("t1a t1b.",) * 3,
-        audio=(Heard(1.0, 1.5, "t1a"), Heard(3.5, 5.0, "t1a t1b."), Heard(5.0, 6.5, "s9a")),
+        audio=(Heard(1.0, 1.5, "t1a"), Heard(3.5, 5.0, reply), Heard(5.0, 6.5, "s9a")),
         handoffs=(2.0,),
         runs=(ran(1, 0.2, 0.5), attrs.evolve(ran(2, 2.5, 7.0), effect=effect)),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from math import inf
 
 import attrs
@@ -229,10 +230,11 @@ def _times_run(measured: Measures) -> Counter[int]:
 
 
 def _next_heard(measured: Measures, at: float | None) -> list[str]:
-    """The first word of what was heard then, or next."""
+    """The first word of each sentence of the reply that was heard then, or next."""
     audio = sorted(measured.audio, key=lambda heard: heard.start)
     later = (heard for heard in audio if at is not None and heard.end > at and heard.text)
-    return [heard.text.split()[0] for heard in later][:1]
+    words = next((heard.text.split() for heard in later), [])
+    return [word for before, word in pairwise([".", *words]) if before.endswith(".")]
 
 
 def _chopped(pair: Pair) -> Found:
