@@ -280,3 +280,37 @@ def test_a_model_that_is_to_tell_a_result_makes_its_call_a_moment_later(
     moves = (Move(stop, "interrupt"),)
     kinds = found(ours, stock, moves=moves, sounds=SAID[:2], model="pipeline", words=words)
     assert kinds == ["undone"] * undone
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked", "ends", "also", "late"),
+    [
+        ((1.0, 3.9), 4.0, 4.9, {}, []),
+        ((1.0, 3.7), 4.0, 4.9, {}, ["late"]),
+        ((3.3, 3.9), 4.0, 4.9, {}, ["late"]),
+        ((1.0, 3.9), 4.3, 4.9, {}, ["late"]),
+        ((1.0, 3.9), 4.0, 4.5, {}, ["late"]),
+        ((1.0, 3.9), 4.0, 4.9, {0: (4.2, 4.4)}, ["late"]),
+    ],
+    ids=[
+        "behind it",
+        "it had ended",
+        "a later tool",
+        "asked later",
+        "time enough",
+        "on stock, too",
+    ],
+)
+def test_an_answer_is_cut_behind_a_reply_that_a_tool_has_cost_on_stock(
+    tool: tuple[float, float],
+    asked: float,
+    ends: float,
+    also: Mapping[int, tuple[float, float]],
+    late: list[str],
+) -> None:
+    """The application asks for it at 3.8 s. Stock's answer is heard from 4.6 to 5.1 s."""
+    run = JobRun(2, "do_it", *tool, None, tool[1], "result")
+    stock = {"own_answers": {2: (4.6, 5.1)}, "runs": (run,), "replies": also, "effects": {}}
+    ours = {"asked": {2: asked}, "replies": {0: (4.2, ends)}}
+    plan = {"model": "pipeline", "moves": (Move(3.8, "ask"),)}
+    assert found({**ours, "effects": {}}, stock, **plan) == late

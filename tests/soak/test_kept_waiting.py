@@ -258,3 +258,24 @@ def test_an_answer_may_be_stopped_that_was_not_due(
     ours = {"latency": {2: None}, "put": {2: ((asked, True),)}, "stops": (stop,)}
     ours["runs"] = (ran(1, 2.0, 5.0),)
     assert found(ours, {"put": {2: ((4.0, True),)}}, policy=policy) == late
+
+
+@pytest.mark.parametrize(
+    ("at", "asked", "answered", "late"),
+    [
+        (4.5, 6.0, 3.3, []),
+        (4.7, 6.0, 3.1, [2]),
+        (4.5, 6.5, 3.3, [2]),
+        (4.5, 6.0, 2.8, [2]),
+        (4.5, 6.0, None, [2]),
+    ],
+    ids=["into it", "after it", "asked later", "after its answer", "never"],
+)
+def test_the_user_says_more_into_stocks_answer_that_stock_does_not_come_to_answer(
+    at: float, asked: float, answered: float | None, late: list[int]
+) -> None:
+    """They speak until `at` + 1 s. Stock begins to answer at 4.6 s, and asks again at 6 s. Ours is
+    heard at 8.8 s."""
+    ours = {"latency": {2: 5.2, 3: answered}, "asked": {3: asked}}
+    stock = {"latency": {2: 1.0, 3: None}, "asked": {3: 6.0}}
+    assert found(ours, stock, sounds=(*SAID, Sound(at, 2, 1.0))) == late

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import attrs
 import pytest
 
 from turnfsm.runtime.testing.livekit.differential import (
@@ -43,11 +44,13 @@ def found(
     settings: Mapping[str, Any] | None = None,
     ttft: float = 0.2,
     can_pause: bool = True,
+    model: Any = "pipeline",
 ) -> list[str]:
     """What is worse. The policy is that of the job 2."""
     answers = {1: Answer(4, (2,)), 2: Answer(4, (1,), ttft), 3: Answer(4)}
     jobs = {1: Job(1, 0.5), 2: Job(2, 0.5, policy=policy)}
     plan = Plan("moves", sounds, answers, jobs, moves, settings=settings or {}, can_pause=can_pause)
+    plan = attrs.evolve(plan, model=model)
     once = {"wanted": {1: 1, 2: 1}}
     return [w.kind for w in worse(Pair(plan, *(Measures(**once, **m) for m in (stock, ours))))]
 
@@ -176,3 +179,40 @@ def test_a_run_makes_the_call_that_was_stopped_behind_another_one(
         "runs": (ran(2, 2.0, held_until), ran(1, 6.5, 9.5)),
     }
     assert found(stock, ours, moves=(Move(6.0, "run"),), policy=policy) == slow
+
+
+@pytest.mark.parametrize(
+    ("at", "on_stock", "replies", "call", "model", "slow"),
+    [
+        (3.2, 0.0, {}, (5.0, 8.0), "realtime", []),
+        (4.2, 0.0, {}, (5.0, 8.0), "realtime", ["wait"]),
+        (3.2, 1.0, {}, (5.0, 8.0), "realtime", ["wait"]),
+        (3.2, 0.0, {0: (4.0, 4.4)}, (5.0, 8.0), "realtime", ["wait"]),
+        (3.2, 0.0, {}, (5.0, 6.0), "realtime", ["wait"]),
+        (3.2, 0.0, {}, (3.0, 8.0), "realtime", ["wait"]),
+        (3.2, 0.0, {}, (5.0, 8.0), "pipeline", ["wait"]),
+    ],
+    ids=[
+        "its call",
+        "quiet user",
+        "not at once",
+        "heard on stock",
+        "silence",
+        "another turn's call",
+        "pipeline",
+    ],
+)
+def test_a_run_over_the_user_takes_its_time_where_stock_gives_it_up(
+    at: float,
+    on_stock: float,
+    replies: Mapping[int, Any],
+    call: tuple[float, float],
+    model: str,
+    slow: list[str],
+) -> None:
+    """The user speaks until 3.6 s. Its reply is heard from 4.2 to 5 s, the result until 9 s."""
+    heard = (Heard(4.2, 5.0, "g80a g80b."), Heard(8.2, 9.0, "t1a t1b."))
+    stock = {"waits": {0: on_stock}, "silent": {0: on_stock}, "replies": replies}
+    ours = {"waits": {0: 9.0 - at}, "silent": {0: 7.4 - at}, "replies": {0: (4.2, 5.0)}}
+    ours |= {"audio": heard, "runs": (ran(1, *call),)}
+    assert found(stock, ours, moves=(Move(at, "run"),), model=model) == slow

@@ -23,6 +23,7 @@ __all__ = [
     "call_cut_behind_what_came_first",
     "call_cut_with_results",
     "came_of_a_call_that_was_cut",
+    "cut_behind_a_reply_more",
     "cut_behind_an_answer_more",
     "cut_behind_what_came_first",
 ]
@@ -137,6 +138,35 @@ def cut_behind_an_answer_more(sentence: int, pair: Pair) -> bool:
         and outside((asked, cut), more) <= MOMENT
         and any(start <= cut <= end + MOMENT for start, end in more)
         for cut in cuts
+    )
+
+
+def cut_behind_a_reply_more(sentence: int, pair: Pair) -> bool:
+    """The application asked for a reply. On stock a tool of an earlier turn ran then: the turn of
+    the sentence waited for its end, and ended the reply before it was heard. Ours asked no later,
+    but what was heard first was this reply. Stock's own answer was cut; ours had less time until
+    then than counts as an answer."""
+    over, stock = pair.plan.sounds[sentence - 1].over, pair.stock.latency.get(sentence)
+    own, asked = pair.stock.own_answers.get(sentence), _asked(sentence, pair.ours)
+    if pair.ours.latency.get(sentence) is not None or stock is None or own is None:
+        return False
+    begun, cut = own
+    in_time = abs(over + stock - begun) <= MOMENT and asked <= _asked(sentence, pair.stock)
+    return in_time and any(
+        asked <= end and start <= begun <= end and cut - ANSWER < end <= cut
+        for number, (start, end) in pair.ours.replies.items()
+        if number not in pair.stock.replies and _waited_for_by_a_turn(number, sentence, pair)
+    )
+
+
+def _waited_for_by_a_turn(move: int, sentence: int, pair: Pair) -> bool:
+    """On stock a tool ran from before the sentence until after this move, and until the model was
+    asked about the sentence."""
+    said, at = pair.plan.sounds[sentence - 1].at, pair.plan.moves[move].at
+    asked = _asked(sentence, pair.stock)
+    return any(
+        run.start <= said and run.end is not None and at <= run.end <= asked
+        for run in pair.stock.runs
     )
 
 

@@ -40,9 +40,10 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
 
     What only ours says in this time must be due then. Or the user said more before this time was
     over: it is answered with this, which stock answers as well, or has lost, or has never put to
-    the model, because it came after the commit. Or nobody
-    answers this, and ours neither; it is put to the model with what was said before, or stock had
-    begun to answer while these words were on their way.
+    the model, because it came after the commit. Or stock had begun to answer into it, put it to the
+    model when ours did, and did not come to answer it. Or nobody answers this, and ours neither; it
+    is put to the model with what was said before, or stock had begun to answer while these words
+    were on their way.
     Or the application or a tool, as a call that it asks for, interrupted before this time was over;
     on stock the answer had counted by then.
     """
@@ -80,12 +81,14 @@ def _answered_together(sentence: int, more: int, pair: Pair) -> bool:
     if ours is not None and later is None and not on_stock:  # a call follows what is said first
         replied = [_reply_to(more, measured) for measured in (pair.ours, pair.stock)]
         return abs(over + ours - replied[0]) < MOMENT and replied[0] - LATE < replied[1] < inf
+    begun = over + (pair.stock.latency.get(sentence) or inf)
     if ours is None or later is None:
-        begun = over + (pair.stock.latency.get(sentence) or inf)
         in_time = said.at <= begun <= said.over + words_may_come(said, pair.plan)
         in_time |= pair.ours.together.get(sentence) == more
         return ours is later and not on_stock and in_time
     on_stock |= more in pair.ours.asked.keys() - pair.stock.asked.keys()
+    both = abs(pair.ours.asked.get(more, inf) - pair.stock.asked.get(more, -inf)) <= MOMENT
+    on_stock |= both and said.at <= begun <= said.over
     return on_stock and over + ours <= said.over + later + MOMENT
 
 

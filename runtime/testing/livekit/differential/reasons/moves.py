@@ -8,11 +8,16 @@ from turnfsm.runtime.testing.livekit.side_by_side import SLOW
 
 from .delays import busy, call_stopped_before_it_was_due, outside
 from .moments import MOMENT, Span, asked_in_use
+from .waits import VAD_SILENCE
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
 
-__all__ = ["behind_an_answer_that_comes_sooner", "makes_a_call_that_was_stopped"]
+__all__ = [
+    "behind_an_answer_that_comes_sooner",
+    "given_up_over_the_user",
+    "makes_a_call_that_was_stopped",
+]
 
 
 def behind_an_answer_that_comes_sooner(number: int, pair: Pair) -> bool:
@@ -53,3 +58,22 @@ def makes_a_call_that_was_stopped(number: int, pair: Pair) -> bool:
     before = outside((move.at, move.at + stock), busy(pair, pair.stock))
     rest = outside((move.at, move.at + ours), [*busy(pair, pair.ours), *made])
     return bool(made) and rest <= SLOW + before
+
+
+def given_up_over_the_user(number: int, pair: Pair) -> bool:
+    """A run began while the user spoke to a realtime model. Stock gave it up at once, and nothing
+    of its reply was heard. On ours the reply waited for a quiet user and was heard; the run takes
+    no more time in which nobody spoke, no words might come, and none of its calls ran."""
+    move, ours = pair.plan.moves[number], pair.ours.waits.get(number)
+    stock = pair.stock.waits.get(number)
+    if move.what != "run" or pair.plan.model == "pipeline" or ours is None or stock is None:
+        return False
+    heard = number in pair.ours.replies and number not in pair.stock.replies
+    spoke = any(s.at <= move.at <= s.over + VAD_SILENCE for s in pair.plan.sounds if s.words)
+    calls: list[Span] = [
+        (run.start, run.end)
+        for run in pair.ours.runs
+        if run.end is not None and move.at <= run.start and run.end <= move.at + ours
+    ]
+    rest = outside((move.at, move.at + ours), [*busy(pair, pair.ours), *calls])
+    return spoke and heard and stock <= MOMENT and rest <= SLOW
