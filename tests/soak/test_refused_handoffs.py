@@ -255,6 +255,55 @@ def test_a_turn_that_stock_lost_may_be_skipped_before_the_next_agent_answers_it(
     assert [one.kind for one in judged if one.kind == "warning"] == found_
 
 
+@pytest.mark.parametrize(
+    ("detection", "commits", "delay", "asked", "on_stock", "kinds"),
+    [
+        ("manual", (1.8, 4.5), 1.5, 3.15, 5.6, []),
+        ("vad", (1.8, 4.5), 1.5, 3.15, 5.6, ["warning"]),
+        ("manual", (2.2, 4.5), 1.5, 3.15, 5.6, ["warning"]),
+        ("manual", (0.8, 4.5), 1.5, 3.15, 5.6, ["warning"]),
+        ("manual", (1.8, 3.1), 1.5, 3.15, 5.6, ["warning"]),
+        ("manual", (1.8, 4.5), 2.1, 3.75, 5.6, ["warning"]),
+        ("manual", (1.8, 4.5), 1.5, 3.3, 5.6, ["warning"]),
+        ("manual", (1.8, 4.5), 1.5, 3.15, 4.4, ["warning"]),
+    ],
+    ids=[
+        "with it",
+        "not manual",
+        "in time on stock",
+        "before the sentence",
+        "no other commit",
+        "too late",
+        "asked later",
+        "stock asks without it",
+    ],
+)
+def test_a_commit_that_gets_its_words_hands_over_sooner(
+    detection: str,
+    commits: tuple[float, ...],
+    delay: float,
+    asked: float,
+    on_stock: float,
+    kinds: list[str],
+) -> None:
+    """The sentence is over at 1.6 s, and a commit waits 1 s for its words."""
+    plan = Plan(
+        "a handoff",
+        (Sound(1.0, 2, 0.6, delay),),
+        {1: Answer(4, (1,))},
+        {1: Job(1, 1.0, ends="hands_off")},
+        tuple(Move(at, "commit") for at in commits),
+        settings={"turn_detection": detection},
+    )
+    run = JobRun(1, "do_it", 4.0, 5.0, None, 5.0, "result")
+    both = {"handed_over": True, "wanted": {1: 1}, "effects": {1: 1}}
+    later = attrs.evolve(run, start=6.0, end=7.0)
+    before = Measures(**both, handoffs=(7.1,), runs=(later,), asked={1: on_stock})
+    skipped = {SKIPPED: 1}
+    after = Measures(**both, handoffs=(5.1,), runs=(run,), asked={1: asked}, warnings=skipped)
+    assert [one.kind for one in worse(Pair(plan, before, after))] == kinds
+
+
 def refused(
     policy: Any,
     *,

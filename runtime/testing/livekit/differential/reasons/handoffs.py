@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .delays import busy, held, outside
-from .moments import THINKS, answered_more, handoffs_begun
+from .moments import COMMIT, MOMENT, THINKS, answered_more, handoffs_begun
+from .waits import FALSE_INTERRUPTION
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
@@ -154,9 +155,10 @@ def _is_elsewhere(begin: float, end: float, pair: Pair) -> bool:
     kept = pair.stock.words_lost - pair.ours.words_lost
     answered = any(pair.plan.sounds[number - 1].over <= end for number in kept)
     answered |= any(at <= end for asked in answered_more(pair).values() for at in asked)
+    sooner = _made_sooner(begin, pair) or _its_commit_got_the_words(begin, pair)
     same = any(abs(begin - b) <= SAME and abs(end - e) <= SAME for b, e in stock)
     return (
-        (holds or answered or beside or repeated or _made_sooner(begin, pair))
+        (holds or answered or beside or repeated or sooner)
         and not same
         and outside((begin, end), held(pair)) <= LONGEST
     )
@@ -173,6 +175,26 @@ def _made_sooner(begin: float, pair: Pair) -> bool:
         if any(r.start <= run.start <= (r.end or inf) for r in stock if r.number != run.number)
         for other in stock
     )
+
+
+def _its_commit_got_the_words(begin: float, pair: Pair) -> bool:
+    """The turn that hands over then was committed by the application before its words had come, and
+    was put to the model with them. On stock they waited for the next commit."""
+    plan, hands_over = pair.plan, [run.number for run in pair.ours.runs if run.end == begin]
+    commits = [move.at for move in plan.moves if move.what == "commit"]
+    if plan.settings.get("turn_detection") != "manual":
+        return False
+    for number, sound in enumerate(plan.sounds, 1):
+        asks = any(job in hands_over for job in plan.answers[number].jobs)
+        if asks and sound.words and sound.stt_delay is not None:
+            came = sound.over + sound.stt_delay
+            ours = pair.ours.asked.get(number, inf)
+            stock = pair.stock.asked.get(number, -inf)
+            waited = any(sound.at <= at <= came - COMMIT for at in commits)
+            again = any(ours < at < stock for at in commits)
+            if waited and again and came <= ours <= came + plan.hook + MOMENT:
+                return sound.stt_delay <= FALSE_INTERRUPTION
+    return False
 
 
 def _handoffs(plan: Plan, measured: Measures) -> Iterator[tuple[float, float]]:

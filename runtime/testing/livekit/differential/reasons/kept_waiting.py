@@ -11,7 +11,7 @@ from turnfsm.runtime.testing.livekit.differential.plan import ASKED
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .delays import busy, outside, spoken, words_may_come
-from .moments import ANSWER, ENDPOINTING, MOMENT, Span, interrupted
+from .moments import ANSWER, COMMIT, ENDPOINTING, MOMENT, Span, interrupted
 from .waits import VAD_SILENCE
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.plan import Plan
 
 __all__ = ["kept_waiting_no_longer", "kept_waiting_until_the_close"]
-
-COMMIT = 1.0
-"""Seconds in which a commit of the application waits for words."""
 
 NEXT = 0.4
 """Seconds from the end of a reply until the next one is heard, which was asked for then."""

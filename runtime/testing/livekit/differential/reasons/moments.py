@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANSWER",
+    "COMMIT",
     "ENDPOINTING",
     "MOMENT",
     "THINKS",
@@ -34,6 +35,9 @@ Span = tuple[float, float]
 
 ANSWER = 0.5
 """Seconds that an answer is heard; one that is cut earlier does not count."""
+
+COMMIT = 1.0
+"""Seconds in which a commit of the application waits for words."""
 
 ENDPOINTING = 0.5
 """Seconds that LiveKit waits for more words; it waits anew after a turn that was committed."""
