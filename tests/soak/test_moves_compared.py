@@ -216,3 +216,31 @@ def test_a_run_over_the_user_takes_its_time_where_stock_gives_it_up(
     ours = {"waits": {0: 9.0 - at}, "silent": {0: 7.4 - at}, "replies": {0: (4.2, 5.0)}}
     ours |= {"audio": heard, "runs": (ran(1, *call),)}
     assert found(stock, ours, moves=(Move(at, "run"),), model=model) == slow
+
+
+@pytest.mark.parametrize(
+    ("committed", "on_stock", "call", "model", "slow"),
+    [
+        (3.9, {}, (6.0, 9.0), "realtime", []),
+        (3.3, {}, (6.0, 9.0), "realtime", ["wait"]),
+        (5.3, {}, (6.0, 9.0), "realtime", ["wait"]),
+        (3.9, {"asked": {2: 5.0}}, (6.0, 9.0), "realtime", ["wait"]),
+        (3.9, {}, (6.0, 8.0), "realtime", ["wait"]),
+        (3.9, {}, (6.0, 9.0), "pipeline", ["wait"]),
+    ],
+    ids=["its call", "before", "after", "asked on stock", "silence", "pipeline"],
+)
+def test_a_run_makes_the_call_of_a_commit_that_stock_has_cancelled(
+    committed: float,
+    on_stock: Mapping[str, Any],
+    call: tuple[float, float],
+    model: str,
+    slow: list[str],
+) -> None:
+    """The sentence ends at 3.6 s, and the next one is said from 4 to 4.6 s. Ours asks at 5 s, and
+    gives this up. The run begins at 5.6 s, and ends at 9.3 s."""
+    stock = {"waits": {0: 0.4}, "silent": {0: 0.4}, **on_stock}
+    ours = {"waits": {0: 3.7}, "silent": {0: 3.7}, "put": {2: ((5.0, False),)}}
+    ours |= {"runs": (ran(1, *call),)}
+    moves, sounds = (Move(5.6, "run"), Move(committed, "commit")), (*SAID, Sound(4.0, 2, 0.6))
+    assert found(stock, ours, moves=moves, sounds=sounds, model=model) == slow

@@ -112,6 +112,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("untold-results", frozenset({"wait"}), handoffs.refused_while_results_are_told),
     Declared("tool-policies", frozenset({"wait"}), moves.behind_an_answer_that_comes_sooner),
     Declared("tool-policies", frozenset({"wait"}), moves.makes_a_call_that_was_stopped),
+    Declared("commit-stands", frozenset({"wait"}), moves.makes_a_call_of_a_cancelled_commit),
     Declared("held-output", frozenset({"wait"}), moves.given_up_over_the_user),
     Declared("turns-kept", frozenset({"warning"}), waits.kept_behind_what_is_announced),
     Declared("turns-kept", frozenset({"log"}), handoffs.logged_in_a_handoff),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from turnfsm.runtime.testing.livekit.side_by_side import SLOW
 
 from .delays import busy, call_stopped_before_it_was_due, outside
-from .moments import MOMENT, Span, asked_in_use
+from .moments import ENDPOINTING, MOMENT, Span, asked_in_use
 from .waits import VAD_SILENCE
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "behind_an_answer_that_comes_sooner",
     "given_up_over_the_user",
+    "makes_a_call_of_a_cancelled_commit",
     "makes_a_call_that_was_stopped",
 ]
 
@@ -43,6 +45,18 @@ def makes_a_call_that_was_stopped(number: int, pair: Pair) -> bool:
     """The run makes a call whose own turn was kept and was stopped then, before the call was due.
     On stock the call had been made before. The run takes longer by no more than the call,
     and what is said."""
+    return _takes_as_long_as(call_stopped_before_it_was_due, number, pair)
+
+
+def makes_a_call_of_a_cancelled_commit(number: int, pair: Pair) -> bool:
+    """The run makes a call that a committed sentence wants. Stock has cancelled the commit, and the
+    model was never asked about the sentence. The run takes longer by no more than the call, and
+    what is said."""
+    return _takes_as_long_as(_wanted_only_here, number, pair)
+
+
+def _takes_as_long_as(explained: Callable[[int, Pair], bool], number: int, pair: Pair) -> bool:
+    """A run takes longer by no more than such calls."""
     move, ours = pair.plan.moves[number], pair.ours.waits.get(number)
     stock = pair.stock.waits.get(number)
     if move.what != "run" or ours is None or stock is None:
@@ -53,11 +67,29 @@ def makes_a_call_that_was_stopped(number: int, pair: Pair) -> bool:
         if run.end is not None
         and move.at <= run.start
         and run.end <= move.at + ours
-        and call_stopped_before_it_was_due(run.number, pair)
+        and explained(run.number, pair)
     ]
     before = outside((move.at, move.at + stock), busy(pair, pair.stock))
     rest = outside((move.at, move.at + ours), [*busy(pair, pair.ours), *made])
     return bool(made) and rest <= SLOW + before
+
+
+def _wanted_only_here(job: int, pair: Pair) -> bool:
+    """A realtime model was asked about the sentence; on stock it never was. The application had
+    committed it, and the user spoke when the model was to be asked."""
+    sounds, put = pair.plan.sounds, pair.ours.put
+    commits = [move.at for move in pair.plan.moves if move.what == "commit"]
+    wants = [n for n, answer in pair.plan.answers.items() if job in answer.jobs and n in put]
+    return pair.plan.model != "pipeline" and any(
+        n not in pair.stock.put
+        and n not in pair.stock.asked
+        and any(
+            sounds[n - 1].over <= at <= put[n][0][0]
+            and any(s.at <= at + ENDPOINTING and at <= s.over for s in sounds[n:] if s.words)
+            for at in commits
+        )
+        for n in wants
+    )
 
 
 def given_up_over_the_user(number: int, pair: Pair) -> bool:
