@@ -210,6 +210,41 @@ def test_to_interrupt_what_cannot_be_interrupted_is_refused_on_any_session(
 
 
 @pytest.mark.parametrize(
+    ("what", "at", "heard", "on_stock", "raises"),
+    [
+        ("interrupt", 4.7, "y0a y0b y0c.", 4.8, []),
+        ("chat", 4.7, "y0a y0b y0c.", 4.8, []),
+        ("interrupt", 4.7, "y0a y0b y0c.", 3.6, ["wait"]),
+        ("interrupt", 4.7, "y0a y0b y0c.", 30.0, ["wait"]),
+        ("interrupt", 4.7, "r1a r1b.", 4.8, ["wait"]),
+        ("interrupt", 4.3, "y0a y0b y0c.", 4.8, ["wait"]),
+        ("interrupt", 5.6, "y0a y0b y0c.", 5.8, ["wait"]),
+        ("force", 4.7, "y0a y0b y0c.", 4.8, ["wait"]),
+        ("say", 4.7, "y0a y0b y0c.", 4.8, ["wait"]),
+    ],
+    ids=[
+        "interrupt",
+        "chat",
+        "sooner on stock",
+        "never on stock",
+        "something else",
+        "before it",
+        "after it",
+        "by force",
+        "not to interrupt",
+    ],
+)
+def test_the_application_may_not_interrupt_what_it_wants_said_when_this_comes_sooner(
+    what: Any, at: float, heard: str, on_stock: float, raises: list[str]
+) -> None:
+    """It was asked for at 3.5 s, and is heard from 4.6 to 5.5 s."""
+    said = (Heard(on_stock, on_stock + 0.9, "y0a y0b y0c."),) if on_stock < 30.0 else ()
+    stock = {"waits": {1: 0.0}, "audio": said}
+    ours = {"waits": {1: None}, "raised": frozenset({1}), "audio": (Heard(4.6, 5.5, heard),)}
+    assert found(stock, ours, moves=(Move(3.5, "say_on"), Move(at, what))) == raises
+
+
+@pytest.mark.parametrize(
     ("model", "at", "logged"),
     [("server", 3.9, []), ("server", 4.5, ["log"]), ("realtime", 3.9, ["log"])],
 )

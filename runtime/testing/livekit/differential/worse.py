@@ -17,6 +17,7 @@ from .declared import explained
 from .jobs import FILLER_INTERVAL, Job
 from .measures import Measures, blip_text
 from .pair import Pair
+from .plan import Move
 from .reasons.moments import announced
 
 __all__ = ["Worse", "worse"]
@@ -310,7 +311,8 @@ def _wait(pair: Pair) -> Found:
         if pair.plan.moves[number].at >= pair.plan.seconds:
             continue  # stock is still closing; ours is over
         if number in pair.ours.raised:
-            yield number, f"move {number} ({pair.plan.moves[number].what}) raises"
+            if not _said_sooner(pair.plan.moves[number], pair):
+                yield number, f"move {number} ({pair.plan.moves[number].what}) raises"
             continue
         ours = pair.ours.waits.get(number)
         if stock is not None and (ours is None or ours > stock + SLOW):
@@ -325,6 +327,16 @@ def _wait(pair: Pair) -> Found:
             took = "does not return" if ours is None else f"takes {ours:.2f} s"
             what = f"move {number} ({move.what})"
             yield number, f"{what} {took}, on stock {stock:.2f} s"
+
+
+def _said_sooner(move: Move, pair: Pair) -> bool:
+    """The application interrupted while something that it wanted said to its end was heard, which
+    LiveKit refuses at any time. On stock this was still to be heard: it comes sooner on ours."""
+    ours, stock = list(announced(pair.plan, pair.ours)), list(announced(pair.plan, pair.stock))
+    begun = sum(begin <= move.at for begin, _ in ours)
+    waits = len(stock) >= begun > sum(begin < move.at - MOMENT for begin, _ in stock)
+    heard = any(begin <= move.at <= end for begin, end in ours)
+    return move.what in ("interrupt", "chat") and heard and waits
 
 
 def _closed_before(at: float, pair: Pair) -> bool:
