@@ -168,3 +168,35 @@ def test_an_agent_that_was_made_before_the_words_does_not_see_their_call(
     stock = Measures(**done, runs=on_stock, words_lost=frozenset({1}))
     ours = Measures(**done, runs=(run,), asked={1: 2.0}, unseen={1: since}, handoffs=took_over)
     assert [one.kind for one in worse(Pair(plan, stock, ours))] == kinds
+
+
+@pytest.mark.parametrize(
+    ("second", "put", "over", "waits", "kinds"),
+    [
+        (2.0, 2.7, (2.6, 5.5), "interrupts", []),
+        (2.65, 2.7, (2.6, 5.5), "interrupts", ["unseen"]),
+        (2.0, 2.5, (2.6, 5.5), "interrupts", ["unseen"]),
+        (2.0, 2.7, (2.6, 4.5), "interrupts", ["unseen"]),
+        (2.0, 2.7, (2.6, 5.5), "", ["unseen"]),
+    ],
+    ids=["given to the first", "made by the first", "put before", "ended later", "to be told"],
+)
+def test_an_agent_made_before_its_words_went_to_another_agent_does_not_see_their_call(
+    second: float, put: float, over: tuple[float, ...], waits: Any, kinds: list[str]
+) -> None:
+    """Two agents are to take over, and the first puts the words to the model, which are over at
+    1.6 s; the call runs from 3 to 5 s, and may interrupt."""
+    moves = (Move(1.5, "update_agent"), Move(second, "update_agent"))
+    plan = Plan("two handoffs", SAID[:1], {1: Answer(4, (1,))}, {1: Job(1, 2.0, waits)}, moves)
+    run = JobRun(1, "do_it", 3.0, 5.0, None, 5.0, "result")
+    done: dict[str, Any] = {"wanted": {1: 1}, "handed_over": True, "effects": {1: 1}}
+    stock = Measures(**done, words_lost=frozenset({1}))
+    ours = Measures(
+        **done,
+        runs=(run,),
+        asked={1: put},
+        put={1: ((put, True),)},
+        unseen={1: 6.0},
+        handoffs=over,
+    )
+    assert [one.kind for one in worse(Pair(plan, stock, ours))] == kinds

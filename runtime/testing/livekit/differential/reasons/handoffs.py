@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .delays import busy, held, outside
-from .moments import COMMIT, MOMENT, THINKS, answered_more, handoffs_begun
+from .moments import COMMIT, MOMENT, THINKS, answered_more, handoffs_begun, interrupted
 from .waits import FALSE_INTERRUPTION
 
 if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
     from turnfsm.runtime.testing.livekit.differential.plan import Plan
@@ -60,17 +61,27 @@ def closed_before_the_next_agent(about: int, pair: Pair) -> bool:
 
 def copied_before_its_words(job: int, pair: Pair) -> bool:
     """Only ours made the call, for words that were committed when the next agent had been made with
-    the conversation until then. It took over when the call had ended, and does not see it."""
+    the conversation until then. It took over when the call had ended, and does not see it. The same
+    if an agent before it put the words to the model when it had taken over itself, and the call
+    ended its own turn, so that its result is not to be told."""
     since, begun = pair.ours.unseen.get(job), handoffs_begun(pair.plan, pair.ours)
     first = next((run for run in pair.ours.runs if run.number == job), None)
     if since is None or first is None or any(run.number == job for run in pair.stock.runs):
         return False
     start, end = first.start, first.end or inf
     asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
-    words = [_committed(n, pair.plan) for n in asks if n in pair.ours.asked]
-    made = sum(at <= min(words, default=start) for at in begun)
     over = [at for at in pair.ours.handoffs if at <= start]
+    words = [_given(n, first, over, pair) for n in asks if n in pair.ours.asked]
+    made = sum(at <= min(words, default=start) for at in begun)
     return made > len(over) and any(end <= at <= since for at in pair.ours.handoffs)
+
+
+def _given(sentence: int, call: JobRun, handoffs: Sequence[float], pair: Pair) -> float:
+    """When the agent that was in charge at the call can first have had its words: when they were
+    committed; or with the handoff to it, if it put them to the model and the call interrupted."""
+    last, committed = max(handoffs, default=inf), _committed(sentence, pair.plan)
+    again = any(last <= at <= call.start for at, _ in pair.ours.put.get(sentence, ()))
+    return max(last, committed) if again and interrupted(call, pair) else committed
 
 
 def _committed(sentence: int, plan: Plan) -> float:
