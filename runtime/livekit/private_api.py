@@ -77,6 +77,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         aclose(self) | the close of an agent does not wait forever
         _add_drain_blocked_tasks(self tasks) | do not wait for calls that were given up
         _pause_scheduling_task(self blocked_tasks) | a handoff does not wait for released calls
+        _detach_reusable_resources(self new_activity) | a close hears the user's last words
         _close_session(self) | words that are not committed yet move to the next agent
         _start_session(self reuse_resources) | the next agent gets words that nobody has answered
         _inline_task_slot(self speech_handle blocked_tasks) | notice that an inline task has ended
@@ -111,6 +112,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _scheduling_paused | a handoff is in progress; LiveKit drops a turn that comes now
         _new_turns_blocked | a handoff is in progress; LiveKit drops a turn that comes now
         _closed | the activity is closed
+        _started | whether the next agent has been active before; then a close hands back to it
         _session | the session with its output
         _agent | the agent and its conversation
         _rt_session | the realtime model: to interrupt it, and to give it results

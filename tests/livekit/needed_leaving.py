@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from livekit.agents import Agent, AgentTask, function_tool
+from livekit.agents import Agent, AgentTask, RunContext, function_tool
 from livekit.agents.llm import Toolset
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
@@ -163,6 +163,26 @@ def a_turn_of_a_handoff_is_answered_by_the_next_agent() -> list[str]:
     return [] if answer is not None else ["the next agent does not answer"]
 
 
+@on_interruption("detach")
+@function_tool
+async def look_up(context: RunContext) -> str:
+    """Look it up."""
+    await context.update("I look.")
+    await asyncio.sleep(6.0)
+    return "found"
+
+
+def a_close_during_a_handoff_hears_the_users_last_words() -> list[str]:
+    """They are recognised after the close has begun."""
+    user = ScriptedUser().says("look it up", at=0.5).says("and this", at=3.5)
+    model = ScriptedLLM({"look it up": Reply("I do.", calls=Call("look_up"))})
+    stage = Stage(TurnSession, user=user, llm=model, tools=[look_up])
+    stage.at(3.4, lambda s: s.session.update_agent(_Next()))
+    stage.at(4.2, lambda s: s.session.aclose())
+    said = {message.text_content for message in stage.run(20.0).history.messages()}
+    return [] if "and this" in said else ["the last words are not in the history"]
+
+
 def _commit(stage: Stage) -> None:
     with contextlib.suppress(RuntimeError):
         stage.session.commit_user_turn()
@@ -178,6 +198,9 @@ LEAVING: dict[str, Callable[[], list[str]]] = {
     "LeavingActivity._create_speech_task": an_on_enter_that_hangs_does_not_hold_up_a_handoff,
     "LeavingActivity.commit_user_turn": a_turn_of_a_handoff_is_answered_by_the_next_agent,
     "LeavingActivity._on_generation_created": a_call_in_a_reply_that_a_handoff_skips_has_an_output,
+    "LeavingActivity._detach_reusable_resources": (
+        a_close_during_a_handoff_hears_the_users_last_words
+    ),
     "LeavingActivity.aclose": a_toolset_of_the_agent_holds_up_no_close,
     "GovernedSession._teardown_activity": a_toolset_of_the_session_holds_up_no_close,
 }

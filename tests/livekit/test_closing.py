@@ -336,3 +336,62 @@ def test_a_run_that_a_close_cuts_has_no_result() -> None:
     Stage(TurnSession, llm=model, agent=lambda: Agent(instructions="Help.")).at(1.0, evaluate).run(
         15.0
     )
+
+
+@function_tool
+@on_interruption("detach")
+async def search(context: RunContext) -> str:
+    """Search."""
+    await context.update("I look.")
+    await asyncio.sleep(4.0)
+    return "found"
+
+
+@function_tool
+@on_interruption("detach")
+async def look_far() -> str:
+    """Look far."""
+    await asyncio.sleep(60.0)
+    return "found"
+
+
+@pytest.mark.parametrize(
+    ("call", "reply", "limit"),
+    [("search", "I do it.", 4.2), ("look_far", "I do it now, and it takes a while.", 5.2)],
+)
+def test_a_close_waits_for_a_handoff_and_for_the_users_words_at_the_same_time(
+    call: str, reply: str, limit: float
+) -> None:
+    """A call continues in the background, or its turn is interrupted by the close. No agent
+    follows: nothing is waited for after the call."""
+    took: list[float] = []
+
+    async def close(stage: Stage) -> None:
+        begun = asyncio.get_running_loop().time()
+        await stage.session.aclose()
+        took.append(asyncio.get_running_loop().time() - begun)
+
+    stage = Stage(
+        TurnSession,
+        user=ScriptedUser().says("hello", at=0.5),
+        llm=ScriptedLLM({"hello": Reply(reply, calls=Call(call))}),
+        tools=[search, look_far],
+    )
+    stage.at(2.2, lambda stage: stage.session.update_agent(Agent(instructions="Go on.")))
+    outcome = stage.at(2.4, close).run(30.0)
+    assert took[0] <= limit, outcome.timeline()
+
+
+def test_words_said_before_a_close_during_a_handoff_are_in_the_history() -> None:
+    """The handoff waits for a call, and nobody has answered the words yet."""
+    stage = Stage(
+        TurnSession,
+        user=ScriptedUser().says("hello", at=0.5).says("and this", at=3.5),
+        llm=ScriptedLLM({"hello": Reply("I do it.", calls=Call("search"))}),
+        tools=[search],
+        turn_handling={"turn_detection": "vad"},
+    )
+    stage.at(3.4, lambda stage: stage.session.update_agent(Agent(instructions="Go on.")))
+    outcome = stage.at(4.3, lambda stage: stage.session.aclose()).run(30.0)
+    said = [m.text_content or "" for m in outcome.history.messages() if m.role == "user"]
+    assert [*filter(None, said)] == ["hello", "and this"], outcome.timeline()

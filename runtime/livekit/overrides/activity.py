@@ -220,15 +220,12 @@ class GovernedActivity(RequestingActivity):
     async def _pause_scheduling_task(
         self, *, blocked_tasks: list[asyncio.Task[Any]] | None = None
     ) -> None:
-        detached = [
-            task for task in self._conductor.tools.detached_tasks() if task in self._speech_tasks
-        ]
-        await super()._pause_scheduling_task(blocked_tasks=[*(blocked_tasks or ()), *detached])
-        replaced = blocked_tasks is None and self.__dict__["_new_turns_blocked"]
-        if replaced and not self._session._closing:  # else LiveKit waits for the user's words, too
-            # What is waited for now need not be waited for when the next agent has the STT, or the
-            # realtime session, and nobody hears the user.
-            await self._tool_executor.drain()
+        spared = [*(blocked_tasks or ()), *self._released_tasks()]
+        await super()._pause_scheduling_task(blocked_tasks=spared)
+        if blocked_tasks is None and self.__dict__["_new_turns_blocked"]:
+            # The agent is replaced. What is waited for now need not be waited for when the next
+            # one has its STT, or its realtime session, and nobody hears the user.
+            await self._calls_or_close()
 
     @contextlib.asynccontextmanager
     async def _inline_task_slot(self, **slot: Any) -> AsyncIterator[None]:

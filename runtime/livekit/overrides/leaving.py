@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, cast
 
 from livekit.agents import llm
+from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from .realtime import RealtimeActivity
@@ -86,8 +88,53 @@ class LeavingActivity(RealtimeActivity):
         await self._forget([*said, *[call.id async for call in ev.function_stream]])
 
     async def drain(self, **how: Any) -> Any:
+        following = self._session._next_activity
+        if following is not None and self._never_starts(following):
+            self._end_handoff()
         async with self._bounded():
             return await super().drain(**how)
+
+    def _end_handoff(self) -> None:
+        """The session closes during a handoff, which now waits for no call: no agent follows.
+
+        LiveKit's close waits for the handoff, and only then for the user's last words.
+        """
+        self._add_drain_blocked_tasks(self._released_tasks())
+        if not self._close_waits.done():
+            self._close_waits.set_result(None)
+
+    async def _calls_or_close(self) -> None:
+        """Wait for the calls, but not when the session closes: `aclose` waits for them then."""
+        following = self._session._next_activity
+        if following is None or self._never_starts(following):
+            return
+        drained = asyncio.ensure_future(self._tool_executor.drain())
+        try:
+            await asyncio.wait({drained, self._close_waits}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            drained.cancel()
+            raise
+        if drained.done():
+            drained.result()
+
+    def _never_starts(self, following: AgentActivity) -> bool:
+        """The session closes. Only an agent that has started before, and has a task, goes on."""
+        return self._conductor.closing and not following._started
+
+    async def _detach_reusable_resources(self, new_activity: AgentActivity) -> Any:
+        # This agent goes on listening if no other follows: the user's last words are on their way.
+        if self._never_starts(new_activity):
+            return None
+        return await super()._detach_reusable_resources(new_activity)
+
+    @functools.cached_property
+    def _close_waits(self) -> asyncio.Future[None]:
+        return asyncio.get_running_loop().create_future()
+
+    def _released_tasks(self) -> list[asyncio.Task[Any]]:
+        """The tasks of this agent that wait for calls which no turn waits for."""
+        tasks = self._conductor.tools.detached_tasks()
+        return [task for task in tasks if task in self._speech_tasks]
 
     async def aclose(self) -> None:
         try:
@@ -183,6 +230,4 @@ class LeavingActivity(RealtimeActivity):
 
     def _give_up_calls(self) -> None:
         self._conductor.tools.leave(self)
-        self._add_drain_blocked_tasks(
-            [task for task in self._conductor.tools.detached_tasks() if task in self._speech_tasks]
-        )
+        self._add_drain_blocked_tasks(self._released_tasks())
