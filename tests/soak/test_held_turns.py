@@ -48,22 +48,32 @@ def test_a_reply_whose_turn_is_held_is_heard_over_the_user(
 
 
 @pytest.mark.parametrize(
-    ("before", "what", "stock", "overlap", "found"),
+    ("asked", "before", "what", "stock", "overlap", "found"),
     [
-        (3.9, "say_on", "y0a y0b y0c.", 0.9, []),
-        (3.7, "say_on", "y0a y0b y0c.", 0.9, ["overlap"]),
-        (3.9, "say", "y0a y0b y0c.", 0.9, ["overlap"]),
-        (3.9, "say_on", "r1a r1b.", 0.9, ["overlap"]),
-        (3.9, "say_on", "y0a y0b y0c.", 1.5, ["overlap"]),
+        (3.0, 3.9, "say_on", "y0a y0b y0c.", 0.9, []),
+        (3.0, 3.7, "say_on", "y0a y0b y0c.", 0.9, ["overlap"]),
+        (3.9, 3.7, "say_on", "y0a y0b y0c.", 0.9, []),
+        (3.9, 3.7, "say", "y0a y0b y0c.", 0.9, ["overlap"]),
+        (3.0, 3.9, "say", "y0a y0b y0c.", 0.9, ["overlap"]),
+        (3.0, 3.9, "say_on", "r1a r1b.", 0.9, ["overlap"]),
+        (3.0, 3.9, "say_on", "y0a y0b y0c.", 1.5, ["overlap"]),
     ],
-    ids=["behind it", "later", "can be interrupted", "stock says it, too", "longer"],
+    ids=[
+        "behind it",
+        "later",
+        "at once",
+        "at once, can be interrupted",
+        "can be interrupted",
+        "stock says it, too",
+        "longer",
+    ],
 )
-def test_an_announcement_behind_what_only_ours_says_is_heard_over_the_user(
-    before: float, what: Any, stock: str, overlap: float, found: list[str]
+def test_an_announcement_at_once_or_behind_what_only_ours_says_is_heard_over_the_user(
+    asked: float, before: float, what: Any, stock: str, overlap: float, found: list[str]
 ) -> None:
     """It is heard from 4 to 5 s, and so is the second sentence."""
     sounds = (Sound(1.0, 2, 0.6), Sound(4.0, 2, 1.0))
-    plan = Plan("an announcement", sounds, {1: Answer(4)}, {}, (Move(3.0, what),))
+    plan = Plan("an announcement", sounds, {1: Answer(4)}, {}, (Move(asked, what),))
     heard = (Heard(3.0, before, "r1a r1b."), Heard(4.0, 4.9, "y0a y0b y0c."))
     on_stock = Measures(audio=(Heard(3.0, 3.9, stock),))
     judged = worse(Pair(plan, on_stock, Measures(overlap=overlap, audio=heard)))

@@ -239,13 +239,15 @@ def kept_behind_what_is_announced(about: int, pair: Pair) -> bool:
 
 
 def announced_over_the_user(about: int, pair: Pair) -> bool:
-    """The application wanted something said that cannot be interrupted. It was heard right behind
-    what only ours has said, and the user spoke by then."""
+    """The application wanted something said that cannot be interrupted. It was heard at once, or
+    right behind what only ours has said, and the user spoke by then. On stock it was heard later:
+    something else was being said, or was asked for."""
     plan, both = pair.plan, 0.0
     on_stock = [heard.text for heard in pair.stock.audio]
     only_ours = [heard.end for heard in pair.ours.audio if heard.text not in on_stock]
+    asked = [move.at for move in plan.moves if move.what == "say_on"]
     for begin, end in announced(plan, pair.ours):
-        if any(abs(begin - over) <= FRAME for over in only_ours):
+        if any(abs(begin - since) <= FRAME for since in (*only_ours, *asked)):
             spoken = (min(end, s.over) - max(begin, s.at) for s in plan.sounds if s.words)
             both += sum(max(0.0, seconds) for seconds in spoken)
     return pair.ours.overlap - pair.stock.overlap <= both
