@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -53,12 +54,8 @@ async def transfer_money() -> None:
     await asyncio.get_running_loop().create_future()
 
 
-@pytest.mark.parametrize("closes_at", [4.5, 20.0])
-def test_words_that_a_hold_call_keeps_are_in_the_history_when_the_session_closes(
-    closes_at: float,
-) -> None:
-    """The tool hangs: the words were to be answered after its end."""
-    history: list[str] = []
+def closes(history: list[str]) -> Callable[[Stage], Coroutine[Any, Any, None]]:
+    """Closes the session. The list gets the messages that its history has when it has closed."""
 
     async def close(stage: Stage) -> None:
         session = stage.session
@@ -66,9 +63,21 @@ def test_words_that_a_hold_call_keeps_are_in_the_history_when_the_session_closes
         session.on("close", lambda event: history.extend(texts))
         await session.aclose()
 
+    return close
+
+
+@pytest.mark.parametrize("closes_at", [4.5, 20.0])
+def test_words_that_a_hold_call_keeps_are_in_the_history_when_the_session_closes(
+    closes_at: float,
+) -> None:
+    """The tool hangs: the words were to be answered after its end."""
+    history: list[str] = []
+
     user = ScriptedUser().says("transfer it", at=1.0).says("how long", at=3.0)
     model = ScriptedLLM({"transfer it": Reply("I do it.", calls=Call("transfer_money"))})
-    stage = Stage(TurnSession, user=user, llm=model, tools=[transfer_money]).at(closes_at, close)
+    stage = Stage(TurnSession, user=user, llm=model, tools=[transfer_money]).at(
+        closes_at, closes(history)
+    )
     stage.run(400.0)
     assert history == ["transfer it", "I do it.", "how long"]
 
@@ -84,32 +93,27 @@ def test_words_whose_turn_ends_as_the_session_closes_are_not_answered() -> None:
     """They are in the history. A call that they ask for would be cancelled."""
     history: list[str] = []
 
-    async def close(stage: Stage) -> None:
-        session = stage.session
-        texts = (str(item.text_content) for item in session.history.items if item.type == "message")
-        session.on("close", lambda event: history.extend(texts))
-        await session.aclose()
-
     user = ScriptedUser().says("look", at=1.0)
     user.says("look again", at=2.5, duration=0.5, stt_delay=1.0)  # the words come at 4 s
     calls = {words: Reply(calls=Call("look_up")) for words in ("look", "look again")}
     stage = Stage(TurnSession, user=user, llm=ScriptedLLM(calls), tools=[look_up])
-    stage.at(3.8, lambda stage: stage.session.say("one moment")).at(4.0, close)
+    stage.at(3.8, lambda stage: stage.session.say("one moment")).at(4.0, closes(history))
     outcome = stage.run(30.0)
     assert len(outcome.tools) == 1
     assert history == ["look", "look again"]
 
 
 @function_tool
-async def look_up_meanwhile(context: RunContext) -> str:
-    """Look it up, and say so first."""
-    await context.update("I look it up")
-    await asyncio.sleep(6.0)
+@on_interruption("detach")
+async def search(context: RunContext) -> str:
+    """Search."""
+    await context.update("I look.")
+    await asyncio.sleep(4.0)
     return "found"
 
 
 def test_a_close_in_a_handoff_waits_for_a_call_and_for_words_at_the_same_time() -> None:
-    """The call takes 6 s; LiveKit waits 2 s for words of the user."""
+    """The call takes 4 s; LiveKit waits 2 s for words of the user."""
 
     async def close(stage: Stage) -> None:
         stage.session.update_agent(Agent(instructions="Go on."))
@@ -117,12 +121,12 @@ def test_a_close_in_a_handoff_waits_for_a_call_and_for_words_at_the_same_time() 
         stage.note("closed")
 
     user = ScriptedUser().says("look", at=1.0)
-    model = ScriptedLLM({"look": Reply("I look.", calls=Call("look_up_meanwhile"))})
+    model = ScriptedLLM({"look": Reply("I look.", calls=Call("search"))})
     stage = Stage(
         TurnSession,
         user=user,
         llm=model,
-        tools=[look_up_meanwhile],
+        tools=[search],
         turn_handling={"turn_detection": "manual"},
     )
     stage.at(2.0, lambda stage: stage.session.commit_user_turn(stt_flush_duration=0.5))
@@ -336,15 +340,6 @@ def test_a_run_that_a_close_cuts_has_no_result() -> None:
     Stage(TurnSession, llm=model, agent=lambda: Agent(instructions="Help.")).at(1.0, evaluate).run(
         15.0
     )
-
-
-@function_tool
-@on_interruption("detach")
-async def search(context: RunContext) -> str:
-    """Search."""
-    await context.update("I look.")
-    await asyncio.sleep(4.0)
-    return "found"
 
 
 @function_tool

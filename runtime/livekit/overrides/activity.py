@@ -150,7 +150,7 @@ class GovernedActivity(RequestingActivity):
         return committed
 
     # LiveKit drops a committed turn where it finds, before the agent's hook or after it, that a
-    # handoff has begun, or a close. It begins to close an agent only when what this says has ended.
+    # handoff has begun. When the session closes, it looks only once the agent has stopped speaking.
 
     @property
     def _scheduling_paused(self) -> bool:

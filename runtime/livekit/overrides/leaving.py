@@ -114,7 +114,7 @@ class LeavingActivity(RealtimeActivity):
         except asyncio.CancelledError:
             drained.cancel()
             raise
-        if drained.done():
+        if drained.done():  # else it goes on: to cancel it would cancel the calls
             drained.result()
 
     def _never_starts(self, following: AgentActivity) -> bool:
