@@ -17,10 +17,10 @@ from .private_api import ORDERS, PRIVATE_NAMES, Order, PrivateName
 
 __all__ = ["SUPPORTED", "broken", "check", "installed"]
 
-SUPPORTED = ">=1.8.7,<1.9"
+SUPPORTED = ">=1.8.9,<1.9"
 """The versions of livekit-agents that the binding was written for and is tested with."""
 
-_FROM, _BELOW = (1, 8, 7), (1, 9)
+_FROM, _BELOW = (1, 8, 9), (1, 9)
 
 
 def check() -> None:

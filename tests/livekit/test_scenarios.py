@@ -13,23 +13,16 @@ from turnfsm.fsm import shipped_flows
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime.compare import Scenario, scenario
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.livekit.contract import installed
 from turnfsm.runtime.testing.livekit import Stage
 
 WATCHDOG = "speech not done in time after interruption"
 """LiveKit's last resort, 5 s after an interruption. The flow ends what it waits for sooner."""
 
 
-SAYS = ("S2r.2", "S2r.7", "S2s.2", "S2s.7")
-"""Realtime models whose tool says something; before 1.8.9 LiveKit does not tell them what."""
-
-
 @pytest.mark.parametrize("case", failures.ALL, ids=lambda case: case.id)
 def test_goes_right_with_turn_session(case: Scenario) -> None:
     """The scenario has no problem, leaves no task, does not need LiveKit's watchdog, replays; it
     went as docs/failures.md says."""
-    if case.id in SAYS and installed() in ("1.8.7", "1.8.8"):
-        pytest.skip("this LiveKit does not tell a realtime model what say() said")
     stage = case.build(TurnSession)
     outcome = stage.run(case.seconds)
     assert case.verdict(outcome) == [], outcome.timeline()
