@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from livekit.agents import RunContext, function_tool
+from livekit.agents import Agent, RunContext, function_tool
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
@@ -50,7 +50,10 @@ def _answer(request: Request) -> Reply:
 
 
 def _played(
-    user: ScriptedUser, types: Callable[[Stage], None] | None = None, *tools: Any
+    user: ScriptedUser,
+    types: Callable[[Stage], None] | None = None,
+    *tools: Any,
+    book: Any = book,
 ) -> Outcome:
     voice = ScriptedTTS()
     model = ScriptedRealtime(user, ScriptedLLM(otherwise=_answer), voice, turn_detection=True)
@@ -91,4 +94,35 @@ def test_a_reply_with_calls_has_taken_the_users_words_up() -> None:
 
     user = ScriptedUser().says("a table please", at=1.0).says("look at the menu", at=3.6)
     outcome = _played(user, None, look)
+    assert looked == ["look"], outcome.timeline()
+
+
+def test_the_step_before_a_handoff_leaves_the_users_words_to_the_next_agent() -> None:
+    """The model is about to answer them when the call ends that hands over, at 5.65 s. Asked for
+    the result, it would make no call for them."""
+    looked: list[str] = []
+
+    @function_tool
+    async def look() -> str:
+        """Look at the menu."""
+        looked.append("look")
+        return "seen"
+
+    class Next(Agent):
+        async def on_enter(self) -> None:
+            self.session.say("Hello.")
+
+    @on_interruption("finish")
+    @function_tool
+    async def book(context: RunContext[Any]) -> tuple[Agent, str]:
+        """Book a table."""
+        await context.wait_for_playout()
+        return Next(instructions="Go on.", tools=[look]), "booked"
+
+    user = ScriptedUser().says("a table please", at=1.0).says("look at the menu", at=3.6)
+    outcome = _played(user, None, look, book=book)
+    (about,) = [r.shown[-1].text for r in outcome.requests if "result of book" in r.shown[-1].text]
+    assert "Do not answer what the user has said last" in about, outcome.timeline()
+    said = [heard.text for heard in outcome.heard]
+    assert said[:4] == [STORY, BOOKED, "Hello.", "I look."], outcome.timeline()
     assert looked == ["look"], outcome.timeline()

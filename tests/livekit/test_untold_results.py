@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import Agent, RunContext, function_tool
+from livekit.agents import Agent, RunContext, ToolError, function_tool
 
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
@@ -43,20 +43,30 @@ def _book(seconds: float, policy: Any = "detach") -> Any:
 
 def _joke(request: Request) -> Reply:
     """It says the result behind its answer, if it is asked to and has not said it."""
-    asked = any(e.kind == "system" and "result of book" in e.text for e in request.shown)
+    asked = any(e.kind == "system" and "result of " in e.text for e in request.shown)
     said = any(e.kind == "assistant" and "booked" in e.text for e in request.shown)
     return Reply(f"{JOKE} {BOOKED}" if asked and not said else JOKE)
 
 
-def test_a_result_is_told_although_the_user_has_interrupted_the_words_before_it() -> None:
+@function_tool
+async def fail() -> str:
+    """Book."""
+    await asyncio.sleep(1.0)
+    raise ToolError("no table is free")
+
+
+@pytest.mark.parametrize(("book", "name"), [(_book(1.0), "book"), (fail, "fail")])
+def test_a_result_or_an_error_is_told_although_the_user_has_interrupted_the_words_before_it(
+    book: Any, name: str
+) -> None:
     """What the user has heard of the reply was the answer to something else."""
     user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=4.0)
     user.says("another joke", at=7.5)
     model = ScriptedLLM(
-        {"book": Reply(calls=Call("book")), "joke": _joke}, {"book": Reply(BOOKED, ttft=3.0)}
+        {"book": Reply(calls=Call(name)), "joke": _joke}, {name: Reply(BOOKED, ttft=3.0)}
     )
     tts = ScriptedTTS(durations={JOKE: 3.0})
-    outcome = Stage(TurnSession, user=user, llm=model, tts=tts, tools=[_book(1.0)]).run(25.0)
+    outcome = Stage(TurnSession, user=user, llm=model, tts=tts, tools=[book]).run(25.0)
     first, second = outcome.heard
     assert "booked" not in first.text, outcome.timeline()
     assert second.text == f"{JOKE} {BOOKED}"

@@ -328,6 +328,26 @@ def test_an_answer_that_would_come_as_the_user_speaks_is_given_with_the_next(
 
 
 @pytest.mark.parametrize(
+    ("at", "cut", "on_stock", "latency", "late"),
+    [
+        (4.4, 7.2, 7.2, 4.0, False),
+        (4.4, 7.2, 7.2, 4.2, True),
+        (4.4, 7.2, 7.4, 4.0, True),
+        (4.8, 7.2, 7.2, 4.0, True),
+    ],
+    ids=["behind it", "later", "longer on stock", "spoken later"],
+)
+def test_an_answer_that_would_come_as_the_user_speaks_comes_behind_the_next_if_that_is_cut(
+    at: float, cut: float, on_stock: float, latency: float, late: bool
+) -> None:
+    """On stock it begins at 4.6 s, over the user. The answer to the third sentence begins at 7 s; a
+    call of its own interrupts it on both."""
+    ours = {"asked": {2: 4.0}, "latency": {2: latency, 3: None}, "own_answers": {3: (7.0, cut)}}
+    stock = {"latency": {2: 1.0, 3: None}, "own_answers": {3: (7.0, on_stock)}}
+    assert found(ours, stock, sounds=(*SAID, Sound(at, 2, 0.6))) == ["late"] * late
+
+
+@pytest.mark.parametrize(
     ("sounds", "policy", "heard", "late"),
     [
         ((*SAID, Sound(6.1, 0, 1.0)), "detach", Heard(9.4, 10.0, "y0a."), False),

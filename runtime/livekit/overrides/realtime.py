@@ -142,8 +142,8 @@ class RealtimeActivity(AnsweringActivity):
 
     def _give_up(self, words: list[str]) -> None:
         speech, agent = current_speech(), self._conductor.agent
-        instructed = isinstance(speech, GovernedHandle) and speech.instructed
-        if instructed and agent is not None and agent.answer_decision is not None:
+        leaves_words = isinstance(speech, GovernedHandle) and speech.leaves_words
+        if leaves_words and agent is not None and agent.answer_decision is not None:
             self._conductor.answer_skipped(words)
 
     @property
@@ -194,6 +194,7 @@ class RealtimeActivity(AnsweringActivity):
         given = request.get("instructions")
         instructed = bool(given) and not isinstance(given, _ForOneStep)
         govern(reply, self._conductor).instructed = instructed and not request.get("user_input")
+        govern(reply, self._conductor).leaves_words = govern(reply, self._conductor).instructed
         if request.get("text") is None:
             await self._conductor.may_request(request["speech_handle"])
             if under_way := {task for task in (self._answering, self._telling) if task is not None}:
@@ -212,6 +213,7 @@ class RealtimeActivity(AnsweringActivity):
             later = LATER if tool_reply and self._words_are_answered_next else None
             if later and besides is None and not self._has_untold_results(handle):
                 return  # it would answer the words, and may not make all calls
+            govern(handle, self._conductor).leaves_words = later is not None
             own = f"{ARRIVED.format(calls=names(due))} {UNLESS_TOLD}" if due else None
             asks = " ".join(filter(None, (own, besides, later)))
             request["instructions"] = _ForOneStep(asks) if asks else None
@@ -229,13 +231,13 @@ class RealtimeActivity(AnsweringActivity):
     @property
     def _words_are_answered_next(self) -> bool:
         """The model would answer the user's words, to which another reply is next, perhaps the next
-        agent's."""
+        agent's, or that it is about to answer by itself."""
         if self._sync is None or not self._sync.ends_with_open_words:
             return False
         turns = self._conductor.turns
         waiting = (govern(handle, self._conductor) for _, _, handle in self._speech_q)
         due = any(handle.answers_audio and not handle.interrupted for handle in waiting)
-        return due or turns.reply_due or bool(turns.skipped)
+        return due or turns.reply_due or bool(turns.skipped) or self.answer_decision is not None
 
     def _begins(self, ev: llm.GenerationCreatedEvent, speech: SpeechHandle) -> Generation | None:
         before, generation = self._begun

@@ -29,6 +29,8 @@ class GovernedHandle(SpeechHandle):
     """It answers words that a realtime model has heard."""
     instructed: bool = False
     """It says what the application wants said, by instructions of its own, and answers no words."""
+    leaves_words: bool = False
+    """A realtime model is asked not to answer the user's words with it: they are answered next."""
     calls_nothing: bool = False
     """The model's stream has ended without calls."""
 

@@ -16,6 +16,7 @@ from .moments import (
     ANSWER,
     ENDPOINTING,
     MOMENT,
+    THINKS,
     Span,
     announced,
     handoffs_begun,
@@ -146,15 +147,20 @@ def _due(sentence: int, over: float, ours: float, stock: float, pair: Pair) -> f
 
 def _answered_with_words(sentence: int, due: float, delayed: bool, pair: Pair) -> float:
     """When what the user says at this time is answered, if it is answered on stock as well; or what
-    they have said while the answer was delayed."""
+    they have said while the answer was delayed. If that answer is cut on both sides before it
+    counts, this one comes behind it."""
     with_them = -inf
     for number, sound in enumerate(pair.plan.sounds, 1):
-        answered = pair.ours.latency.get(number)
-        if number <= sentence or answered is None or pair.stock.latency.get(number) is None:
+        answered, own = pair.ours.latency.get(number), pair.ours.own_answers.get(number)
+        if number <= sentence or not sound.words:
             continue
         until = inf if delayed else sound.over + words_may_come(sound, pair.plan)
-        if sound.words and sound.at <= due <= until:
+        if not sound.at <= due <= until:
+            continue
+        if answered is not None and pair.stock.latency.get(number) is not None:
             with_them = max(with_them, sound.over + answered)
+        elif answered is None and own is not None and own == pair.stock.own_answers.get(number):
+            with_them = max(with_them, own[1] + THINKS)
     return with_them
 
 
