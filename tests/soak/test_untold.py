@@ -11,6 +11,7 @@ from test_declared import kinds, ran
 from turnfsm.runtime.testing.livekit.differential import (
     Answer,
     Job,
+    JobRun,
     Measures,
     Move,
     Pair,
@@ -394,3 +395,34 @@ def test_a_result_that_was_cut_may_be_told_again(
     runs = ran(1, 0.5, 0.9), ran(1, 2.5, 2.9)
     ours = {"effects": {1: 1}, "runs": runs, "repeats": {text: count}, "heard": heard}
     assert kinds({"effects": {1: 1}}, ours) == found
+
+
+@pytest.mark.parametrize(
+    ("policy", "waits", "close", "cut", "found"),
+    [
+        ("finish", "playout", 6.2, 3.0, []),
+        ("hold", "playout", 6.2, 3.0, []),
+        ("detach", "playout", 6.2, 3.0, ["untold"]),
+        ("finish", "", 6.2, 3.0, ["untold"]),
+        ("finish", "playout", 8.0, 3.0, ["untold"]),
+        ("finish", "playout", 6.2, 4.5, ["untold"]),
+    ],
+    ids=["finish", "hold", "not held", "does not wait", "closed later", "cut as late"],
+)
+def test_a_call_that_waits_for_its_whole_preamble_ends_later_perhaps_after_the_close(
+    policy: Any, waits: Any, close: float, cut: float, found: list[str]
+) -> None:
+    """The preamble is heard from 2 to 4.5 s, on stock until 3 s. Stock tells the result at 5.5 s,
+    half a second after its call has ended."""
+    jobs = {1: Job(1, 1.0, waits=waits, policy=policy, after=1.0)}
+    words = "r1a r1b r1c."
+    run = JobRun(1, "do_it", 2.1, 4.0, 5.0, 5.0, "result")
+    stock = {
+        "effects": {1: 1},
+        "told": {1: 5.5},
+        "runs": (run,),
+        "audio": (Heard(2.0, cut, words),),
+    }
+    held = JobRun(1, "do_it", 2.1, 5.5, 6.5, 6.5, "result")
+    ours = {"effects": {1: 1}, "runs": (held,), "audio": (Heard(2.0, 4.5, words),)}
+    assert kinds(stock, ours, jobs=jobs, moves=(Move(close, "aclose"),)) == found

@@ -132,6 +132,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("realtime-results", frozenset({"undone"}), untold.cut_while_it_thought),
     Declared("realtime-results", frozenset({"late"}), untold.told_with_its_twin),
     Declared("tool-policies", frozenset({"untold"}), untold.told_with_a_cancelled_call),
+    Declared("tool-policies", frozenset({"untold"}), untold.ended_later_by_its_preamble),
     Declared("next-agent", frozenset({"unseen"}), handoffs.copied_before_its_words),
     Declared("typed-words"),
     Declared("wait-raises", frozenset({"undone", "untold"}), calls.wait_raised),

@@ -27,6 +27,7 @@ __all__ = [
     "cut_behind_a_cancelled_call",
     "cut_behind_the_answer",
     "cut_while_it_thought",
+    "ended_later_by_its_preamble",
     "given_up_at_a_handoff",
     "held_until_the_close",
     "stopped_before_it_could_be_told",
@@ -121,6 +122,34 @@ def _free(start: float, end: float, job: int, pair: Pair, measured: Measures) ->
         if any(abs(run.start - at) <= MOMENT for at in begun)
     ]
     return outside((start, end), [*busy(pair, measured), *calls])
+
+
+def ended_later_by_its_preamble(job: int, pair: Pair) -> bool:
+    """It holds its turn and waits for its preamble, which the user cut on stock. It ended later by
+    the rest of this, and the close had begun by then."""
+    close, planned = pair.plan.ends_at, pair.plan.jobs[job]
+    held = [run for run in holding(pair) if run.number == job and planned.waits == "playout"]
+    return close is not None and any(
+        abs(run.start - other.start) <= MOMENT
+        and close <= run_end <= end + ours - stock + MOMENT
+        and _longer(stock - planned.seconds, ours - planned.seconds, pair)
+        for run, ours, run_end in _done(held)
+        for other, stock, end in _done(r for r in pair.stock.runs if r.number == job)
+    )
+
+
+def _done(runs: Iterable[JobRun]) -> Iterator[tuple[JobRun, float, float]]:
+    """Those that took effect and ended, with both moments."""
+    for run in runs:
+        if run.effect is not None and run.end is not None:
+            yield run, run.effect, run.end
+
+
+def _longer(stock: float, ours: float, pair: Pair) -> bool:
+    """What ended at these moments began at the same moment on both."""
+    ends = {heard.start: heard.end for heard in pair.stock.audio}
+    whole = [h for h in pair.ours.audio if abs(h.end - ours) <= MOMENT and h.start in ends]
+    return stock < ours and any(abs(ends[heard.start] - stock) <= MOMENT for heard in whole)
 
 
 def _spoken_into(cut: float, pair: Pair) -> bool:
