@@ -35,10 +35,11 @@ def found(
     moves: tuple[Move, ...] = (),
     hook: float = 0.0,
     ttft: float = 0.2,
+    words: int = 4,
     **how: Any,
 ) -> list[str]:
-    """What is worse. The third answer takes the model `ttft`."""
-    answers = {1: Answer(4), 2: Answer(4, (1,)), 3: Answer(4, ttft=ttft)}
+    """What is worse. The third answer has so many `words` and takes the model `ttft`."""
+    answers = {1: Answer(4), 2: Answer(4, (1,)), 3: Answer(words, ttft=ttft)}
     all_jobs = {1: Job(1, 0.5), 2: Job(2, 0.5), **{job.number: job for job in jobs}}
     plan = Plan("an answer that is later", sounds, answers, all_jobs, moves, hook=hook, **how)
     measured = [
@@ -225,15 +226,21 @@ def test_a_handoff_lasts_while_what_the_agent_says_is_paused(
         ((4.7, 5.0), (), 9.0, True),
         ((5.7, 6.0), (6.0,), 9.0, True),
         ((4.7, 5.9), (5.9,), 9.0, True),
+        ((4.7, 5.0), 5.0, 9.0, False),
+        ((4.7, 5.0), 8.0, 9.0, True),
     ],
-    ids=["an interruption", "the user", "nobody", "begun late", "long enough to count"],
+    ids=["an interruption", "the user", "nobody", "begun late", "long enough", "a close", "later"],
 )
 def test_an_answer_that_somebody_cuts_as_it_begins_is_explained(
-    begun: tuple[float, float], stops: tuple[float, ...], sound: float, late: bool
+    begun: tuple[float, float], stops: tuple[float, ...] | float, sound: float, late: bool
 ) -> None:
     """It began in time, and half a second of it would count."""
-    ours = {"asked": {2: 4.0}, "latency": {2: None}, "begun": {2: begun}, "stops": stops}
-    assert found(ours, sounds=(*SAID, Sound(sound, 0, 1.0))) == ["late"] * late
+    ours: dict[str, Any] = {"asked": {2: 4.0}, "latency": {2: None}, "begun": {2: begun}}
+    moves = (Move(stops, "aclose"),) if isinstance(stops, float) else ()
+    if not moves:
+        ours["stops"] = stops
+    sounds = (*SAID, Sound(sound, 0, 1.0))
+    assert found(ours, sounds=sounds, moves=moves) == ["late"] * late
 
 
 @pytest.mark.parametrize(
@@ -345,6 +352,22 @@ def test_an_answer_that_would_come_as_the_user_speaks_comes_behind_the_next_if_t
     ours = {"asked": {2: 4.0}, "latency": {2: latency, 3: None}, "own_answers": {3: (7.0, cut)}}
     stock = {"latency": {2: 1.0, 3: None}, "own_answers": {3: (7.0, on_stock)}}
     assert found(ours, stock, sounds=(*SAID, Sound(at, 2, 0.6))) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("at", "words", "heard", "late"),
+    [(5.5, 0, 7.6, False), (5.5, 0, 8.1, True), (6.4, 0, 7.6, True), (5.5, 4, 7.6, True)],
+    ids=["in time", "later", "the user speaks later", "the model answers"],
+)
+def test_an_answer_that_would_come_as_the_user_speaks_is_asked_for_after_words_without_an_answer(
+    at: float, words: int, heard: float, late: bool
+) -> None:
+    """It would be heard at 5.8 s, behind news. What the user says then ends 0.6 s later; its words
+    come 0.9 s after that, and the model has nothing to say about them."""
+    sounds = (*SAID, Sound(at, 2, 0.6, stt_delay=0.9))
+    latency = {2: heard - SAID[1].over}
+    ours = {"asked": {2: 4.0}, "latency": latency, "news": ((4.6, 5.8),)}
+    assert found(ours, sounds=sounds, words=words) == ["late"] * late
 
 
 @pytest.mark.parametrize(

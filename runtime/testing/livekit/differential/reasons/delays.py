@@ -60,13 +60,10 @@ def delayed_by_its_causes(sentence: int, pair: Pair) -> bool:
     if stock is None:
         return False
     over = pair.plan.sounds[sentence - 1].over
-    if ours is not None:
-        due = _due(sentence, over, ours, stock, pair)
-        delayed = due > over + stock
-        if over + ours <= max(due + LATE, _answered_with_words(sentence, due, delayed, pair)):
-            return True
+    if ours is not None and _in_time(sentence, over + ours, pair):
+        return True
     begun, cut = pair.ours.begun.get(sentence, (inf, inf))
-    in_time = begun < inf and begun <= _due(sentence, over, begun - over, stock, pair) + LATE
+    in_time = begun < inf and _in_time(sentence, begun, pair)
     return (in_time and _cut_by_somebody(begun, cut, pair)) or _stopped_before_it_was_due(
         sentence, over, stock, pair
     )
@@ -145,31 +142,41 @@ def _due(sentence: int, over: float, ours: float, stock: float, pair: Pair) -> f
     return due + sum(first[number] for number in later)
 
 
+def _in_time(sentence: int, heard: float, pair: Pair) -> bool:
+    """An answer that is heard at this moment is delayed by its causes only."""
+    over, stock = pair.plan.sounds[sentence - 1].over, pair.stock.latency[sentence] or 0.0
+    due = _due(sentence, over, heard - over, stock, pair)
+    return heard <= max(due + LATE, _answered_with_words(sentence, due, due > over + stock, pair))
+
+
 def _answered_with_words(sentence: int, due: float, delayed: bool, pair: Pair) -> float:
     """When what the user says at this time is answered, if it is answered on stock as well; or what
     they have said while the answer was delayed. If that answer is cut on both sides before it
-    counts, this one comes behind it."""
+    counts, this one comes behind it; if the model has no words for that, it is asked again then."""
     with_them = -inf
     for number, sound in enumerate(pair.plan.sounds, 1):
+        until = sound.over + words_may_come(sound, pair.plan)
+        if number <= sentence or not sound.words or sound.at > due + (LATE if delayed else 0.0):
+            continue
+        if not delayed and due > until:
+            continue
         answered, own = pair.ours.latency.get(number), pair.ours.own_answers.get(number)
-        if number <= sentence or not sound.words:
-            continue
-        until = inf if delayed else sound.over + words_may_come(sound, pair.plan)
-        if not sound.at <= due <= until:
-            continue
+        planned = pair.plan.answers.get(number)
         if answered is not None and pair.stock.latency.get(number) is not None:
             with_them = max(with_them, sound.over + answered)
         elif answered is None and own is not None and own == pair.stock.own_answers.get(number):
             with_them = max(with_them, own[1] + THINKS)
+        elif planned is not None and not planned.words and due <= until:
+            with_them = max(with_them, until + pair.plan.hook + planned.ttft + THINKS)
     return with_them
 
 
 def _cut_by_somebody(begun: float, cut: float, pair: Pair) -> bool:
-    """The answer was cut so soon that it does not count: by the user, or by an interruption of the
-    application or of a tool."""
-    sounds = pair.plan.sounds
+    """The answer was cut so soon that it does not count: by the user, by an interruption of the
+    application or of a tool, or by the close."""
+    sounds, closes = pair.plan.sounds, () if pair.plan.ends_at is None else (pair.plan.ends_at,)
     user = any(sound.at <= cut <= sound.over + VAD_SILENCE + MOMENT for sound in sounds)
-    stopped = any(abs(stop - cut) <= MOMENT for stop in pair.ours.stops)
+    stopped = any(abs(stop - cut) <= MOMENT for stop in (*pair.ours.stops, *closes))
     return cut - begun < ANSWER and (user or stopped)
 
 
