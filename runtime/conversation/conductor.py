@@ -116,12 +116,12 @@ class Conductor(UserReports):
     def microphone_turned(self, *, on: bool) -> None:
         """LiveKit's `_on_audio_enabled_changed`. Posts nothing; what waits for a button goes on."""
         if not self.tuner.muted:  # else the flow has done it
-            self.host.microphone_opened = on
+            self.host.button_moved(pressed=on)
             self._moved()
 
     def commit_requested(self) -> None:
         """LiveKit's `commit_user_turn`. Posts nothing; a button is released."""
-        self.host.microphone_opened = False
+        self.host.button_moved(pressed=False)
 
     # -- the floor
 
@@ -139,6 +139,17 @@ class Conductor(UserReports):
         if speech.interrupted:
             self._post("step_interrupted", step.id)
         self.tools.count()
+
+    def output_known(self, speech: Speech) -> None:
+        """LiveKit begins the task that plays a step: `_tts_task`, `_pipeline_reply_task` or
+        `_realtime_generation_task`. Posts nothing.
+
+        The step may have the floor already, and be held.
+        """
+        step = self.floor.step
+        if step is not None and step.speech is speech:
+            self.floor.listen(step)
+            self.host.output_known(step)
 
     def floor_returned(self, speech: Speech) -> None:
         """LiveKit clears `AgentActivity._current_speech`. Posts `step_finished`."""
@@ -215,7 +226,7 @@ class Conductor(UserReports):
             self._session.publish(wanted, otel_context, start_time)
             return
         step = self.floor.step
-        if wanted == "speaking" and step is not None and not step.agent.audible:
+        if wanted == "speaking" and step is not None and not step.output.audible:
             self._post("playout_started", step.id)  # text only: its first words are its playout
         self.agent_state.wanted(wanted, otel_context, start_time)
 

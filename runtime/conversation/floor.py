@@ -9,7 +9,7 @@ from functools import partial
 
 import attrs
 
-from .ports import Agent, Speech
+from .ports import Agent, Output, Speech
 
 __all__ = ["Floor", "Step"]
 
@@ -59,6 +59,11 @@ class Step:
     agent: Agent
     gate: Gate = attrs.field(factory=Gate)
 
+    @property
+    def output(self) -> Output:
+        """What it is heard on."""
+        return self.speech.output or self.agent.output
+
 
 class Floor:
     """The step that holds the floor, and its audio output.
@@ -87,10 +92,14 @@ class Floor:
         """A step has been given the floor."""
         self._count += 1
         self.step = Step(f"{speech.id}#{self._count}", speech, agent)
-        self.close()
-        came = partial(self._frame_came, self.step.gate)
-        self._stop_listening = agent.listen(self._on_started, self._on_finished, came)
+        self.listen(self.step)
         return self.step
+
+    def listen(self, step: Step) -> None:
+        """Listen to what the step is heard on, and to nothing else."""
+        self.close()
+        came = partial(self._frame_came, step.gate)
+        self._stop_listening = step.output.listen(self._on_started, self._on_finished, came)
 
     def leave(self, speech: Speech) -> Step | None:
         """The step of this speech has given the floor back."""

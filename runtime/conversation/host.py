@@ -9,9 +9,9 @@ from contextvars import copy_context
 from turnfsm.runtime.event import Event
 from turnfsm.runtime.turn import TurnRuntime
 
-from .floor import Floor
+from .floor import Floor, Step
 from .limits import TurnLimitReached
-from .ports import Agent, Session, Source
+from .ports import Output, Session, Source
 from .resumption import Resumption
 from .tool_call import ToolCall
 from .tool_calls import ToolCalls
@@ -43,15 +43,19 @@ class TurnHost:
         self._decisions: set[asyncio.Task[None]] = set()
         self.turn: TurnRuntime
         self.results_need_reply = False
-        self.microphone_opened = False
-        self._paused: Agent | None = None
+        self._button_pressed = False
+        self._paused: Output | None = None
         self.resumption: Resumption | None = None
 
     @property
     def button_held(self) -> bool:
         """Only the application commits turns, and it has turned the microphone on for this one: a
         button is held, and the user is about to speak."""
-        return self.microphone_opened and self.manual_turns()
+        return self._button_pressed and self.manual_turns()
+
+    def button_moved(self, *, pressed: bool) -> None:
+        """The application has turned the microphone on; or off, or has committed the turn."""
+        self._button_pressed = pressed
 
     @property
     def owes(self) -> bool:
@@ -68,20 +72,21 @@ class TurnHost:
 
     def user_silent(self) -> bool:
         """The user pauses inside an utterance for so long that the agent may begin."""
-        agent = self._agent
+        step = self._floor.step
+        agent = step.agent if step is not None else self._session.activity
         return agent is not None and agent.user_silent
 
     def holdable(self) -> bool:
         """The step's first frame can be kept back: the output can pause, or has not got it."""
         step = self._floor.step
-        if step is None or not step.agent.audible or step.agent.overlaps:
+        if step is None or not step.output.audible or step.agent.overlaps:
             return False
-        return step.agent.can_pause or not step.gate.passed
+        return step.output.can_pause or not step.gate.passed
 
     def pausable(self) -> bool:
         """The output can pause, and the session wants false interruptions resumed."""
-        agent = self._agent
-        return agent is not None and agent.can_pause
+        output = self._output
+        return output is not None and output.can_pause
 
     def endpointing(self) -> bool:
         """The end of the user's turn is being decided. The end of the decision is reported."""
@@ -149,17 +154,20 @@ class TurnHost:
     def hold_output(self, event: Event) -> None:
         """Keep the step's first frame back."""
         step = self._floor.step
-        if step is not None and step.agent.audible:
-            if step.agent.can_pause:
-                self._pause(step.agent, heard=False)
-            else:
-                step.gate.close()
+        if step is not None and step.output.audible:
+            self._hold(step)
             self.turn.post("output_held", step.id)
+
+    def output_known(self, step: Step) -> None:
+        """A step begins that has the floor: if it is held, it is held where it will be heard."""
+        if self._paused not in (None, step.output):
+            self._let_go()
+            self._hold(step)
 
     def drop_audio(self, event: Event) -> None:
         """Clear the output: a step that failed while it was paused has left audio in it."""
-        if (agent := self._paused or self._agent) is not None:
-            agent.drop_audio()
+        if (output := self._paused or self._output) is not None:
+            output.drop()
 
     def release_output(self, event: Event) -> None:
         """Let the output go."""
@@ -171,15 +179,15 @@ class TurnHost:
     def pause_output(self, event: Event) -> None:
         """Cut the audio; it can go on."""
         step = self._floor.step
-        if step is not None and step.agent.audible:
-            self._pause(step.agent, heard=True)
+        if step is not None and step.output.audible:
+            self._pause(step.output, heard=True)
 
     def resume_output(self, event: Event) -> None:
         """Let the audio that was cut go on."""
         step = self._floor.step
         if step is not None:
             self._paused = None
-            step.agent.resume_audio(heard=True)
+            step.output.resume(heard=True)
 
     def report_false_interruption(self, event: Event) -> None:
         """Tell the application."""
@@ -214,7 +222,7 @@ class TurnHost:
         if step is None:
             return
         logger.warning("speech %s did not end in time; it is abandoned", step.speech.id)
-        step.agent.end_playout(self._floor.heard_for)
+        step.output.end_playout(self._floor.heard_for)
         step.speech.end_step()
 
     # -- tool calls
@@ -279,21 +287,29 @@ class TurnHost:
             step.agent.interrupt_model()
             step.speech.stop(source, force=force)
 
-    def _pause(self, agent: Agent, *, heard: bool) -> None:
-        self._paused = agent
-        agent.pause_audio(heard=heard)
+    def _hold(self, step: Step) -> None:
+        if step.output.can_pause:
+            self._pause(step.output, heard=False)
+        else:
+            step.gate.close()
+
+    def _pause(self, output: Output, *, heard: bool) -> None:
+        self._paused = output
+        output.pause(heard=heard)
 
     def _let_go(self) -> None:
         paused, self._paused = self._paused, None
-        if (agent := paused or self._agent) is not None:
-            agent.resume_audio(heard=False)
+        if (output := paused or self._output) is not None:
+            output.resume(heard=False)
         if self._floor.step is not None:
             self._floor.step.gate.open()
 
     @property
-    def _agent(self) -> Agent | None:
-        step = self._floor.step
-        return step.agent if step is not None else self._session.activity
+    def _output(self) -> Output | None:
+        if (step := self._floor.step) is not None:
+            return step.output
+        agent = self._session.activity
+        return agent.output if agent is not None else None
 
     def _follow(self, task: asyncio.Task[None] | None) -> bool:
         if task is None:

@@ -56,6 +56,10 @@ class Speech(Protocol):
         """
 
     @property
+    def output(self) -> Output | None:
+        """What its latest step is heard on, if that has begun."""
+
+    @property
     def steps_over(self) -> bool:
         """It has held the floor and has returned it."""
 
@@ -91,9 +95,9 @@ class Speech(Protocol):
 
 
 class Output(Protocol):
-    """Where an agent is heard.
+    """What a step is heard on.
 
-    LiveKit: `AgentSession.output.audio`.
+    LiveKit: the `AgentSession.output.audio` that there is when the step's task begins.
     """
 
     @property
@@ -103,10 +107,6 @@ class Output(Protocol):
     @property
     def can_pause(self) -> bool:
         """It can pause, and the session wants false interruptions resumed."""
-
-    @property
-    def overlaps(self) -> bool:
-        """A realtime model decides itself whether it speaks while the user does."""
 
     def listen(
         self,
@@ -123,13 +123,13 @@ class Output(Protocol):
         `playout_started` and `playout_finished`.
         """
 
-    def pause_audio(self, *, heard: bool) -> None:
+    def pause(self, *, heard: bool) -> None:
         """Pause. `heard`: the user is hearing it."""
 
-    def resume_audio(self, *, heard: bool) -> None:
+    def resume(self, *, heard: bool) -> None:
         """Resume. `heard`: the user has heard the beginning."""
 
-    def drop_audio(self) -> None:
+    def drop(self) -> None:
         """Clear the audio that was taken and not played."""
 
     def end_playout(self, played: float) -> None:
@@ -145,6 +145,10 @@ class Model(Protocol):
 
     LiveKit: `llm.LLM` or `llm.RealtimeModel`.
     """
+
+    @property
+    def overlaps(self) -> bool:
+        """A realtime model decides itself whether it speaks while the user does."""
 
     @property
     def model_replies(self) -> bool:
@@ -260,11 +264,15 @@ class Turns(Protocol):
         """Commit a turn that was kept; `Conductor.may_commit` follows."""
 
 
-class Agent(Output, Model, Calls, Turns, Protocol):
+class Agent(Model, Calls, Turns, Protocol):
     """An agent of the session, active or not.
 
     LiveKit: `AgentActivity`.
     """
+
+    @property
+    def output(self) -> Output:
+        """What a step is heard on that begins now."""
 
 
 class Session(Protocol):

@@ -62,6 +62,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _create_speech_task(self coro speech_handle name) | tasks that LiveKit ends with the agent
         _schedule_speech(self speech priority force) | which turn a reply answers
         _generate_reply(self user_message ...) | which words of the user a reply answers
+        _tts_task(self speech_handle text ...) | which output a step is heard on
         _pipeline_reply_task(self speech_handle chat_ctx ...) | ask only if the flow agrees
         _realtime_reply_task(self speech_handle user_input ...) | ask only if the flow agrees
         _realtime_generation_task(self speech_handle generation_ev ...) | what a response contains

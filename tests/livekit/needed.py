@@ -17,6 +17,7 @@ from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
+    ScriptedAudioOutput,
     ScriptedLLM,
     ScriptedSTT,
     ScriptedTTS,
@@ -360,6 +361,20 @@ def a_button_is_held() -> list[str]:
     return [] if len(told) == 1 and told[0] > 8.0 else [f"the result is told at {told}"]
 
 
+def what_waits_is_heard_where_it_was_asked_for() -> list[str]:
+    """The output is replaced while an announcement waits for the floor."""
+    stage = Stage(TurnSession)
+    stage.at(0.5, lambda s: s.session.say("Please wait for it.") and None)
+    stage.at(0.6, lambda s: s.session.say(STORY) and None)
+
+    def replace(stage: Stage) -> None:
+        stage.session.output.audio = ScriptedAudioOutput(ScriptedTTS())
+
+    outcome = stage.at(1.5, replace).run(15.0)
+    wrong = outcome.wrong_agent_states(0.021)
+    return [f"the agent state is wrong: {wrong}"] if wrong else []
+
+
 NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
     "HearingActivity.on_final_transcript": a_wait_ends_with_the_words,
@@ -384,5 +399,6 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     **REALTIME,
     "RequestingActivity.on_user_turn_exceeded": words_that_the_agent_cut_into_stand_once,
     "GovernedExecutor.execute": a_repeated_call_is_executed_once,
+    "OutputActivity._tts_task": what_waits_is_heard_where_it_was_asked_for,
     "GovernedExecutor.drain": a_handoff_does_not_wait_for_ever,
 }

@@ -132,3 +132,22 @@ def test_what_was_paused_goes_on_although_the_output_is_disabled(enabled: bool) 
     outcome = stage.run(15.0)
     assert outcome.heard[-1].end > 6.0, outcome.timeline()
     assert stage.session.turn.state == "listening"  # type: ignore[attr-defined]
+
+
+def _replace_output(stage: Stage) -> None:
+    stage.session.output.audio = ScriptedAudioOutput(ScriptedTTS())
+
+
+@pytest.mark.parametrize("at", [1.65, 1.7, 1.8, 1.9, 2.1])
+def test_a_preemptive_reply_is_heard_where_it_was_asked_for(at: float) -> None:
+    """The application replaces the output between the request and the commit: LiveKit plays the
+    reply into the output before, so its playout is that of the reply."""
+    user = ScriptedUser().says("a story", at=0.5, duration=0.8).makes_noise(at=3.6, duration=1.0)
+    model = ScriptedLLM({"a story": STORY})
+    turns = {"preemptive_generation": {"enabled": True}}
+    stage = Stage(TurnSession, user=user, llm=model, turn_handling=turns)
+    outcome = stage.at(at, _replace_output).run(15.0)
+    assert outcome.wrong_agent_states(0.021) == [], outcome.timeline()
+    before, after = outcome.heard
+    assert before.end < 4.2, outcome.timeline()
+    assert 4.6 < after.start < 7.0, outcome.timeline()

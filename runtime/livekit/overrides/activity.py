@@ -108,11 +108,6 @@ class GovernedActivity(RequestingActivity):
         return False  # the flow decides on a pause: LiveKit never pauses by itself
 
     @property
-    def can_pause(self) -> bool:
-        """The output can pause and the session wants false interruptions resumed."""
-        return super()._pause_enabled()
-
-    @property
     def overlaps(self) -> bool:
         """The model detects turns, and supports overlapping speech."""
         return self._rt_overlapping_speech_enabled

@@ -1,32 +1,45 @@
-"""An activity's audio output: watched, paused and cleared as the flow decides."""
+"""What a step is heard on: watched, paused and cleared as the flow decides."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
+import attrs
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.io import AudioOutput, PlaybackFinishedEvent, PlaybackStartedEvent
+from livekit.agents.voice.speech_handle import SpeechHandle
+
+from turnfsm.runtime.conversation.conductor import Conductor
 
 from .progress import count_audio
+from .speech import govern
 
-__all__ = ["OutputActivity"]
+__all__ = ["OutputActivity", "StepOutput"]
 
 
-class OutputActivity(AgentActivity):
-    """What the conversation needs from an audio output."""
+@attrs.frozen
+class StepOutput:
+    """What a step of an agent is heard on.
 
-    _paused: AudioOutput | None = None
+    Attributes:
+        agent: Its activity.
+        audio: The audio output; None if the step is text only.
+    """
 
-    @property
-    def _audio_output(self) -> AudioOutput | None:
-        output = self._session.output
-        return output.audio if output.audio_enabled else None
+    agent: OutputActivity
+    audio: AudioOutput | None
 
     @property
     def audible(self) -> bool:
-        """Audio is enabled."""
-        return self._audio_output is not None
+        """There is audio."""
+        return self.audio is not None
+
+    @property
+    def can_pause(self) -> bool:
+        """It can pause, and the session wants false interruptions resumed."""
+        return self.audio is not None and self.audio.can_pause and self.agent.resumes
 
     def listen(
         self,
@@ -39,8 +52,8 @@ class OutputActivity(AgentActivity):
 
         Returns a function that removes them.
         """
-        output = self._audio_output
-        if output is None:
+        audio = self.audio
+        if audio is None:
             return _nothing
 
         def on_started(ev: PlaybackStartedEvent) -> None:
@@ -49,40 +62,30 @@ class OutputActivity(AgentActivity):
         def on_finished(_: PlaybackFinishedEvent) -> None:
             finished()
 
-        stop_counting = count_audio(output, came)
+        stop_counting = count_audio(audio, came)
 
         def stop() -> None:
             stop_counting()
-            output.off("playback_started", on_started)
-            output.off("playback_finished", on_finished)
+            audio.off("playback_started", on_started)
+            audio.off("playback_finished", on_finished)
 
-        output.on("playback_started", on_started)
-        output.on("playback_finished", on_finished)
+        audio.on("playback_started", on_started)
+        audio.on("playback_finished", on_finished)
         return stop
 
-    def pause_audio(self, *, heard: bool) -> None:
+    def pause(self, *, heard: bool) -> None:
         """Pause. If it was heard, turn detection is told that the agent is silent."""
-        if (output := self._audio_output) is not None:
-            output.pause()
-            self._paused = output
+        if self.audio is not None:
+            self.audio.pause()
         if heard:
-            self._on_end_of_agent_speech(ended_at=time.time())
-            if self.interruption_enabled:
-                self.interruption_by_audio_activity_enabled = True
+            self.agent.fallen_silent()
 
-    def resume_audio(self, *, heard: bool) -> None:
-        """Resume, also an output that the application has disabled or replaced since. If it was
-        heard, turn detection is told that the agent is heard again."""
+    def resume(self, *, heard: bool) -> None:
+        """Resume. If it was heard, turn detection is told that the agent is heard again."""
         if heard:
-            if self._audio_recognition is not None:
-                self._audio_recognition._on_start_of_agent_speech(started_at=time.time())
-            if self.interruption_enabled:
-                self._disable_vad_interruption_soon()
-        paused, self._paused, output = self._paused, None, self._audio_output
-        if paused is not None:
-            paused.resume()
-        if output is not None and output is not paused:
-            output.resume()
+            self.agent.heard_again()
+        if self.audio is not None:
+            self.audio.resume()
 
     def end_playout(self, played: float) -> None:
         """Report the end of playout for an output that does not report it.
@@ -90,18 +93,61 @@ class OutputActivity(AgentActivity):
         Args:
             played: Seconds that may have been heard.
         """
-        sink = self._audio_output
+        sink = self.audio
         while sink is not None and sink.next_in_chain is not None:
             sink = sink.next_in_chain
         while sink is not None and sink._pending_playback_count:
             sink.on_playback_finished(playback_position=played, interrupted=True)
 
-    def drop_audio(self) -> None:
+    def drop(self) -> None:
         """Clear the audio that was taken and not played."""
-        sink = self._paused or self._audio_output
-        if sink is not None and sink._pending_playback_count:
-            sink.flush()  # an output reports the end only of a complete segment
-            sink.clear_buffer()
+        if self.audio is not None and self.audio._pending_playback_count:
+            self.audio.flush()  # an output reports the end only of a complete segment
+            self.audio.clear_buffer()
+
+
+class OutputActivity(AgentActivity):
+    """An activity that says what its steps are heard on."""
+
+    _conductor: Conductor
+
+    @property
+    def output(self) -> StepOutput:
+        """What a step is heard on that begins now."""
+        output = self._session.output
+        return StepOutput(self, output.audio if output.audio_enabled else None)
+
+    def _plays(self, speech: SpeechHandle) -> None:
+        """A task begins that plays a step: into the output that the session has now, also if the
+        application replaces it before the step has the floor, or while it is heard."""
+        governed = govern(speech, self._conductor)
+        governed.output = self.output
+        self._conductor.output_known(governed)
+
+    async def _tts_task(self, speech_handle: SpeechHandle, *what: Any, **how: Any) -> None:
+        self._plays(speech_handle)
+        await super()._tts_task(speech_handle, *what, **how)
+
+    @property
+    def resumes(self) -> bool:
+        """The session wants false interruptions resumed, and interruptions can be false."""
+        wanted = self._session.options.interruption
+        timeout = wanted["false_interruption_timeout"]
+        resumes = wanted["resume_false_interruption"] and timeout is not None
+        return bool(resumes) and not self._rt_overlapping_speech_enabled
+
+    def fallen_silent(self) -> None:
+        """What was heard is paused."""
+        self._on_end_of_agent_speech(ended_at=time.time())
+        if self.interruption_enabled:
+            self.interruption_by_audio_activity_enabled = True
+
+    def heard_again(self) -> None:
+        """What was paused is heard again."""
+        if self._audio_recognition is not None:
+            self._audio_recognition._on_start_of_agent_speech(started_at=time.time())
+        if self.interruption_enabled:
+            self._disable_vad_interruption_soon()
 
 
 def _nothing() -> None:

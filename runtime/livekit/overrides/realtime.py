@@ -288,6 +288,7 @@ class RealtimeActivity(AnsweringActivity):
         calls = EnteringStream(generation_ev.function_stream, call_comes)
         noted = replace(generation_ev, message_stream=messages, function_stream=calls)
         self._unhandled = None
+        self._plays(speech)
         await super()._realtime_generation_task(
             speech_handle=speech_handle, generation_ev=noted, **how
         )

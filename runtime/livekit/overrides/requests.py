@@ -95,6 +95,7 @@ class RequestingActivity(HearingActivity):
         self._conductor.request_made(handle.id, shown, answers=answers)
         if self._conductor.keeping is not None:
             await self._conductor.keeping.before_reply()
+        self._plays(handle)
         await ask(**request)
 
     # A reply to the user that is not in the conversation yet: another request that saw the same

@@ -12,7 +12,7 @@ from livekit.agents.voice.agent_activity import _SpeechHandleContextVar
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.runtime.conversation.conductor import Conductor
-from turnfsm.runtime.conversation.ports import Source, Speech
+from turnfsm.runtime.conversation.ports import Output, Source, Speech
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
@@ -31,6 +31,8 @@ class GovernedHandle(SpeechHandle):
     """It says what the application wants said, by instructions of its own, and answers no words."""
     leaves_words: bool = False
     """A realtime model is asked not to answer the user's words with it: they are answered next."""
+    output: Output | None = None
+    """What its latest step is heard on, if that has begun."""
     calls_nothing: bool = False
     """The model's stream has ended without calls."""
 
