@@ -130,3 +130,47 @@ def test_a_reply_that_cannot_be_interrupted_begins_when_a_voice_ends_that_was_co
     outcome = stage.at(2.0, lambda stage: stage.session.commit_user_turn()).run(20.0)
     assert heard(outcome)[0] == "One moment please.", outcome.timeline()
     assert outcome.heard[0].start < 3.5, outcome.timeline()
+
+
+class Question(AgentTask[str]):
+    """A task that nobody completes."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Ask for the name.")
+
+    async def on_enter(self) -> None:
+        self.session.say("What is your name?")
+
+
+def test_a_close_does_not_wait_for_a_task_that_was_replaced() -> None:
+    """The application replaces the agent during the task: nobody completes it any more. The tool
+    gets the error that it gets if the session closes during the task."""
+    ended: list[str] = []
+
+    class Asks(Agent):
+        @function_tool
+        async def book(self, context: RunContext) -> str:
+            """Book it."""
+            try:
+                return await Question()
+            except BaseException as error:
+                ended.append(type(error).__name__)
+                raise
+
+    took: list[float] = []
+
+    async def close(stage: Stage) -> None:
+        begun = stage.now
+        await stage.session.aclose()
+        took.append(stage.now - begun)
+
+    user = ScriptedUser().says("book it", at=0.5)
+    model = ScriptedLLM({"book it": Reply("One moment please.", calls=Call("book"))})
+    stage = Stage(TurnSession, user=user, llm=model, agent=Asks(instructions="Help."))
+    stage.at(5.0, lambda stage: stage.session.update_agent(Waiter()))
+    outcome = stage.at(9.0, close).run(20.0)
+    assert heard(outcome) == ["One moment please.", "What is your name?", "I take over."]
+    assert took[0] < 2.5, outcome.timeline()
+    assert ended == ["ToolError"]
+    assert outcome.errors == []
+    assert outcome.orphans == ()

@@ -41,6 +41,7 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     _conductor: Conductor
     _adopted: WeakSet[GovernedActivity]
+    _tasks: WeakSet[AgentTask[Any]]
     _commits: deque[tuple[str, float]]
     _tearing_down: asyncio.Timeout | None = None
 
@@ -58,6 +59,8 @@ class GovernedSession(AgentSession[Userdata_T]):
                 self.history, activity.agent._chat_ctx, dict(self.__dict__.get("_commits", ()))
             )
             self.__dict__.setdefault("_adopted", WeakSet()).add(activity)
+            if isinstance(activity.agent, AgentTask):
+                self.__dict__.setdefault("_tasks", WeakSet()).add(activity.agent)
         self.__dict__["_next_activity"] = activity
 
     @property
@@ -119,6 +122,10 @@ class GovernedSession(AgentSession[Userdata_T]):
             self._tearing_down.reschedule(asyncio.get_running_loop().time() + CLEANUP_LIMIT)
 
     async def _close_the_rest(self) -> None:
+        # A tool can await a task in whose place the application has put another agent.
+        for task in tuple(self.__dict__.pop("_tasks", ())):
+            if not task.done():
+                task.cancel()
         # A close during a handoff can leave an agent behind that still listens.
         for activity in tuple(self.__dict__.pop("_adopted", ())):
             # Its calls are cancelled first, not the close: LiveKit takes an agent whose close has
