@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, count, islice
 from pathlib import Path
 
+import attrs
 from livekit.agents import AgentSession
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit.differential import (
     Judged,
     Plan,
+    Worse,
     answer_plans,
     draw_plan,
     judge_plan,
@@ -79,6 +81,24 @@ def play_one(words: argparse.Namespace) -> int:
     return int(bool(judged.worse))
 
 
+@attrs.define
+class Counted:
+    """In how many conversations something was worse, and what."""
+
+    where: str
+    conversations: int = 0
+    kinds: Counter[str] = attrs.field(factory=Counter)
+
+    def add(self, found: Iterable[Worse]) -> None:
+        kinds = {w.kind for w in found}
+        self.conversations += bool(kinds)
+        self.kinds.update(kinds)
+
+    def __str__(self) -> str:
+        kinds = ", ".join(f"{kind} {n}" for kind, n in self.kinds.most_common()) or "none"
+        return f"{self.where}: {self.conversations} ({kinds})"
+
+
 def _until(plans: Iterable[Plan], words: argparse.Namespace) -> Iterator[Plan]:
     ends = time.monotonic() + 60 * words.minutes * (1.0 if words.pairs else 0.5)
     for plan in plans:
@@ -89,18 +109,20 @@ def _until(plans: Iterable[Plan], words: argparse.Namespace) -> Iterator[Plan]:
 
 def _play(plans: Iterable[Plan], jobs: int) -> tuple[int, int]:
     """How many were played, and whether something was worse."""
-    kinds: Counter[str] = Counter()
-    played, wrong, seconds = 0, 0, 0.0
+    ours, stock = Counted("TurnSession"), Counted("AgentSession")
+    explained = Counted("TurnSession, explained by the table in docs/livekit.md")
+    played, seconds = 0, 0.0
     for judged in judge_plans(plans, TurnSession, jobs=jobs):
         played, seconds = played + 1, seconds + judged.seconds
+        ours.add(judged.worse)
+        explained.add(judged.explained)
+        stock.add(judged.on_stock)
         if judged.worse:
-            wrong += 1
-            kinds.update({w.kind for w in judged.worse})
             print(_line(judged), flush=True)
-    told = ", ".join(f"{kind} {n}" for kind, n in kinds.most_common()) or "none"
     each = f"{seconds / max(1, played):.2f} s of a core each"
-    print(f"{played} conversations on both sessions, {each}; worse in {wrong}: {told}")
-    return played, int(bool(wrong))
+    print(f"{played} conversations on both sessions, {each}; worse on")
+    print(*(f"  {counted}" for counted in (ours, explained, stock)), sep="\n")
+    return played, int(bool(ours.conversations))
 
 
 def _line(judged: Judged) -> str:

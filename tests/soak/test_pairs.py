@@ -358,6 +358,14 @@ def test_a_call_that_waited_for_the_vad_is_explained(
     assert [w.kind for w in worse(pair)] == found
 
 
+def test_what_the_table_explains_and_what_stock_does_worse_are_counted_apart() -> None:
+    """Seed 5: a call that is cancelled with its turn, and an answer that stock gives late."""
+    judged = judge_plan(draw_plan(5), TurnSession)
+    assert judged.worse == ()
+    assert {w.kind for w in judged.explained} == {"half"}
+    assert {w.kind for w in judged.on_stock} == {"undone", "late"}
+
+
 @pytest.mark.parametrize(("schedule", "order"), [(0, VirtualLoop), (5, PermutedLoop)])
 def test_a_conversation_is_played_in_the_order_of_its_schedule(schedule: int, order: type) -> None:
     """On both sessions; nothing is worse in another order."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from .pair import play_pair
+from .pair import Pair, play_pair
 from .plan import Plan, shrunk
 from .worse import Worse, worse
 
@@ -21,19 +21,31 @@ __all__ = ["Judged", "judge_plan", "judge_plans", "shrink"]
 
 @attrs.frozen
 class Judged:
-    """A plan and what was worse in it."""
+    """A plan and what was worse in it.
+
+    Attributes:
+        plan: The conversation.
+        worse: What is worse on the session that is judged.
+        explained: What is worse there, and explained by the table of differences.
+        on_stock: What is worse on `AgentSession`, by the same measures.
+        seconds: Of work on a core.
+    """
 
     plan: Plan
     worse: tuple[Worse, ...]
+    explained: tuple[Worse, ...]
+    on_stock: tuple[Worse, ...]
     seconds: float
-    """Of work on a core."""
 
 
 def judge_plan(plan: Plan, session_class: Any, *, declared: bool = True) -> Judged:
     """Play it on both sessions and compare."""
     begun = time.process_time()
-    found = worse(play_pair(plan, session_class), declared=declared)
-    return Judged(plan, tuple(found), time.process_time() - begun)
+    pair = play_pair(plan, session_class)
+    every, found = worse(pair, declared=False), worse(pair, declared=declared)
+    explained = tuple(w for w in every if w not in found)
+    on_stock = tuple(worse(Pair(plan, pair.ours, pair.stock), declared=False))
+    return Judged(plan, tuple(found), explained, on_stock, time.process_time() - begun)
 
 
 def judge_plans(
