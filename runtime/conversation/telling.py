@@ -47,6 +47,17 @@ class TellingCalls(OpenCalls):
         own = (call for call in shown_calls if call.speech is speech and call.has_result())
         return [*due, *own] if due else []
 
+    def told_elsewhere(self, speech: str, shown: Collection[str]) -> list[ToolCall]:
+        """Of the calls whose results the request of this speech shows: those that another one is
+        about to tell. The user would hear of them twice."""
+        shown_calls = (call for call in self._calls.values() if call.result_id in shown)
+        others = (call for call in shown_calls if not call.is_told_by(speech) and call.has_result())
+        return [call for call in others if call.being_told() and not self._waits(call.told_by)]
+
+    def _waits(self, speech: Speech | None) -> bool:
+        """It tells nothing before a call of its own has ended."""
+        return speech is not None and self.runs_for(speech)
+
     def asked_about(
         self, speech: Speech, shown: Collection[str], instructions: str
     ) -> frozenset[str]:

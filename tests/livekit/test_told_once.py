@@ -12,6 +12,7 @@ from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
+    Request,
     ScriptedLLM,
     ScriptedTTS,
     ScriptedUser,
@@ -19,6 +20,8 @@ from turnfsm.runtime.testing.livekit import (
 )
 
 ANSWER = "Yes we have wine. And your table is booked for tonight."
+
+TOLD = "Another reply tells what has come of book ("
 
 FIRST = "I am looking for a table for you."
 
@@ -84,3 +87,76 @@ def test_a_request_beside_the_next_step_of_a_calls_own_turn_does_not_ask_for_its
     asked = [r for r in outcome.requests if any(e.text == "typed" for e in r.shown)]
     told = [any("heard of the" in entry.text for entry in request.shown) for request in asked]
     assert told[0] is False, outcome.timeline()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "left"), [(4.9, True), (8.0, False)], ids=["asked for", "told before"]
+)
+def test_a_request_leaves_out_a_result_that_the_reply_before_it_is_about_to_tell(
+    seconds: float, left: bool
+) -> None:
+    """Both turns stand when their calls end, the first one at 4.9 s. The model needs 0.8 s. It is
+    heard by when the second turn asks for its last step."""
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        await asyncio.sleep(4.9 - 1.2)
+        return "booked"
+
+    @function_tool
+    async def choose() -> str:
+        """Choose a wine."""
+        await asyncio.sleep(seconds - 2.1)
+        return "chosen"
+
+    @function_tool
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    def chosen(request: Request) -> Reply:
+        shown = " ".join(entry.text for entry in request.shown)
+        told = TOLD in shown or "It is booked." in shown
+        said = "It is chosen." if told else "It is booked. It is chosen."
+        return Reply(said, Call("look"), ttft=0.8)
+
+    model = ScriptedLLM(
+        {"a table": Reply(calls=Call("book")), "a wine": Reply(calls=Call("choose"))},
+        {"book": Reply("It is booked.", ttft=0.8), "choose": chosen, "look": "I see."},
+    )
+    stage = Stage(TurnSession, user=ScriptedUser(), llm=model, tools=[book, choose, look])
+    for at, typed in ((1.0, "a table"), (2.0, "a wine")):
+        stage.at(at, lambda s, typed=typed: s.session.generate_reply(user_input=typed) and None)
+    outcome = stage.run(25.0)
+    said = " ".join(heard.text for heard in outcome.heard)
+    assert said == "It is booked. It is chosen. I see.", outcome.timeline()
+    told = [any(TOLD in entry.text for entry in r.shown) for r in outcome.requests[-2:]]
+    assert told == [left, False]
+
+
+def test_a_request_may_say_a_result_whose_own_turn_waits_for_another_call() -> None:
+    """The turn tells it much later. The user may have asked for it meanwhile."""
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        return "booked"
+
+    @function_tool
+    async def choose() -> str:
+        """Choose a wine."""
+        await asyncio.sleep(10.0)
+        return "chosen"
+
+    model = ScriptedLLM(
+        {"a table": Reply(calls=(Call("book"), Call("choose"))), "typed": "It is booked."},
+        {"book": "All is done.", "choose": "All is done."},
+    )
+    stage = Stage(TurnSession, user=ScriptedUser(), llm=model, tools=[book, choose])
+    for at, typed in ((1.0, "a table"), (4.0, "typed")):
+        stage.at(at, lambda s, typed=typed: s.session.generate_reply(user_input=typed) and None)
+    outcome = stage.run(25.0)
+    (asked,) = [r for r in outcome.requests if r.at == pytest.approx(4.0, abs=0.1)]
+    assert any(entry.text == "booked" for entry in asked.shown), outcome.timeline()
+    assert not any(TOLD in entry.text for entry in asked.shown)

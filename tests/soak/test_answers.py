@@ -152,8 +152,16 @@ def test_the_model_answers_the_sentence_that_was_said_last(said: list[str], repl
         (None, "t1a t1b t1c t1d. t2a t2b t2c t2d."),
         ("The user may not have heard of the result of do_it (call_2).", "t2a t2b t2c t2d."),
         ("New results arrived (call_ids: ['call_1_final']).", "t1a t1b t1c t1d."),
+        (
+            "Another reply tells what has come of do_it (call_1): leave that out.",
+            "t2a t2b t2c t2d.",
+        ),
+        (
+            "Another reply tells what has come of do_it (call_9).",
+            "t1a t1b t1c t1d. t2a t2b t2c t2d.",
+        ),
     ],
-    ids=["the step of the calls", "TurnSession", "LiveKit"],
+    ids=["the step of the calls", "TurnSession", "LiveKit", "left out", "of another call"],
 )
 def test_the_model_tells_the_results_that_it_is_asked_to_tell(asks: str | None, told: str) -> None:
     """The first call has called `ctx.update()`. Nothing has told the two results."""

@@ -20,6 +20,9 @@ __all__ = ["RequestingActivity"]
 
 TOOL_ITEMS = ("function_call", "function_call_output")
 
+ELSEWHERE = "Another reply tells what has come of {calls}: leave that out now."
+ELSEWHERE_ID = "turnfsm_told_elsewhere"
+
 _CUT_INTO: ContextVar[str] = ContextVar("cut_into", default="")
 """What the user had said when the agent cut in, in the task that does."""
 
@@ -84,11 +87,10 @@ class RequestingActivity(HearingActivity):
         speech, shown, besides = govern(handle, self._conductor), results_in(context), None
         if own := request.get("instructions"):
             shown = self._conductor.asked_about(speech, shown, str(own))
-        elif (besides := self._conductor.to_tell(speech, shown)) is not None:
-            request["chat_ctx"] = context = context.copy()
-            place, at = _before_what_is_answered(context, asked)
-            reminder = llm.ChatMessage(role="system", content=[besides], created_at=at)
-            context.items.insert(place, reminder)
+        else:
+            besides = self._conductor.to_tell(speech, shown)
+            elsewhere = self._told_elsewhere(handle, shown)
+            request["chat_ctx"] = _with_reminders(context, asked, besides, elsewhere)
         if handle.scheduled:
             self._conductor.tools.shown(calls)
         answers = asked is not None or besides is not None
@@ -97,6 +99,16 @@ class RequestingActivity(HearingActivity):
             await self._conductor.keeping.before_reply()
         self._plays(handle)
         await ask(**request)
+
+    def _told_elsewhere(
+        self, handle: SpeechHandle, shown: frozenset[str]
+    ) -> llm.ChatMessage | None:
+        calls = self._conductor.tools.told_elsewhere(handle.id, shown)
+        if not calls:
+            return None
+        names = ", ".join(f"{call.name} ({call.id})" for call in calls)
+        said = ELSEWHERE.format(calls=names)
+        return llm.ChatMessage(id=ELSEWHERE_ID, role="system", content=[said])
 
     # A reply to the user that is not in the conversation yet: another request that saw the same
     # words would answer them, and make the calls, a second time. The next reply to the user is
@@ -174,6 +186,28 @@ def _unanswered(context: llm.ChatContext) -> Iterator[str]:
             return
         if item.type == "message" and item.role == "user":
             yield item.id
+
+
+def _with_reminders(
+    context: llm.ChatContext,
+    asked: llm.ChatMessage | None,
+    besides: str | None,
+    elsewhere: llm.ChatMessage | None,
+) -> llm.ChatContext:
+    """A conversation for one request. LiveKit keeps it for the next step of the speech: what other
+    replies tell is another question then."""
+    before = context.get_by_id(ELSEWHERE_ID)
+    if besides is None and elsewhere is None and before is None:
+        return context
+    context = context.copy()
+    context.items[:] = [item for item in context.items if item is not before]
+    place, at = _before_what_is_answered(context, asked)
+    said = [] if besides is None else [llm.ChatMessage(role="system", content=[besides])]
+    said += [] if elsewhere is None else [elsewhere]
+    for reminder in said:
+        reminder.created_at = at
+    context.items[place:place] = said
+    return context
 
 
 def _before_what_is_answered(

@@ -28,6 +28,9 @@ GREETING = "hello2a"
 LATER = "Do not answer what the user has said last"
 """How a session asks for results only."""
 
+ELSEWHERE = "Another reply tells"
+"""How a session says that a reply is not about some results."""
+
 UNLESS_TOLD = "reply with nothing"
 """How a session asks for results that the model may have told."""
 
@@ -105,7 +108,7 @@ def words_asked(request: Request) -> frozenset[str]:
 def _tail(request: Request) -> list[RequestEntry]:
     """What stands behind all that was said and done, the latest first."""
     tail = takewhile(lambda entry: entry.kind in ("user", "system"), reversed(request.shown))
-    return [entry for entry in tail if not entry.text.startswith(INSTRUCTIONS)]
+    return [entry for entry in tail if not entry.text.startswith((INSTRUCTIONS, ELSEWHERE))]
 
 
 def _asked(request: Request) -> RequestEntry | None:
@@ -131,11 +134,13 @@ def _named(shown: Sequence[RequestEntry], tail: Sequence[RequestEntry]) -> froze
 def _news(shown: Sequence[RequestEntry], named: Collection[str]) -> list[tuple[str, int]]:
     """What has come of which job, and was not said since: an update, or its end."""
     jobs = {entry.id: _number(r"(\d+)", entry.text) for entry in shown if entry.kind == "call"}
+    elsewhere = " ".join(entry.text for entry in shown if entry.text.startswith(ELSEWHERE))
+    left = set(re.findall(r"\w+", elsewhere))
     news: dict[tuple[str, int], None] = {}
     for at, entry in enumerate(shown):
         if entry.kind != "result" or not entry.text or "is still" in entry.text:
             continue
-        if named and entry.id not in named:
+        if (named and entry.id not in named) or entry.id.removesuffix(LATE) in left:
             continue
         number = jobs.get(entry.id, 0)
         kind = "n" if re.search(rf"\bn{number}\b", entry.text) else "t"
