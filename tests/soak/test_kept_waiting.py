@@ -279,3 +279,20 @@ def test_the_user_says_more_into_stocks_answer_that_stock_does_not_come_to_answe
     ours = {"latency": {2: 5.2, 3: answered}, "asked": {3: asked}}
     stock = {"latency": {2: 1.0, 3: None}, "asked": {3: 6.0}}
     assert found(ours, stock, sounds=(*SAID, Sound(at, 2, 1.0))) == late
+
+
+@pytest.mark.parametrize(
+    ("asked", "latency", "late"),
+    [(4.0, 3.0, []), (4.0, 3.4, [2]), (None, 3.0, [2])],
+    ids=["it is asked before", "longer", "later"],
+)
+def test_words_in_a_handoff_are_waited_for_until_the_model_is_asked(
+    asked: float | None, latency: float, late: list[int]
+) -> None:
+    """On stock the transcript comes at 3.9 s; else the wait for more words lasts until 4.5 s. Ours
+    says something else until 6 s."""
+    stock: dict[str, Any] = {"handoffs": (3.5,), "latency": {2: 1.0}}
+    if asked is not None:
+        stock["put"] = {2: ((asked, True),)}
+    audio = (Heard(4.0, 6.0, "s1a s1b s1c s1d."),)
+    assert found({"audio": audio, "latency": {2: latency}}, stock) == late

@@ -534,3 +534,18 @@ def test_a_turn_that_hands_over_is_held_until_the_next_agent(
     stock = Measures(runs=(attrs.evolve(refused_run, how="result"), held), **wanted)
     judged = worse(Pair(plan, stock, ours))
     assert [one.kind for one in judged if one.kind == "log"] == logged
+
+
+@pytest.mark.parametrize(
+    ("at", "kinds"), [(3.5, ["wait"]), (5.0, []), (9.0, []), (9.7, ["wait"])], ids=str
+)
+def test_each_of_two_agents_takes_over_after_its_own_call(at: float, kinds: list[str]) -> None:
+    """Both calls keep their turn. The first one has ended at 4 s, the second one at 8 s; the agents
+    take over at 8.6 and at 9.5 s. On stock only the second one hands over."""
+    jobs = {n: Job(n, n, ends="hands_off", policy="hold") for n in (1, 2)}
+    plan = Plan("", (Sound(1.0, 2, 0.6),), {1: Answer(4, (1, 2))}, jobs, (Move(at, "ask"),))
+    first = JobRun(1, "do_it", 2.0, 4.0, None, 4.0, "result")
+    second = JobRun(2, "do_it", 3.0, 8.0, None, 8.0, "result")
+    stock = Measures(waits={0: 0.0}, runs=(second,), handoffs=(8.5,))
+    ours = Measures(raised=frozenset({0}), runs=(first, second), handoffs=(8.6, 9.5))
+    assert [one.kind for one in worse(Pair(plan, stock, ours)) if one.kind == "wait"] == kinds

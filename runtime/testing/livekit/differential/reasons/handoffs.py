@@ -211,10 +211,12 @@ def _its_commit_got_the_words(begin: float, pair: Pair) -> bool:
 def _handoffs(plan: Plan, measured: Measures) -> Iterator[tuple[float, float]]:
     """When each began, and when the next agent took over, or the session closed before that."""
     begun = handoffs_begun(plan, measured)
-    for end in measured.handoffs:
-        before = [begin for begin in begun if begin <= end]
+    waiting = sorted(begun)  # one that has begun while another one is under way comes after that
+    for end in sorted(measured.handoffs, reverse=True):
+        before = [begin for begin in waiting if begin <= end]
         if before:
-            yield max(before), end
+            waiting.remove(before[-1])
+            yield before[-1], end
     last, close = max(measured.handoffs, default=-inf), plan.ends_at
     if close is not None:
         yield from ((begin, close) for begin in begun if last < begin <= close)

@@ -135,12 +135,13 @@ def _waits_for_an_answer(pair: Pair, measured: Measures) -> Iterator[Span]:
 def _committed_anew(plan: Plan, measured: Measures) -> Iterator[Span]:
     """If another agent takes over while the user speaks, LiveKit does not see the end of their
     voice, and waits for more words from the transcript on."""
-    for sound in plan.sounds:
+    for number, sound in enumerate(plan.sounds, 1):
         if sound.words and sound.stt_delay is not None:
             end = sound.over + VAD_SILENCE
             if any(sound.at <= begun <= end for begun in measured.handoffs):
                 words = sound.over + sound.stt_delay
-                yield words, words + ENDPOINTING + MOMENT
+                put = [at for at, _ in measured.put.get(number, ())]
+                yield words, min([words + ENDPOINTING + MOMENT, *put])
 
 
 def _between_replies(heard: list[Span]) -> Iterator[Span]:
