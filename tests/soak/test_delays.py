@@ -355,18 +355,29 @@ def test_an_answer_that_would_come_as_the_user_speaks_comes_behind_the_next_if_t
 
 
 @pytest.mark.parametrize(
-    ("at", "words", "heard", "late"),
-    [(5.5, 0, 7.6, False), (5.5, 0, 8.1, True), (6.4, 0, 7.6, True), (5.5, 4, 7.6, True)],
-    ids=["in time", "later", "the user speaks later", "the model answers"],
+    ("at", "words", "more", "heard", "late"),
+    [
+        (5.5, 0, False, 7.6, False),
+        (5.5, 0, False, 8.1, True),
+        (6.4, 0, False, 7.6, True),
+        (5.5, 4, False, 7.6, True),
+        (5.5, 4, True, 7.6, False),
+        (5.5, 4, True, 8.1, True),
+    ],
+    ids=[
+        *("in time", "later", "the user speaks later", "the model answers"),
+        *("only ours has it answered", "later"),
+    ],
 )
 def test_an_answer_that_would_come_as_the_user_speaks_is_asked_for_after_words_without_an_answer(
-    at: float, words: int, heard: float, late: bool
+    at: float, words: int, more: bool, heard: float, late: bool
 ) -> None:
     """It would be heard at 5.8 s, behind news. What the user says then ends 0.6 s later; its words
-    come 0.9 s after that, and the model has nothing to say about them."""
+    come 0.9 s after that. The model has nothing to say about them; or stock never answers them."""
     sounds = (*SAID, Sound(at, 2, 0.6, stt_delay=0.9))
     latency = {2: heard - SAID[1].over}
-    ours = {"asked": {2: 4.0}, "latency": latency, "news": ((4.6, 5.8),)}
+    put = {3: ((7.1, True),)} if more else {}
+    ours = {"asked": {2: 4.0}, "latency": latency, "news": ((4.6, 5.8),), "put": put}
     assert found(ours, sounds=sounds, words=words) == ["late"] * late
 
 

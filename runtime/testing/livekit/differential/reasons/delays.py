@@ -19,6 +19,7 @@ from .moments import (
     THINKS,
     Span,
     announced,
+    answered_more,
     handoffs_begun,
     takes_more,
 )
@@ -152,8 +153,9 @@ def _in_time(sentence: int, heard: float, pair: Pair) -> bool:
 def _answered_with_words(sentence: int, due: float, delayed: bool, pair: Pair) -> float:
     """When what the user says at this time is answered, if it is answered on stock as well; or what
     they have said while the answer was delayed. If that answer is cut on both sides before it
-    counts, this one comes behind it; if the model has no words for that, it is asked again then."""
-    with_them = -inf
+    counts, this one comes behind it; if the model has no words for that, it is asked again then.
+    If only ours answers what they have said, that is not later than it takes."""
+    with_them, more = -inf, answered_more(pair)
     for number, sound in enumerate(pair.plan.sounds, 1):
         until = sound.over + words_may_come(sound, pair.plan)
         if number <= sentence or not sound.words or sound.at > due + (LATE if delayed else 0.0):
@@ -166,7 +168,7 @@ def _answered_with_words(sentence: int, due: float, delayed: bool, pair: Pair) -
             with_them = max(with_them, sound.over + answered)
         elif answered is None and own is not None and own == pair.stock.own_answers.get(number):
             with_them = max(with_them, own[1] + THINKS)
-        elif planned is not None and not planned.words and due <= until:
+        elif planned is not None and due <= until and (not planned.words or number in more):
             with_them = max(with_them, until + pair.plan.hook + planned.ttft + THINKS)
     return with_them
 
