@@ -314,3 +314,71 @@ def test_an_answer_is_cut_behind_a_reply_that_a_tool_has_cost_on_stock(
     ours = {"asked": {2: asked}, "replies": {0: (4.2, ends)}}
     plan = {"model": "pipeline", "moves": (Move(3.8, "ask"),)}
     assert found({**ours, "effects": {}}, stock, **plan) == late
+
+
+@pytest.mark.parametrize(("close", "undone"), [(4.25, []), (4.4, ["undone"])])
+def test_a_close_may_come_in_the_moment_that_a_result_more_takes(
+    close: float, undone: list[str]
+) -> None:
+    """The model is asked at 4 s; on stock the call is made at 4.2 s."""
+    call = JobRun(1, "do_it", 4.2, 4.7, None, 4.7, "result")
+    other = JobRun(2, "do_it", 2.0, 2.5, None, 2.5, "result")
+    stock = {"put": {2: ((4.0, True),)}, "runs": (other, call), "latency": {2: None}}
+    ours = {"put": {2: ((4.0, False),)}, "asked": {2: 4.0}, "runs": (other,), "effects": {1: 0}}
+    plan = {"moves": (Move(close, "aclose"),), "sounds": SAID[:2], "model": "pipeline", "words": 0}
+    assert found(ours, stock, **plan) == undone
+
+
+@pytest.mark.parametrize(
+    ("tool", "heard", "on_stock", "model", "undone"),
+    [
+        ((3.0, 5.0), (4.2, 5.9), 6.5, "server", []),
+        ((3.0, 3.5), (4.2, 5.9), 6.5, "server", ["undone"]),
+        ((3.0, 6.6), (4.2, 5.9), 6.5, "server", ["undone"]),
+        ((3.0, 3.9), (4.2, 5.9), 4.2, "server", ["undone"]),
+        ((3.0, 5.0), (4.2, 5.0), 6.5, "server", ["undone"]),
+        ((3.0, 5.0), (4.2, 5.9), 6.5, "pipeline", ["undone"]),
+    ],
+    ids=["sooner", "no tool", "not behind it", "no sooner", "over long before", "a pipeline"],
+)
+def test_a_call_is_cut_behind_a_reply_that_waits_for_a_tool_on_stock(
+    tool: tuple[float, float],
+    heard: tuple[float, float],
+    on_stock: float,
+    model: str,
+    undone: list[str],
+) -> None:
+    """The application asks for the reply at 3.8 s. Stock makes the call at 4.6 s; the user
+    interrupts at 6 s."""
+    call = JobRun(1, "do_it", 4.6, 5.1, None, 5.1, "result")
+    before = JobRun(2, "do_it", *tool, None, tool[1], "result")
+    replies = {0: (on_stock, on_stock + 1.0)}
+    stock = {"runs": (before, call), "replies": replies, "latency": {2: None}}
+    ours = {"asked": {2: 4.0}, "replies": {0: heard}, "effects": {1: 0}}
+    assert found(ours, stock, model=model, moves=(Move(3.8, "ask"),)) == undone
+
+
+@pytest.mark.parametrize(
+    ("told", "again", "whole", "late"),
+    [
+        (5.0, 5.5, False, []),
+        (6.9, 5.5, False, []),
+        (7.0, 5.5, False, ["late"]),
+        (3.0, 5.5, False, ["late"]),
+        (None, 5.5, False, ["late"]),
+        (5.0, None, False, ["late"]),
+        (5.0, 5.5, True, ["late"]),
+    ],
+    ids=["told", "just in time", "later", "before", "never", "not made again", "answered"],
+)
+def test_a_call_that_stock_repeats_does_not_answer_who_asked_for_it_again(
+    told: float | None, again: float | None, whole: bool, late: list[str]
+) -> None:
+    """An earlier turn had made the call. Both sides give up the answer to the second sentence;
+    stock tells at 6.6 s what has come of the call that it has repeated."""
+    first = JobRun(1, "do_it", 1.7, 2.2, None, 2.2, "result")
+    second = () if again is None else (JobRun(1, "do_it", again, 6.0, None, 6.0, "result"),)
+    stock = {"put": {2: ((4.0, False),)}, "latency": {2: 3.0}, "runs": (first, *second)}
+    ours = {"put": {2: ((4.0, whole),)}, "asked": {2: 4.0}, "runs": (first,), "effects": {1: 1}}
+    ours |= {} if told is None else {"told": {1: told}}
+    assert found(ours, stock, sounds=SAID[:2], model="pipeline") == late

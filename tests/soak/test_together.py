@@ -137,3 +137,44 @@ def test_a_call_is_explained_if_the_user_speaks_while_the_model_thinks_about_a_k
         effects={1: 0}, asked=asked, put=put, together={1: 3}, runs=(held,), wanted=wanted
     )
     assert [worst.kind for worst in worse(Pair(plan, stock, ours))] == found
+
+
+@pytest.mark.parametrize(
+    ("ahead", "asked", "made", "own", "undone"),
+    [
+        (True, 4.0, 4.3, {}, []),
+        (False, 4.0, 4.3, {}, ["undone"]),
+        (True, 4.5, 4.6, {}, ["undone"]),
+        (True, 4.0, 3.2, {}, ["undone"]),
+        (True, 4.0, 4.3, {1: (3.2, 3.5)}, ["undone"]),
+    ],
+    ids=["ahead", "not ahead", "asked later", "made at once", "stock answers it"],
+)
+def test_a_call_that_stock_was_asked_for_ahead_is_explained(
+    ahead: bool, asked: float, made: float, own: dict[int, tuple[float, float]], undone: list[str]
+) -> None:
+    """The words of the first sentence come last. Stock asks ahead about them at 3 s, and drops
+    that. Then both put them to the model together with the second one, and it answers this."""
+    settings = {"preemptive_generation": {"enabled": ahead}}
+    answers, jobs = {1: Answer(4, (1,)), 2: Answer(4)}, {1: Job(1, 0.5)}
+    said = (Sound(1.0, 1, 0.3, stt_delay=1.5), Sound(1.6, 1, 0.3))
+    plan = Plan("asked ahead", said, answers, jobs, settings=settings)
+    call = JobRun(1, "do_it", made, made + 0.5, None, made + 0.5, "result")
+    put = {1: ((3.0, True),), 2: ((4.0, True),)}
+    latency = {1: 3.0, 2: 3.0}
+    stock = Measures(
+        put=put,
+        asked={1: 3.0, 2: 4.0},
+        own_answers=own,
+        effects={1: 1},
+        wanted={1: 1},
+        runs=(call,),
+        latency=latency,
+    )
+    ours = Measures(
+        **{"put": {2: ((asked, True),)}, "asked": {2: asked}, "together": {1: 2}},
+        effects={1: 0},
+        wanted={1: 1},
+        latency=latency,
+    )
+    assert [w.kind for w in worse(Pair(plan, stock, ours)) if w.kind == "undone"] == undone

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = [
     "answered_after_a_call_that_was_cut",
     "answered_beside_a_call_that_was_cut",
+    "answered_by_a_repeated_call",
+    "call_cut_behind_a_reply_that_came_sooner",
     "call_cut_behind_an_answer_more",
     "call_cut_behind_what_came_first",
     "call_cut_with_results",
@@ -40,7 +42,7 @@ def cut_behind_what_came_first(sentence: int, pair: Pair) -> bool:
     due = [] if stock is None else [over + stock]
     if own is not None and (stock is None or own[0] < over + stock):
         due.append(own[0])  # it was cut there, too, before it counted, or the session closed
-    return any(_cut_behind(sentence, at, pair) for at in due)
+    return any(_cut_behind(sentence, at, _came_first(at, pair), pair) for at in due)
 
 
 def answered_beside_a_call_that_was_cut(sentence: int, pair: Pair) -> bool:
@@ -65,14 +67,14 @@ def answered_beside_a_call_that_was_cut(sentence: int, pair: Pair) -> bool:
     )
 
 
-def _cut_behind(sentence: int, due: float, pair: Pair) -> bool:
-    """`due`: when stock began to answer it."""
+def _cut_behind(sentence: int, due: float, first: Iterable[Span], pair: Pair) -> bool:
+    """`due`: when stock began to answer it. `first`: what was heard first on ours."""
     begun, on_stock = _asked(sentence, pair.ours), _asked(sentence, pair.stock)
     if begun == inf or abs(begun - on_stock) > MOMENT:
         return False
     cut = min((at for at in _interruptions(pair) if at >= due), default=inf)
     rest, at, behind = 0.0, due, False
-    for start, end in sorted(_came_first(due, pair)):
+    for start, end in sorted(first):
         if end > at and start < cut:
             rest, at, behind = rest + max(0.0, start - at), min(end, cut), True
     words = any(sound.words and sound.at == cut for sound in pair.plan.sounds)
@@ -92,9 +94,27 @@ def call_cut_behind_what_came_first(job: int, pair: Pair) -> bool:
     made = min((run.start for run in pair.stock.runs if run.number == job), default=None)
     return pair.plan.model != "pipeline" and any(
         cut_behind_what_came_first(n, pair)  # or stock was cut before a word of it was heard
-        or (made is not None and _cut_behind(n, made, pair))
+        or (made is not None and _cut_behind(n, made, _came_first(made, pair), pair))
         for n in asks
     )
+
+
+def call_cut_behind_a_reply_that_came_sooner(job: int, pair: Pair) -> bool:
+    """The same. What was heard first is what the application had asked for while a tool ran; on
+    stock it waited for the end of this tool."""
+    asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
+    made = min((run.start for run in pair.stock.runs if run.number == job), default=None)
+    first = [*_said_sooner(pair)]
+    return pair.plan.model != "pipeline" and any(
+        made is not None and _cut_behind(n, made, first, pair) for n in asks
+    )
+
+
+def _said_sooner(pair: Pair) -> Iterator[Span]:
+    for number, (start, end) in pair.ours.replies.items():
+        at, stock = pair.plan.moves[number].at, pair.stock.replies.get(number, (-inf, inf))[0]
+        if start < stock and any(r.start <= at < (r.end or inf) <= stock for r in pair.stock.runs):
+            yield start, end
 
 
 def came_of_a_call_that_was_cut(job: int, pair: Pair) -> bool:
@@ -121,6 +141,26 @@ def answered_after_a_call_that_was_cut(sentence: int, pair: Pair) -> bool:
         and not re.search(r"\b[^t\W]\w*\d", answer)
         and all(came_of_a_call_that_was_cut(job, pair) for job in told)
     )
+
+
+def answered_by_a_repeated_call(sentence: int, pair: Pair) -> bool:
+    """On both sides the model gave up the answer to it. What counts as one on stock are results of
+    calls of an earlier turn, which the model made again because it did not see them. Ours did not
+    make them again; what they have given is told after the sentence, and no later."""
+    own, stock = pair.plan.answers[sentence].jobs, pair.stock.latency.get(sentence)
+    put = (*pair.ours.put.get(sentence, ()), *pair.stock.put.get(sentence, ()))
+    if stock is None or not own or any(whole for _, whole in put):
+        return False
+    over = pair.plan.sounds[sentence - 1].over
+    told = [pair.ours.told.get(job, inf) for job in own]
+    in_time = all(over <= at <= over + stock + LATE for at in told)
+    return in_time and all(_made_again(job, over, pair) for job in own)
+
+
+def _made_again(job: int, since: float, pair: Pair) -> bool:
+    """Both made the call once before this moment, and stock once more."""
+    ours, stock = ([r.start for r in m.runs if r.number == job] for m in (pair.ours, pair.stock))
+    return len(ours) == 1 and len(stock) == 2 and max(ours[0], stock[0]) <= since <= stock[1]
 
 
 def cut_behind_an_answer_more(sentence: int, pair: Pair) -> bool:
@@ -178,9 +218,11 @@ def call_cut_behind_an_answer_more(job: int, pair: Pair) -> bool:
 
 def call_cut_with_results(job: int, pair: Pair) -> bool:
     """The model was asked at the same time, and says nothing before the call; on ours it was to
-    tell a result besides. Somebody interrupted in the moment that this takes."""
+    tell a result besides. Somebody interrupted in the moment that this takes, or closed the
+    session."""
     made = min((run.start for run in pair.stock.runs if run.number == job), default=inf)
-    in_time = any(made <= stop <= made + MOMENT for stop in pair.ours.stops)
+    closes = () if pair.plan.ends_at is None else (pair.plan.ends_at,)
+    in_time = any(made <= stop <= made + MOMENT for stop in (*pair.ours.stops, *closes))
     return in_time and any(
         abs(_asked(n, pair.ours) - _asked(n, pair.stock)) <= MOMENT
         and not any(whole for _, whole in pair.ours.put.get(n, ()))

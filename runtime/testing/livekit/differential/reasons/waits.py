@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ __all__ = [
     "announced_over_the_user",
     "answers_a_turn_more",
     "asked_as_the_model_answered",
+    "asked_for_ahead",
     "call_waited_for_the_vad",
     "in_a_handoff_of_a_turn_more",
     "kept_behind_what_is_announced",
@@ -251,3 +253,31 @@ def announced_over_the_user(about: int, pair: Pair) -> bool:
             spoken = (min(end, s.over) - max(begin, s.at) for s in plan.sounds if s.words)
             both += sum(max(0.0, seconds) for seconds in spoken)
     return pair.ours.overlap - pair.stock.overlap <= both
+
+
+def asked_for_ahead(job: int, pair: Pair) -> bool:
+    """Stock asked the model ahead about what asks for it, while earlier words were not in the
+    conversation, and did not use that. Then both asked about these words together, at the same
+    time; the model answers the other sentence. On stock it also makes the calls of its first
+    answer."""
+    ahead = bool(pair.plan.settings.get("preemptive_generation", {}).get("enabled"))
+    begun = [run.start for run in pair.stock.runs if run.number == job]
+    return ahead and any(
+        job in answer.jobs
+        and not pair.ours.put.get(n)
+        and n not in pair.stock.own_answers
+        and _only_ahead(pair.stock.put.get(n, ()), begun, pair.ours.together.get(n), pair)
+        for n, answer in pair.plan.answers.items()
+    )
+
+
+def _only_ahead(
+    put: Sequence[tuple[float, bool]], calls: Sequence[float], other: int | None, pair: Pair
+) -> bool:
+    """The model was asked (`put`) before both asked it about the `other` sentence, for the last
+    time; the calls were made after that."""
+    asked = [m.put.get(other or 0, ()) for m in (pair.stock, pair.ours)]
+    if not (put and all(asked)):
+        return False
+    (stock, _), (ours, _) = asked[0][-1], asked[1][-1]
+    return abs(stock - ours) <= MOMENT and max(put)[0] < stock <= min(calls, default=-inf)
