@@ -35,13 +35,11 @@ def timer_advice(flow: Flow, source: Source, state: str) -> str:
 
 
 def _as_elsewhere(flow: Flow, move: Move) -> Transition | None:
-    """What the first other state does with the event whatever the facts are, if it moves."""
-    for row in flow.rows():
-        body = row.transition
-        guarded = body.conditions or body.unless
-        if row.trigger == move.trigger and not guarded and (body.dest or body.actions):
-            return body
-    return None
+    """What the first other state does with the event whatever the facts are, or unless one holds,
+    if it moves."""
+    bodies = [row.transition for row in flow.rows() if row.trigger == move.trigger]
+    moves = [body for body in bodies if (body.dest or body.actions) and not body.conditions]
+    return next((b for n in (0, 1) for b in moves if len(b.unless) == n), None)
 
 
 def _written(body: Transition) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from turnfsm.fsm.flow import Flow
 
 from .maker import Maker
-from .parts import Bits, Rule
+from .parts import Bits, Move, Rule
 from .turn import missing
 from .turn_agent_state import agent_state_is_true
 from .turn_floor import floor_is_alive, over_the_user
@@ -157,20 +157,26 @@ def _one_reply(make: Maker) -> Iterator[Rule]:
         yield make.chosen("deliver_owed_reply", "for a result that was used already", [fact])
 
 
+def _refused_at_rest(move: Move) -> bool:
+    return (move.source, move.trigger, move.taken) == ("listening", "turn_committed", None)
+
+
 def _turns(make: Maker) -> Iterator[Rule]:
-    held = make.host_facts("tools_held")
+    held, empty = make.host_facts("tools_held"), make.host_facts("wordless")
     yield make.granted("turn_committed", "answer_turn", "drop_turn")
+    yield make.move("listening refuses turn_committed", _refused_at_rest, unless=empty)
     yield make.move(
-        "listening refuses turn_committed",
-        lambda m: (m.source, m.trigger, m.taken) == ("listening", "turn_committed", None),
+        "listening refuses turn_committed, though no other turn is open",
+        _refused_at_rest,
+        before_not=["~turn_open"],
     )
     for fact in make.host_facts("interruptible"):
         broken = "though the speech that holds the floor may be interrupted"
-        yield make.refused("turn_committed", broken, ["~step_running", fact], held)
+        yield make.refused("turn_committed", broken, ["~step_running", fact], [*held, *empty])
     yield make.refused(
         "turn_committed",
         "though neither a step nor a tool call stands against it",
-        unless=["~step_running", *held],
+        unless=["~step_running", *held, *empty],
     )
     for fact in held:
         yield make.chosen(

@@ -44,6 +44,7 @@ class TurnHost:
         self.turn: TurnRuntime
         self.results_need_reply = False
         self._button_pressed = False
+        self.lacks_words = False
         self._paused: Output | None = None
         self.resumption: Resumption | None = None
 
@@ -109,6 +110,10 @@ class TurnHost:
         """Only the application commits turns."""
         agent = self._session.activity
         return agent is not None and agent.manual_turns
+
+    def wordless(self) -> bool:
+        """The turn that is asked about has no words, and the model does not hear its audio."""
+        return self.lacks_words
 
     def tools_held(self) -> bool:
         """A call runs whose turn cannot be interrupted."""

@@ -218,16 +218,25 @@ class UserReports:
 
     # -- turns
 
-    def may_commit(self, owner: str, info: Any) -> bool:
+    def may_commit(self, owner: str, info: Any, *, wordless: bool = False) -> bool:
         """LiveKit's `on_end_of_turn`, after its own checks.
 
         Posts `turn_committed`, and `turn_kept` if that is refused.
+
+        Args:
+            owner: The agent that the turn was committed to.
+            info: The turn.
+            wordless: None of its words were recognised. It is not kept: nothing in it could be
+                answered later.
         """
         self._speculation = None
+        self.host.lacks_words = wordless
         verdict = self._post("turn_committed", text=info.new_transcript, source="user_turn")
+        self.host.lacks_words = False
         if isinstance(verdict, Refused):
-            self.turns.keep(info, owner, verdict.why)
-            self._post("turn_kept")
+            if not wordless:
+                self.turns.keep(info, owner, verdict.why)
+                self._post("turn_kept")
             return False
         self.turns.commit(info, owner)
         if (agent := self.agent) is not None and agent.commits_audio:

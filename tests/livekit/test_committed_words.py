@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import Agent
+from livekit.agents import Agent, function_tool
 
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing.livekit import Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 FIRST = "It is warm today, and it stays like that."
 SECOND = "It rains."
 
 
-def _play(user: ScriptedUser, *commits: float, seconds: float = 12.0, **given: Any) -> Outcome:
+def _play(user: ScriptedUser, *commits: float, skip_reply: bool = False, **parts: Any) -> Outcome:
     """Each commit waits for a second. The first answer is heard for 3 s."""
-    stage = Stage(
-        TurnSession,
-        user=user,
-        llm=ScriptedLLM({"weather": Reply(FIRST), "tomorrow": SECOND}),
-        turn_handling={"turn_detection": "manual"},
-    )
+    model = ScriptedLLM({"weather": Reply(FIRST), "tomorrow": SECOND})
+    parts = {"llm": model, "turn_handling": {"turn_detection": "manual"}, **parts}
+    stage = Stage(TurnSession, user=user, **parts)
+    how: Any = {"transcript_timeout": 1.0, "skip_reply": skip_reply}
     for at in commits:
-        stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=1.0, **given) and None)
-    return stage.run(seconds)
+        stage.at(at, lambda s: s.session.commit_user_turn(**how) and None)
+    return stage.run(12.0)
 
 
 def _users(outcome: Outcome) -> list[str]:
@@ -63,6 +62,40 @@ def test_a_commit_without_words_is_carried_out_when_none_can_come(
     assert at == pytest.approx(asked, abs=0.06)
 
 
+@pytest.mark.parametrize("again", [2.0, 2.2, 3.5])
+@pytest.mark.parametrize("hook", [0.0, 1.5])
+def test_a_commit_without_words_does_not_end_the_answer_to_earlier_ones(
+    again: float, hook: float
+) -> None:
+    """The application commits again while its hook looks at the turn, while the model thinks, or
+    while the answer is heard. Nobody has said anything since."""
+
+    class Slow(Agent):
+        async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+            await asyncio.sleep(hook)
+
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.5)
+    user.makes_noise(at=again - 0.25, duration=0.15)
+    outcome = _play(user, 1.9, again, agent=Slow(instructions="Help."))
+    assert [heard.text for heard in outcome.heard] == [FIRST]
+    assert [prompt for _, prompt in _asked(outcome)] == ["user: weather please"]
+    assert _users(outcome) == ["user: weather please"]
+
+
+def test_a_commit_without_words_does_not_end_the_call_of_earlier_ones() -> None:
+    @function_tool
+    async def look() -> str:
+        """Look."""
+        await asyncio.sleep(3.0)
+        return "sunny"
+
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.5)
+    model = ScriptedLLM({"weather": Reply("", calls=Call("look"))}, {"look": "It is sunny."})
+    outcome = _play(user, 1.9, 2.5, llm=model, tools=[look])
+    assert [heard.text for heard in outcome.heard] == ["It is sunny."]
+    assert len(_asked(outcome)) == 2
+
+
 def test_the_words_of_a_commit_without_a_reply_get_none() -> None:
     user = ScriptedUser().says("weather please", at=1.0, duration=0.8, stt_delay=1.5)
     outcome = _play(user, 2.1, skip_reply=True)
@@ -75,6 +108,22 @@ def test_a_commit_gets_its_words_also_if_those_of_an_earlier_voice_come_before()
     user.says("tomorrow", at=2.2, duration=0.8, stt_delay=1.5)
     outcome = _play(user, 1.9, 3.3)
     assert [prompt for _, prompt in _asked(outcome)][-1] == "user: tomorrow"
+
+
+def test_a_commit_waits_for_its_words_also_if_those_of_an_earlier_voice_have_just_come() -> None:
+    """The words of the first voice come during the second one, at 2.9 s."""
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.8, stt_delay=1.1)
+    user.says("tomorrow", at=2.2, duration=0.8, stt_delay=0.7)
+    outcome = _play(user, 3.3)
+    assert _asked(outcome) == [(3.7, "user: weather please tomorrow")]
+
+
+def test_a_commit_waits_no_longer_than_its_timeout_if_it_has_words() -> None:
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.8, stt_delay=1.1)
+    user.makes_noise(at=2.2, duration=0.8)
+    ((at, prompt),) = _asked(_play(user, 3.3))
+    assert prompt == "user: weather please"
+    assert at == pytest.approx(4.3, abs=0.06)
 
 
 def test_a_voice_that_follows_does_not_hold_the_words_back() -> None:

@@ -63,6 +63,7 @@ UNSCRIPTED = {
     "row paused.turn_committed.0": ALREADY,
     "refused paused.turn_committed": BESIDE,
     "refused interrupted.turn_committed": BESIDE,
+    "refused listening.turn_committed": "a turn without words is committed by the application",
     "row interrupted.speech_interrupted.0": "the interruption before it has let go of the calls",
     "refused listening.preemptive_generation": WINDOW,
     "row listening.reply.1": WINDOW,

@@ -123,7 +123,7 @@ class GovernedActivity(RequestingActivity):
             return super().on_end_of_turn(info)
         hands_over = self._scheduling_paused or self._new_turns_blocked
         if hands_over and not self._conductor.closing:
-            if info.new_transcript or self.commits_audio:  # else there is nothing to answer
+            if not self._wordless(info):
                 self._conductor.keep_for_the_next(self.label, info)
             self._cancel_preemptive_generation()
             return True
@@ -133,7 +133,8 @@ class GovernedActivity(RequestingActivity):
         try:
             committed = super().on_end_of_turn(info)
         except _CommitRefused:
-            self._cancel_preemptive_generation()
+            if not self._wordless(info):  # else the reply that was asked for ahead is to another
+                self._cancel_preemptive_generation()
             return True
         finally:
             self._deciding = None
@@ -176,8 +177,13 @@ class GovernedActivity(RequestingActivity):
             return
         if not self._take_out_what_the_agent_cut_into(info):
             raise _CommitRefused
-        if not self._conductor.may_commit(self.label, info):
+        if not self._conductor.may_commit(self.label, info, wordless=self._wordless(info)):
             raise _CommitRefused
+
+    def _wordless(self, info: Any) -> bool:
+        # Without an STT the agent's own nodes may hear the audio.
+        recognises = self.stt is not None and not self.commits_audio
+        return recognises and not info.new_transcript
 
     @property
     def accepts_turns(self) -> bool:

@@ -35,6 +35,7 @@ class GovernedRecognition(AudioRecognition):
     _promised: asyncio.Future[str] | None = None
     _words_here: asyncio.Event | None = None
     _leaves = False
+    _commit_waits_until = 0.0
 
     def _run_eou_detection(self, *args: Any, **kwargs: Any) -> None:
         if kwargs["trigger"] == "manual":
@@ -55,12 +56,17 @@ class GovernedRecognition(AudioRecognition):
 
     def _commit_user_turn(self, **how: Any) -> asyncio.Future[str]:
         self._skips_reply = how.get("skip_reply", False)
+        self._commit_waits_until = _now() + how["transcript_timeout"]
         self._promised = super()._commit_user_turn(**how)
         return self._promised
 
     def _wait_for_words(self) -> float:
-        due = not (self._audio_transcript or self.commits_by_itself or self._leaves)
-        return self.words_limit() if due else 0.0
+        if self.commits_by_itself or self._leaves:
+            return 0.0
+        if not self._audio_transcript:
+            return self.words_limit()
+        # If words came less than 0.5 s ago, LiveKit does not wait. They may be an earlier voice's.
+        return min(self.words_limit(), self._commit_waits_until - _now())
 
     def _commit_later(self, decide: Callable[[], None], seconds: float) -> None:
         self._words_here = asyncio.Event()
@@ -159,6 +165,10 @@ class GovernedRecognition(AudioRecognition):
     def commits_by_itself(self) -> bool:
         """Turn detection is not manual."""
         return bool(self._turn_detection_mode != "manual")
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def turn_of(words: str, confidence: float) -> _EndOfTurnInfo:

@@ -76,7 +76,7 @@ class Plan:
         """The agent's hook does not end: a turn has no reply when its time is over, or another
         turn is committed."""
         rows = {step.row for step in self.path.steps}
-        return self.happens("turn_overdue") or "listening.turn_committed.0" in rows
+        return self.happens("turn_overdue") or "listening.turn_committed.1" in rows
 
     @property
     def replies_to_tool(self) -> bool:

@@ -81,6 +81,7 @@ def _truthful(m: Memory, move: PathMove) -> bool:
         "endpointing": None if m.due and not m.watched and not m.words else deciding,
         "results_at_hand": True,  # an output is there before anything can ask
         "manual_turns": False,
+        "wordless": False,
         "model_replies": False,
         "answer_coming": False,
         "words_waiting": False,
