@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_delays import SAID, found, ran
+from test_delays import SAID, compared, found, ran
 
 from turnfsm.runtime.testing.livekit.differential import Job, Move, Sound
+from turnfsm.runtime.testing.livekit.differential.reasons.delays import asked_later
 from turnfsm.runtime.testing.livekit.speaker import Heard
 
 ANNOUNCED = (Move(3.7, "say_on"),)
@@ -65,6 +66,28 @@ def test_words_that_stock_has_lost_end_the_request_that_they_come_into(
     ours = {"asked": {2: 4.0}, "put": {2: put}, "latency": {2: 1.5}}
     stock = {"words_lost": frozenset(lost), "put": {2: ((4.0, True),)}}
     assert found(ours, stock, sounds=sounds) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("put", "at", "on_stock", "later"),
+    [
+        (((4.0, False), (5.6, True)), 3.8, (), 1.6),
+        (((4.0, True), (5.6, True)), 3.8, (), 0.0),
+        (((4.0, False), (5.6, True)), 4.1, (), 0.0),
+        (((4.0, False), (6.0, True)), 3.8, (), 0.0),
+        (((4.0, False), (5.6, True)), 3.8, (4.9,), 0.0),
+    ],
+    ids=["given up", "answered", "before the handoff", "after it", "on stock, too"],
+)
+def test_a_handoff_ends_the_request_that_is_made_in_it(
+    put: Any, at: float, on_stock: tuple[float, ...], later: float
+) -> None:
+    """The next agent greets from 5 to 5.6 s, and asks again."""
+    ours = {"asked": {2: 4.0}, "put": {2: put}, "handoffs": (4.9,)}
+    ours |= {"audio": (Heard(4.0, 4.9, "s1a s1b."), Heard(5.0, 5.6, "hello2a hello2b."))}
+    stock = {"put": {2: ((4.0, True),)}, "handoffs": on_stock}
+    pair = compared(ours, stock, moves=(Move(at, "update_agent"),))
+    assert asked_later(2, pair) == pytest.approx(later)
 
 
 @pytest.mark.parametrize(

@@ -382,3 +382,41 @@ def test_a_call_that_stock_repeats_does_not_answer_who_asked_for_it_again(
     ours = {"put": {2: ((4.0, whole),)}, "asked": {2: 4.0}, "runs": (first,), "effects": {1: 1}}
     ours |= {} if told is None else {"told": {1: told}}
     assert found(ours, stock, sounds=SAID[:2], model="pipeline") == late
+
+
+TYPED = {"asked": {2: 4.2}, "replies": {0: (4.3, 6.0)}, "put": {1: ((2.0, True),)}}
+ANSWERS = {"own_answers": {1: (2.4, 4.2)}}
+
+
+@pytest.mark.parametrize(
+    ("ours", "on_stock", "close", "undone"),
+    [
+        ({}, {}, 6.0, False),
+        ({}, {}, 6.2, True),
+        ({"asked": {2: 4.4}}, {}, 6.0, True),
+        ({"replies": {0: (4.3, 5.0)}}, {}, 6.0, True),
+        ({"own_answers": {1: (2.4, 3.6)}}, {}, 6.0, True),
+        ({}, {"put": {1: ((2.0, False),)}}, 6.0, True),
+        ({}, {"replies": {0: (4.3, 5.0)}}, 6.0, True),
+    ],
+    ids=[
+        "behind it",
+        "due",
+        "asked later",
+        "a shorter reply",
+        "nothing was heard",
+        "put on stock, too",
+        "heard on stock, too",
+    ],
+)
+def test_the_reply_to_typed_words_comes_before_a_call(
+    ours: Mapping[str, Any], on_stock: Mapping[str, Any], close: float, undone: bool
+) -> None:
+    """Something is typed at 3.7 s, while ours answers the first sentence, which stock has never
+    answered. Stock makes the call at 5.5 s."""
+    made = JobRun(1, "do_it", 5.5, 6.0, None, 6.0, "result")
+    stock = {"asked": {2: 4.1}, "latency": {}, "runs": (made,), **on_stock}
+    moves = (Move(3.7, "ask"), Move(close, "aclose"))
+    measured = {"effects": {1: 0}, **TYPED, **ANSWERS, **ours}
+    kinds = found(measured, stock, model="pipeline", moves=moves, sounds=SAID[:2])
+    assert kinds == ["undone"] * undone

@@ -150,6 +150,26 @@ def test_a_call_is_explained_whose_reply_was_interrupted_before_stock_asked_for_
     assert kinds(stock, {"effects": {2: 0}, "asked": {2: 4.0}, "stops": (stop,)}) == found
 
 
+@pytest.mark.parametrize(
+    ("latency", "ends", "ours", "found"),
+    [
+        (4.0, 8.0, None, []),
+        (2.0, 8.0, None, ["late"]),
+        (4.0, 5.9, None, ["late"]),
+        (4.0, 8.0, 4.6, ["late"]),
+    ],
+    ids=["during the close", "before it", "nothing to wait for", "late itself"],
+)
+def test_what_stock_answers_while_its_close_waits_for_a_call_is_explained(
+    latency: float, ends: float, ours: float | None, found: list[str]
+) -> None:
+    """The second sentence ends at 3.6 s, and the application closes the session at 6 s."""
+    stock = {"latency": {2: latency}, "runs": (ran(1, 5.0, ends),)}
+    runs = (ran(1, 5.0, 5.5),)
+    moves = (Move(6.0, "aclose"),)
+    assert kinds(stock, {"latency": {2: ours}, "runs": runs}, moves=moves) == found
+
+
 @pytest.mark.parametrize(("begun", "found"), [(6.0, []), (4.0, ["undone"])])
 def test_a_call_that_stock_begins_after_the_close_is_explained(
     begun: float, found: list[str]

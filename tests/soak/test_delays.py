@@ -26,7 +26,7 @@ SAID = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6))
 STOCK = {"asked": {2: 4.0}, "latency": {2: 1.0}}
 
 
-def found(
+def compared(
     ours: Mapping[str, Any],
     stock: Mapping[str, Any] | None = None,
     *,
@@ -37,15 +37,22 @@ def found(
     ttft: float = 0.2,
     words: int = 4,
     **how: Any,
-) -> list[str]:
-    """What is worse. The third answer has so many `words` and takes the model `ttft`."""
+) -> Pair:
+    """The third answer has so many `words` and takes the model `ttft`."""
     answers = {1: Answer(4), 2: Answer(4, (1,)), 3: Answer(words, ttft=ttft)}
     all_jobs = {1: Job(1, 0.5), 2: Job(2, 0.5), **{job.number: job for job in jobs}}
     plan = Plan("an answer that is later", sounds, answers, all_jobs, moves, hook=hook, **how)
     measured = [
         Measures(**{"wanted": {1: 1, 2: 1}, **m}) for m in ({**STOCK, **(stock or {})}, ours)
     ]
-    return [w.kind for w in worse(Pair(plan, *measured))]
+    return Pair(plan, *measured)
+
+
+def found(
+    ours: Mapping[str, Any], stock: Mapping[str, Any] | None = None, **plan: Any
+) -> list[str]:
+    """What is worse."""
+    return [w.kind for w in worse(compared(ours, stock, **plan))]
 
 
 def ran(job: int, start: float, end: float, how: str = "result") -> JobRun:

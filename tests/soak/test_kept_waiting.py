@@ -27,11 +27,15 @@ from turnfsm.runtime.testing.livekit.speaker import Heard
 SAID = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6))
 """The second sentence ends at 3.6 s. Its words may come until 4 s; stock answers at 4.6 s."""
 
+AHEAD = {"preemptive_generation": {"enabled": True}}
+
 
 def found(
     ours: Mapping[str, Any],
     stock: Mapping[str, Any] | None = None,
     *,
+    settings: Mapping[str, Any] | None = None,
+    hook: float = 0.0,
     sounds: tuple[Sound, ...] = SAID,
     moves: tuple[Move, ...] = (),
     policy: Any = "detach",
@@ -39,7 +43,7 @@ def found(
     """The sentences that are late."""
     answers = {n: Answer(4, (n,), ttft=1.5) for n in (1, 2, 3)}
     jobs = {n: Job(n, 0.5, policy=policy) for n in (1, 2, 3)}
-    plan = Plan("an answer", sounds, answers, jobs, moves)
+    plan = Plan("an answer", sounds, answers, jobs, moves, settings=settings or {}, hook=hook)
     on_stock = {"latency": {2: 1.0}, **(stock or {})}
     pair = Pair(plan, *(Measures(wanted={1: 1, 2: 1}, **m) for m in (on_stock, ours)))
     return [w.about for w in worse(pair) if w.kind == "late"]
@@ -296,3 +300,26 @@ def test_words_in_a_handoff_are_waited_for_until_the_model_is_asked(
         stock["put"] = {2: ((asked, True),)}
     audio = (Heard(4.0, 6.0, "s1a s1b s1c s1d."),)
     assert found({"audio": audio, "latency": {2: latency}}, stock) == late
+
+
+@pytest.mark.parametrize(
+    ("at", "asked", "until", "settings", "late"),
+    [
+        (3.8, 7.0, 6.5, AHEAD, []),
+        (3.2, 7.0, 6.5, AHEAD, [2]),
+        (3.8, 7.2, 6.5, AHEAD, [2]),
+        (3.8, 7.0, 5.9, AHEAD, [2]),
+        (3.8, 7.0, 6.5, {}, [2]),
+    ],
+    ids=["ahead", "its words had come", "asked later", "no call", "not ahead"],
+)
+def test_the_user_says_more_that_stock_puts_to_the_model_ahead(
+    at: float, asked: float, until: float, settings: Mapping[str, Any], late: list[int]
+) -> None:
+    """Their words come 0.3 s after the end, at `at` + 0.9 s. Stock begins to answer at 4.6 s, asks
+    ahead about these words at 6 s, and does not answer them. Ours answers them at 8.8 s."""
+    answered = 8.8 - at - 0.6
+    ours = {"latency": {2: 5.2, 3: answered}, "asked": {3: asked}, "runs": (ran(1, 2.0, until),)}
+    stock = {"latency": {2: 1.0, 3: None}, "asked": {3: 6.0}}
+    plan: dict[str, Any] = {"settings": settings, "hook": 1.0}
+    assert found(ours, stock, sounds=(*SAID, Sound(at, 2, 0.6)), **plan) == late

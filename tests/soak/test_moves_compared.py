@@ -244,3 +244,26 @@ def test_a_run_makes_the_call_of_a_commit_that_stock_has_cancelled(
     ours |= {"runs": (ran(1, *call),)}
     moves, sounds = (Move(5.6, "run"), Move(committed, "commit")), (*SAID, Sound(4.0, 2, 0.6))
     assert found(stock, ours, moves=moves, sounds=sounds, model=model) == slow
+
+
+@pytest.mark.parametrize(
+    ("policy", "held_until", "asked", "took", "slow"),
+    [
+        ("finish", 4.5, 4.5, 4.5, []),
+        ("detach", 4.5, 4.5, 4.5, ["wait"]),
+        ("finish", 4.0, 4.5, 4.5, ["wait"]),
+        ("finish", 2.9, 2.9, 4.5, ["wait"]),
+        ("finish", 4.5, 4.5, 5.7, ["wait"]),
+    ],
+    ids=["held", "not held", "over before", "answered before", "silence behind"],
+)
+def test_what_is_asked_for_takes_its_turn_behind_the_answer_to_a_turn_that_was_kept(
+    policy: Any, held_until: float, asked: float, took: float, slow: list[str]
+) -> None:
+    """It is asked for at 5 s. Stock had asked the model at 3.9 s. The answer ends at 8.5 s."""
+    heard = (Heard(6.2, 8.5, "r2a r2b."), Heard(8.6, 9.5, "y0a y0b y0c."))
+    stock = {"waits": {0: 0.0}, "silent": {0: 0.0}, "asked": {2: 3.9}, "put": {2: ((3.9, True),)}}
+    ours = {"waits": {0: took}, "silent": {0: 1.5}, "audio": heard}
+    ours |= {"asked": {2: asked}, "put": {2: ((asked, True),)}, "runs": (ran(2, 2.0, held_until),)}
+    moves = (Move(5.0, "wait"),)
+    assert found(stock, ours, moves=moves, policy=policy, ttft=1.5) == slow

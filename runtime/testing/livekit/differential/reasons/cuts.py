@@ -22,6 +22,7 @@ __all__ = [
     "answered_by_a_repeated_call",
     "call_cut_behind_a_reply_that_came_sooner",
     "call_cut_behind_an_answer_more",
+    "call_cut_behind_typed_words",
     "call_cut_behind_what_came_first",
     "call_cut_with_results",
     "came_of_a_call_that_was_cut",
@@ -214,6 +215,37 @@ def call_cut_behind_an_answer_more(job: int, pair: Pair) -> bool:
     """That is why it was not called."""
     asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
     return any(cut_behind_an_answer_more(n, pair) for n in asks)
+
+
+def call_cut_behind_typed_words(job: int, pair: Pair) -> bool:
+    """The application typed something while ours answered what stock had not put to the model. So
+    the reply to this was still to come when the user's words were committed; on stock they ended
+    it. It was heard first, and the session closed before the call was due behind it."""
+    close = pair.plan.ends_at
+    made = min((run.start for run in pair.stock.runs if run.number == job), default=inf)
+    typed = [
+        (pair.plan.moves[number].at, *span)
+        for number, span in pair.ours.replies.items()
+        if number not in pair.stock.replies
+    ]
+    more = answered_more(pair).keys() - pair.stock.put.keys()
+    answers = [pair.ours.own_answers[n] for n in more & pair.ours.own_answers.keys()]
+    for n, (asked, on_stock) in _asked_on_both(job, pair).items():
+        over, due = pair.plan.sounds[n - 1].over, asked + made - on_stock
+        for at, begun, end in typed:
+            behind = over <= at <= on_stock and any(s <= at <= e for s, e in answers)
+            in_time = asked <= begun and asked <= on_stock + LATE
+            if close is not None and behind and in_time and made < close <= max(due, end) + MOMENT:
+                return True
+    return False
+
+
+def _asked_on_both(job: int, pair: Pair) -> dict[int, Span]:
+    """When the model was asked about each sentence that wants the job, on ours and on stock."""
+    asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
+    said = [n for n in asks if n <= len(pair.plan.sounds)]
+    ours, stock = pair.ours.asked, pair.stock.asked
+    return {n: (ours[n], stock[n]) for n in said if n in ours and n in stock}
 
 
 def call_cut_with_results(job: int, pair: Pair) -> bool:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.plan import Plan, Sound
 
 __all__ = [
+    "asked_later",
     "busy",
     "call_delayed_by_its_causes",
     "call_stopped_before_it_was_due",
@@ -93,7 +94,7 @@ def call_stopped_before_it_was_due(job: int, pair: Pair) -> bool:
     return any(
         begin <= run.start <= stop and asked <= stop <= run.start + later
         for n in asks
-        if (later := _asked_later(n, pair)) > 0.0
+        if (later := asked_later(n, pair)) > 0.0
         for run in pair.stock.runs
         if run.number == job
         for stop in (*pair.ours.stops, *closes)
@@ -126,7 +127,7 @@ def busy(pair: Pair, measured: Measures) -> list[Span]:
 
 def _due(sentence: int, over: float, ours: float, stock: float, pair: Pair) -> float:
     """When the answer is to be heard."""
-    due = over + stock + _asked_later(sentence, pair) + _thinks_longer(sentence, pair)
+    due = over + stock + asked_later(sentence, pair) + _thinks_longer(sentence, pair)
     due += max(_said_besides(over, ours, stock, pair), _waited_for_news(sentence, pair))
     due += _announced(over, ours, pair)
     for start, end in sorted(_noises(sentence, pair)):
@@ -194,7 +195,7 @@ def _stopped_before_it_was_due(sentence: int, over: float, stock: float, pair: P
     )
 
 
-def _asked_later(sentence: int, pair: Pair) -> float:
+def asked_later(sentence: int, pair: Pair) -> float:
     """Seconds, if the turn was kept for all of them, but for the agent's hook: it runs for each
     turn, also for one that stock has lost, or has answered before."""
     begin, end = _asked(sentence, pair.stock), _asked(sentence, pair.ours)
@@ -214,13 +215,16 @@ def _asked_later(sentence: int, pair: Pair) -> float:
 
 
 def _asked_again(sentence: int, pair: Pair) -> float:
-    """Seconds from a request that was given up, as words came that stock has lost, to the next:
-    LiveKit waits anew."""
+    """Seconds from a request that was given up to the next: words came that stock has lost, and
+    LiveKit waits anew; or only ours handed over, and the next agent asked when it had greeted."""
     more = pair.stock.words_lost - pair.ours.words_lost
     sounds = [pair.plan.sounds[n - 1] for n in more]
     came = [s.over + s.stt_delay for s in sounds if s.stt_delay is not None]
     for (at, whole), (again, _) in pairwise(pair.ours.put.get(sentence, ())):
-        if not whole and any(at <= c <= again <= c + ENDPOINTING + MOMENT for c in came):
+        handed_over = any(start <= at <= again <= end + MOMENT for start, end in handoffs(pair))
+        handed_over &= not any(at <= taken <= again for taken in pair.stock.handoffs)
+        anew = any(at <= c <= again <= c + ENDPOINTING + MOMENT for c in came)
+        if not whole and (anew or handed_over):
             return again - at
     return 0.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from .delays import outside, spoken
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "agent_did_not_wait",
+    "answered_after_the_close",
     "asked_of_a_close",
     "begun_after_the_close",
     "call_of_a_turn_more_hangs",
@@ -71,6 +73,17 @@ def begun_after_the_close(job: int, pair: Pair) -> bool:
     end = pair.plan.ends_at
     begun = [run.start for run in pair.stock.runs if run.number == job]
     return end is not None and bool(begun) and min(begun) >= end
+
+
+def answered_after_the_close(sentence: int, pair: Pair) -> bool:
+    """Nobody had answered it when the application closed the session. Stock's close waited for a
+    call, and the agent was heard meanwhile."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    end = pair.plan.ends_at
+    if end is None or stock is None or ours is not None:
+        return False
+    waits = any(run.start <= end < (run.end or inf) for run in pair.stock.runs)
+    return waits and pair.plan.sounds[sentence - 1].over + stock >= end
 
 
 def close_waits_for_a_call(number: int, pair: Pair) -> bool:

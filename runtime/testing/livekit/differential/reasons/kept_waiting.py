@@ -38,7 +38,8 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     What only ours says in this time must be due then. Or the user said more before this time was
     over: it is answered with this, which stock answers as well, or has lost, or has never put to
     the model, because it came after the commit. Or stock had begun to answer into it, put it to the
-    model when ours did, and did not come to answer it. Or nobody answers this, and ours neither; it
+    model when ours did, and did not come to answer it; ours may put it to the model behind the
+    agent's hook, as a call keeps it from asking ahead. Or nobody answers this, and ours neither; it
     is put to the model with what was said before, or stock had begun to answer while these words
     were on their way.
     Or the application or a tool, as a call that it asks for, interrupted before this time was over;
@@ -86,7 +87,17 @@ def _answered_together(sentence: int, more: int, pair: Pair) -> bool:
     on_stock |= more in pair.ours.asked.keys() - pair.stock.asked.keys()
     both = abs(pair.ours.asked.get(more, inf) - pair.stock.asked.get(more, -inf)) <= MOMENT
     on_stock |= both and said.at <= begun <= said.over
+    words = said.over + words_may_come(said, pair.plan)
+    on_stock |= _stock_asks_ahead(more, pair) and said.at <= begun <= words
     return on_stock and over + ours <= said.over + later + MOMENT
+
+
+def _stock_asks_ahead(sentence: int, pair: Pair) -> bool:
+    """While a call runs, which keeps ours from this; ours asks as soon as the hook has run."""
+    ours, stock = pair.ours.asked.get(sentence, inf), pair.stock.asked.get(sentence, inf)
+    ahead = bool(pair.plan.settings.get("preemptive_generation", {}).get("enabled"))
+    runs = any(run.start <= stock <= (run.end or inf) for run in pair.ours.runs)
+    return ahead and runs and stock <= ours <= stock + pair.plan.hook + MOMENT
 
 
 def _reply_to(sentence: int, measured: Measures) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from turnfsm.runtime.testing.livekit.side_by_side import SLOW
 
-from .delays import busy, call_stopped_before_it_was_due, outside
+from .delays import asked_later, busy, call_stopped_before_it_was_due, outside
 from .moments import ENDPOINTING, MOMENT, Span, asked_in_use
 from .waits import VAD_SILENCE
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "behind_an_answer_that_comes_sooner",
+    "behind_an_answer_to_a_kept_turn",
     "given_up_over_the_user",
     "makes_a_call_of_a_cancelled_commit",
     "makes_a_call_that_was_stopped",
@@ -27,18 +28,32 @@ def behind_an_answer_that_comes_sooner(number: int, pair: Pair) -> bool:
     that answer. On stock, which waits for tools of earlier turns, the model had not been asked
     about them, or only ahead, and was asked again. It takes no more time in which the model did
     not think about them, nobody spoke, no words might come, and no call held its turn."""
+    at = pair.plan.moves[number].at
+    sooner = [n for n, asked in pair.ours.asked.items() if asked <= at <= asked_in_use(n, pair)]
+    return _takes_its_turn_behind(sooner, number, pair)
+
+
+def behind_an_answer_to_a_kept_turn(number: int, pair: Pair) -> bool:
+    """The same. Stock had begun to answer before; on ours the turn was kept until then."""
+    at = pair.plan.moves[number].at
+    kept = [n for n, asked in pair.ours.asked.items() if asked <= at and asked_later(n, pair) > 0]
+    return _takes_its_turn_behind(kept, number, pair)
+
+
+def _takes_its_turn_behind(sentences: Iterable[int], number: int, pair: Pair) -> bool:
+    """While the model thought about one of them, it was asked for."""
     at, ours = pair.plan.moves[number].at, pair.ours.waits.get(number)
     stock = pair.stock.waits.get(number)
     if pair.plan.moves[number].what not in ("run", "wait") or ours is None or stock is None:
         return False
-    sooner: list[Span] = [
-        (asked, asked + pair.plan.answers[n].ttft + MOMENT)
-        for n, asked in pair.ours.asked.items()
-        if n in pair.plan.answers and asked <= at <= asked_in_use(n, pair)
+    thought: list[Span] = [
+        (pair.ours.asked[n], pair.ours.asked[n] + pair.plan.answers[n].ttft + MOMENT)
+        for n in sentences
+        if n in pair.plan.answers
     ]
     before = outside((at, at + stock), busy(pair, pair.stock))
-    rest = outside((at, at + ours), [*busy(pair, pair.ours), *sooner])
-    return any(end >= at for _, end in sooner) and rest <= SLOW + before
+    rest = outside((at, at + ours), [*busy(pair, pair.ours), *thought])
+    return any(end >= at for _, end in thought) and rest <= SLOW + before
 
 
 def makes_a_call_that_was_stopped(number: int, pair: Pair) -> bool:
