@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from turnfsm.runtime.conversation.floor import Floor, Gate
+from turnfsm.runtime.conversation.host import TurnHost
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Outcome,
+    Reply,
     ScriptedAudioOutput,
     ScriptedLLM,
     ScriptedRealtime,
@@ -151,3 +155,71 @@ def test_a_preemptive_reply_is_heard_where_it_was_asked_for(at: float) -> None:
     before, after = outcome.heard
     assert before.end < 4.2, outcome.timeline()
     assert 4.6 < after.start < 7.0, outcome.timeline()
+
+
+@pytest.mark.parametrize("detects", [True, False])
+def test_a_realtime_reply_is_heard_on_the_output_that_there_is_when_it_begins(
+    detects: bool,
+) -> None:
+    """The output is replaced after the model was asked, and before its reply begins."""
+    user, voice, outputs = ScriptedUser(), ScriptedTTS(), list[ScriptedAudioOutput]()
+    script = ScriptedLLM({"a story": Reply(STORY, ttft=1.0)})
+    model = ScriptedRealtime(user, script, voice, turn_detection=detects)
+    stage = Stage(TurnSession, user=user, llm=model, tts=voice)
+
+    def replace(stage: Stage) -> None:
+        outputs.append(ScriptedAudioOutput(voice))
+        stage.session.output.audio = outputs[0]
+
+    stage.at(0.5, lambda s: s.session.generate_reply(instructions="a story") and None)
+    outcome = stage.at(1.2, replace).run(15.0)
+    assert [heard.text for heard in outputs[0].heard] == [STORY], outcome.timeline()
+    [began] = [at for at, state in outcome.agent_states if state == "speaking"]
+    assert began == pytest.approx(outputs[0].heard[0].start, abs=0.02)
+
+
+class _Output:
+    """An output of which it is seen whether it is paused."""
+
+    audible = True
+
+    def __init__(self, *, can_pause: bool) -> None:
+        self.can_pause = can_pause
+        self.paused = False
+
+    def listen(self, *_: Any) -> Any:
+        return lambda: None
+
+    def pause(self, *, heard: bool) -> None:
+        self.paused = True
+
+    def resume(self, *, heard: bool) -> None:
+        self.paused = False
+
+
+@pytest.mark.parametrize("can_pause", [True, False])
+def test_a_step_that_is_held_is_held_on_the_output_with_which_it_begins(can_pause: bool) -> None:
+    """It got the floor, and was held, before its task began; the application has replaced the
+    output meanwhile. LiveKit plays into the new one."""
+    before, now = _Output(can_pause=True), _Output(can_pause=can_pause)
+    speech: Any = SimpleNamespace(id="speech", output=None)
+    agent: Any = SimpleNamespace(output=before, overlaps=False)
+    never: Any = None
+    floor = Floor(never, never, never)
+    host = TurnHost(never, floor, never, never)
+    host.turn = SimpleNamespace(post=lambda *_: None)  # type: ignore[assignment]
+    step = floor.take(agent, speech)
+    host.hold_output(never)
+    assert before.paused
+    speech.output = now
+    host.output_known(step)
+    assert not before.paused
+    assert now.paused is can_pause
+    assert asyncio.run(_lets_through(step.gate)) is can_pause  # else the gate holds it
+
+
+async def _lets_through(gate: Gate) -> bool:
+    frame = asyncio.ensure_future(gate.pass_on())
+    await asyncio.sleep(0)
+    frame.cancel()
+    return gate.passed
