@@ -172,12 +172,6 @@ def test_a_call_that_was_cut_is_made_beside_the_answer_to_the_next_sentence(
     assert found(ours, stock) == ["late"] * late
 
 
-def test_a_call_is_judged_whose_sentence_is_never_said() -> None:
-    """A conversation that is made simpler has answers to more sentences than it has."""
-    never: dict[str, Any] = {"latency": {}}
-    assert found({**never, "effects": {1: 0}}, never, sounds=SAID[:1]) == ["undone"]
-
-
 @pytest.mark.parametrize(("model", "undone"), [("server", False), ("pipeline", True)])
 def test_a_realtime_model_makes_its_calls_with_its_answer(model: str, undone: bool) -> None:
     """So a call is not made either; a pipeline makes it before."""

@@ -263,6 +263,12 @@ def test_what_is_found_is_shrunk() -> None:
     assert len(simple.sounds) == 1
 
 
+def test_a_plan_that_is_shrunk_answers_only_what_is_said() -> None:
+    """The answer goes with its sentence."""
+    simple = shrink(draw_plan(5), lambda p: bool(p.sounds))
+    assert [*simple.answers] == [1]
+
+
 def test_the_oracle_reads_the_list_of_differences() -> None:
     """Whatever it excuses stands in the table of docs/livekit.md."""
     text = PAGE.read_text(encoding="utf-8").partition("## What differs")[2].partition("\n## ")[0]

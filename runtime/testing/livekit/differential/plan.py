@@ -219,11 +219,13 @@ def shrunk(plan: Plan) -> Iterator[Plan]:
     for i in range(len(plan.moves)):
         yield attrs.evolve(plan, moves=plan.moves[:i] + plan.moves[i + 1 :])
     if len(plan.sounds) > 1:
-        yield attrs.evolve(plan, sounds=plan.sounds[:-1])
+        fewer = plan.sounds[:-1]
+        left = {n: answer for n, answer in plan.answers.items() if n <= len(fewer)}
+        yield attrs.evolve(plan, sounds=fewer, answers=left)
     for number, answer in plan.answers.items():
-        if answer.jobs and number <= len(plan.sounds):
-            fewer = attrs.evolve(answer, jobs=answer.jobs[1:])
-            yield attrs.evolve(plan, answers={**plan.answers, number: fewer})
+        if answer.jobs:
+            shorter = attrs.evolve(answer, jobs=answer.jobs[1:])
+            yield attrs.evolve(plan, answers={**plan.answers, number: shorter})
     for number, job in plan.jobs.items():
         for plain in (
             attrs.evolve(job, waits=""),

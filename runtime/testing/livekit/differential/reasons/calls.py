@@ -209,8 +209,6 @@ def its_answer_was_interrupted_by_a_tool(sentence: int, pair: Pair) -> bool:
     """A tool of an earlier turn interrupted while the model thought about it, or before the answer
     counted. On stock this tool did not run then; or the model was asked again, about something
     else, and made the call again that it did not see."""
-    if sentence > len(pair.plan.sounds):
-        return False
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     least = pair.plan.answers[sentence].ttft + ANSWER + MOMENT
     over = pair.plan.sounds[sentence - 1].over

@@ -36,8 +36,6 @@ def cut_behind_what_came_first(sentence: int, pair: Pair) -> bool:
     """The model was asked at the same time. When stock began to answer, something else was heard on
     ours: what stock had begun to say into the user, or results that stock did not tell then. This
     took until the user, or the application, interrupted, or until the close."""
-    if sentence > len(pair.plan.sounds):
-        return False
     over, stock = pair.plan.sounds[sentence - 1].over, pair.stock.latency.get(sentence)
     own = pair.stock.own_answers.get(sentence)
     due = [] if stock is None else [over + stock]

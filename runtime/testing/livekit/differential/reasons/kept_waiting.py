@@ -112,7 +112,7 @@ def kept_waiting_until_the_close(job: int, pair: Pair) -> bool:
     if pair.plan.model == "pipeline":
         return False
     asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
-    said = [n for n in asks if n <= len(pair.plan.sounds) and n not in pair.ours.own_answers]
+    said = [n for n in asks if n not in pair.ours.own_answers]
     for over in (pair.plan.sounds[n - 1].over for n in said):
         begun = [r.start for r in pair.stock.runs if r.number == job and r.start >= over]
         if close is not None and begun and begun[0] <= close:

@@ -67,8 +67,6 @@ may be asked about the call first."""
 def waits_for_a_call(sentence: int, pair: Pair) -> bool:
     """A call whose turn cannot be interrupted ran after the sentence, and begun before stock
     answered it; the answer, or the close, came soon after the end of such a call."""
-    if sentence > len(pair.plan.sounds):
-        return False
     said = pair.plan.sounds[sentence - 1]
     over = said.at + said.duration
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)

@@ -99,7 +99,6 @@ def committed_with_later_words(sentence: int, pair: Pair) -> bool:
 def wanted_by_the_rest(job: int, pair: Pair) -> bool:
     """What asks for it was not committed for one of these reasons."""
     asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
-    asks = [n for n in asks if n <= len(pair.plan.sounds)]
     return any(
         committed_before_the_rest(n, pair) or committed_with_later_words(n, pair) for n in asks
     )
