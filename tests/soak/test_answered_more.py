@@ -153,26 +153,6 @@ def test_a_model_that_gets_typed_words_behind_what_it_has_heard_answers_these(
 
 
 @pytest.mark.parametrize(
-    ("waits", "end", "worse_kinds"),
-    [
-        ("interrupts", 4.3, []),
-        ("interrupts", 3.9, ["undone", "late"]),
-        ("interrupts", 6.0, ["undone", "late"]),
-        ("", 4.3, ["undone", "late"]),
-    ],
-    ids=["while it thinks", "before", "long after", "does not interrupt"],
-)
-def test_a_tool_that_interrupts_ends_the_answer_to_what_was_said_since(
-    waits: Any, end: float, worse_kinds: list[str]
-) -> None:
-    """The first sentence asked for it; the model is asked about the second at 4 s."""
-    stock = {"effects": {2: 1}, "latency": {2: 0.5}}
-    ours = {"effects": {2: 0}, "latency": {2: None}, "put": {2: ((4.0, True),)}}
-    jobs = (Job(1, 0.5, waits),)
-    assert found(stock, {**ours, "runs": (ran(1, 2.0, end),)}, jobs=jobs) == worse_kinds
-
-
-@pytest.mark.parametrize(
     ("text", "times", "at", "heard", "warned"),
     [
         (QUEUED, 1, 3.5, 4.5, []),
@@ -301,40 +281,6 @@ def test_a_result_that_stock_tells_with_the_one_of_a_cancelled_call_is_explained
     jobs = (Job(2, 3.0, policy="cancel"),)
     kinds = found(stock, {**ours, "mentioned": frozenset({2})}, jobs=jobs)
     assert kinds == untold
-
-
-@pytest.mark.parametrize(
-    ("number", "told", "late"),
-    [(2, 5.0, []), (1, 5.0, ["late"]), (2, 3.0, ["late"])],
-    ids=["the same call", "another", "told before"],
-)
-def test_the_result_of_two_equal_calls_is_told_once(
-    number: int, told: float, late: list[str]
-) -> None:
-    """The second sentence asks for the second of them, which begins at 4 s."""
-    runs = (ran(number, 2.0, 3.0), ran(2, 4.0, 6.0))
-    ours = {"latency": {2: None}, "runs": runs, "told": {2: told}}
-    assert found({"latency": {2: 1.0}}, ours) == late
-
-
-@pytest.mark.parametrize(
-    ("whole", "on_stock", "at", "undone"),
-    [
-        (False, {}, 4.1, []),
-        (True, {}, 4.1, ["undone"]),
-        (False, {2: ((4.0, True),)}, 4.1, ["undone"]),
-        (False, {}, 6.0, ["undone"]),
-    ],
-    ids=["cut", "answered", "stock is asked, too", "later"],
-)
-def test_a_noise_ends_the_answer_of_a_model_that_still_thinks(
-    whole: bool, on_stock: Any, at: float, undone: list[str]
-) -> None:
-    """Ours asks at 4 s about the words that want the call; stock about results only."""
-    sounds = (*SAID[:2], Sound(at, 0, 0.3))
-    stock = {"effects": {2: 1}, "put": on_stock}
-    ours = {"effects": {2: 0}, "put": {2: ((4.0, whole),)}}
-    assert found(stock, ours, model="server", sounds=sounds) == undone
 
 
 @pytest.mark.parametrize(

@@ -91,26 +91,6 @@ def test_a_handoff_ends_the_request_that_is_made_in_it(
 
 
 @pytest.mark.parametrize(
-    ("policy", "stop", "put", "late"),
-    [
-        ("hold", 6.5, 6.0, False),
-        ("detach", 6.5, 6.0, True),
-        ("hold", 7.3, 6.0, True),
-        ("hold", 5.0, 4.9, True),
-        ("hold", 6.5, 6.6, True),
-    ],
-    ids=["stopped", "not held", "long after", "stock was stopped, too", "asked after it"],
-)
-def test_an_answer_that_is_delayed_may_be_stopped_before_it_is_due(
-    policy: Any, stop: float, put: float, late: bool
-) -> None:
-    """The call ends at 6 s, so the answer is due at 6.6 s. It comes long after that."""
-    ours = {"asked": {2: 6.0}, "put": {2: ((put, True),)}, "latency": {2: 8.0}}
-    ours |= {"stops": (stop,), "runs": (ran(2, 2.0, 6.0),)}
-    assert found(ours, jobs=(Job(2, 0.5, policy=policy),)) == ["late"] * late
-
-
-@pytest.mark.parametrize(
     ("policy", "stop", "begun", "undone"),
     [
         ("hold", 6.1, 4.2, False),

@@ -37,17 +37,24 @@ def found(*heard: Heard, policy: Any = "hold", ends: float = 5.5, can_pause: boo
     return len([one for one in judged if one.kind == "blip"])
 
 
-AT_THE_WORDS, AT_THE_COMMIT = Heard(4.8, 5.1, "r1a"), Heard(5.2, 5.6, "r1b")
+AT_THE_COMMIT = Heard(5.2, 5.6, "r1b")
 
 
 def test_two_cuts_may_have_two_reasons() -> None:
-    """One as words came that the output could not be held for, one as they were committed."""
-    assert found(AT_THE_WORDS, AT_THE_COMMIT, policy="detach") == 0
+    """One as a call ends that kept its turn, one as the words are committed."""
+    assert found(Heard(4.8, 5.5, "r1a"), Heard(5.2, 5.6, "r1b")) == 0
 
 
 def test_a_cut_without_a_reason_is_found_beside_one_that_has_one() -> None:
     """Nothing happens at 4.5 s."""
-    assert found(AT_THE_WORDS, Heard(4.1, 4.5, "r1b"), policy="detach") == 1
+    assert found(AT_THE_COMMIT, Heard(4.1, 4.5, "r1b")) == 1
+
+
+@pytest.mark.parametrize("can_pause", [False, True])
+def test_an_output_that_cannot_be_held_is_no_reason_for_a_cut(can_pause: bool) -> None:
+    """Words come at 5.1 s, and are committed at 5.6 s."""
+    heard = Heard(4.8, 5.1, "r1a"), AT_THE_COMMIT
+    assert found(*heard, policy="detach", can_pause=can_pause) == 2
 
 
 @pytest.mark.parametrize(

@@ -149,32 +149,6 @@ def test_an_answer_that_comes_during_a_noise_waits_for_its_words(
     assert found(ours, sounds=(*SAID, Sound(at, 0, 0.3))) == ["late"] * late
 
 
-@pytest.mark.parametrize(
-    ("on_stock", "late"), [(Heard(5.0, 6.0, "s1a s1b."), False), (Heard(1.0, 2.0, "s1a."), True)]
-)
-def test_what_a_tool_says_waits_for_the_words_of_a_noise(on_stock: Heard, late: bool) -> None:
-    """Its result is the answer. On stock it speaks while these words may come, until 6 s; the reply
-    to the result is heard after that."""
-    stock = {"latency": {2: 3.0}, "audio": (on_stock,)}
-    sounds = (*SAID, Sound(3.5, 0, 0.3))
-    assert found({"asked": {2: 4.0}, "latency": {2: 3.9}}, stock, sounds=sounds) == ["late"] * late
-
-
-@pytest.mark.parametrize(
-    ("said_on_ours", "latency", "late"),
-    [(6.1, 3.4, False), (6.1, 4.4, True), (4.8, 3.4, True)],
-    ids=["behind it", "too late", "said during the noise as well"],
-)
-def test_what_is_said_before_the_answer_waits_for_the_words_of_a_noise(
-    said_on_ours: float, latency: float, late: bool
-) -> None:
-    """Stock says it at 4.8 s and the answer at 5.7 s. Words of the noise may come until 6 s."""
-    stock = {"latency": {2: 2.1}, "audio": (Heard(4.8, 5.4, "t0a t0b."),)}
-    ours = {"audio": (Heard(said_on_ours, said_on_ours + 0.6, "t0a t0b."),)}
-    ours |= {"asked": {2: 4.0}, "latency": {2: latency}}
-    assert found(ours, stock, sounds=(*SAID, Sound(3.4, 0, 0.3))) == ["late"] * late
-
-
 @pytest.mark.parametrize(("second", "late"), [(7.3, False), (12.0, True)], ids=["next", "later"])
 def test_two_handoffs_delay_the_answer_until_the_second_greeting(second: float, late: bool) -> None:
     """The application asks for both at 3.8 and 3.9 s. The model is asked after both greetings."""
@@ -264,31 +238,13 @@ def test_an_answer_that_waits_is_not_heard_if_a_call_of_its_own_interrupts(
     assert found(ours, sounds=sounds, jobs=jobs) == ["late"] * late
 
 
-@pytest.mark.parametrize(
-    ("lost", "at", "late"),
-    [({3}, 3.7, False), ((), 3.7, True), ({3}, 5.0, True)],
-    ids=["lost", "not lost", "said after stock's answer"],
-)
-def test_a_sentence_is_answered_with_later_ones_that_stock_lost(
-    lost: Any, at: float, late: bool
-) -> None:
-    """The answer to the third one is heard at 9 s; there is none on stock."""
-    sounds = (*SAID, Sound(at, 1, 0.3, 0.3))
-    ours = {"latency": {2: 5.4, 3: 9.0 - sounds[2].over}}
-    assert found(ours, {"words_lost": frozenset(lost)}, sounds=sounds) == ["late"] * late
-
-
-@pytest.mark.parametrize(
-    ("ttft", "lost", "late"), [(1.2, {3}, False), (0.6, {3}, True), (1.2, (), True)]
-)
-def test_the_model_may_think_longer_about_words_that_stock_lost(
-    ttft: float, lost: Any, late: bool
-) -> None:
-    """It is asked about the third sentence when stock asks about the second one."""
-    sounds = (*SAID, Sound(3.7, 1, 0.3, 0.3))
-    ours = {"asked": {2: 3.8, 3: 4.0}, "latency": {2: 2.0}}
-    kinds = found(ours, {"words_lost": frozenset(lost)}, sounds=sounds, ttft=ttft)
-    assert kinds == ["late"] * late
+@pytest.mark.parametrize(("heard", "late"), [(5.2, False), (9.0, True)], ids=["soon", "long after"])
+def test_a_sentence_is_answered_with_later_ones_that_stock_lost(heard: float, late: bool) -> None:
+    """The third one ends at 4.4 s, and its words may come until 4.8 s. There is no answer to it on
+    stock."""
+    sounds = (*SAID, Sound(4.1, 1, 0.3, 0.3))
+    ours = {"latency": {2: heard - sounds[1].over, 3: heard - sounds[2].over}}
+    assert found(ours, {"words_lost": frozenset({3})}, sounds=sounds) == ["late"] * late
 
 
 @pytest.mark.parametrize(
@@ -296,17 +252,16 @@ def test_the_model_may_think_longer_about_words_that_stock_lost(
     [
         (3.4, 0.9, (), False),
         (3.8, 0.9, (), True),
-        (9.0, None, (3.9,), False),
-        (9.0, None, (5.0,), True),
+        (9.0, None, (3.9,), True),
         (9.0, None, (), True),
     ],
-    ids=["with it", "after it", "interrupted", "interrupted later", "never"],
+    ids=["with it", "after it", "interrupted", "never"],
 )
 def test_the_user_goes_on_in_the_moment_after_a_short_noise(
     latency: float, answered: float | None, stops: tuple[float, ...], late: bool
 ) -> None:
     """Stock answers the first sentence at 3.35 s, as the noise ends; ours waits until 3.65 s. The
-    user speaks from 3.5 to 4.1 s, and is answered at 5 s, or an interruption comes before that."""
+    user speaks from 3.5 to 4.1 s, and is answered at 5 s. To interrupt is no reason to be late."""
     sounds = (SAID[0], Sound(3.0, 0, 0.1), Sound(3.5, 2, 0.6))
     stock = {"latency": {1: 1.75, 3: answered}}
     ours = {"latency": {1: latency, 3: answered}, "stops": stops}

@@ -25,41 +25,6 @@ SAID = (Sound(1.0, 2, 0.6), Sound(3.0, 2, 0.6))
 SKIPPED = "skipping new realtime generation, the speech scheduling is not running"
 
 
-@pytest.mark.parametrize(
-    ("ours", "stock", "moves", "kinds"),
-    [
-        ({}, {}, "update_agent", []),
-        ({}, {}, "interrupt", ["warning"]),
-        ({"warnings": {"something else": 1}}, {}, "update_agent", ["warning"]),
-        ({"overlap": 1.0}, {}, "update_agent", ["warning"]),
-        ({"latency": {1: None, 2: None}}, {}, "update_agent", ["warning"]),
-        ({"latency": {1: 1.0, 2: 1.0}}, {"latency": {1: 1.0, 2: 1.0}}, "update_agent", ["warning"]),
-    ],
-    ids=["held", "no handoff", "another", "not held", "not answered", "all answered on stock"],
-)
-def test_an_answer_that_is_skipped_in_a_handoff_is_skipped_on_stock_without_a_word(
-    ours: dict[str, Any], stock: dict[str, Any], moves: str, kinds: list[str]
-) -> None:
-    """On ours the handoff waits for what is held while the user speaks; stock has handed over, and
-    its next agent has not heard the second sentence."""
-    plan = Plan(
-        "a handoff",
-        SAID,
-        {1: Answer(4), 2: Answer(4)},
-        {1: Job(1, 0.5)},
-        (Move(2.0, moves),),
-        model="server",
-    )
-    latency = {"latency": {1: 1.0, 2: None}, "wanted": {1: 1}}
-    pair = Pair(
-        plan,
-        Measures(**{**latency, "overlap": 1.0, **stock}),
-        Measures(**{**latency, "warnings": {SKIPPED: 1}, **ours}),
-    )
-    found = [w.kind for w in worse(pair)]
-    assert [kind for kind in found if kind == "warning"] == kinds
-
-
 @pytest.mark.parametrize(("model", "named"), [("pipeline", "AgentTask"), ("server", "Agent")])
 @pytest.mark.parametrize(
     ("starts", "errors"),
@@ -77,30 +42,6 @@ def test_livekit_logs_that_a_step_hands_over_twice(
         jobs.runs.append(JobRun(1 + number % 2, "do_it", start, 4.0, None, 4.0, "result"))
     logged = scripted(plan, jobs)
     assert logged[f"expected to receive only one {named} from the tool executions"] == errors
-
-
-@pytest.mark.parametrize(
-    ("end", "warns", "ours", "kinds"),
-    [
-        (9.0, True, 5.3, []),
-        (9.0, True, 6.0, ["late"]),
-        (4.0, True, 5.3, ["late"]),
-        (9.0, False, 5.3, ["late"]),
-    ],
-    ids=["behind the greeting", "later than it takes", "a short call", "the agent waited"],
-)
-def test_a_result_is_told_behind_the_greeting_if_the_agent_did_not_wait_for_its_call(
-    end: float, warns: bool, ours: float, kinds: list[str]
-) -> None:
-    """The call began at 2.0 s; stock told its result 4.5 s after the sentence."""
-    closed = {"tool do_it (call_1) did not end in time; its agent is closed": 1} if warns else {}
-    plan = Plan("a handoff", SAID, {1: Answer(0, (1,)), 2: Answer(4)}, {1: Job(1, 0.5)})
-    run = JobRun(1, "do_it", 2.0, end, None, end, "result")
-    stock = Measures(latency={1: 4.5}, warnings=closed, effects={1: 1}, wanted={1: 1})
-    measured = Measures(
-        latency={1: ours}, warnings=closed, effects={1: 1}, wanted={1: 1}, runs=(run,)
-    )
-    assert [found.kind for found in worse(Pair(plan, stock, measured))] == kinds
 
 
 @pytest.mark.parametrize(

@@ -166,16 +166,23 @@ def test_the_user_says_more_before_the_answer_is_due(
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered", "late"),
-    [({}, 2.0, []), ({3: 8.5}, 2.0, [2]), ({}, 1.5, [2]), ({}, None, [2])],
-    ids=["together", "stock has asked, too", "after it", "never"],
+    ("asked", "answered", "latency", "late"),
+    [
+        ({}, 1.3, 5.7, []),
+        ({}, 1.4, 5.8, [2]),
+        ({}, 6.4, 10.8, [2]),
+        ({3: 8.5}, 1.3, 5.7, [2]),
+        ({}, 1.3, 5.9, [2]),
+        ({}, None, 5.7, [2]),
+    ],
+    ids=["together", "longer", "5 s later", "stock has asked, too", "after it", "never"],
 )
 def test_the_user_says_more_that_stock_never_puts_to_the_model(
-    asked: dict[int, float], answered: float | None, late: list[int]
+    asked: dict[int, float], answered: float | None, latency: float, late: list[int]
 ) -> None:
-    """Its words came after the commit. A call holds its turn until 5 s; the answer comes at 10 s.
-    Ours asks about both."""
-    ours = {"latency": {2: 6.4, 3: answered}, "runs": (ran(1, 2.0, 5.0),), "asked": {3: 8.5}}
+    """Its words came after the commit. A call holds its turn until 5 s. Ours asks about both; the
+    user speaks until 8 s, and the answer comes 0.9 s after words may come."""
+    ours = {"latency": {2: latency, 3: answered}, "runs": (ran(1, 2.0, 5.0),), "asked": {3: 8.5}}
     stock = {"latency": {2: 1.0, 3: None}, "asked": asked}
     assert found(ours, stock, sounds=(*SAID, Sound(5.4, 2, 2.6)), policy="hold") == late
 
@@ -267,20 +274,20 @@ def test_an_answer_may_be_stopped_that_was_not_due(
 @pytest.mark.parametrize(
     ("at", "asked", "answered", "late"),
     [
-        (4.5, 6.0, 3.3, []),
-        (4.7, 6.0, 3.1, [2]),
-        (4.5, 6.5, 3.3, [2]),
-        (4.5, 6.0, 2.8, [2]),
+        (4.5, 6.0, 1.2, []),
+        (4.5, 6.0, 6.2, [2]),
+        (4.7, 6.0, 1.2, [2]),
+        (4.5, 6.5, 1.2, [2]),
         (4.5, 6.0, None, [2]),
     ],
-    ids=["into it", "after it", "asked later", "after its answer", "never"],
+    ids=["into it", "5 s later", "after it", "asked later", "never"],
 )
 def test_the_user_says_more_into_stocks_answer_that_stock_does_not_come_to_answer(
     at: float, asked: float, answered: float | None, late: list[int]
 ) -> None:
-    """They speak until `at` + 1 s. Stock begins to answer at 4.6 s, and asks again at 6 s. Ours is
-    heard at 8.8 s."""
-    ours = {"latency": {2: 5.2, 3: answered}, "asked": {3: asked}}
+    """They speak until `at` + 1 s. Stock begins to answer at 4.6 s, and asks again at 6 s."""
+    heard = at + 1.0 + (answered or 1.2)
+    ours = {"latency": {2: round(heard - 3.6, 3), 3: answered}, "asked": {3: asked}}
     stock = {"latency": {2: 1.0, 3: None}, "asked": {3: 6.0}}
     assert found(ours, stock, sounds=(*SAID, Sound(at, 2, 1.0))) == late
 

@@ -121,28 +121,6 @@ def test_other_results_that_were_told_when_the_user_spoke_explain_an_untold_one(
 
 
 @pytest.mark.parametrize(
-    ("noises", "told", "stop", "found"),
-    [
-        ((0.3,), 5.0, 6.0, []),
-        ((0.1,), 5.0, 6.0, ["untold"]),
-        ((0.3,), 5.0, 8.0, ["untold"]),
-        ((0.3, 0.1), 5.0, 8.0, []),
-        ((0.3, 0.1), 3.9, 8.0, ["untold"]),
-    ],
-    ids=["waits", "too short", "long after", "once more", "told before"],
-)
-def test_an_interruption_while_a_reply_waits_for_words_after_a_noise_explains_an_untold_result(
-    noises: tuple[float, ...], told: float, stop: float, found: list[str]
-) -> None:
-    """The noises begin at 4 and at 6 s."""
-    sounds = tuple(Sound(at, 0, seconds) for at, seconds in zip((4.0, 6.0), noises, strict=False))
-    plan = Plan("noises", (Sound(1.0, 2, 0.6), *sounds), {1: Answer(4, (1,))}, {1: Job(1, 0.5)})
-    stock = Measures(effects={1: 1}, wanted={1: 1}, told={1: told})
-    pair = Pair(plan, stock, Measures(effects={1: 1}, wanted={1: 1}, stops=(stop,)))
-    assert [w.kind for w in worse(pair)] == found
-
-
-@pytest.mark.parametrize(
     ("how", "news", "found"),
     [
         ("CancelledError", (2.8, 3.5), []),

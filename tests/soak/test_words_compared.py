@@ -73,28 +73,6 @@ def test_words_that_come_after_a_turn_that_was_answered_ahead_explain_a_cut(
 
 
 @pytest.mark.parametrize(
-    ("asked", "begun", "can_pause", "found"),
-    [
-        (5.6, 5.3, False, []),
-        (5.6, 5.3, True, ["blip"]),
-        (5.4, 5.3, False, ["blip"]),
-        (5.6, 3.5, False, ["blip"]),
-        (6.6, 6.3, False, ["blip"]),
-    ],
-    ids=["committed", "can be held", "asked at another time", "heard before", "long after"],
-)
-def test_a_commit_of_words_before_explains_a_cut_of_audio_that_cannot_be_held(
-    asked: float, begun: float, can_pause: bool, found: list[str]
-) -> None:
-    """The words come at 5.1 s; their turn is committed up to half a second later."""
-    cut = 6.6 if asked == 6.6 else 5.6
-    heard = Heard(begun, cut, "t1a")
-    ours = Measures(asked={2: asked}, blips=("'t1a'",), cuts=(cut,), audio=(heard,))
-    plan = attrs.evolve(LATE_WORDS, can_pause=can_pause)
-    assert _found(plan, Measures(), ours) == found
-
-
-@pytest.mark.parametrize(
     ("what", "at", "ours", "found"),
     [
         ("say_on", 1.2, 1.4, []),
@@ -318,28 +296,3 @@ def test_a_commit_of_later_words_that_stock_has_lost_leaves_a_slow_sentence_unan
         _found(plan, stock, Measures(latency={1: None}, asked=asked, effects={1: 0}, wanted={1: 1}))
         == found
     )
-
-
-@pytest.mark.parametrize(
-    ("model", "detection", "cut", "found"),
-    [
-        ("realtime", "vad", 5.1, []),
-        ("realtime", "vad", 4.8, ["blip"]),
-        ("realtime", "manual", 5.1, ["blip"]),
-        ("server", "realtime_llm", 5.1, ["blip"]),
-    ],
-    ids=["its turn", "at another moment", "manual", "the model detects turns"],
-)
-def test_a_noise_is_a_turn_of_a_realtime_model(
-    model: Any, detection: str, cut: float, found: list[str]
-) -> None:
-    """It is over at 4.6 s, and committed 0.5 s later; the audio began at 4.7 s."""
-    ours = Measures(audio=(Heard(4.7, cut, "r1a"),), blips=("'r1a' from 4.70 s",), cuts=(cut,))
-    plan = attrs.evolve(
-        LATE_WORDS,
-        sounds=(SOUNDS[0], Sound(4.0, 0, 0.6)),
-        model=model,
-        settings={"turn_detection": detection},
-        can_pause=False,
-    )
-    assert _found(plan, Measures(), ours) == found

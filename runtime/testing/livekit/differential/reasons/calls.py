@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from turnfsm.runtime.testing.livekit.side_by_side import LATE
-
 from .delays import handoffs, held, outside, quiet_from, spoken, words_may_come
 from .moments import (
     ANSWER,
+    COMMIT,
     ENDPOINTING,
     MOMENT,
     asked_in_use,
+    committed,
     interrupted,
     takes_more,
     thinks,
@@ -33,19 +33,20 @@ __all__ = [
     "asked_while_the_user_spoke",
     "called_after_a_wait",
     "cancelled",
-    "cannot_be_interrupted",
+    "cancelled_before_its_end",
     "has_no_result_to_tell",
     "holding",
     "interrupt_is_refused",
     "interrupts_a_held_turn",
-    "its_answer_was_interrupted_by_a_tool",
     "its_call_was_cancelled",
-    "its_call_was_interrupted_by_a_tool",
     "spoken_over_a_held_turn",
     "stands_before_typed",
     "turn_interrupted_by_tool",
     "wait_raised",
 ]
+
+FLUSH = 0.5
+"""Seconds of silence that a commit of the application sends to the STT."""
 
 REMOVED = 2.0
 """Seconds after words in which they may not be committed yet: the STT takes 1.5 s at most."""
@@ -56,9 +57,54 @@ INTERRUPTION = 0.6
 
 
 def cancelled(job: int, pair: Pair) -> bool:
-    """Its policy is to be cancelled, and it was, perhaps before it had begun."""
-    cut = any(run.number == job and run.how == "CancelledError" for run in pair.ours.runs)
-    return (cut or job in pair.ours.cut) and pair.plan.jobs[job].policy == "cancel"
+    """Its policy is to be cancelled, and it was, as its turn was interrupted; perhaps before it had
+    begun."""
+    if pair.plan.jobs[job].policy != "cancel":
+        return False
+    runs = [run for run in pair.ours.runs if run.number == job]
+    ends = [run.end for run in runs if run.how == "CancelledError" and run.end is not None]
+    if not runs and job in pair.ours.cut:
+        return any(_interrupted_as_it_was_made(n, job, pair) for n in pair.ours.asked)
+    return bool(ends) and all(_turn_was_interrupted(end, pair) for end in ends)
+
+
+def _interrupted_as_it_was_made(sentence: int, job: int, pair: Pair) -> bool:
+    """The sentence asks for it, and somebody interrupted, or closed the session, as the answer
+    began."""
+    answer, asked = pair.plan.answers.get(sentence), pair.ours.asked[sentence]
+    until = asked + (answer.ttft if answer else 0.0) + ANSWER + MOMENT
+    moments = [*pair.ours.stops, *(sound.at for sound in pair.plan.sounds)]
+    if pair.plan.ends_at is not None:
+        moments.append(pair.plan.ends_at)
+    return answer is not None and job in answer.jobs and any(asked <= at <= until for at in moments)
+
+
+def _turn_was_interrupted(at: float, pair: Pair) -> bool:
+    """Somebody interrupted, spoke, or had just spoken; words were committed, if only those that
+    were kept, or the application was committing; a call ended that had held the turn over the
+    user; or the session was being closed."""
+    plan, close = pair.plan, pair.plan.ends_at
+    spoken = [(s.at, s.over + words_may_come(s, plan) + ENDPOINTING) for s in plan.sounds]
+    commits = [move.at for move in plan.moves if move.what == "commit"]
+    moments = [*pair.ours.stops, *(commit for commit, _ in committed(pair))]
+    moments += [
+        run.end
+        for run in holding(pair)
+        if run.end is not None
+        and any(begin <= run.end and run.start <= over for begin, over in spoken)
+    ]
+    return (
+        any(abs(at - moment) <= MOMENT for moment in moments)
+        or any(begin <= at <= over for begin, over in spoken)
+        or any(begin <= at <= begin + FLUSH + COMMIT + MOMENT for begin in commits)
+        or (close is not None and close <= at)
+    )
+
+
+def cancelled_before_its_end(job: int, pair: Pair) -> bool:
+    """No other run of it has given a result either."""
+    gave = any(run.number == job and run.how in ("result", "ToolError") for run in pair.ours.runs)
+    return cancelled(job, pair) and not gave
 
 
 def wait_raised(job: int, pair: Pair) -> bool:
@@ -67,11 +113,6 @@ def wait_raised(job: int, pair: Pair) -> bool:
         run.number == job and run.how == "SpeechInterrupted" and run.effect is None
         for run in pair.ours.runs
     )
-
-
-def cannot_be_interrupted(about: int, pair: Pair) -> bool:
-    """A call ran whose turn cannot be interrupted."""
-    return any(pair.plan.jobs[run.number].policy in ("finish", "hold") for run in pair.ours.runs)
 
 
 def spoken_over_a_held_turn(about: int, pair: Pair) -> bool:
@@ -88,11 +129,11 @@ def spoken_over_a_held_turn(about: int, pair: Pair) -> bool:
 
 
 def interrupt_is_refused(move: int, pair: Pair) -> bool:
-    """The application wanted to interrupt such a turn."""
-    return cannot_be_interrupted(move, pair) and pair.plan.moves[move].what in (
-        "interrupt",
-        "chat",
-    )
+    """The application wanted to interrupt such a turn while the call ran, or its handoff was still
+    to begin."""
+    wanted = pair.plan.moves[move]
+    held = any(run.start <= wanted.at <= _holds_until(run, pair) for run in holding(pair))
+    return held and move in pair.ours.raised and wanted.what in ("interrupt", "chat")
 
 
 def its_call_was_cancelled(sentence: int, pair: Pair) -> bool:
@@ -203,30 +244,6 @@ def holding(pair: Pair) -> list[JobRun]:
     """The runs of calls whose turn cannot be interrupted."""
     jobs = pair.plan.jobs
     return [run for run in pair.ours.runs if jobs[run.number].policy in ("finish", "hold")]
-
-
-def its_answer_was_interrupted_by_a_tool(sentence: int, pair: Pair) -> bool:
-    """A tool of an earlier turn interrupted while the model thought about it, or before the answer
-    counted. On stock this tool did not run then; or the model was asked again, about something
-    else, and made the call again that it did not see."""
-    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
-    least = pair.plan.answers[sentence].ttft + ANSWER + MOMENT
-    over = pair.plan.sounds[sentence - 1].over
-    return any(
-        interrupted(run, pair)
-        and run.end is not None
-        and at <= run.end <= at + least
-        and (ours is None or stock is None or over + ours <= run.end + max(stock, least) + LATE)
-        for at, _ in pair.ours.put.get(sentence, ())
-        for run in pair.ours.runs
-        if run.start < at or run.number not in pair.plan.answers[sentence].jobs
-    )
-
-
-def its_call_was_interrupted_by_a_tool(job: int, pair: Pair) -> bool:
-    """The same, of what asked for it."""
-    asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
-    return any(its_answer_was_interrupted_by_a_tool(n, pair) for n in asks)
 
 
 def turn_interrupted_by_tool(job: int, pair: Pair) -> bool:

@@ -25,6 +25,7 @@ from .moments import (
 )
 from .waits import (
     FALSE_INTERRUPTION,
+    FRAME,
     REPLY,
     SERVER_SILENCE,
     VAD_SILENCE,
@@ -56,8 +57,8 @@ __all__ = [
 def delayed_by_its_causes(sentence: int, pair: Pair) -> bool:
     """It is later by no more than all of these together: the model was asked later, because a call
     held its turn, an agent handed over or said what cannot be interrupted, or about words that
-    stock has lost; what else was said before the answer; and a noise, after which words may come.
-    If the user speaks at that time, it is answered with what they say."""
+    stock has lost; and what else was said before the answer. If the user speaks at that time, it is
+    answered with what they say. Or it was begun in time, and cut so soon that it does not count."""
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     if stock is None:
         return False
@@ -66,9 +67,7 @@ def delayed_by_its_causes(sentence: int, pair: Pair) -> bool:
         return True
     begun, cut = pair.ours.begun.get(sentence, (inf, inf))
     in_time = begun < inf and _in_time(sentence, begun, pair)
-    return (in_time and _cut_by_somebody(begun, cut, pair)) or _stopped_before_it_was_due(
-        sentence, over, stock, pair
-    )
+    return in_time and _cut_by_somebody(begun, cut, pair)
 
 
 def call_delayed_by_its_causes(number: int, pair: Pair) -> bool:
@@ -92,7 +91,7 @@ def call_stopped_before_it_was_due(job: int, pair: Pair) -> bool:
     closes = () if pair.plan.ends_at is None else (pair.plan.ends_at,)
     asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
     return any(
-        begin <= run.start <= stop and asked <= stop <= run.start + later
+        begin <= run.start <= stop and asked <= stop <= run.start + later + FRAME
         for n in asks
         if (later := asked_later(n, pair)) > 0.0
         for run in pair.stock.runs
@@ -127,14 +126,8 @@ def busy(pair: Pair, measured: Measures) -> list[Span]:
 
 def _due(sentence: int, over: float, ours: float, stock: float, pair: Pair) -> float:
     """When the answer is to be heard."""
-    due = over + stock + asked_later(sentence, pair) + _thinks_longer(sentence, pair)
+    due = over + stock + asked_later(sentence, pair)
     due += max(_said_besides(over, ours, stock, pair), _waited_for_news(sentence, pair))
-    due += _announced(over, ours, pair)
-    for start, end in sorted(_noises(sentence, pair)):
-        if start <= due <= end:
-            due += end - _first_heard_only_on_stock(start, due, pair)
-        elif end < due:
-            due += max(0.0, _heard_in(start, end, pair.stock) - _heard_in(start, end, pair.ours))
     # What the application asks for meanwhile is said before it.
     first, moves = _replies(over, over + ours, pair.ours), pair.plan.moves
     later = first.keys() - _replies(over, over + stock, pair.stock)
@@ -183,18 +176,6 @@ def _cut_by_somebody(begun: float, cut: float, pair: Pair) -> bool:
     return cut - begun < ANSWER and (user or stopped)
 
 
-def _stopped_before_it_was_due(sentence: int, over: float, stock: float, pair: Pair) -> bool:
-    """The model thought about it when the application or a tool interrupted. On stock the answer
-    had counted by then."""
-    asked = [at for at, _ in pair.ours.put.get(sentence, ())]
-    return any(
-        at <= stop <= _due(sentence, over, stop - over, stock, pair) + ANSWER
-        for stop in pair.ours.stops
-        for at in asked
-        if stop >= over + stock + ANSWER
-    )
-
-
 def asked_later(sentence: int, pair: Pair) -> float:
     """Seconds, if the turn was kept for all of them, but for the agent's hook: it runs for each
     turn, also for one that stock has lost, or has answered before."""
@@ -232,14 +213,6 @@ def _asked_again(sentence: int, pair: Pair) -> float:
 def _asked(sentence: int, measured: Measures) -> float:
     """When the model was asked about it, or about what was said after it."""
     return min((at for number, at in measured.asked.items() if number >= sentence), default=inf)
-
-
-def _thinks_longer(sentence: int, pair: Pair) -> float:
-    """Seconds by which the model thinks longer about later words, which stock has lost."""
-    more = [n for n in pair.stock.words_lost - pair.ours.words_lost if n > sentence]
-    asked = [n for n in more if pair.ours.asked.get(n, inf) <= _asked(sentence, pair.stock)]
-    first = pair.plan.answers[sentence].ttft
-    return max((pair.plan.answers[n].ttft - first for n in asked), default=0.0)
 
 
 def held(pair: Pair) -> Iterator[Span]:
@@ -296,16 +269,6 @@ def _besides(start: float, end: float, measured: Measures) -> float:
     return news_within(start, end, measured) + pending
 
 
-def _announced(over: float, ours: float, pair: Pair) -> float:
-    """Seconds of what the application wants said, which waited for a quiet user and was heard
-    before the answer. On stock it was cut, or not heard."""
-    numbers = [n for n, move in enumerate(pair.plan.moves) if move.what in ("say", "wait")]
-    said = [f"y{n}a y{n}b y{n}c." for n in numbers]
-    whole = [h for h in pair.ours.audio if over <= h.start and h.end <= over + ours]
-    stock = [heard.text for heard in pair.stock.audio]
-    return sum(h.end - h.start for h in whole if h.text in said and h.text not in stock)
-
-
 def _replies(start: float, end: float, measured: Measures) -> dict[int, float]:
     """How long the replies are that the application has asked for, without the news in them."""
     return {
@@ -334,12 +297,6 @@ def _last_run(job: int, sentence: int, measured: Measures) -> Span | None:
     return next(((r.start, r.end) for r in runs if r.end is not None), None)
 
 
-def _noises(sentence: int, pair: Pair) -> Iterator[Span]:
-    for sound in pair.plan.sounds[sentence:]:
-        if not sound.words:
-            yield sound.at, sound.over + words_may_come(sound, pair.plan) + MOMENT
-
-
 def words_may_come(sound: Sound, plan: Plan) -> float:
     """Seconds after a sound in which the agent waits for its words, or for the model to hear its
     end."""
@@ -347,17 +304,6 @@ def words_may_come(sound: Sound, plan: Plan) -> float:
         silence = SERVER_SILENCE if plan.model == "server" else VAD_SILENCE
         return max(sound.stt_delay, silence) + MOMENT
     return VAD_SILENCE + wait_for_words(sound, plan)
-
-
-def _first_heard_only_on_stock(start: float, end: float, pair: Pair) -> float:
-    """When stock has begun to say something in this time, that the answer comes behind."""
-    ours = spoken(pair.ours)
-    begun = (h.start for h in pair.stock.audio if start <= h.start <= end)
-    return next((at for at in begun if not any(s <= at < e for s, e in ours)), end)
-
-
-def _heard_in(start: float, end: float, measured: Measures) -> float:
-    return sum(max(0.0, min(h.end, end) - max(h.start, start)) for h in measured.audio)
 
 
 def outside(span: Span, causes: Iterable[Span]) -> float:

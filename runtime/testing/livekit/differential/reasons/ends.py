@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from .delays import outside, spoken
 from .moments import MOMENT, answered_more, handoffs_begun, takes_more
-from .waits import waited_for_quiet, waits_for_a_call
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
@@ -21,20 +20,12 @@ __all__ = [
     "cancelled_at_the_close",
     "close_waits_for_a_call",
     "closed_before_the_handoff",
-    "ended_while_it_waited",
-    "skipped_before_the_next_agent",
 ]
 
 DRAIN = 4.9
 """Seconds; a handoff lets go of a call after `drain_limit`."""
 
-GREETING = 0.9
-"""Seconds that the next agent's greeting takes, and the model until it tells the result."""
-
 AGENT_CLOSED = "did not end in time; its agent is closed"
-
-JUST = 2.0
-"""Seconds before the close in which a call has just begun."""
 
 
 def asked_of_a_close(number: int, pair: Pair) -> bool:
@@ -53,19 +44,6 @@ def cancelled_at_the_close(job: int, pair: Pair) -> bool:
         run.number == job and run.how == "CancelledError" and (run.end or 0.0) > end + 4.9
         for run in pair.ours.runs
     )
-
-
-def ended_while_it_waited(job: int, pair: Pair) -> bool:
-    """The session closed while the user's words, or a reply, waited for a call that holds its turn,
-    or for a quiet user, or somebody interrupted such a reply; on stock the call had just begun."""
-    begun = [run.start for run in pair.stock.runs if run.number == job]
-    if not begun:
-        return False
-    asks = [n for n, a in pair.plan.answers.items() if job in a.jobs]
-    closes = [] if pair.plan.ends_at is None else [pair.plan.ends_at]
-    ends = [*closes, *pair.ours.stops] if waited_for_quiet(pair) else closes
-    waited = waited_for_quiet(pair) or any(waits_for_a_call(n, pair) for n in asks)
-    return waited and any(0.0 <= end - begun[0] <= JUST for end in ends)
 
 
 def begun_after_the_close(job: int, pair: Pair) -> bool:
@@ -128,40 +106,3 @@ def agent_did_not_wait(about: int, pair: Pair) -> bool:
         for at in handoffs_begun(pair.plan, pair.ours)
     )
     return long and [*pair.ours.warnings][about].endswith(AGENT_CLOSED)
-
-
-def skipped_before_the_next_agent(about: int, pair: Pair) -> bool:
-    """A realtime model answered while a handoff waited for what the agent says, and LiveKit skips
-    this. Stock, which had talked into the user, has handed over before: the next agent's model had
-    not heard the words, and nobody answered them either."""
-    plan, warned = pair.plan, [*pair.ours.warnings][about]
-    handoffs = any(move.what == "update_agent" for move in plan.moves) or any(
-        plan.jobs[run.number].ends == "hands_off" for run in pair.ours.runs
-    )
-    ours, stock = pair.ours.latency, pair.stock.latency
-    only_on_stock = [
-        n for n, latency in stock.items() if latency is not None and ours.get(n) is None
-    ]
-    return (
-        warned.startswith("skipping new realtime generation")
-        and handoffs
-        and waited_for_quiet(pair)
-        and any(s.words and stock.get(n) is None for n, s in enumerate(plan.sounds, 1))
-        and not only_on_stock
-    )
-
-
-def told_after_the_greeting(sentence: int, pair: Pair) -> bool:
-    """An agent that hands over did not wait for a call that the sentence had asked for. Its result
-    was told behind the greeting of the next agent, and is later by no more than this takes; on
-    stock that agent had begun behind the result."""
-    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
-    if ours is None or stock is None:
-        return False
-    jobs = pair.plan.answers[sentence].jobs
-    long = any(
-        run.number in jobs and (run.end is None or run.end > run.start + DRAIN)
-        for run in pair.ours.runs
-    )
-    closed = any(text.endswith(AGENT_CLOSED) for text in pair.ours.warnings)
-    return closed and long and ours - stock <= GREETING

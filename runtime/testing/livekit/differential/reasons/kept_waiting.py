@@ -39,9 +39,10 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     over: it is answered with this, which stock answers as well, or has lost, or has never put to
     the model, because it came after the commit. Or stock had begun to answer into it, put it to the
     model when ours did, and did not come to answer it; ours may put it to the model behind the
-    agent's hook, as a call keeps it from asking ahead. Or nobody answers this, and ours neither; it
-    is put to the model with what was said before, or stock had begun to answer while these words
-    were on their way.
+    agent's hook, as a call keeps it from asking ahead. If stock does not answer it, the answer
+    takes no more time from there on than the sentence on stock, and the calls that it asks for.
+    Or nobody answers this, and ours neither; it is put to the model with what was said before, or
+    stock had begun to answer while these words were on their way.
     Or the application or a tool, as a call that it asks for, interrupted before this time was over;
     on stock the answer had counted by then.
     """
@@ -66,9 +67,29 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     return any(
         outside((over, sound.at), causes) <= on_stock + 1e-6
         and _answered_together(sentence, more, pair)
+        and (
+            ours is None
+            or pair.ours.latency.get(more) is None
+            or pair.stock.latency.get(more) is not None  # then it is measured whether this is late
+            or outside((sound.over, over + ours), [*causes, *_calls_for(more, pair)])
+            <= on_stock + _thinks_longer(sentence, more, pair) + LATE
+        )
         for more, sound in enumerate(pair.plan.sounds, 1)
         if more > sentence and sound.words
     )
+
+
+def _calls_for(sentence: int, pair: Pair) -> Iterator[Span]:
+    """When the calls run that it asks for, or what was said after it."""
+    later = [answer for n, answer in pair.plan.answers.items() if n >= sentence]
+    for run in pair.ours.runs:
+        if any(run.number in answer.jobs for answer in later):
+            yield run.start, run.end or inf
+
+
+def _thinks_longer(sentence: int, more: int, pair: Pair) -> float:
+    answers = pair.plan.answers
+    return max(0.0, answers[more].ttft - answers[sentence].ttft)
 
 
 def _answered_together(sentence: int, more: int, pair: Pair) -> bool:

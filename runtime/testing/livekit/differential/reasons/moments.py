@@ -24,6 +24,7 @@ __all__ = [
     "announced",
     "answered_more",
     "asked_in_use",
+    "committed",
     "handoffs_begun",
     "interrupted",
     "takes_more",
@@ -96,6 +97,13 @@ def announced(plan: Plan, measured: Measures) -> Iterator[Span]:
         for heard in measured.audio:
             if re.search(first, heard.text):
                 yield heard.start - MOMENT, heard.end
+
+
+def committed(pair: Pair) -> Iterator[tuple[float, float]]:
+    """When words were committed, and when their sound was over."""
+    for number, at in pair.ours.asked.items():
+        if number in pair.plan.answers:
+            yield at - pair.plan.hook, pair.plan.sounds[number - 1].over
 
 
 def asked_in_use(sentence: int, pair: Pair) -> float:

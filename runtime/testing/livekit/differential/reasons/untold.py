@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,8 @@ from turnfsm.runtime.testing.livekit.side_by_side import LATE
 from .calls import cancelled, holding
 from .delays import busy, outside, spoken
 from .ends import AGENT_CLOSED, DRAIN
-from .moments import ANSWER, MOMENT, THINKS, Span, handoffs_begun
-from .waits import FALSE_INTERRUPTION, INTERRUPTS, VAD_SILENCE
+from .moments import MOMENT, THINKS, Span, handoffs_begun
+from .waits import INTERRUPTS
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
@@ -26,18 +26,15 @@ __all__ = [
     "cancelled_at_a_handoff",
     "cut_behind_a_cancelled_call",
     "cut_behind_the_answer",
-    "cut_while_it_thought",
     "ended_later_by_its_preamble",
     "given_up_at_a_handoff",
     "held_until_the_close",
     "stopped_before_it_could_be_told",
-    "stopped_behind_a_noise",
     "stopped_behind_other_results",
     "stopped_behind_the_next_agent",
     "told_after_the_close",
     "told_again_after_a_cut",
     "told_with_a_cancelled_call",
-    "told_with_its_twin",
 ]
 
 
@@ -157,35 +154,6 @@ def _spoken_into(cut: float, pair: Pair) -> bool:
     return any(sound.at <= cut <= sound.at + INTERRUPTS + MOMENT for sound in pair.plan.sounds)
 
 
-def stopped_behind_a_noise(job: int, pair: Pair) -> bool:
-    """Stock told it soon after a noise. Ours waited for words, and somebody interrupted or closed
-    the session meanwhile."""
-    told = pair.stock.told.get(job)
-    return told is not None and any(
-        start <= told <= stop <= end
-        for start, end in _waits_for_words(pair.plan.sounds)
-        for stop in _stops(pair)
-    )
-
-
-def _waits_for_words(sounds: Sequence[Sound]) -> Iterator[tuple[float, float]]:
-    """From a noise that was long enough to interrupt until its words are not waited for any more.
-    Each noise in this time begins it anew; words end it."""
-    begin = until = 0.0
-    for sound in sounds:
-        if sound.at > until or sound.words:
-            if until:
-                words = sound.over + (sound.stt_delay or 0.0) if sound.words else until
-                yield begin, min(until, words)
-            begin = until = 0.0
-        long = sound.duration + VAD_SILENCE >= INTERRUPTS
-        if not sound.words and (until or long):
-            begin = begin or sound.at
-            until = sound.over + VAD_SILENCE + FALSE_INTERRUPTION + MOMENT
-    if until:
-        yield begin, until
-
-
 def cut_behind_a_cancelled_call(job: int, pair: Pair) -> bool:
     """A call was cancelled with its turn. The user interrupted the reply that was to tell both,
     while it told that: by speaking, or with words that came then."""
@@ -225,12 +193,13 @@ def cancelled_at_a_handoff(job: int, pair: Pair) -> bool:
 
 def given_up_at_a_handoff(job: int, pair: Pair) -> bool:
     """Its policy is to be cancelled, and its turn ended in a handoff that has not waited for a call
-    beside it."""
+    beside it; or for it, and no run of it has given a result."""
     begun = [run.start for run in pair.ours.runs if run.number == job]
+    gave = _ended(job, pair.ours) is not None
     beside = [
         run
         for run in pair.ours.runs
-        if run.number != job and any(abs(run.start - at) <= MOMENT for at in begun)
+        if any(abs(run.start - at) <= MOMENT for at in begun) and not (gave and run.number == job)
     ]
     if pair.plan.jobs[job].policy != "cancel":
         return False
@@ -303,7 +272,8 @@ def told_with_a_cancelled_call(job: int, pair: Pair) -> bool:
     others = [
         run
         for run in pair.ours.runs
-        if cancelled(run.number, pair) and run.how == "CancelledError" and run.end is not None
+        if run.number != job and cancelled(run.number, pair)
+        if run.how == "CancelledError" and run.end is not None
     ]
     told = pair.stock.told.get(job)
     return told is not None and any(
@@ -313,37 +283,6 @@ def told_with_a_cancelled_call(job: int, pair: Pair) -> bool:
         and not any(heard.start > (other.end or inf) for heard in pair.ours.audio)
         for run in runs
         for other in others
-    )
-
-
-def told_with_its_twin(sentence: int, pair: Pair) -> bool:
-    """Two sentences asked for the same call. Its result was told for both when the second call ran,
-    or had ended; a model that sees the first result told does not tell the second."""
-    own = pair.plan.answers[sentence].jobs
-    return any(
-        first.number == second.number
-        and first.number in own
-        and first.start < second.start
-        and second.start <= pair.ours.told.get(first.number, -inf)
-        for first in pair.ours.runs
-        for second in pair.ours.runs
-    )
-
-
-def cut_while_it_thought(job: int, pair: Pair) -> bool:
-    """The model was asked about the words that want it, and the user made a sound before it had
-    answered. Stock had not asked it about them, but about results, which it answers at once; the
-    model made the call with that because it did not see the one that it had made before."""
-    return any(
-        not any(whole for _, whole in pair.stock.put.get(n, ()))
-        and any(
-            at <= sound.at <= at + answer.ttft + ANSWER
-            for at, whole in pair.ours.put.get(n, ())
-            if not whole
-            for sound in pair.plan.sounds[n:]
-        )
-        for n, answer in pair.plan.answers.items()
-        if job in answer.jobs
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from .moments import MOMENT, announced
+from .moments import ENDPOINTING, MOMENT, announced
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
@@ -16,21 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "announced_over_the_user",
-    "answers_a_turn_more",
     "asked_as_the_model_answered",
     "asked_for_ahead",
-    "call_waited_for_the_vad",
-    "in_a_handoff_of_a_turn_more",
+    "held_to_the_end",
     "kept_behind_what_is_announced",
     "news_within",
-    "noise_might_be_words",
+    "not_asked_ahead",
     "out_of_date",
-    "speculates_on_one_turn_more",
     "told_after_a_later_call",
     "wait_for_words",
-    "waited_for_quiet",
     "waited_for_the_vad",
-    "waits_for_a_call",
 ]
 
 TRANSCRIPT_WAIT = 0.3
@@ -59,54 +54,45 @@ CANCELLED = "failed to generate a reply: the response was cancelled"
 SERVER_SILENCE = 0.5
 """Seconds of silence after which a model that detects turns answers."""
 
-SOON = 4.0
-"""Seconds in which what has waited for a call is answered: the model thinks for 1.5 s at most, and
-may be asked about the call first."""
 
-
-def waits_for_a_call(sentence: int, pair: Pair) -> bool:
-    """A call whose turn cannot be interrupted ran after the sentence, and begun before stock
-    answered it; the answer, or the close, came soon after the end of such a call."""
-    said = pair.plan.sounds[sentence - 1]
-    over = said.at + said.duration
+def held_to_the_end(sentence: int, pair: Pair) -> bool:
+    """It is not answered: a call that must not be interrupted had begun when stock answered, and
+    runs until the conversation ends."""
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
-    held = [
-        run for run in pair.ours.runs if pair.plan.jobs[run.number].policy in ("finish", "hold")
-    ]
-    begun = any(
-        (run.end is None or run.end > said.at) and (stock is None or run.start <= over + stock)
-        for run in held
+    end = pair.plan.seconds if pair.plan.ends_at is None else pair.plan.ends_at
+    if ours is not None or stock is None:
+        return False
+    answered = pair.plan.sounds[sentence - 1].over + stock
+    return any(
+        pair.plan.jobs[run.number].policy == "hold"
+        and run.start <= answered
+        and (run.end is None or run.end >= end)
+        for run in pair.ours.runs
     )
-    close = pair.plan.seconds if pair.plan.ends_at is None else pair.plan.ends_at
-    answered = close if ours is None else over + ours
-    return begun and any(
-        run.end is None or run.end > answered - SOON for run in held if run.start < answered
-    )
-
-
-def waited_for_quiet(pair: Pair) -> bool:
-    """On stock the agent talked into the user, on ours it waited."""
-    return pair.stock.overlap > pair.ours.overlap
 
 
 def waited_for_the_vad(sentence: int, pair: Pair) -> bool:
     """On stock the agent began to talk while the VAD took the user for speaking; ours is later by
     no more than that, and what is waited for words after it."""
-    return _later_by_the_vad(
-        pair, pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
-    )
-
-
-def call_waited_for_the_vad(move: int, pair: Pair) -> bool:
-    """The same, of a call of the application that returns when what it asked for was heard."""
-    return _later_by_the_vad(pair, pair.ours.silent.get(move), pair.stock.silent.get(move))
-
-
-def _later_by_the_vad(pair: Pair, ours: float | None, stock: float | None) -> bool:
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     waited = pair.stock.begun_over - pair.ours.begun_over
     if ours is None or stock is None or waited <= 0.0:
         return False
     return ours - stock <= waited + TRANSCRIPT_WAIT + MOMENT
+
+
+def not_asked_ahead(sentence: int, pair: Pair) -> bool:
+    """The model was asked ahead on stock. On ours a call still ran as the words came, so it was
+    asked when the turn was committed, behind the agent's hook. The answer is later by this."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    sound, asked = pair.plan.sounds[sentence - 1], pair.ours.asked.get(sentence, inf)
+    words = sound.over + (sound.stt_delay or 0.0)
+    ahead = abs(pair.stock.asked.get(sentence, inf) - words) <= FRAME
+    ran = any(run.start < words <= (run.end or inf) + FRAME <= asked for run in pair.ours.runs)
+    if ours is None or stock is None or not ahead or not ran:
+        return False
+    later = asked - words
+    return later <= ENDPOINTING + pair.plan.hook and ours - stock <= later + MOMENT
 
 
 def news_within(start: float, end: float, measured: Measures) -> float:
@@ -130,30 +116,6 @@ def told_after_a_later_call(sentence: int, pair: Pair) -> bool:
     )
 
 
-def noise_might_be_words(sentence: int, pair: Pair) -> bool:
-    """On stock the reply began soon after a noise. On ours it waited for words until
-    `transcript_wait` or `false_interruption`. Or the user said more before that: then the reply to
-    this came first, or somebody interrupted before the user was quiet."""
-    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
-    if ours is None or stock is None:
-        return False
-    over = pair.plan.sounds[sentence - 1].over
-    for noise in pair.plan.sounds[sentence:]:
-        if noise.words:
-            continue
-        waited = noise.over + VAD_SILENCE + wait_for_words(noise, pair.plan) + MOMENT
-        if not noise.at <= over + stock <= waited:
-            continue
-        later = [n for n, s in enumerate(pair.plan.sounds, 1) if s.words and s.at > noise.at]
-        more = next((n for n in later if pair.plan.sounds[n - 1].at <= waited), 0)
-        answered = pair.ours.latency.get(more)
-        if answered is not None and pair.stock.latency.get(more) is not None:  # it is measured, too
-            waited = pair.plan.sounds[more - 1].over + answered + MOMENT
-        if over + ours <= waited or (more and _stopped_while_it_waited(noise, more, pair)):
-            return True
-    return False
-
-
 def wait_for_words(sound: Sound, plan: Plan) -> float:
     """Seconds after a sound without words in which a reply waits for them; if the model detects
     turns, what nobody waits for any more waits for its answer, whatever the sound was."""
@@ -162,38 +124,6 @@ def wait_for_words(sound: Sound, plan: Plan) -> float:
     only_words = plan.settings.get("interruption", {}).get("min_words", 0) > 0
     long = sound.duration + VAD_SILENCE >= INTERRUPTS and not only_words
     return FALSE_INTERRUPTION if long else TRANSCRIPT_WAIT
-
-
-def _stopped_while_it_waited(noise: Sound, more: int, pair: Pair) -> bool:
-    quiet = pair.plan.sounds[more - 1].over + VAD_SILENCE
-    return any(noise.at <= stop <= quiet for stop in pair.ours.stops)
-
-
-def answers_a_turn_more(number: int, pair: Pair) -> bool:
-    """The run lasted while a sentence was answered that is nowhere on stock."""
-    move, waits = pair.plan.moves[number], pair.ours.waits.get(number)
-    more = pair.stock.words_lost - pair.ours.words_lost
-    return move.what == "run" and any(
-        move.at <= pair.ours.asked.get(n, -inf) <= move.at + (waits or 0.0) for n in more
-    )
-
-
-def in_a_handoff_of_a_turn_more(number: int, pair: Pair) -> bool:
-    """It was said during a handoff, when LiveKit refuses it. A call had handed over for a sentence
-    that is nowhere on stock."""
-    move, ours = pair.plan.moves[number], pair.ours
-    more = pair.stock.words_lost - ours.words_lost
-    asked = {
-        job: ours.asked[n] for n in more & ours.asked.keys() for job in pair.plan.answers[n].jobs
-    }
-    return number in ours.raised and any(
-        pair.plan.jobs[run.number].ends == "hands_off"
-        and run.number in asked
-        and asked[run.number] <= run.start
-        and run.end is not None
-        and run.end <= move.at <= run.end + SOON
-        for run in ours.runs
-    )
 
 
 def asked_as_the_model_answered(about: int, pair: Pair) -> bool:
@@ -208,12 +138,6 @@ def asked_as_the_model_answered(about: int, pair: Pair) -> bool:
         if move.what in ("reply", "ask", "chat", "run")
         for sound in pair.plan.sounds
     )
-
-
-def speculates_on_one_turn_more(about: int, pair: Pair) -> bool:
-    """A turn was answered that stock had dropped, and the next one's speculation was in vain."""
-    more = pair.stock.words_lost - pair.ours.words_lost
-    return bool(more) and [*pair.ours.warnings][about].startswith("preemptive generation inval")
 
 
 def out_of_date(about: int, pair: Pair) -> bool:

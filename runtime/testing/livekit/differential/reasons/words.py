@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from .moments import ENDPOINTING, MOMENT, announced
+from .moments import MOMENT, announced, committed
 from .waits import VAD_SILENCE
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
-    from turnfsm.runtime.testing.livekit.differential.plan import Sound
     from turnfsm.runtime.testing.livekit.speaker import Heard
 
 __all__ = [
     "committed_before_the_rest",
     "committed_by_the_next_agent",
-    "committed_late",
     "committed_with_later_words",
     "heard_all_of_it",
     "hold_was_over",
     "wanted_by_the_rest",
     "words_came_after_another_turn",
-    "words_came_late",
     "words_of_a_short_sound",
 ]
 
@@ -116,43 +113,8 @@ def hold_was_over(blip: int, pair: Pair) -> bool:
     if begun is None or not any(start <= begun <= end for start, end in held):
         commits = []
     else:
-        commits = [at for at, over in _commits(pair) if over <= begun]
+        commits = [at for at, over in committed(pair) if over <= begun]
     return _is_at(blip, [*(end for _, end in held), *commits], pair)
-
-
-def words_came_late(blip: int, pair: Pair) -> bool:
-    """It was cut in the moment when words came, and the output could not be held until then."""
-    words = [s.at + s.duration + s.stt_delay for s in pair.plan.sounds if s.stt_delay is not None]
-    return _is_at(blip, words, pair) and not pair.plan.can_pause
-
-
-def committed_late(blip: int, pair: Pair) -> bool:
-    """It was cut in the moment when words were committed whose sound was over before it was heard,
-    soon after them or after a noise; or a noise, which is a turn of a realtime model. The output
-    could not be held until then."""
-    plan = pair.plan
-    commits = list(_commits(pair))
-    if plan.model == "realtime" and plan.settings.get("turn_detection") == "vad":
-        commits += [(s.over + ENDPOINTING, s.over) for s in plan.sounds if not s.words]
-    begun = [h.start for h in pair.ours.audio if _is_at(blip, [h.end], pair)]
-    late = [
-        at
-        for at, over in commits
-        if any(_is_soon(at, s) for s in plan.sounds) and all(over <= start for start in begun)
-    ]
-    return _is_at(blip, late, pair) and not plan.can_pause
-
-
-def _commits(pair: Pair) -> Iterator[tuple[float, float]]:
-    """When words were committed, and when their sound was over."""
-    for number, at in pair.ours.asked.items():
-        if number in pair.plan.answers:
-            yield at - pair.plan.hook, pair.plan.sounds[number - 1].over
-
-
-def _is_soon(commit: float, sound: Sound) -> bool:
-    words = max(sound.stt_delay or 0.0, VAD_SILENCE)
-    return sound.over <= commit <= sound.over + words + ENDPOINTING + SAME
 
 
 def words_came_after_another_turn(blip: int, pair: Pair) -> bool:
