@@ -8,6 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from .delays import handoffs, held, outside, quiet_from, spoken, words_may_come
+from .ends import DRAIN
 from .moments import (
     ANSWER,
     COMMIT,
@@ -15,6 +16,7 @@ from .moments import (
     MOMENT,
     asked_in_use,
     committed,
+    handoffs_begun,
     interrupted,
     takes_more,
     thinks,
@@ -82,7 +84,7 @@ def _interrupted_as_it_was_made(sentence: int, job: int, pair: Pair) -> bool:
 def _turn_was_interrupted(at: float, pair: Pair) -> bool:
     """Somebody interrupted, spoke, or had just spoken; words were committed, if only those that
     were kept, or the application was committing; a call ended that had held the turn over the
-    user; or the session was being closed."""
+    user; a handoff had waited for it; or the session was being closed."""
     plan, close = pair.plan, pair.plan.ends_at
     spoken = [(s.at, s.over + words_may_come(s, plan) + ENDPOINTING) for s in plan.sounds]
     commits = [move.at for move in plan.moves if move.what == "commit"]
@@ -97,6 +99,7 @@ def _turn_was_interrupted(at: float, pair: Pair) -> bool:
         any(abs(at - moment) <= MOMENT for moment in moments)
         or any(begin <= at <= over for begin, over in spoken)
         or any(begin <= at <= begin + FLUSH + COMMIT + MOMENT for begin in commits)
+        or any(begun + DRAIN <= at for begun in handoffs_begun(plan, pair.ours))
         or (close is not None and close <= at)
     )
 

@@ -184,7 +184,7 @@ def asked_later(sentence: int, pair: Pair) -> float:
         return _asked_again(sentence, pair)
     kept = [*held(pair), *handoffs(pair), *_begun_anew(begin, pair)]
     kept += announced(pair.plan, pair.ours)
-    if any(start < end and until > begin for start, until in kept):
+    if any(start < end and until > begin - FRAME for start, until in kept):
         later = pair.plan.sounds[sentence:]  # a turn that was kept is not committed meanwhile
         kept += ((s.at, s.over + words_may_come(s, pair.plan) + MOMENT) for s in later)
     rest = outside((begin, end), kept)

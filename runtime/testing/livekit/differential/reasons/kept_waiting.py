@@ -71,8 +71,7 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
             ours is None
             or pair.ours.latency.get(more) is None
             or pair.stock.latency.get(more) is not None  # then it is measured whether this is late
-            or outside((sound.over, over + ours), [*causes, *_calls_for(more, pair)])
-            <= on_stock + _thinks_longer(sentence, more, pair) + LATE
+            or _comes_soon(sentence, more, over + ours, on_stock, causes, pair)
         )
         for more, sound in enumerate(pair.plan.sounds, 1)
         if more > sentence and sound.words
@@ -87,9 +86,16 @@ def _calls_for(sentence: int, pair: Pair) -> Iterator[Span]:
             yield run.start, run.end or inf
 
 
-def _thinks_longer(sentence: int, more: int, pair: Pair) -> float:
-    answers = pair.plan.answers
-    return max(0.0, answers[more].ttft - answers[sentence].ttft)
+def _comes_soon(
+    sentence: int, more: int, answered: float, before: float, causes: list[Span], pair: Pair
+) -> bool:
+    """From later words on, or from when ours puts them to the model as stock does, it takes no more
+    time than the sentence took on stock, or than the model thinks."""
+    asked = pair.ours.asked.get(more, -inf) if more in pair.stock.asked else -inf
+    since, answers = max(pair.plan.sounds[more - 1].over, asked), pair.plan.answers
+    longer = max(0.0, answers[more].ttft - answers[sentence].ttft)
+    due = max(before + longer, answers[more].ttft if since == asked else 0.0)
+    return outside((since, answered), [*causes, *_calls_for(more, pair)]) <= due + LATE
 
 
 def _answered_together(sentence: int, more: int, pair: Pair) -> bool:
