@@ -448,13 +448,24 @@ def test_the_fillers_of_a_call_that_stock_has_not_made_are_no_pieces(
         (7.0, (Move(5.0, "commit"),), ["undone"]),
         (7.0, (Move(6.0, "aclose"),), []),
         (7.0, (Move(8.0, "aclose"),), ["undone"]),
+        (9.5, (Move(4.5, "update_agent"),), []),
+        (9.0, (Move(4.5, "update_agent"),), ["undone"]),
     ],
-    ids=["spoken", "no reason", "committed", "long after", "closed", "closed later"],
+    ids=[
+        "spoken",
+        "no reason",
+        "committed",
+        "long after",
+        "closed",
+        "closed later",
+        "a handoff has waited",
+        "a handoff waits",
+    ],
 )
 def test_a_call_is_cancelled_for_a_reason(
     end: float, moves: tuple[Move, ...], found: list[str]
 ) -> None:
-    """The user speaks until 3.6 s. A commit waits for words for 1.5 s."""
+    """The user speaks until 3.6 s. A commit waits for words for 1.5 s, a handoff for calls 5 s."""
     runs = (ran(1, 2.0, end, "CancelledError"),)
     jobs = {1: Job(1, 6.0, policy="cancel")}
     ours = {"effects": {1: 0}, "runs": runs}
@@ -532,3 +543,22 @@ def test_a_call_that_ends_as_the_words_come_explains_that_the_model_is_not_asked
     stock = Measures(latency={2: 1.0}, asked={2: on_stock}, runs=runs)
     pair = Pair(plan, stock, Measures(latency={2: ours}, asked={2: asked}, runs=runs))
     assert [w.kind for w in worse(pair)] == found
+
+
+@pytest.mark.parametrize(
+    ("policy", "begun", "end", "found"),
+    [
+        ("hold", 2.0, 60.0, []),
+        ("finish", 2.0, 60.0, ["late"]),
+        ("hold", 2.0, 20.0, ["late"]),
+        ("hold", 4.8, 60.0, ["late"]),
+    ],
+    ids=["held", "only for some time", "it ends", "begun later"],
+)
+def test_nobody_is_answered_while_a_call_holds_its_turn_to_the_end(
+    policy: Any, begun: float, end: float, found: list[str]
+) -> None:
+    """The conversation ends at 27.6 s. Stock answers at 4.6 s."""
+    ours = {"latency": {2: None}, "runs": (ran(1, begun, end, "CancelledError"),)}
+    jobs = {1: Job(1, 0.5, ends="hangs", policy=policy)}
+    assert kinds({"latency": {2: 1.0}}, ours, jobs=jobs) == found
