@@ -179,12 +179,16 @@ class Conductor(UserReports):
             step.gate.begin()
             self._post("start_playout", step.id)
 
-    def disallowed(self, speech: Speech) -> None:
-        """LiveKit sets `SpeechHandle.allow_interruptions` to False. Posts
-        `interruptions_disallowed`."""
+    def interruptions_turned(self, speech: Speech, *, on: bool) -> None:
+        """LiveKit sets `SpeechHandle.allow_interruptions`. Posts `interruptions_disallowed`; or
+        again `start_playout`, if the user speaks by now and nothing of the step was played."""
         step = self.floor.step
-        if step is not None and step.speech is speech:
+        if step is None or step.speech is not speech:
+            return
+        if not on:
             self._post("interruptions_disallowed", step.id)
+        elif self.user_speaks and not step.gate.passed:
+            self._post("start_playout", step.id)
 
     def _playout_started(self, step: str, created_at: float) -> None:
         if not self._governs:

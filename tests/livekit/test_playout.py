@@ -7,11 +7,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from livekit.agents import function_tool
 
 from turnfsm.runtime.conversation.floor import Floor, Gate
 from turnfsm.runtime.conversation.host import TurnHost
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
+    Call,
     Outcome,
     Reply,
     ScriptedAudioOutput,
@@ -223,3 +225,26 @@ async def _lets_through(gate: Gate) -> bool:
     await asyncio.sleep(0)
     frame.cancel()
     return gate.passed
+
+
+@pytest.mark.parametrize("policy", ["detach", "finish", "hold"])
+def test_a_preamble_does_not_begin_over_a_user_who_has_begun_to_speak_while_its_call_ran(
+    policy: Any,
+) -> None:
+    """The voice is detected while the call keeps its turn; the audio comes after its end."""
+
+    @on_interruption(policy)
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(0.2)
+        return "booked"
+
+    user = ScriptedUser().says("a table", at=0.5, duration=0.5).makes_noise(at=1.8, duration=1.5)
+    model = ScriptedLLM(
+        {"a table": Reply("One moment.", Call("book"), ttft=0.3)}, {"book": "It is booked."}
+    )
+    stage = Stage(TurnSession, user=user, llm=model, tts=ScriptedTTS(latency=0.5), tools=[book])
+    outcome = stage.run(12.0)
+    assert [heard.text for heard in outcome.heard] == ["One moment.", "It is booked."]
+    assert outcome.heard[0].start > 3.3, outcome.timeline()

@@ -49,8 +49,8 @@ class GovernedHandle(SpeechHandle):
     def allow_interruptions(self, value: bool) -> None:
         before = self._allow_interruptions
         SpeechHandle.allow_interruptions.fset(self, value)  # type: ignore[attr-defined]
-        if before and not value:
-            self._conductor.disallowed(self)
+        if before != value:
+            self._conductor.interruptions_turned(self, on=value)
 
     @property
     def interruptible(self) -> bool:
