@@ -5,13 +5,36 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from test_declared import kinds
 from test_delays import SAID, compared, found, ran
 
 from turnfsm.runtime.testing.livekit.differential import Job, Move, Sound
 from turnfsm.runtime.testing.livekit.differential.reasons.delays import asked_later
+from turnfsm.runtime.testing.livekit.differential.reasons.waits import (
+    commit_waited_for_the_last_voice,
+)
 from turnfsm.runtime.testing.livekit.speaker import Heard
 
 ANNOUNCED = (Move(3.7, "say_on"),)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "waits", "found"),
+    [
+        (2.0, 4.5, "interrupts", []),
+        (2.0, 4.5, "", ["undone"]),
+        (2.0, 6.5, "interrupts", ["undone"]),
+        (4.2, 4.5, "interrupts", ["undone"]),
+    ],
+    ids=["as it thinks", "another tool", "later", "a tool of this turn"],
+)
+def test_a_tool_of_an_earlier_turn_that_interrupts_explains_a_call_that_is_not_made(
+    start: float, end: float, waits: Any, found: list[str]
+) -> None:
+    """The model is asked about the second sentence at 4 s."""
+    ours = {"effects": {1: 1, 2: 0}, "put": {2: ((4.0, True),)}, "runs": (ran(1, start, end),)}
+    stock = {"effects": {1: 1, 2: 1}, "runs": (ran(2, 4.5, 5.0),)}
+    assert kinds(stock, ours, jobs={1: Job(1, 0.5, waits=waits)}) == found
 
 
 @pytest.mark.parametrize(
@@ -152,3 +175,27 @@ def test_a_turn_that_livekit_says_it_skips_is_kept(
     audio = (Heard(4.6, 5.5, "y0a y0b y0c."),)
     ours = {"asked": {2: asked}, "latency": {2: 1.0}, "audio": audio, "warnings": {text: times}}
     assert found(ours, moves=ANNOUNCED, hook=hook) == ["warning"] * warned
+
+
+@pytest.mark.parametrize(
+    ("commit", "stt_delay", "noise", "latency", "waits"),
+    [
+        (4.0, 0.1, 2.2, 1.9, True),
+        (4.0, 0.1, 2.2, 2.2, False),
+        (4.0, 0.1, None, 1.9, False),
+        (4.0, 0.35, 2.2, 1.9, False),
+        (4.4, 0.1, 2.2, 1.9, False),
+    ],
+    ids=["waits", "later", "no sound before", "words after the voice", "words long before"],
+)
+def test_a_commit_waits_for_words_if_those_that_came_might_be_of_an_earlier_sound(
+    commit: float, stt_delay: float, noise: float | None, latency: float, waits: bool
+) -> None:
+    """Ours asks 0.9 s later."""
+    noises = () if noise is None else (Sound(noise, 0, 0.4),)
+    sounds = (SAID[0], *noises, Sound(3.0, 2, 0.6, stt_delay=stt_delay))
+    number = len(sounds)
+    ours = {"asked": {number: 5.0}, "latency": {number: latency}}
+    stock = {"asked": {number: 4.1}, "latency": {number: 1.0}}
+    pair = compared(ours, stock, sounds=sounds, moves=(Move(commit, "commit"),))
+    assert commit_waited_for_the_last_voice(number, pair) is waits

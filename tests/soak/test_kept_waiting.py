@@ -56,6 +56,19 @@ def test_what_a_tool_says_is_no_waiting(latency: float, late: list[int]) -> None
     assert found({"audio": audio, "latency": {2: latency}}) == late
 
 
+@pytest.mark.parametrize(
+    ("first", "latency", "late"),
+    [(0.6, 3.8, []), (0.6, 4.2, [2]), (0.1, 3.8, [2])],
+    ids=["as long again", "longer", "too short to interrupt"],
+)
+def test_a_short_noise_in_the_wait_after_a_longer_one_begins_it_anew(
+    first: float, latency: float, late: list[int]
+) -> None:
+    """The second noise ends at 5 s; words might come until 7.25 s."""
+    sounds = (*SAID, Sound(3.8, 0, first), Sound(4.9, 0, 0.1))
+    assert found({"latency": {2: latency}}, sounds=sounds) == late
+
+
 @pytest.mark.parametrize(("begins", "late"), [(5.4, []), (5.5, [2])])
 def test_another_reply_before_it_needs_another_request(begins: float, late: list[int]) -> None:
     """It is heard until 6 s."""

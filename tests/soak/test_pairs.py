@@ -287,11 +287,32 @@ def test_a_call_that_was_cancelled_before_it_began_is_explained(equal: Pair) -> 
     """By its policy, and by no other; and if somebody interrupted as it was made."""
     ours = attrs.evolve(equal.ours, effects={1: 0}, told={1: 5.0}, cut=frozenset({1}), runs=())
     asked = min(equal.ours.asked.values())
-    stopped, later = (attrs.evolve(ours, stops=(asked + after,)) for after in (0.2, 3.0))
+    put = {1: ((asked, True),)}
+    stopped, later = (attrs.evolve(ours, put=put, stops=(asked + s,)) for s in (0.2, 3.0))
     cancels = attrs.evolve(PLAN, jobs={1: Job(1, 0.5, policy="cancel")})
     assert [w.kind for w in worse(attrs.evolve(equal, ours=stopped))] == ["undone"]
     assert worse(attrs.evolve(equal, plan=cancels, ours=stopped)) == []
     assert [w.kind for w in worse(attrs.evolve(equal, plan=cancels, ours=later))] == ["undone"]
+
+
+@pytest.mark.parametrize(("delay", "found"), [(0.9, []), (2.5, ["undone"])])
+def test_words_that_come_as_a_call_is_made_cancel_it(
+    equal: Pair, delay: float, found: list[str]
+) -> None:
+    """The model is asked at the end of the first sentence; the words are those of a second one."""
+    over = PLAN.sounds[0].over
+    cancels = attrs.evolve(
+        PLAN,
+        jobs={1: Job(1, 0.5, policy="cancel")},
+        sounds=(PLAN.sounds[0], Sound(over - 0.3, 2, 0.2, stt_delay=delay)),
+        answers={**PLAN.answers, 2: Answer(4)},
+    )
+    put = {1: ((over + 0.5, True),)}
+    ours = attrs.evolve(
+        equal.ours, effects={1: 0}, told={1: 5.0}, cut=frozenset({1}), runs=(), put=put
+    )
+    pair = attrs.evolve(equal, plan=cancels, ours=ours)
+    assert [w.kind for w in worse(pair) if w.kind == "undone"] == found
 
 
 @pytest.mark.parametrize(("later", "found"), [(1.2, []), (1.6, ["late"])])

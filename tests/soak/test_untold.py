@@ -309,6 +309,37 @@ def test_a_call_is_explained_whose_words_waited_for_another_call_until_the_close
     assert kinds(stock, ours, jobs=jobs, moves=CLOSE) == found
 
 
+@pytest.mark.parametrize(
+    ("begins", "until", "found"),
+    [(4.8, 6.0, []), (5.2, 6.0, ["undone"]), (4.6, 4.7, ["undone"])],
+    ids=["its reply", "another reply", "over before"],
+)
+def test_a_call_is_explained_whose_words_waited_for_the_reply_to_another_call_until_the_close(
+    begins: float, until: float, found: list[str]
+) -> None:
+    """The call that holds its turn ends at 4.5 s, the application closes at 5 s."""
+    audio = (Heard(begins, until, "t1a t1b t1c t1d."),)
+    ours = {"effects": {1: 1, 2: 0}, "runs": (ran(1, 2.0, 4.5),), "audio": audio}
+    stock = {"effects": {1: 1, 2: 1}, "asked": {2: 2.5}, "runs": (ran(2, 2.7, 3.2),)}
+    jobs = {1: Job(1, 0.5, policy="hold")}
+    assert kinds(stock, ours, jobs=jobs, moves=CLOSE) == found
+
+
+@pytest.mark.parametrize(
+    ("start", "again", "found"),
+    [(2.0, 6.0, []), (2.0, 4.5, ["untold"]), (1.0, 6.0, ["untold"])],
+    ids=["not ended", "ended", "another call"],
+)
+def test_a_call_whose_wait_raised_has_no_result_to_tell_if_no_other_has_ended_at_the_close(
+    start: float, again: float, found: list[str]
+) -> None:
+    """On stock the wait returns, and the result is told at 4 s. The application closes at 5 s."""
+    raised = ran(1, start, 2.5, "SpeechInterrupted")
+    ours = {"effects": {1: 1}, "runs": (raised, ran(1, 3.0, again))}
+    stock = {"effects": {1: 2}, "runs": (ran(1, 2.0, 3.5),), "told": {1: 4.0}}
+    assert kinds(stock, ours, moves=CLOSE) == found
+
+
 @pytest.mark.parametrize(("close", "found"), [(6.5, []), (9.0, ["undone"])])
 def test_a_close_behind_a_call_that_held_the_words_explains_a_call(
     close: float, found: list[str]

@@ -74,6 +74,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("no-speculation", frozenset({"undone"}), waits.asked_for_ahead),
     Declared("realtime-results", frozenset({"undone"}), calls.asked_for_before_typed),
     Declared("realtime-results", frozenset({"late"}), calls.stands_before_typed),
+    Declared("tool-policies", frozenset({"undone"}), calls.its_call_was_interrupted_by_a_tool),
     Declared("tool-policies", frozenset({"log"}), calls.asked_while_the_user_spoke),
     Declared("tool-policies", frozenset({"log"}), waits.asked_as_the_model_answered),
     Declared("realtime-results", frozenset({"agent"}), ends.closed_before_the_handoff),
@@ -87,6 +88,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("turns-kept", frozenset({"overlap"}), waits.announced_over_the_user),
     Declared("no-speculation", frozenset({"warning"}), waits.out_of_date),
     Declared("no-speculation", frozenset({"late"}), waits.not_asked_ahead),
+    Declared("commit-stands", frozenset({"late"}), waits.commit_waited_for_the_last_voice),
     Declared("turns-kept", frozenset({"late"}), delays.delayed_by_its_causes),
     Declared("held-output", frozenset({"late"}), kept_waiting.kept_waiting_no_longer),
     Declared("held-output", frozenset({"undone"}), kept_waiting.kept_waiting_until_the_close),
@@ -129,6 +131,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("next-agent", frozenset({"unseen"}), handoffs.copied_before_its_words),
     Declared("typed-words"),
     Declared("wait-raises", frozenset({"undone"}), calls.wait_raised),
+    Declared("wait-raises", frozenset({"untold"}), calls.wait_raised_and_nothing_ended),
     Declared("wait-raises", frozenset({"undone"}), calls.called_after_a_wait),
     Declared("wait-raises", frozenset({"late"}), calls.answered_after_a_wait),
 )

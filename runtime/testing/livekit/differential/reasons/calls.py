@@ -41,10 +41,12 @@ __all__ = [
     "interrupt_is_refused",
     "interrupts_a_held_turn",
     "its_call_was_cancelled",
+    "its_call_was_interrupted_by_a_tool",
     "spoken_over_a_held_turn",
     "stands_before_typed",
     "turn_interrupted_by_tool",
     "wait_raised",
+    "wait_raised_and_nothing_ended",
 ]
 
 FLUSH = 0.5
@@ -66,19 +68,29 @@ def cancelled(job: int, pair: Pair) -> bool:
     runs = [run for run in pair.ours.runs if run.number == job]
     ends = [run.end for run in runs if run.how == "CancelledError" and run.end is not None]
     if not runs and job in pair.ours.cut:
-        return any(_interrupted_as_it_was_made(n, job, pair) for n in pair.ours.asked)
+        return any(_interrupted_as_it_was_made(n, job, pair) for n in pair.ours.put)
     return bool(ends) and all(_turn_was_interrupted(end, pair) for end in ends)
 
 
 def _interrupted_as_it_was_made(sentence: int, job: int, pair: Pair) -> bool:
-    """The sentence asks for it, and somebody interrupted, or closed the session, as the answer
-    began."""
-    answer, asked = pair.plan.answers.get(sentence), pair.ours.asked[sentence]
-    until = asked + (answer.ttft if answer else 0.0) + ANSWER + MOMENT
-    moments = [*pair.ours.stops, *(sound.at for sound in pair.plan.sounds)]
+    """The sentence asks for it, or one before it that the model has not answered, and somebody
+    interrupted, spoke, or closed the session as the answer began, or words came then."""
+    answer, sounds = pair.plan.answers.get(sentence), pair.plan.sounds
+    wanted = any(job in other.jobs for n, other in pair.plan.answers.items() if n <= sentence)
+    moments = [*pair.ours.stops, *(sound.at for sound in sounds)]
+    later = (s for s in sounds[sentence:] if s.words)
+    moments += [s.over + s.stt_delay for s in later if s.stt_delay is not None]
     if pair.plan.ends_at is not None:
         moments.append(pair.plan.ends_at)
-    return answer is not None and job in answer.jobs and any(asked <= at <= until for at in moments)
+    return (
+        answer is not None
+        and wanted
+        and any(
+            asked <= at <= asked + answer.ttft + ANSWER + MOMENT
+            for asked, _ in pair.ours.put[sentence]
+            for at in moments
+        )
+    )
 
 
 def _turn_was_interrupted(at: float, pair: Pair) -> bool:
@@ -115,6 +127,24 @@ def wait_raised(job: int, pair: Pair) -> bool:
     return any(
         run.number == job and run.how == "SpeechInterrupted" and run.effect is None
         for run in pair.ours.runs
+    )
+
+
+def wait_raised_and_nothing_ended(job: int, pair: Pair) -> bool:
+    """The same call has a result on stock. The model made it again, and no call of ours had ended
+    when the session closed."""
+    close = pair.plan.ends_at
+    runs = [run for run in pair.ours.runs if run.number == job]
+    raised = [run for run in runs if run.how == "SpeechInterrupted" and run.effect is None]
+    rest = [run for run in runs if run not in raised]
+    return close is not None and any(
+        abs(run.start - other.start) <= MOMENT
+        and other.how == "result"
+        and (other.end or inf) <= pair.stock.told.get(job, -inf)
+        and all(again.end is None or again.end >= close for again in rest)
+        for run in raised
+        for other in pair.stock.runs
+        if other.number == job
     )
 
 
@@ -247,6 +277,19 @@ def holding(pair: Pair) -> list[JobRun]:
     """The runs of calls whose turn cannot be interrupted."""
     jobs = pair.plan.jobs
     return [run for run in pair.ours.runs if jobs[run.number].policy in ("finish", "hold")]
+
+
+def its_call_was_interrupted_by_a_tool(job: int, pair: Pair) -> bool:
+    """A tool of an earlier turn interrupted while the model thought about what asks for it, or
+    before the answer counted."""
+    asks = {n: answer for n, answer in pair.plan.answers.items() if job in answer.jobs}
+    return any(
+        interrupted(run, pair) and at <= (run.end or inf) <= at + answer.ttft + ANSWER + MOMENT
+        for n, answer in asks.items()
+        for at, _ in pair.ours.put.get(n, ())
+        for run in pair.ours.runs
+        if run.start < at
+    )
 
 
 def turn_interrupted_by_tool(job: int, pair: Pair) -> bool:

@@ -229,14 +229,22 @@ def _left(run: JobRun, pair: Pair) -> bool:
 
 def held_until_the_close(job: int, pair: Pair) -> bool:
     """A call held its turn from before stock put the words that ask for it to the model until the
-    session closed, and ours never did."""
+    session closed, or its reply was heard then; and ours never put them to the model."""
     end, stock = pair.plan.ends_at, pair.stock.asked
     asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs and n in stock]
     return end is not None and any(
-        n not in pair.ours.asked and run.start <= stock[n] and (run.end or inf) >= end
+        n not in pair.ours.asked
+        and run.start <= stock[n]
+        and end <= _replied(inf if run.end is None else run.end, pair) + MOMENT
         for n in asks
         for run in holding(pair)
     )
+
+
+def _replied(ended: float, pair: Pair) -> float:
+    """When the reply that follows the end of a call has been heard."""
+    said = _joined(spoken(pair.ours))
+    return max([ended, *(until for start, until in said if start <= ended + THINKS)])
 
 
 def cut_behind_the_answer(job: int, pair: Pair) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from .moments import ENDPOINTING, MOMENT, announced
+from .moments import COMMIT, ENDPOINTING, MOMENT, announced
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
@@ -18,6 +18,7 @@ __all__ = [
     "announced_over_the_user",
     "asked_as_the_model_answered",
     "asked_for_ahead",
+    "commit_waited_for_the_last_voice",
     "held_to_the_end",
     "kept_behind_what_is_announced",
     "news_within",
@@ -81,6 +82,30 @@ def waited_for_the_vad(sentence: int, pair: Pair) -> bool:
     return ours - stock <= waited + TRANSCRIPT_WAIT + MOMENT
 
 
+def commit_waited_for_the_last_voice(sentence: int, pair: Pair) -> bool:
+    """The application committed right after these words, which came while the voice was heard. They
+    might have been those of a sound before it, so the commit waited for more, at most for its
+    timeout. The answer is later by this."""
+    ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
+    sounds, asked = pair.plan.sounds, pair.ours.asked.get(sentence, inf)
+    said, commits = sounds[sentence - 1], [m.at for m in pair.plan.moves if m.what == "commit"]
+    words = said.over + (inf if said.stt_delay is None else said.stt_delay)
+    before = any(
+        s.at < said.at <= s.over + VAD_SILENCE + wait_for_words(s, pair.plan) and not s.words
+        for s in sounds[: sentence - 1]
+    )
+    waited = asked - pair.stock.asked.get(sentence, inf)
+    if ours is None or stock is None or not before or words > said.over + VAD_SILENCE:
+        return False
+    return (
+        any(
+            at - ENDPOINTING <= words <= at and asked <= at + COMMIT + pair.plan.hook + MOMENT
+            for at in commits
+        )
+        and ours - stock <= waited + MOMENT
+    )
+
+
 def not_asked_ahead(sentence: int, pair: Pair) -> bool:
     """The model was asked ahead on stock. On ours a call still ran as the words came, so it was
     asked when the turn was committed, behind the agent's hook. The answer is later by this."""
@@ -118,12 +143,19 @@ def told_after_a_later_call(sentence: int, pair: Pair) -> bool:
 
 def wait_for_words(sound: Sound, plan: Plan) -> float:
     """Seconds after a sound without words in which a reply waits for them; if the model detects
-    turns, what nobody waits for any more waits for its answer, whatever the sound was."""
+    turns, what nobody waits for any more waits for its answer, whatever the sound was. A sound
+    during such a wait begins it anew."""
     if plan.model == "server":
         return SERVER_SILENCE - VAD_SILENCE + FALSE_INTERRUPTION
     only_words = plan.settings.get("interruption", {}).get("min_words", 0) > 0
+    before = [s for s in plan.sounds if not s.words and s.at < sound.at]
+    waits = any(
+        sound.at <= s.over + VAD_SILENCE + FALSE_INTERRUPTION
+        and wait_for_words(s, plan) == FALSE_INTERRUPTION
+        for s in before
+    )
     long = sound.duration + VAD_SILENCE >= INTERRUPTS and not only_words
-    return FALSE_INTERRUPTION if long else TRANSCRIPT_WAIT
+    return FALSE_INTERRUPTION if long or waits else TRANSCRIPT_WAIT
 
 
 def asked_as_the_model_answered(about: int, pair: Pair) -> bool:
