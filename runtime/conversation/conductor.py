@@ -181,13 +181,13 @@ class Conductor(UserReports):
 
     def interruptions_turned(self, speech: Speech, *, on: bool) -> None:
         """LiveKit sets `SpeechHandle.allow_interruptions`. Posts `interruptions_disallowed`; or
-        again `start_playout`, if the user speaks by now and nothing of the step was played."""
+        again `start_playout`, if the output has got nothing of the step: it may be held now."""
         step = self.floor.step
         if step is None or step.speech is not speech:
             return
         if not on:
             self._post("interruptions_disallowed", step.id)
-        elif self.user_speaks and not step.gate.passed:
+        elif not step.gate.passed:
             self._post("start_playout", step.id)
 
     def _playout_started(self, step: str, created_at: float) -> None:

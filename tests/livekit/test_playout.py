@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from livekit.agents import function_tool
+from livekit.agents import Agent, function_tool
 
 from turnfsm.runtime.conversation.floor import Floor, Gate
 from turnfsm.runtime.conversation.host import TurnHost
@@ -248,3 +249,31 @@ def test_a_preamble_does_not_begin_over_a_user_who_has_begun_to_speak_while_its_
     outcome = stage.run(12.0)
     assert [heard.text for heard in outcome.heard] == ["One moment.", "It is booked."]
     assert outcome.heard[0].start > 3.3, outcome.timeline()
+
+
+class _Looks(Agent):
+    async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+        await asyncio.sleep(1.0)
+
+
+@pytest.mark.parametrize("policy", ["detach", "finish", "hold"])
+def test_a_preamble_does_not_begin_while_words_that_came_before_its_call_end_a_turn(
+    policy: Any,
+) -> None:
+    """The words come while the call runs. It ends before they are committed, and before any audio:
+    the answer to the first words was asked for ahead, and then the agent's hook took a second."""
+
+    @on_interruption(policy)
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(0.2)
+        return "booked"
+
+    user = ScriptedUser().says("a table", at=0.5, duration=0.9)
+    user.says("please", at=1.7, duration=0.3, stt_delay=1.6)
+    model = ScriptedLLM({"a table": Reply("One moment.", Call("book")), "please": "Yes."})
+    agent = partial(_Looks, instructions="", tools=[book])
+    voice = ScriptedTTS(latency=0.3)
+    outcome = Stage(TurnSession, user=user, llm=model, agent=agent, tts=voice).run(12.0)
+    assert [heard.text for heard in outcome.heard] == ["Yes."], outcome.timeline()
