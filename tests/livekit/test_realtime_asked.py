@@ -164,6 +164,51 @@ def test_words_that_the_next_agent_answers_are_not_answered_before(told: bool) -
     assert said == ["Yes.", *cut, BOOKED, "Hello.", JOKE], outcome.timeline()
 
 
+@pytest.mark.parametrize("realtime", [True, False], ids=["realtime", "pipeline"])
+def test_the_next_agent_is_shown_a_result_that_it_is_to_tell(realtime: bool) -> None:
+    """It begins with an empty conversation, and lacks the tool. With a realtime model the user
+    speaks as it takes over, and commits before it is asked: their words are answered afterwards,
+    and their call is made once (243908)."""
+    looked: list[str] = []
+
+    @function_tool
+    async def look() -> str:
+        """Look it up."""
+        looked.append("look")
+        return "seen"
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        await asyncio.sleep(4.0)
+        return "booked"
+
+    @function_tool
+    async def transfer(context: RunContext[Any]) -> tuple[Agent, str]:
+        """Transfer."""
+        await asyncio.sleep(1.0)
+        context.session.interrupt()
+        return _Next(instructions="Go on.", tools=[look]), "transferred"
+
+    user = ScriptedUser().says("book a table", at=1.0).says("somebody else", at=3.0)
+    answers, tools = ScriptedLLM(otherwise=_answer), [book, transfer]
+    if realtime:
+        user.says("look it up", at=6.6, duration=0.4)
+        stage = _stage(user, answers, *tools, detection="manual")
+        for at in (2.2, 4.2, 7.4):
+            stage.at(at, lambda s: s.session.commit_user_turn(transcript_timeout=0.5) and None)
+    else:
+        stage = Stage(TurnSession, user=user, llm=answers, tools=tools)
+    stage.at(2.8, lambda s: s.session.interrupt() and None)
+    outcome = stage.run(20.0)
+    said = [heard.text for heard in outcome.heard if "Yes" not in heard.text]
+    then = ["I look.", "One moment."] if realtime else []
+    assert said == ["Hello.", BOOKED, *then], outcome.timeline()
+    assert looked == ["look"] * realtime, outcome.timeline()
+    (asked,) = [r for r in outcome.requests if "result of book" in r.shown[-1].text]
+    assert "booked" in [entry.text for entry in asked.shown if entry.kind == "result"]
+
+
 def test_words_that_an_agent_answers_before_it_goes_are_not_answered_by_the_next_one() -> None:
     """Their answer waits behind a story when the application commits again, during the handoff."""
     user = ScriptedUser().says("tell me a joke", at=1.5, duration=0.6)

@@ -44,6 +44,8 @@ def _answer(request: Request) -> Reply:
         return Reply(BOOKED, ttft=0.2)
     if "menu" in words:
         return Reply("I look.", Call("look"), ttft=0.8)
+    if "list" in words:
+        return Reply("I list them.", Call("list_all"), ttft=0.8)
     if "joke" in words:
         return Reply(f"{JOKE} {BOOKED}" if asks else JOKE, ttft=0.8)
     return Reply(STORY, Call("book"), ttft=0.2)
@@ -95,6 +97,24 @@ def test_a_reply_with_calls_has_taken_the_users_words_up() -> None:
     user = ScriptedUser().says("a table please", at=1.0).says("look at the menu", at=3.6)
     outcome = _played(user, None, look)
     assert looked == ["look"], outcome.timeline()
+
+
+def test_a_result_is_told_without_an_answer_to_words_that_another_reply_has_passed_over() -> None:
+    """The tool's own reply stands behind the words as the call ends (243946). They are answered
+    next, and make their call once."""
+    listed: list[str] = []
+
+    @function_tool
+    async def list_all() -> str:
+        """List the tables."""
+        listed.append("list")
+        return "listed"
+
+    user = ScriptedUser().says("a table please", at=1.0).says("list all tables", at=3.6)
+    outcome = _played(user, None, list_all)
+    about = [r.shown[-1].text for r in outcome.requests if "result of book" in r.shown[-1].text]
+    assert listed == ["list"], outcome.timeline()
+    assert "Do not answer what the user has said last" in about[0], outcome.timeline()
 
 
 def test_the_step_before_a_handoff_leaves_the_users_words_to_the_next_agent() -> None:

@@ -89,19 +89,18 @@ class ArrivingActivity(LeavingActivity):
 
     def _find_what_came_since(self) -> Iterator[llm.ChatItem]:
         # Only calls that belong to words which it holds, of tools that it has: it would make those
-        # calls again, and knows no others. A realtime model that goes may have answered later
-        # words: the next one gets their calls, too, if it is to tell the results.
+        # calls again, and knows no others. And those whose results it is to tell.
         held = {item.id for item in self._agent._chat_ctx.items}
-        tools = llm.ToolContext(self.tools).function_tools
-        asked, realtime = "", isinstance(self.llm, llm.RealtimeModel)
-        owed = {call.id for call in self._conductor.tools.owed} if realtime else ()
+        tools, asked = llm.ToolContext(self.tools).function_tools, ""
+        owed = {call.id for call in self._conductor.tools.owed}
         calls: dict[str, llm.FunctionCall] = {}
         for item in _as_they_came(self._session.history, self._agent._chat_ctx):
             if item.type == "message" and item.role == "user":
                 asked = item.id
-            elif item.type == "function_call" and item.name in tools:
-                known = asked in held or item.id in held or item.call_id in owed
-                if known or _first_of_pair(item.call_id) in calls:
+            elif item.type == "function_call":
+                first = _first_of_pair(item.call_id)
+                known = asked in held or item.id in held or first in calls
+                if first in owed or (known and item.name in tools):
                     calls[item.call_id] = item
             elif item.type == "function_call_output" and self._lacks(item, held):
                 call = calls.get(item.call_id)

@@ -36,6 +36,7 @@ class ChatContextSync:
         ordered: Results are put next to their calls, and the rest stays in order.
         given_up: Called with the ids of the user's messages that the model was about to answer, if
             it is asked for something else.
+        instructions: What to ask the model for, of what LiveKit asks for.
     """
 
     def __init__(
@@ -45,11 +46,13 @@ class ChatContextSync:
         answers_words: Callable[[], bool],
         ordered: bool = True,
         given_up: Callable[[list[str]], None] = lambda words: None,
+        instructions: Callable[[Any], Any] = lambda given: given,
     ) -> None:
         self._model = model
         self._in_history = in_history
         self._answers_words = answers_words
         self._given_up = given_up
+        self._instructions = instructions
         self._ordered = (
             ordered  # a model that replies to results by itself replies to the last item
         )
@@ -93,6 +96,11 @@ class ChatContextSync:
         """The ids of the user's messages with which the model was not asked for anything yet."""
         words = (item.id for item in self._model.chat_ctx.items if _is_words(item))
         return [id for id in words if id not in self._asked]
+
+    @property
+    def holds_open_words(self) -> bool:
+        """The model has words of the user that it was not asked to answer yet."""
+        return any(map(self._is_open, self._model.chat_ctx.items))
 
     @property
     def ends_with_open_words(self) -> bool:
@@ -152,6 +160,7 @@ class ChatContextSync:
         return await self._ask_now(how)
 
     def _ask_now(self, how: dict[str, Any]) -> asyncio.Future[llm.GenerationCreatedEvent]:
+        how["instructions"] = self._instructions(how.get("instructions"))
         answered, open_words = self._answered, self.open_words
         self.reply_begins()
         if how.get("instructions") and not self._answers_words():

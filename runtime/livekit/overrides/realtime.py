@@ -35,6 +35,10 @@ class _ForOneStep(str):
     """Instructions of this session. LiveKit gives those of a step to the next one, too."""
 
 
+class _Owed(str):
+    """Instructions of this session for a reply that tells results that are owed."""
+
+
 class RealtimeActivity(AnsweringActivity):
     """An activity with a realtime model.
 
@@ -69,7 +73,9 @@ class RealtimeActivity(AnsweringActivity):
         if model is not None and self._sync is None:
             in_history = self._session.history.get_by_id
             ordered = not self.model_replies
-            sync = ChatContextSync(model, in_history, _answers_words, ordered, self._give_up)
+            sync = ChatContextSync(
+                model, in_history, _answers_words, ordered, self._give_up, self._instructions
+            )
             model.update_chat_ctx = sync  # type: ignore[method-assign]
             model.generate_reply = sync.generate_reply  # type: ignore[method-assign]
             model.interrupt = unless_over(model.interrupt)  # type: ignore[method-assign]
@@ -140,6 +146,17 @@ class RealtimeActivity(AnsweringActivity):
         """The ids of the user's messages that the model has heard and was not asked to answer."""
         return self._sync.open_words if self._sync is not None else []
 
+    def _instructions(self, given: Any) -> Any:
+        """What the model is asked for, as it is asked. A reply that only tells results leaves the
+        user's words to the next reply: a model that answers them in both makes their calls twice.
+        """
+        speech, agent = current_speech(), self._conductor.agent  # it may have the model from another
+        tells = isinstance(speech, GovernedHandle) and speech.only_tells
+        if not (tells and isinstance(agent, RealtimeActivity) and agent._words_are_answered_next):
+            return given
+        speech.leaves_words, speech.instructed = True, False
+        return " ".join(filter(None, (given, LATER)))
+
     def _give_up(self, words: list[str]) -> None:
         speech, agent = current_speech(), self._conductor.agent
         leaves_words = isinstance(speech, GovernedHandle) and speech.leaves_words
@@ -193,6 +210,8 @@ class RealtimeActivity(AnsweringActivity):
             govern(reply, self._conductor).answers_audio = True
         given = request.get("instructions")
         instructed = bool(given) and not isinstance(given, _ForOneStep)
+        tells = bool(request.get("tool_reply")) or isinstance(given, _Owed)
+        govern(reply, self._conductor).only_tells = tells
         govern(reply, self._conductor).instructed = instructed and not request.get("user_input")
         govern(reply, self._conductor).leaves_words = govern(reply, self._conductor).instructed
         if request.get("text") is None:
@@ -210,12 +229,11 @@ class RealtimeActivity(AnsweringActivity):
             due = self._overtaken(handle) if tool_reply else []
             besides = self._conductor.to_tell(handle, shown)
             answers = not tool_reply or besides is not None
-            later = LATER if tool_reply and self._words_are_answered_next else None
+            later = tool_reply and self._words_are_answered_next
             if later and besides is None and not self._has_untold_results(handle):
                 return  # it would answer the words, and may not make all calls
-            govern(handle, self._conductor).leaves_words = later is not None
             own = f"{ARRIVED.format(calls=names(due))} {UNLESS_TOLD}" if due else None
-            asks = " ".join(filter(None, (own, besides, later)))
+            asks = " ".join(filter(None, (own, besides)))
             request["instructions"] = _ForOneStep(asks) if asks else None
         if not handle.interrupted:
             # The model was not shown what ends before it begins its reply.
@@ -232,7 +250,7 @@ class RealtimeActivity(AnsweringActivity):
     def _words_are_answered_next(self) -> bool:
         """The model would answer the user's words, to which another reply is next, perhaps the next
         agent's, or that it is about to answer by itself."""
-        if self._sync is None or not self._sync.ends_with_open_words:
+        if self._sync is None or not self._sync.holds_open_words:
             return False
         turns = self._conductor.turns
         waiting = (govern(handle, self._conductor) for _, _, handle in self._speech_q)
@@ -324,7 +342,7 @@ class RealtimeActivity(AnsweringActivity):
         """Ask for a reply, for example to tell a result that is owed."""
         if self._rt_turn_detection_enabled:  # it may have answered the user by itself meanwhile
             instructions = f"{instructions} {UNLESS_TOLD}"
-        self._session.generate_reply(instructions=instructions)
+        self._session.generate_reply(instructions=_Owed(instructions))
 
     def interrupt_model(self) -> None:
         """Interrupt a realtime model's response."""

@@ -16,6 +16,9 @@ __all__ = ["Belief", "Call"]
 NOT_DONE = "nothing was done"
 """An output with these words says that its call had no effect."""
 
+LEFT_OUT = "Do not answer what the user has said last"
+"""A request that ends with these words leaves the calls for the user's last message to the next."""
+
 Key = tuple[str, str]
 """A tool's name and its arguments, as JSON with sorted keys."""
 
@@ -72,6 +75,8 @@ class Belief:
             before = done if shown[-1].kind == "result" else Counter[Key]()  # the same once more
             again = Counter({key: count + before[key] for key, count in now.items()})
             self._wanted[asked[-1]] = self._wanted.get(asked[-1], Counter()) | again
+        if LEFT_OUT in shown[-1].text and shown[-1].kind == "system":
+            asked = asked[:-1]
         wanted: Counter[Key] = Counter()
         for text, times in Counter(asked).items():
             for key, each in self._wanted.get(text, Counter()).items():
