@@ -176,6 +176,12 @@ def _next(*tools: Any) -> _Next:
     return _Next(instructions="Go on.", tools=[*tools])
 
 
+def _tells(request: Request) -> str:
+    """The result, if it is shown and asked for."""
+    asked, shown = request.shown[-1].text, [entry.text for entry in request.shown]
+    return BOOKED if "result of book" in asked and "booked" in shown else "One moment."
+
+
 @function_tool
 async def hangs() -> str:
     """Hang."""
@@ -188,7 +194,7 @@ def test_a_result_is_told_although_a_handoff_has_not_waited_for_the_call_beside_
     book = _book(1.0)
     user = ScriptedUser().says("book a table", at=1.0)
     calls = (Call("book"), Call("hangs"))
-    model = ScriptedLLM({"a table": Reply(calls=calls), "result of book": BOOKED})
+    model = ScriptedLLM({"a table": Reply(calls=calls)}, {"book": _tells})
     stage = Stage(TurnSession, user=user, llm=model, tools=[book, hangs])
     stage.at(4.0, lambda s: s.session.update_agent(_next(book, hangs)))
     outcome = stage.run(30.0)
@@ -206,8 +212,8 @@ def test_a_late_result_is_told_although_its_agent_was_left_before_the_reply() ->
         return "booked"
 
     user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=4.0)
-    asked = {"a table": Reply(calls=Call("book")), "joke": JOKE, "result of book": BOOKED}
-    model = ScriptedLLM(asked, {"book": "One moment."})
+    asked = {"a table": Reply(calls=Call("book")), "joke": JOKE}
+    model = ScriptedLLM(asked, {"book": _tells})
     tts = ScriptedTTS(durations={JOKE: 4.0})
     stage = Stage(TurnSession, user=user, llm=model, tts=tts, tools=[book])
     stage.at(6.0, lambda s: s.session.update_agent(_next(book)))

@@ -92,7 +92,7 @@ class ArrivingActivity(LeavingActivity):
         # calls again, and knows no others. And those whose results it is to tell.
         held = {item.id for item in self._agent._chat_ctx.items}
         tools, asked = llm.ToolContext(self.tools).function_tools, ""
-        owed = {call.id for call in self._conductor.tools.owed}
+        owed = {call.id for call in self._conductor.tools.owed if call.how != "cancelled"}
         calls: dict[str, llm.FunctionCall] = {}
         for item in _as_they_came(self._session.history, self._agent._chat_ctx):
             if item.type == "message" and item.role == "user":
