@@ -371,8 +371,8 @@ class Conductor(UserReports):
             return  # it is ending, and LiveKit takes no turn before it has ended
         if self.turns.kept and self._hears_more(agent, self._moved):
             return  # it would be cut in the middle of an utterance; the next turn has all of it
-        if self.turns.kept and agent.greets:
-            return  # what the agent says as it enters comes first: it is newer than the turn
+        if self.turns.kept and (agent.greets or self._says_first(agent)):
+            return  # it comes first: the turn would cut it
         if self.turns.kept and self.turn.ask("turn_committed"):
             self.turns.join_kept().run(agent.take_turn)
         elif self.host.owes and self.turn.ask("owed_reply"):

@@ -260,6 +260,13 @@ class Turns(Protocol):
         LiveKit: speeches that `on_enter` has scheduled.
         """
 
+    @property
+    def queued(self) -> Collection[Speech]:
+        """What waits for the floor.
+
+        LiveKit: `AgentActivity._speech_q`.
+        """
+
     def take_turn(self, info: Any) -> None:
         """Commit a turn that was kept; `Conductor.may_commit` follows."""
 

@@ -50,6 +50,7 @@ class UserReports:
         self._speculation: Callable[[], None] | None = None
         self._look_again: asyncio.TimerHandle | None = None
         self._cut_by_voice = False
+        self._said_first: tuple[Speech, ...] = ()
 
     @property
     def agent(self) -> Agent | None:
@@ -236,6 +237,7 @@ class UserReports:
         if isinstance(verdict, Refused):
             if not wordless:
                 self.turns.keep(info, owner, verdict.why)
+                self._turn_kept()
                 self._post("turn_kept")
             return False
         self.turns.commit(info, owner)
@@ -343,9 +345,20 @@ class UserReports:
         if not self._governs:
             return
         self.turn.note("turn", number=turn.number, outcome=outcome, kept=turn.kept)
+        if turn.unanswered:
+            self._turn_kept()
         if outcome != "replied" and current:
             why = "it is answered later" if turn.unanswered else "no reply was generated"
             self._post("turn_dropped", turn=turn.number, reason=why)
+
+    def _turn_kept(self) -> None:
+        if (agent := self.agent) is not None:
+            self._said_first = tuple(agent.queued)
+
+    def _says_first(self, agent: Agent) -> bool:
+        """Something waited for the floor when a turn was kept, and has not been said."""
+        said = (speech for speech in self._said_first if not speech.interrupted)
+        return any(speech in agent.queued or self.floor.holds(speech) for speech in said)
 
     @property
     def _governs(self) -> bool:

@@ -111,3 +111,48 @@ def test_a_clear_does_not_stop_the_reply_to_words_that_are_committed() -> None:
     outcome = stage.run(8.0)
     assert [request.outcome for request in outcome.requests] == ["complete"], outcome.timeline()
     assert outcome.warnings == []
+
+
+def _asks_for_two_things(user: ScriptedUser, second: str) -> Stage:
+    """A notice of 3 s from 0.5 s on, and perhaps something behind it that can be interrupted."""
+    model = ScriptedLLM({"tomorrow": "It rains.", "news": "Nothing is new."})
+    voice = ScriptedTTS(durations={NOTICE: 3.0, "Nothing is new.": 2.0})
+    stage = Stage(TurnSession, user=user, llm=model, tts=voice)
+    stage.at(0.5, lambda s: s.session.say(NOTICE, allow_interruptions=False) and None)
+    if second == "say":
+        stage.at(0.6, lambda s: s.session.say("Nothing is new.") and None)
+    elif second == "typed words":
+        stage.at(0.6, lambda s: s.session.generate_reply(user_input="news") and None)
+    return stage
+
+
+@pytest.mark.parametrize("second", ["say", "typed words"])
+def test_what_was_asked_for_before_a_kept_turn_is_heard_before_its_answer(second: str) -> None:
+    """The user speaks over a notice. Behind it the application has something else to say, which the
+    turn would cut before it is heard."""
+    user = ScriptedUser().says("what about tomorrow", at=1.0, duration=0.9)
+    outcome = _asks_for_two_things(user, second).run(14.0)
+    said = [heard.text for heard in outcome.heard]
+    assert said == [NOTICE, "Nothing is new.", "It rains."], outcome.timeline()
+
+
+def test_a_kept_turn_is_answered_together_with_words_over_what_was_asked_for_before_it() -> None:
+    """These words end what is heard then."""
+    user = ScriptedUser().says("what about tomorrow", at=1.0, duration=0.9)
+    user.says("and on Sunday", at=4.0, duration=0.9)
+    outcome = _asks_for_two_things(user, "say").run(14.0)
+    said = [heard.text for heard in outcome.heard]
+    assert said == [NOTICE, "Nothing", "It rains."], outcome.timeline()
+    asked = [request.shown[-1].text for request in outcome.requests]
+    assert asked == ["what about tomorrow and on Sunday"]
+
+
+def test_a_kept_turn_does_not_wait_for_what_the_application_has_interrupted() -> None:
+    user = ScriptedUser().says("what about tomorrow", at=1.0, duration=0.9)
+    said: list[Any] = []
+    stage = _asks_for_two_things(user, "")
+    stage.at(0.7, lambda s: said.append(s.session.say("Nothing is new.")))
+    stage.at(3.0, lambda _: said[0].interrupt() and None)
+    outcome = stage.run(14.0)
+    assert [heard.text for heard in outcome.heard] == [NOTICE, "It rains."], outcome.timeline()
+    assert outcome.heard[1].start < 4.2, outcome.timeline()

@@ -21,7 +21,7 @@ from .answering import let_tools_end
 from .conversation import results_in
 from .progress import count_tokens
 from .requests import RequestingActivity
-from .speech import govern
+from .speech import GovernedHandle, govern
 from .tools import GovernedExecutor
 
 __all__ = ["GovernedActivity", "activity_of", "adopt"]
@@ -189,6 +189,11 @@ class GovernedActivity(RequestingActivity):
     def accepts_turns(self) -> bool:
         """No handoff is in progress."""
         return not (self._scheduling_paused or self._new_turns_blocked or self._closed)
+
+    @property
+    def queued(self) -> list[GovernedHandle]:
+        """What waits for the floor."""
+        return [govern(handle, self._conductor) for _, _, handle in self._speech_q]
 
     def take_turn(self, info: Any) -> None:
         """Commit a turn that was kept."""
