@@ -104,7 +104,7 @@ class OpenCalls:
             speech: Its id.
             step: The results of the step before. Late ones of its calls are said with them.
         """
-        late = (call.result_id for call in self._in(("untold",)) if call.is_told_by(speech))
+        late = (call.result_id for call in self._in(("untold",)) if call.is_left_to(speech))
         return self.told.untold((*step, *late))
 
     def speeches_between_steps(self) -> list[Speech]:

@@ -209,6 +209,39 @@ def test_the_next_agent_is_shown_a_result_that_it_is_to_tell(realtime: bool) -> 
     assert "booked" in [entry.text for entry in asked.shown if entry.kind == "result"]
 
 
+def test_a_late_result_whose_reply_was_cut_is_told_with_the_result_of_the_call_beside_it() -> None:
+    """Its reply is held as the user speaks, and they have more to say. The model tells the results
+    that it is asked for, and is asked for the other one at the same time (223534)."""
+
+    @function_tool
+    async def look(context: RunContext[Any]) -> str:
+        """Look."""
+        await asyncio.sleep(0.5)
+        await context.session.generate_reply(instructions="say that it takes time")
+        return "seen"
+
+    def answer(request: Request) -> Reply:
+        last = request.shown[-1].text
+        words = [e.text for e in request.shown if e.kind == "user"]
+        if "takes time" in last:
+            return Reply("It takes some time.", ttft=0.2)
+        if "joke" in words[-1] and request.shown[-1].kind == "user":
+            return Reply(JOKE, ttft=0.2)
+        if "New results" in last:
+            return Reply(BOOKED, ttft=0.2)
+        if "result of" in last:
+            both = (("look (", "The room is free."), ("book (", BOOKED))
+            return Reply(" ".join(says for call, says in both if call in last), ttft=0.2)
+        return Reply("", (Call("look"), Call("book")), ttft=0.2)
+
+    user = ScriptedUser().says("look and book", at=1.0, duration=0.6)
+    user.makes_noise(at=4.3, duration=0.3).says("tell me a joke", at=5.0, duration=0.9)
+    outcome = _stage(user, ScriptedLLM(otherwise=answer), look, _late(1.5)).run(20.0)
+    said = [heard.text for heard in outcome.heard]
+    both = f"The room is free. {BOOKED}"
+    assert said == ["It takes some time.", both, JOKE], outcome.timeline()
+
+
 def test_words_that_an_agent_answers_before_it_goes_are_not_answered_by_the_next_one() -> None:
     """Their answer waits behind a story when the application commits again, during the handoff."""
     user = ScriptedUser().says("tell me a joke", at=1.5, duration=0.6)
