@@ -117,13 +117,14 @@ class OpenCalls:
         return any(call.speech is speech for call in self._in(RUNNING))
 
     def step_hands_over(self, last: ToolCall) -> bool:
-        """This was the last call of its speech, and one of them has returned an agent."""
+        """This was the last call of its speech, and one of them has returned an agent. LiveKit
+        reports the ends of calls one by one; what has returned in the same moment counts."""
         step = [call for call in self._calls.values() if call.speech is last.speech]
-        if any(call.state in AWAITED for call in step if call is not last):
+        gave = [call.returned for call in step if call.state in AWAITED and call is not last]
+        if None in gave:
             return False
-        return any(
-            call.entry.handoff and (call is last or call.state in UNCOMMITTED) for call in step
-        )
+        ended = [call for call in step if call is last or call.state in UNCOMMITTED]
+        return "agent" in gave or any(call.entry.handoff for call in ended)
 
     def runs_besides(self, speech: Speech, call_id: str) -> bool:
         """This call runs, and is not of this speech."""

@@ -193,6 +193,9 @@ class Calls(Protocol):
     def shown_results(self) -> Collection[str]:
         """The ids of the results in the agent's conversation."""
 
+    def returned(self, call: str) -> Literal["agent", "other"] | None:
+        """What a tool has returned whose end LiveKit is about to report. None if it still runs."""
+
     def cancel_call(self, call: str) -> None:
         """Cancel a running tool; `ToolCalls.ended` follows."""
 

@@ -107,6 +107,11 @@ class ToolCall:
             return None
         return CANCELLED_WITH_TURN if self.cancels() and self.turn_over else CANCELLED
 
+    @property
+    def returned(self) -> Literal["agent", "other"] | None:
+        """What its tool has returned, if LiveKit is about to report its end. None if it runs."""
+        return self.agent.returned(self.id) if self.agent is not None else None
+
     def is_told_by(self, speech: str) -> bool:
         """The speech with this id is to tell its result."""
         return self.told_by is not None and self.told_by.id == speech

@@ -159,6 +159,29 @@ def test_a_call_that_holds_its_turn_for_one_beside_it_hands_over_for_it(policy: 
     assert outcome.heard_saying("An hour.") is not None, outcome.timeline()
 
 
+@pytest.mark.parametrize("policies", [("hold", "detach"), ("detach", "hold")])
+@pytest.mark.parametrize("order", [("transfer", "look_up"), ("look_up", "transfer")])
+@pytest.mark.parametrize("gives", ["found", None])
+def test_calls_that_end_in_the_same_moment_hand_over_if_one_of_them_holds_the_turn(
+    policies: tuple[Any, Any], order: tuple[str, str], gives: str | None
+) -> None:
+    """The user has spoken, and the turn is kept: it does not come between their ends."""
+    of_transfer, of_look_up = policies
+
+    @on_interruption(of_look_up)
+    @function_tool
+    async def look_up() -> str | None:
+        """Look up."""
+        await asyncio.sleep(4.0)
+        return gives
+
+    asked = {**ASKED, "billing": Reply(calls=tuple(Call(name) for name in order))}
+    outcome = _play("pipeline", _transfer(of_transfer, 4.0), look_up, words_at=2.0, asked=asked)
+    assert NOT_DONE not in _outputs(outcome)
+    assert outcome.heard_saying("Billing here.") is not None, outcome.timeline()
+    assert outcome.heard_saying("An hour.") is not None, outcome.timeline()
+
+
 def test_an_application_that_refuses_the_handoff_leaves_a_turn_that_can_be_interrupted() -> None:
     """`cancel_agent_handoff()` in a listener of `function_tools_executed`."""
 

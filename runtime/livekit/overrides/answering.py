@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Sequence
+from typing import Literal
 
 from livekit.agents import llm
 from livekit.agents.voice.speech_handle import SpeechHandle
@@ -15,7 +16,7 @@ from turnfsm.runtime.conversation.tool_calls import Result
 
 from .conversation import ChatContextSync, overtaken
 from .output import OutputActivity
-from .tools import cancel_call, cancelled_pair, running_call, say_still_running
+from .tools import cancel_call, cancelled_pair, returned, running_call, say_still_running
 
 __all__ = ["AnsweringActivity", "let_tools_end", "names"]
 
@@ -71,6 +72,10 @@ class AnsweringActivity(OutputActivity):
 
     def _has_untold_results(self, step: SpeechHandle) -> bool:
         return bool(self._conductor.tools.told.untold(_results_of(step)))
+
+    def returned(self, call: str) -> Literal["agent", "other"] | None:
+        """What a tool has returned whose end LiveKit is about to report. None if it still runs."""
+        return returned(self._session, call)
 
     def cancel_call(self, call: str) -> None:
         """Cancel a running tool."""

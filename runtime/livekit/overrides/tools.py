@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from livekit.agents import Agent, AgentSession, ToolError, llm
 from livekit.agents.voice.agent_session import Userdata_T
@@ -27,6 +27,7 @@ __all__ = [
     "cancel_call",
     "cancelled_pair",
     "refuse_handoff",
+    "returned",
     "running_call",
     "say_still_running",
 ]
@@ -230,6 +231,15 @@ def running_call(session: AgentSession[Any], call_id: str) -> TurnContext[Any] |
     if not isinstance(task.ctx, TurnContext):
         task.ctx.__class__ = TurnContext
     return task.ctx  # type: ignore[return-value]
+
+
+def returned(session: AgentSession[Any], call_id: str) -> Literal["agent", "other"] | None:
+    """What a tool has returned whose end LiveKit is about to report. None if it still runs."""
+    task = _RunningTasks.get(session, {}).get(call_id)
+    if task is None or not task.exe_task.done():
+        return None
+    failed = task.exe_task.cancelled() or task.exe_task.exception() is not None
+    return "other" if failed or not _hands_over(task.exe_task.result()) else "agent"
 
 
 async def say_still_running(context: TurnContext[Any]) -> None:
