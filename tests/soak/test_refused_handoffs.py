@@ -379,6 +379,18 @@ def test_a_call_that_has_reported_hands_over_on_no_session(waits: Any, agent: li
 
 
 @pytest.mark.parametrize("policy", ["hold", "finish"])
+@pytest.mark.parametrize(("waits", "agent"), [("updates", []), ("playout", ["agent"])])
+def test_a_call_that_has_reported_holds_the_turn_no_more_for_the_one_beside_it(
+    policy: Any, waits: Any, agent: list[str]
+) -> None:
+    """The user speaks at 3 s. Both calls end at 4 s."""
+    other = Job(2, 2.0, waits=waits, policy=policy)
+    assert refused("detach", beside=other, beside_ends=4.0) == agent
+    if waits == "updates":  # nobody has spoken
+        assert refused("detach", beside=other, beside_ends=4.0, spoken=None) == ["agent"]
+
+
+@pytest.mark.parametrize("policy", ["hold", "finish"])
 def test_a_call_that_holds_its_turn_is_to_hand_over(policy: Any) -> None:
     """The user speaks while it runs."""
     assert refused(policy) == ["agent"]

@@ -85,9 +85,11 @@ def _held_until(run: JobRun, pair: Pair) -> float:
 
 
 def _holding_last(run: JobRun, pair: Pair) -> list[JobRun]:
-    """The calls of its step that keep the turn from being interrupted, and end last."""
+    """The calls of its step that keep the turn from being interrupted, and end last. One that calls
+    `ctx.update()` does so at once, and keeps it no longer."""
     step = [other for other in pair.ours.runs if other.start == run.start]
-    holds = [r for r in step if pair.plan.jobs[r.number].policy in ("hold", "finish")]
+    jobs = [(r, pair.plan.jobs[r.number]) for r in step]
+    holds = [r for r, job in jobs if job.policy in ("hold", "finish") and job.waits != "updates"]
     last = max((other.end or inf for other in holds), default=0.0)
     return [other for other in holds if (other.end or inf) >= last]
 
