@@ -129,3 +129,20 @@ def test_it_is_not_asked_for_before_the_calls_of_the_interrupted_step_are_in_the
     outcome = stage.run(15.0)
     assert not [text for _, text in outcome.warnings if "invalidated" in text]
     assert "It rains." in [heard.text for heard in outcome.heard], outcome.timeline()
+
+
+def test_it_stands_if_later_words_come_while_the_turn_is_looked_at() -> None:
+    """The turn is committed at 1.9 s, and the agent's hook takes a second. The reply was asked for
+    ahead; nothing is asked for ahead about words that come meanwhile."""
+
+    class Looks(Agent):
+        async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+            await asyncio.sleep(1.0)
+
+    user = ScriptedUser().says("tell me a story", at=0.5, duration=0.9, stt_delay=0.3)
+    user.says("please", at=2.1, duration=0.3, stt_delay=0.3)
+    model = ScriptedLLM({"story": STORY, "please": "Yes."})
+    agent = Looks(instructions="Help.")
+    stage = Stage(TurnSession, user=user, llm=model, agent=agent, turn_handling=EARLY)
+    outcome = stage.run(8.0)
+    assert len(_asked(outcome, "tell me a story")) == 1, outcome.timeline()

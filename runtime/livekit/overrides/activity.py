@@ -73,7 +73,7 @@ class GovernedActivity(RequestingActivity):
         if self._conductor.may_speculate(partial(self._speculate_again, info)):
             words = self._conductor.turns.with_kept(info.new_transcript)
             super().on_preemptive_generation(replace(info, new_transcript=words))
-        else:
+        elif not self._conductor.turns.reply_due:  # else it is to a turn that is committed
             self._cancel_preemptive_generation()
 
     def _speculate_again(self, info: Any) -> None:
