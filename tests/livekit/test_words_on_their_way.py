@@ -100,6 +100,18 @@ def test_the_answer_to_a_turn_that_was_kept_is_held_while_words_may_come() -> No
     assert _heard(outcome) == ["It rains and then it does not."], outcome.timeline()
 
 
+def test_the_answer_to_a_turn_that_was_kept_waits_for_no_words_before_its_commit() -> None:
+    """The user coughs, and then says something that is recognised while they speak: it might be
+    what was heard before. It is committed at 5.4 s, and kept until the call has ended at 5.5 s."""
+    user = ScriptedUser().says("a table", at=0.9, duration=0.6)
+    user.makes_noise(at=2.4, duration=1.0)
+    user.says("and on Sunday", at=4.3, duration=0.6, stt_delay=0.05)
+    outcome = _play(user, _tool("hold", 3.4), "A table, and let me see.")
+    answer = outcome.heard[-1]
+    assert answer.text.startswith("It rains and then it does not."), outcome.timeline()
+    assert answer.start < 6.4, outcome.timeline()
+
+
 @pytest.mark.parametrize("can_pause", [True, False])
 @pytest.mark.parametrize(
     ("words", "said"),

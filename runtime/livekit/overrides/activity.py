@@ -135,6 +135,8 @@ class GovernedActivity(RequestingActivity):
         except _CommitRefused:
             if not self._wordless(info):  # else the reply that was asked for ahead is to another
                 self._cancel_preemptive_generation()
+                if not kept:
+                    self.turn_decided()
             return True
         finally:
             self._deciding = None
