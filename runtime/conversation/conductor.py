@@ -66,8 +66,11 @@ class Conductor(UserReports):
 
     def close_begun(self) -> None:
         """LiveKit's `_aclose_locked`: nothing is answered any more. Posts `close_requested` to the
-        session's flow; what the user has said stands in the conversation."""
+        session's flow, and `endpointing_ended` if a reply is held: it waits for no words. What the
+        user has said stands in the conversation."""
         self.lifecycle.closing()
+        if self._governs and self.turn.holds("output_held"):
+            self._post("endpointing_ended")
         for info in self.turns.drop_kept():
             if info.new_transcript:  # of audio that only a realtime model heard there is none
                 self._session.add_words(info)

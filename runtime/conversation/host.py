@@ -90,7 +90,12 @@ class TurnHost:
         return output is not None and output.can_pause
 
     def endpointing(self) -> bool:
-        """The end of the user's turn is being decided. The end of the decision is reported."""
+        """The end of the user's turn is being decided. The end of the decision is reported.
+
+        A session that closes decides nothing: it does not answer what the user says.
+        """
+        if self._session.closing:
+            return False
         agent = self._session.activity
         return self._follow(agent.turn_decision if agent is not None else None)
 

@@ -120,9 +120,7 @@ class HearingActivity(ArrivingActivity):
         waits = self._decision is not None and not self._decision.done()
         if not waits:  # else words of the last voice may still come
             self._voice = self._voice_before = 0.0
-        for task in (self._decision, self._words_wait, self._behind):
-            if task is not None:
-                task.cancel()
+        self.expect_no_words()
         self._conductor.user_started()
 
     def on_end_of_speech(self, ev: Any) -> None:
@@ -142,6 +140,12 @@ class HearingActivity(ArrivingActivity):
         self._words_wait = asyncio.create_task(until(self._words_here, limit - since))
         limit = self._conductor.words_limit(self._voice)
         self._behind = asyncio.create_task(until(self._decided, limit - since))
+
+    def expect_no_words(self) -> None:
+        """The words of the last voice are not waited for any more."""
+        for task in (self._decision, self._words_wait, self._behind):
+            if task is not None:
+                task.cancel()
 
     def on_vad_inference_done(self, ev: Any) -> None:
         super().on_vad_inference_done(ev)
