@@ -435,3 +435,31 @@ def test_a_run_that_raises_is_explained_if_the_run_before_it_is_still_open(
     silent = {"silent": dict(waits)}
     stock = {"waits": on_stock, "silent": dict(on_stock)}
     assert found({**ours, **silent}, stock, moves=moves) == kinds
+
+
+@pytest.mark.parametrize(
+    ("clear", "duration", "returns", "kinds"),
+    [
+        (5.2, 0.6, 8.4, []),
+        (5.2, 0.6, 10.0, ["wait"]),
+        (4.4, 0.6, 8.4, ["wait"]),
+        (5.35, 0.6, 8.4, ["wait"]),
+        (4.6, 0.2, 8.4, ["wait"]),
+        (None, 0.6, 8.4, ["wait"]),
+    ],
+    ids=["voice", "longer than words may take", "before it", "after it", "too short", "never"],
+)
+def test_a_reply_waits_for_words_after_a_voice_whose_turn_the_application_has_cleared(
+    clear: float | None, duration: float, returns: float, kinds: list[str]
+) -> None:
+    """They ask for a run at 4 s, and the user speaks from 4.5 to 5.1 s. On stock the reply is cut
+    by the voice. Ours is heard for a second."""
+    moves = (Move(4.0, "run"), *([] if clear is None else [Move(clear, "clear")]))
+    stock = {"waits": {0: 1.1}, "silent": {0: 0.6}}
+    heard = (Heard(returns - 1.0, returns, "g0a."),)
+    ours = {"waits": {0: returns - 4.0}, "silent": {0: 2.8}, "audio": heard}
+    sounds = (*SAID, Sound(4.5, 2, duration, 0.3))
+    ours["latency"] = {2: 1.0}
+    assert [
+        kind for kind in found(ours, stock, sounds=sounds, moves=moves) if kind == "wait"
+    ] == kinds

@@ -36,16 +36,17 @@ def found(
     lost: frozenset[int] = frozenset(),
     twice: bool = False,
     beside: float | None = None,
+    spoken: tuple[Sound, ...] = (),
     **ours: Any,
 ) -> list[str]:
     """What is worse: on stock the call hands over at 3 s, with TurnSession at 4 s.
 
-    `beside`: until then another call holds its turn.
+    `beside`: until then another call holds its turn. `spoken`: what the user says then.
     """
     plan = Plan(
         "a handoff",
-        (Sound(1.0, 2, 0.6),),
-        {1: Answer(4, (1,))},
+        (Sound(1.0, 2, 0.6), *spoken),
+        {1: Answer(4, (1,)), 2: Answer(4)},
         {1: Job(1, 1.0, ends="hands_off", policy=policy), 2: Job(2, 1.0, policy="hold")},
         (Move(at, "ask"),),
     )
@@ -81,6 +82,17 @@ def test_a_handoff_takes_as_much_longer_as_a_call_holds_its_turn(
 ) -> None:
     """Without it LiveKit hands over within 8.5 s; here the next agent takes over at 14 s."""
     assert found(at=13.0, took_over=14.0, beside=beside, raised=frozenset({0})) == kinds
+
+
+@pytest.mark.parametrize(
+    ("begins", "duration", "kinds"), [(8.0, 1.5, []), (8.0, 0.3, ["wait"]), (15.0, 1.5, ["wait"])]
+)
+def test_a_handoff_takes_as_much_longer_as_the_user_speaks(
+    begins: float, duration: float, kinds: list[str]
+) -> None:
+    """What is said before it waits for them. The next agent takes over at 14 s."""
+    spoken = (Sound(begins, 2, duration, 0.3),)
+    assert found(at=13.0, took_over=14.0, spoken=spoken, raised=frozenset({0})) == kinds
 
 
 def test_a_kept_turn_moves_the_handoff() -> None:

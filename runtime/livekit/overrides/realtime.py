@@ -150,7 +150,10 @@ class RealtimeActivity(AnsweringActivity):
         """What the model is asked for, as it is asked. A reply that only tells results leaves the
         user's words to the next reply: a model that answers them in both makes their calls twice.
         """
-        speech, agent = current_speech(), self._conductor.agent  # it may have the model from another
+        speech, agent = (
+            current_speech(),
+            self._conductor.agent,
+        )  # it may have the model from another
         tells = isinstance(speech, GovernedHandle) and speech.only_tells
         if not (tells and isinstance(agent, RealtimeActivity) and agent._words_are_answered_next):
             return given

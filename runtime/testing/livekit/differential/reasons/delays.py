@@ -300,10 +300,18 @@ def _last_run(job: int, sentence: int, measured: Measures) -> Span | None:
 def words_may_come(sound: Sound, plan: Plan) -> float:
     """Seconds after a sound in which the agent waits for its words, or for the model to hear its
     end."""
-    if sound.words and sound.stt_delay is not None:
+    if sound.words and sound.stt_delay is not None and not _is_cleared(sound, plan):
         silence = SERVER_SILENCE if plan.model == "server" else VAD_SILENCE
         return max(sound.stt_delay, silence) + MOMENT
     return VAD_SILENCE + wait_for_words(sound, plan)
+
+
+def _is_cleared(sound: Sound, plan: Plan) -> bool:
+    """The application cleared the turn while the voice was heard, and LiveKit then loses its words.
+    More words might follow."""
+    heard = min(VAD_SILENCE, sound.stt_delay or 0.0)
+    clears = [move.at for move in plan.moves if move.what == "clear"]
+    return any(sound.at < at < sound.over + heard for at in clears)
 
 
 def outside(span: Span, causes: Iterable[Span]) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
-from .delays import busy, held, outside
+from .delays import busy, held, outside, words_may_come
 from .moments import COMMIT, MOMENT, THINKS, answered_more, handoffs_begun, interrupted
 from .waits import FALSE_INTERRUPTION
 
@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 LONGEST = 8.5
-"""Seconds of a handoff in which no call holds its turn: a reply is said, and released calls get
-`drain_limit`."""
+"""Seconds of a handoff in which no call holds its turn and the user does not speak: a reply is said,
+and released calls get `drain_limit`."""
 
 SAME = 0.06
 """Seconds between what both sessions do at the same moment."""
@@ -168,10 +168,11 @@ def _is_elsewhere(begin: float, end: float, pair: Pair) -> bool:
     answered |= any(at <= end for asked in answered_more(pair).values() for at in asked)
     sooner = _made_sooner(begin, pair) or _its_commit_got_the_words(begin, pair)
     same = any(abs(begin - b) <= SAME and abs(end - e) <= SAME for b, e in stock)
+    user = ((s.at, s.over + words_may_come(s, pair.plan)) for s in pair.plan.sounds)
     return (
         (holds or answered or beside or repeated or sooner)
         and not same
-        and outside((begin, end), held(pair)) <= LONGEST
+        and outside((begin, end), [*held(pair), *user]) <= LONGEST
     )
 
 
