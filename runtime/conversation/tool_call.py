@@ -105,7 +105,11 @@ class ToolCall:
         """What the model reads of it if it was cancelled, else None."""
         if not self.was_cancelled and self.how != "cancelled":
             return None
-        return CANCELLED_WITH_TURN if self.cancels() and self.turn_over else CANCELLED
+        return CANCELLED_WITH_TURN if self._ends_with_turn else CANCELLED
+
+    @property
+    def _ends_with_turn(self) -> bool:
+        return self.cancels() and self.turn_over
 
     @property
     def returned(self) -> Literal["agent", "other"] | None:
@@ -161,6 +165,8 @@ class ToolCall:
 
     def has_result(self) -> bool:
         """It has a result that the user may want to hear, and no realtime model tells it."""
+        if self.cancellation is not None and self._ends_with_turn:
+            return False
         return self.has_output and (self.agent is None or not self.agent.model_replies)
 
     def being_told(self) -> bool:

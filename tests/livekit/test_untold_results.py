@@ -55,7 +55,9 @@ async def fail() -> str:
     raise ToolError("no table is free")
 
 
-@pytest.mark.parametrize(("book", "name"), [(_book(1.0), "book"), (fail, "fail")])
+@pytest.mark.parametrize(
+    ("book", "name"), [(_book(1.0), "book"), (_book(1.0, "cancel"), "book"), (fail, "fail")]
+)
 def test_a_result_or_an_error_is_told_although_the_user_has_interrupted_the_words_before_it(
     book: Any, name: str
 ) -> None:

@@ -192,18 +192,12 @@ def cancelled_at_a_handoff(job: int, pair: Pair) -> bool:
 
 
 def given_up_at_a_handoff(job: int, pair: Pair) -> bool:
-    """Its policy is to be cancelled, and its turn ended in a handoff that has not waited for a call
-    beside it; or for it, and no run of it has given a result."""
-    begun = [run.start for run in pair.ours.runs if run.number == job]
-    gave = _ended(job, pair.ours) is not None
-    beside = [
-        run
-        for run in pair.ours.runs
-        if any(abs(run.start - at) <= MOMENT for at in begun) and not (gave and run.number == job)
-    ]
-    if pair.plan.jobs[job].policy != "cancel":
+    """Its policy is to be cancelled, its turn ended in a handoff that has not waited for it, and no
+    run of it has given a result."""
+    if pair.plan.jobs[job].policy != "cancel" or _ended(job, pair.ours) is not None:
         return False
-    return any(cancelled_at_a_handoff(run.number, pair) or _left(run, pair) for run in beside)
+    runs = (run for run in pair.ours.runs if run.number == job)
+    return cancelled_at_a_handoff(job, pair) or any(_left(run, pair) for run in runs)
 
 
 def stopped_behind_the_next_agent(job: int, pair: Pair) -> bool:
