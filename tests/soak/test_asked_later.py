@@ -12,6 +12,7 @@ from turnfsm.runtime.testing.livekit.differential import Job, Move, Sound
 from turnfsm.runtime.testing.livekit.differential.reasons.delays import asked_later
 from turnfsm.runtime.testing.livekit.differential.reasons.waits import (
     commit_waited_for_the_last_voice,
+    held_to_the_end,
 )
 from turnfsm.runtime.testing.livekit.speaker import Heard
 
@@ -199,3 +200,49 @@ def test_a_commit_waits_for_words_if_those_that_came_might_be_of_an_earlier_soun
     stock = {"asked": {number: 4.1}, "latency": {number: 1.0}}
     pair = compared(ours, stock, sounds=sounds, moves=(Move(commit, "commit"),))
     assert commit_waited_for_the_last_voice(number, pair) is waits
+
+
+@pytest.mark.parametrize(
+    ("said", "stt_delay", "asked", "latency", "waits"),
+    [
+        (3.9, 0.6, 5.0, 1.9, True),
+        (3.9, 0.6, 4.2, 2.0, True),
+        (3.9, 0.6, 4.2, 2.2, False),
+        (3.9, 0.6, 5.0, 2.2, False),
+        (4.3, 0.6, 5.0, 1.9, False),
+        (3.9, 0.2, 5.0, 1.9, False),
+    ],
+    ids=["waits", "asked ahead", "ahead, and later", "later", "after them", "before the voice"],
+)
+def test_a_commit_waits_for_the_words_of_a_voice_into_which_earlier_ones_come(
+    said: float, stt_delay: float, asked: float, latency: float, waits: bool
+) -> None:
+    """The second sentence is over at 3.6 s, and committed at 4.3 s, after a later one has begun."""
+    sounds = (SAID[0], Sound(3.0, 2, 0.6, stt_delay), Sound(said, 1, 0.3, 1.5))
+    ours = {"asked": {2: asked}, "latency": {2: latency}}
+    stock = {"asked": {2: 4.2 if asked == 4.2 else 4.1}, "latency": {2: 1.0}}
+    pair = compared(ours, stock, sounds=sounds, moves=(Move(4.3, "commit"),))
+    assert commit_waited_for_the_last_voice(2, pair) is waits
+
+
+@pytest.mark.parametrize(
+    ("ends", "end", "told", "close", "held"),
+    [
+        ("returns", 7.0, None, 7.0, True),
+        ("returns", 6.0, (6.4, 7.4), 7.0, False),
+        ("hands_off", 6.0, (6.4, 7.4), 7.0, True),
+        ("hands_off", 6.0, (6.4, 6.95), 7.0, True),
+        ("hands_off", 6.0, (6.4, 6.8), 7.0, False),
+        ("hands_off", 6.0, (6.7, 7.4), 7.0, False),
+    ],
+    ids=["to the end", "it was over", "told", "just told", "told before", "told later"],
+)
+def test_a_call_that_hands_over_holds_its_turn_until_it_is_told(
+    ends: Any, end: float, told: tuple[float, float] | None, close: float, held: bool
+) -> None:
+    """The next agent would answer then; the session closes."""
+    audio = () if told is None else (Heard(*told, "t2a t2b t2c"),)
+    ours = {"latency": {2: None}, "runs": (ran(2, 2.0, end),), "audio": audio}
+    job = Job(2, 0.5, policy="hold", ends=ends)
+    pair = compared(ours, jobs=(job,), moves=(Move(close, "aclose"),))
+    assert held_to_the_end(2, pair) is held

@@ -297,6 +297,28 @@ def test_an_answer_that_would_come_as_the_user_speaks_is_given_with_the_next(
 
 
 @pytest.mark.parametrize(
+    ("put", "latency", "late"),
+    [
+        (7.0, 4.3, False),
+        (7.0, 4.5, True),
+        (7.2, 4.3, True),
+    ],
+    ids=["as soon as it has thought", "later", "stock asks later"],
+)
+def test_an_answer_that_is_due_as_the_user_speaks_is_given_with_words_that_only_ours_answers(
+    put: float, latency: float, late: bool
+) -> None:
+    """A call holds its turn until 6 s, and the third sentence lasts from 5.9 to 6.5 s. At 7 s the
+    model is asked about both, and thinks for half a second."""
+    sounds = (*SAID, Sound(5.9, 2, 0.6))
+    ours: dict[str, Any] = {"asked": {2: 6.0, 3: 7.0}, "put": {3: ((7.0, True),)}}
+    ours |= {"latency": {2: latency, 3: latency - 2.9}, "runs": (ran(2, 2.0, 6.0),)}
+    stock = {"latency": {2: 1.0, 3: None}, "asked": {2: 4.0, 3: put}, "put": {3: ((put, True),)}}
+    jobs = (Job(2, 0.5, policy="hold"),)
+    assert found(ours, stock, sounds=sounds, jobs=jobs, ttft=0.5) == ["late"] * late
+
+
+@pytest.mark.parametrize(
     ("at", "cut", "on_stock", "latency", "late"),
     [
         (4.4, 7.2, 7.2, 4.0, False),

@@ -39,9 +39,10 @@ def found(
     sounds: tuple[Sound, ...] = SAID,
     moves: tuple[Move, ...] = (),
     policy: Any = "detach",
+    third: int = 4,
 ) -> list[int]:
-    """The sentences that are late."""
-    answers = {n: Answer(4, (n,), ttft=1.5) for n in (1, 2, 3)}
+    """The sentences that are late; the third answer has so many words."""
+    answers = {n: Answer(third if n == 3 else 4, (n,), ttft=1.5) for n in (1, 2, 3)}
     jobs = {n: Job(n, 0.5, policy=policy) for n in (1, 2, 3)}
     plan = Plan("an answer", sounds, answers, jobs, moves, settings=settings or {}, hook=hook)
     on_stock = {"latency": {2: 1.0}, **(stock or {})}
@@ -343,3 +344,19 @@ def test_the_user_says_more_that_stock_puts_to_the_model_ahead(
     stock = {"latency": {2: 1.0, 3: None}, "asked": {3: 6.0}}
     plan: dict[str, Any] = {"settings": settings, "hook": 1.0}
     assert found(ours, stock, sounds=(*SAID, Sound(at, 2, 0.6)), **plan) == late
+
+
+@pytest.mark.parametrize(
+    ("words", "put", "latency", "late"),
+    [(0, 6.0, 4.2, []), (0, 6.0, 4.4, [2]), (4, 6.0, 4.2, [2]), (0, 6.2, 4.2, [2])],
+    ids=["as soon as it has thought", "later", "it has words", "stock asks later"],
+)
+def test_the_user_says_more_for_which_the_model_has_no_words(
+    words: int, put: float, latency: float, late: list[int]
+) -> None:
+    """From 3.9 to 4.5 s; the model is asked at 6 s, thinks for 1.5 s, and tells what came of the
+    second sentence."""
+    ours = {"latency": {2: latency, 3: None}, "put": {3: ((6.0, True),)}}
+    stock = {"latency": {2: 1.0, 3: 4.0}, "put": {3: ((put, True),)}}
+    sounds = (*SAID, Sound(3.9, 2, 0.6))
+    assert [n for n in found(ours, stock, sounds=sounds, third=words) if n == 2] == late

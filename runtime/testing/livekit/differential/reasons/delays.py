@@ -47,6 +47,7 @@ __all__ = [
     "handoffs",
     "held",
     "outside",
+    "put_together",
     "quiet_from",
     "run_beside_a_run",
     "spoken",
@@ -148,7 +149,8 @@ def _answered_with_words(sentence: int, due: float, delayed: bool, pair: Pair) -
     """When what the user says at this time is answered, if it is answered on stock as well; or what
     they have said while the answer was delayed. If that answer is cut on both sides before it
     counts, this one comes behind it; if the model has no words for that, it is asked again then.
-    If only ours answers what they have said, that is not later than it takes."""
+    If only ours answers what they have said, that is not later than it takes; nor if both ask the
+    model at the same moment while the answer is delayed."""
     with_them, more = -inf, answered_more(pair)
     for number, sound in enumerate(pair.plan.sounds, 1):
         until = sound.over + words_may_come(sound, pair.plan)
@@ -157,14 +159,26 @@ def _answered_with_words(sentence: int, due: float, delayed: bool, pair: Pair) -
         if not delayed and due > until:
             continue
         answered, own = pair.ours.latency.get(number), pair.ours.own_answers.get(number)
-        planned = pair.plan.answers.get(number)
+        planned, put = pair.plan.answers.get(number), put_together(number, pair)
         if answered is not None and pair.stock.latency.get(number) is not None:
             with_them = max(with_them, sound.over + answered)
+        elif delayed and answered is not None and put is not None and planned is not None:
+            with_them = max(with_them, put + planned.ttft + THINKS)
         elif answered is None and own is not None and own == pair.stock.own_answers.get(number):
             with_them = max(with_them, own[1] + THINKS)
         elif planned is not None and due <= until and (not planned.words or number in more):
             with_them = max(with_them, until + pair.plan.hook + planned.ttft + THINKS)
     return with_them
+
+
+def put_together(sentence: int, pair: Pair) -> float | None:
+    """When both put it to the model at the same moment, for an answer that was not given up."""
+    ours, stock = (
+        [at for at, done in m.put.get(sentence, ()) if done] for m in (pair.ours, pair.stock)
+    )
+    return next(
+        (at for at in ours if any(abs(at - on_stock) <= MOMENT for on_stock in stock)), None
+    )
 
 
 def _cut_by_somebody(begun: float, cut: float, pair: Pair) -> bool:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from turnfsm.runtime.testing.livekit.differential.plan import ASKED
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
-from .delays import busy, outside, spoken, words_may_come
-from .moments import ANSWER, COMMIT, ENDPOINTING, MOMENT, Span, interrupted
+from .delays import busy, outside, put_together, spoken, words_may_come
+from .moments import ANSWER, COMMIT, ENDPOINTING, MOMENT, THINKS, Span, interrupted
 from .waits import VAD_SILENCE
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     model when ours did, and did not come to answer it; ours may put it to the model behind the
     agent's hook, as a call keeps it from asking ahead. If stock does not answer it, the answer
     takes no more time from there on than the sentence on stock, and the calls that it asks for.
+    Or the model has no words for this, and is asked when stock asks it.
     Or nobody answers this, and ours neither; it is put to the model with what was said before, or
     stock had begun to answer while these words were on their way.
     Or the application or a tool, as a call that it asks for, interrupted before this time was over;
@@ -103,6 +104,8 @@ def _answered_together(sentence: int, more: int, pair: Pair) -> bool:
     lost = more in pair.stock.words_lost - pair.ours.words_lost
     on_stock = lost or pair.stock.latency.get(more) is not None
     over, said = pair.plan.sounds[sentence - 1].over, pair.plan.sounds[more - 1]
+    if ours is not None and later is None and _comes_with_an_empty_answer(over + ours, more, pair):
+        return True
     if ours is not None and later is None and not on_stock:  # a call follows what is said first
         replied = [_reply_to(more, measured) for measured in (pair.ours, pair.stock)]
         return abs(over + ours - replied[0]) < MOMENT and replied[0] - LATE < replied[1] < inf
@@ -117,6 +120,13 @@ def _answered_together(sentence: int, more: int, pair: Pair) -> bool:
     words = said.over + words_may_come(said, pair.plan)
     on_stock |= _stock_asks_ahead(more, pair) and said.at <= begun <= words
     return on_stock and over + ours <= said.over + later + MOMENT
+
+
+def _comes_with_an_empty_answer(answered: float, more: int, pair: Pair) -> bool:
+    """The model has no words for what was said later. Both put this to it at the same moment; what
+    is said as soon as it has thought answers the words before it."""
+    answer, put = pair.plan.answers[more], put_together(more, pair)
+    return not answer.words and put is not None and put <= answered <= put + answer.ttft + THINKS
 
 
 def _stock_asks_ahead(sentence: int, pair: Pair) -> bool:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from .moments import COMMIT, ENDPOINTING, MOMENT, announced
+from .moments import COMMIT, ENDPOINTING, MOMENT, THINKS, announced
 
 if TYPE_CHECKING:
+    from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
     from turnfsm.runtime.testing.livekit.differential.plan import Plan, Sound
@@ -58,7 +59,8 @@ SERVER_SILENCE = 0.5
 
 def held_to_the_end(sentence: int, pair: Pair) -> bool:
     """It is not answered: a call that must not be interrupted had begun when stock answered, and
-    runs until the conversation ends."""
+    runs until the conversation ends; or it hands over, and the conversation ends before the next
+    agent says anything."""
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     end = pair.plan.seconds if pair.plan.ends_at is None else pair.plan.ends_at
     if ours is not None or stock is None:
@@ -67,9 +69,21 @@ def held_to_the_end(sentence: int, pair: Pair) -> bool:
     return any(
         pair.plan.jobs[run.number].policy == "hold"
         and run.start <= answered
-        and (run.end is None or run.end >= end)
+        and end <= _held_until(run, pair)
         for run in pair.ours.runs
     )
+
+
+def _held_until(run: JobRun, pair: Pair) -> float:
+    """The end of a call; if it hands over, of the reply that tells this, which begins at once."""
+    if run.end is None or pair.plan.jobs[run.number].ends != "hands_off":
+        return inf if run.end is None else run.end
+    told = [
+        heard.end + MOMENT
+        for heard in pair.ours.audio
+        if heard.text.startswith(f"t{run.number}a") and run.end <= heard.start <= run.end + THINKS
+    ]
+    return max([run.end, *told])
 
 
 def waited_for_the_vad(sentence: int, pair: Pair) -> bool:
@@ -83,9 +97,9 @@ def waited_for_the_vad(sentence: int, pair: Pair) -> bool:
 
 
 def commit_waited_for_the_last_voice(sentence: int, pair: Pair) -> bool:
-    """The application committed right after these words, which came while the voice was heard. They
-    might have been those of a sound before it, so the commit waited for more, at most for its
-    timeout. The answer is later by this."""
+    """The application committed right after these words, which came while a voice was heard: their
+    own, and they might have been those of a sound before it; or a later one. So the commit waited
+    for more, at most for its timeout. The answer is later by this."""
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     sounds, asked = pair.plan.sounds, pair.ours.asked.get(sentence, inf)
     said, commits = sounds[sentence - 1], [m.at for m in pair.plan.moves if m.what == "commit"]
@@ -94,8 +108,12 @@ def commit_waited_for_the_last_voice(sentence: int, pair: Pair) -> bool:
         s.at < said.at <= s.over + VAD_SILENCE + wait_for_words(s, pair.plan) and not s.words
         for s in sounds[: sentence - 1]
     )
+    own = before and words <= said.over + VAD_SILENCE
+    later = any(s.words and s.at <= words <= s.over + VAD_SILENCE for s in sounds[sentence:])
     waited = asked - pair.stock.asked.get(sentence, inf)
-    if ours is None or stock is None or not before or words > said.over + VAD_SILENCE:
+    if abs(asked - words) <= FRAME and abs(waited) <= FRAME:  # both asked ahead
+        waited = COMMIT
+    if ours is None or stock is None or not (own or later):
         return False
     return (
         any(
