@@ -18,7 +18,7 @@ from .floor import Floor
 from .host import TurnHost
 from .ports import Agent, Keeping, Session, Speech
 from .tuning import Tuner
-from .user_turns import Outcome, Turn, UserTurns
+from .user_turns import CarriedVoice, Outcome, Turn, UserTurns
 
 __all__ = ["UserReports"]
 
@@ -46,7 +46,7 @@ class UserReports:
         self._last_barge_in: Verdict | None = None
         self._voice_ended = float("-inf")
         self._carried = ""
-        self._carried_voice: tuple[float, bool] | None = None
+        self._carried_voice: CarriedVoice | None = None
         self._speculation: Callable[[], None] | None = None
         self._look_again: asyncio.TimerHandle | None = None
         self._cut_by_voice = False
@@ -291,18 +291,14 @@ class UserReports:
         words, self._carried = self._carried, ""
         return words
 
-    def carry_voice(self, voice: float, committed: bool) -> None:
+    def carry_voice(self, voice: CarriedVoice) -> None:
         """LiveKit's `_close_session` while words of a voice may come: the next agent gets them.
 
         Posts nothing.
-
-        Args:
-            voice: How long the voice was, in seconds.
-            committed: The application has committed them, and no agent has carried that out.
         """
-        self._carried_voice = voice, committed
+        self._carried_voice = voice
 
-    def take_carried_voice(self) -> tuple[float, bool] | None:
+    def take_carried_voice(self) -> CarriedVoice | None:
         """What `carry_voice` was given; only once."""
         voice, self._carried_voice = self._carried_voice, None
         return voice

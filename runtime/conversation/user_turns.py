@@ -12,10 +12,25 @@ import attrs
 from .deferred import Deferred, DeferredQueue
 from .ports import Speech
 
-__all__ = ["OUTCOMES", "Outcome", "Turn", "UserTurns"]
+__all__ = ["OUTCOMES", "CarriedVoice", "Outcome", "Turn", "UserTurns"]
 
 Outcome = Literal["replied", "superseded", "dropped"]
 OUTCOMES = get_args(Outcome)
+
+
+@attrs.frozen
+class CarriedVoice:
+    """A voice of which an agent has no words when it is left. The next agent gets them.
+
+    Attributes:
+        seconds: How long it was.
+        committed: The application has committed its words, and no agent has carried that out.
+        goes_on: The user still speaks, and no words of an earlier voice are due.
+    """
+
+    seconds: float
+    committed: bool
+    goes_on: bool
 
 
 @attrs.define(eq=False)

@@ -6,7 +6,15 @@ import asyncio
 from typing import Any
 
 import pytest
-from livekit.agents import Agent, FunctionTool, function_tool
+from livekit.agents import (
+    Agent,
+    AgentSession,
+    AgentTask,
+    FunctionTool,
+    StopResponse,
+    function_tool,
+    llm,
+)
 
 from turnfsm.livekit import on_interruption
 from turnfsm.runtime.livekit import TurnSession
@@ -187,3 +195,42 @@ def test_words_that_come_after_a_handoff_are_waited_for_by_the_next_agent(
     outcome = stage.run(12.0)
     assert _heard(outcome) == said, outcome.timeline()
     assert outcome.heard[0].start < by + 0.1, outcome.timeline()
+
+
+class Errand(AgentTask[str]):
+    """A task that ends with the user's next turn."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Ask.")
+
+    async def on_enter(self) -> None:
+        self.session.say("What is your name?")
+
+    async def on_user_turn_completed(
+        self, turn_ctx: llm.ChatContext, new_message: llm.ChatMessage
+    ) -> None:
+        self.complete("noted")
+        raise StopResponse
+
+
+@function_tool
+async def collect() -> str:
+    """Have it done."""
+    return await Errand()
+
+
+@pytest.mark.parametrize("kind", [AgentSession, TurnSession])
+@pytest.mark.parametrize("at", [2.4, 2.8])
+def test_a_voice_that_a_handoff_cuts_in_two_has_its_words_once(
+    kind: type[AgentSession], at: float
+) -> None:
+    """The task begins at 2.9 s, the user's words end it. They are recognised before the VAD hears
+    the end of the voice; the result waits for no others."""
+    user = ScriptedUser().says("a table", at=1.0)
+    user.says("my name is what you know", at=at, duration=1.5, stt_delay=0.1)
+    model = ScriptedLLM(
+        {"a table": Reply("I ask you.", Call("collect"))}, {"collect": "I noted it."}
+    )
+    outcome = Stage(kind, user=user, llm=model, tools=[collect]).run(14.0)
+    assert _heard(outcome) == ["I ask you.", "I noted it."]
+    assert outcome.heard[-1].start < at + 2.5, outcome.timeline()

@@ -10,11 +10,16 @@ from livekit.agents import llm
 from livekit.agents.voice.audio_recognition import AudioRecognition
 from livekit.agents.voice.speech_handle import SpeechHandle
 
+from turnfsm.runtime.conversation.user_turns import CarriedVoice
+
 from .arriving import ArrivingActivity
 from .recognition import GovernedRecognition, turn_of, until
 from .speech import govern
 
 __all__ = ["HearingActivity"]
+
+REHEARD = 0.3
+"""Seconds within which a VAD that has just begun notices that the user speaks."""
 
 
 class HearingActivity(ArrivingActivity):
@@ -29,6 +34,7 @@ class HearingActivity(ArrivingActivity):
     _voice_before = 0.0
     _words_came = True
     _earlier_words_due = False
+    _voice_goes_on = False
     _words_wait: asyncio.Task[None] | None = None
     _behind: asyncio.Task[None] | None = None  # for a speech that follows an uninterruptible one
     _words_here: asyncio.Event
@@ -55,8 +61,10 @@ class HearingActivity(ArrivingActivity):
                 committed = self._leave_words(recognition)
             recognition.leave()
         due = self._words_may_come or self._words_limit() > 0.0
-        if due or (self._conductor.user_speaks and not self._words_came):
-            self._conductor.carry_voice(self._voice, committed)
+        speaks = self._conductor.user_speaks and not self._words_came
+        if due or speaks:
+            goes_on = speaks and not self._earlier_words_due
+            self._conductor.carry_voice(CarriedVoice(self._voice, committed, goes_on))
         await super()._close_session()
 
     def _leave_words(self, recognition: GovernedRecognition) -> bool:
@@ -75,11 +83,10 @@ class HearingActivity(ArrivingActivity):
         await super()._start_session(**how)
         carried = self._conductor.take_carried_voice()
         if carried is not None and goes_on:  # the agent before has heard it
-            voice, committed = carried
-            self._voice = self._voice_before = voice
-            self._words_came = False
+            self._voice = self._voice_before = carried.seconds
+            self._words_came, self._voice_goes_on = False, carried.goes_on
             self._wait_for_words(self._conductor.since_voice)
-            if committed and isinstance(self._audio_recognition, GovernedRecognition):
+            if carried.committed and isinstance(self._audio_recognition, GovernedRecognition):
                 self._audio_recognition.commit_words_that_come()
 
     @property
@@ -115,8 +122,9 @@ class HearingActivity(ArrivingActivity):
         if self.manual_turns and not self._conductor.voice_holds_output:
             self._user_silence_event.set()  # LiveKit would wait until the voice has ended
         self._hears_silence = False
-        self._earlier_words_due = self._words_may_come or self._words_limit() > 0.0
-        self._words_came = False
+        due = self._words_may_come or self._words_limit() > 0.0
+        self._earlier_words_due = due and not self._is_the_voice_before
+        self._words_came = self._voice_goes_on = False
         waits = self._decision is not None and not self._decision.done()
         if not waits:  # else words of the last voice may still come
             self._voice = self._voice_before = 0.0
@@ -170,6 +178,12 @@ class HearingActivity(ArrivingActivity):
         recognition = self._audio_recognition
         by_itself = isinstance(recognition, GovernedRecognition) and recognition.commits_by_itself
         return by_itself and self._words_missing
+
+    @property
+    def _is_the_voice_before(self) -> bool:
+        """A handoff has cut the voice that begins: its VAD ends, and the next agent's VAD hears the
+        rest."""
+        return self._voice_goes_on and self._conductor.since_voice <= REHEARD
 
     @property
     def _words_missing(self) -> bool:
