@@ -247,8 +247,9 @@ class UserReports:
 
     def keep_for_the_next(self, owner: str, info: Any) -> None:
         """LiveKit's `on_end_of_turn` of an agent that is about to be replaced: the next agent
-        answers the turn. Posts nothing."""
+        answers the turn. Posts `endpointing_ended`: what this agent still says need not wait."""
         self.turns.keep(info, owner, "a handoff is under way")
+        self._post("endpointing_ended")
 
     def answer_skipped(self, words: Iterable[str]) -> None:
         """LiveKit's `_on_generation_created` of an agent that is about to be replaced: it does not

@@ -182,3 +182,34 @@ def test_a_sentence_that_has_just_ended_at_a_handoff_is_answered(kind: str, at: 
     outcome = _stage(user, _booking("detach", 1.0), kind).run(10.0)
     assert _said(outcome) == ["how long"], outcome.timeline()
     assert [heard.text for heard in outcome.heard] == ["An hour."]
+
+
+class _Leaving(Agent):
+    """Says something as it enters, and as it leaves."""
+
+    async def on_enter(self) -> None:
+        self.session.say("Welcome.")
+
+    async def on_exit(self) -> None:
+        await self.session.say("Goodbye for now.")
+
+
+@pytest.mark.parametrize("can_pause", [True, False])
+def test_what_an_agent_says_as_it_leaves_does_not_wait_for_words_that_have_come(
+    can_pause: bool,
+) -> None:
+    """Two handoffs begin while the user speaks, and the words are for the last agent. They have cut
+    the welcome. The user speaks again at 3.6 s, and would cut what still waits."""
+    user = ScriptedUser().says("how long", at=1.0, duration=0.75, stt_delay=0.05)
+    user.says("how long again", at=3.6, duration=0.6)
+
+    def hand_over(stage: Stage) -> None:
+        for following in (_Leaving(instructions="Help."), Agent(instructions="Go on.")):
+            stage.session.update_agent(following)
+
+    model, voice = ScriptedLLM(ANSWERS, TOLD), ScriptedTTS()
+    stage = Stage(TurnSession, user=user, llm=model, tts=voice, can_pause=can_pause)
+    outcome = stage.at(1.2, hand_over).run(20.0)
+    goodbye = outcome.heard_saying("Goodbye for now.")
+    assert goodbye is not None, outcome.timeline()
+    assert goodbye.start < 3.0, outcome.timeline()

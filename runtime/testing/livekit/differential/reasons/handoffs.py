@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 LONGEST = 8.5
-"""Seconds of a handoff in which no call holds its turn and the user does not speak: a reply is said,
-and released calls get `drain_limit`."""
+"""Seconds of a handoff in which no call holds its turn and the user does not speak: a reply is
+said, and released calls get `drain_limit`."""
 
 SAME = 0.06
 """Seconds between what both sessions do at the same moment."""
