@@ -121,7 +121,7 @@ class ToolCall:
         return self.told_by is not None and self.told_by.id == speech
 
     def is_left_to(self, speech: str) -> bool:
-        """The speech with this id is to tell its result, or made the call, and no other tells it."""
+        """The speech with this id is to tell its result, or made the call and no other tells it."""
         return self.is_told_by(speech) or (self.speech.id == speech and not self.being_told())
 
     def post(self, trigger: str, **data: Any) -> Verdict:
