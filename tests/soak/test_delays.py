@@ -465,11 +465,12 @@ def test_a_run_that_raises_is_explained_if_the_run_before_it_is_still_open(
         (5.2, 0.6, 8.4, []),
         (5.2, 0.6, 10.0, ["wait"]),
         (4.4, 0.6, 8.4, ["wait"]),
+        (4.9, 0.6, 8.4, ["wait"]),
         (5.35, 0.6, 8.4, ["wait"]),
         (4.6, 0.2, 8.4, ["wait"]),
         (None, 0.6, 8.4, ["wait"]),
     ],
-    ids=["voice", "longer than words may take", "before it", "after it", "too short", "never"],
+    ids=["voice", "longer than words may take", "before", "some words", "after", "short", "never"],
 )
 def test_a_reply_waits_for_words_after_a_voice_whose_turn_the_application_has_cleared(
     clear: float | None, duration: float, returns: float, kinds: list[str]

@@ -321,11 +321,10 @@ def words_may_come(sound: Sound, plan: Plan) -> float:
 
 
 def _is_cleared(sound: Sound, plan: Plan) -> bool:
-    """The application cleared the turn while the voice was heard, and LiveKit then loses its words.
-    More words might follow."""
-    heard = min(VAD_SILENCE, sound.stt_delay or 0.0)
-    clears = [move.at for move in plan.moves if move.what == "clear"]
-    return any(sound.at < at < sound.over + heard for at in clears)
+    """All its words were said, and the application cleared the turn, so that LiveKit loses them.
+    The VAD still heard the voice: more words might follow."""
+    heard = sound.over + min(VAD_SILENCE, sound.stt_delay or 0.0)
+    return any(move.what == "clear" and sound.over <= move.at < heard for move in plan.moves)
 
 
 def outside(span: Span, causes: Iterable[Span]) -> float:
