@@ -8,6 +8,9 @@ SPEED  ?= 1
 JOBS   ?= auto
 ARGS   ?=
 
+# Modules are compiled once, not in each of the many processes of the tests.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help test demo room talk room-server room-test coverage check diagrams docs bench mutation soak crash clean
 
