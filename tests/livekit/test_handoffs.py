@@ -202,6 +202,14 @@ def test_after_an_ordinary_handoff_the_call_that_handed_over_is_not_made_again()
     assert _results(ours, "how long") == ["transferred"]
 
 
+def test_the_next_agent_knows_what_was_said_of_the_call_that_handed_over() -> None:
+    """The conversation was copied before. The agent would tell the result once more."""
+    outcome = _handed_over("detach", interrupted=False)
+    asked = next(request for request in outcome.requests if "how long" in request.prompt)
+    texts = [entry.text for entry in asked.shown]
+    assert texts.index("transferred") < texts.index("Here you are.") < texts.index("how long")
+
+
 def test_a_run_that_waits_for_a_handoff_does_not_repeat_the_call_that_ended_meanwhile() -> None:
     """The application copied the conversation while the call ran."""
     booked: list[str] = []

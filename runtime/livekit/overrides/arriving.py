@@ -89,22 +89,30 @@ class ArrivingActivity(LeavingActivity):
 
     def _find_what_came_since(self) -> Iterator[llm.ChatItem]:
         # Only calls that belong to words which it holds, of tools that it has: it would make those
-        # calls again, and knows no others. And those whose results it is to tell.
+        # calls again, and knows no others. And those whose results it is to tell. What was said
+        # upon such a result may have told it.
         held = {item.id for item in self._agent._chat_ctx.items}
         tools, asked = llm.ToolContext(self.tools).function_tools, ""
         owed = {call.id for call in self._conductor.tools.owed if call.how != "cancelled"}
         calls: dict[str, llm.FunctionCall] = {}
+        told = False
         for item in _as_they_came(self._session.history, self._agent._chat_ctx):
             if item.type == "message" and item.role == "user":
-                asked = item.id
+                asked, told = item.id, False
+            elif item.type == "message" and told and item.id not in held:
+                yield item
             elif item.type == "function_call":
                 first = _first_of_pair(item.call_id)
                 known = asked in held or item.id in held or first in calls
                 if first in owed or (known and item.name in tools):
                     calls[item.call_id] = item
-            elif item.type == "function_call_output" and self._lacks(item, held):
-                call = calls.get(item.call_id)
-                yield from () if call is None else (call, item) if call.id not in held else (item,)
+            elif (
+                item.type == "function_call_output"
+                and self._lacks(item, held)
+                and (call := calls.get(item.call_id)) is not None
+            ):
+                told = True
+                yield from (call, item) if call.id not in held else (item,)
 
     def _lacks(self, result: llm.FunctionCallOutput, held: Collection[str]) -> bool:
         return result.id not in held and result.call_id not in self.results_when_copied
