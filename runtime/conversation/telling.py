@@ -28,7 +28,7 @@ class TellingCalls(OpenCalls):
         `answers`: the reply is not only about results.
         """
         for call in self._calls.values():
-            if call.speech.id == speech:
+            if call.speech.id == speech and not self._is_told_elsewhere(call, speech):
                 call.told_by = call.speech if call.result_id in shown else None
         others = (call for call in self._calls.values() if not call.is_told_by(speech))
         says = frozenset(shown) - {call.result_id for call in others if call.being_told()}
@@ -51,12 +51,13 @@ class TellingCalls(OpenCalls):
         """Of the calls whose results the request of this speech shows: those that another one is
         about to tell. The user would hear of them twice."""
         shown_calls = (call for call in self._calls.values() if call.result_id in shown)
-        others = (call for call in shown_calls if not call.is_told_by(speech) and call.has_result())
-        return [call for call in others if call.being_told() and not self._waits(call.told_by)]
+        return [call for call in shown_calls if self._is_told_elsewhere(call, speech)]
 
-    def _waits(self, speech: Speech | None) -> bool:
-        """It tells nothing before a call of its own has ended."""
-        return speech is not None and self.runs_for(speech)
+    def _is_told_elsewhere(self, call: ToolCall, speech: str) -> bool:
+        """A reply that is to tell it was asked for, and does not wait for a call of its own."""
+        if call.is_told_by(speech) or not call.has_result() or not call.being_told():
+            return False
+        return call.told_by is not None and not self.runs_for(call.told_by)
 
     def asked_about(
         self, speech: Speech, shown: Collection[str], instructions: str

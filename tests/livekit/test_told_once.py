@@ -160,3 +160,50 @@ def test_a_request_may_say_a_result_whose_own_turn_waits_for_another_call() -> N
     (asked,) = [r for r in outcome.requests if r.at == pytest.approx(4.0, abs=0.1)]
     assert any(entry.text == "booked" for entry in asked.shown), outcome.timeline()
     assert not any(TOLD in entry.text for entry in asked.shown)
+
+
+def test_a_result_is_told_with_the_next_answer_if_only_the_reply_that_was_to_tell_it_is_cut() -> (
+    None
+):
+    """Two replies are asked for at once: the next step of the turn leaves the result to LiveKit's
+    reply about it. A commit ends that one before it is heard."""
+
+    @function_tool
+    async def book(ctx: RunContext[Any]) -> str:
+        """Book a table."""
+        await ctx.update("I am looking")
+        await asyncio.sleep(1.5)
+        return "booked"
+
+    @function_tool
+    async def sing(ctx: RunContext[Any]) -> str:
+        """Sing."""
+        await ctx.session.say("I sing a song for you.")
+        return "sung"
+
+    def answer(request: Request) -> Reply:
+        asked = any("heard of the result of book" in entry.text for entry in request.shown)
+        return Reply("I am well." + (" Your table is booked." if asked else ""))
+
+    user = ScriptedUser().says("sing and book a table", at=1.0, duration=0.5, stt_delay=0.05)
+    user.makes_noise(at=6.1, duration=0.3).says("how are you", at=6.8, duration=0.5, stt_delay=0.1)
+    calls = [Call("sing"), Call("book")]
+    model = ScriptedLLM(
+        {"table": Reply("Here it comes.", calls=calls, ttft=1.0), "how are": answer},
+        {"sing": Reply("That was it.", ttft=0.1)},
+    )
+    handling: Any = {"turn_detection": "manual"}
+    voice = ScriptedTTS(durations={"Here it comes.": 1.5, "I sing a song for you.": 2.0})
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=model,
+        tts=voice,
+        tools=[book, sing],
+        turn_handling=handling,
+    )
+    for at in (2.0, 7.6):
+        stage.at(at, lambda s: s.session.commit_user_turn() and None)
+    outcome = stage.run(25.0)
+    said = [heard.text for heard in outcome.heard]
+    assert said[-2:] == ["That was it.", "I am well. Your table is booked."], outcome.timeline()
