@@ -55,12 +55,13 @@ def answered_beside_a_call_that_was_cut(sentence: int, pair: Pair) -> bool:
     cut = {
         job
         for n in range(1, sentence)
-        if n in answers and answers[n].jobs and cut_behind_what_came_first(n, pair)
+        if n in answers
         for job in answers[n].jobs
-        if any(run.number == job and run.start < begun for run in pair.stock.runs)
+        if call_cut_behind_what_came_first(job, pair)
+        and any(run.number == job and run.start < begun for run in pair.stock.runs)
         and not any(run.number == job and run.start < begun for run in pair.ours.runs)
     }
-    return pair.plan.model != "pipeline" and any(
+    return any(
         run.number in cut and run.end is not None and run.end <= answered <= run.end + THINKS
         for run in pair.ours.runs
     )
