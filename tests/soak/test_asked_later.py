@@ -71,6 +71,16 @@ def test_the_hook_of_a_turn_that_stock_has_answered_before_runs_first(
     assert found(ours, stock, moves=ANNOUNCED, hook=1.0) == ["late"] * late
 
 
+@pytest.mark.parametrize(("asked", "late"), [(6.6, False), (7.4, True)])
+def test_the_hook_of_the_next_agent_runs_again_for_a_kept_turn(asked: float, late: bool) -> None:
+    """The turn is kept until 4 s. Another agent takes over at 4.5 s, while the hook runs, and
+    greets until 5.6 s."""
+    audio = (Heard(3.7, 4.0, "y0a y0b y0c."), Heard(5.0, 5.6, "hello2a hello2b."))
+    ours = {"asked": {2: asked}, "latency": {2: asked - 3.0}, "audio": audio, "handoffs": (4.9,)}
+    moves = (*ANNOUNCED, Move(4.5, "update_agent"))
+    assert found(ours, {"asked": {2: 3.9}}, moves=moves, hook=1.0) == ["late"] * late
+
+
 @pytest.mark.parametrize(
     ("put", "lost", "late"),
     [

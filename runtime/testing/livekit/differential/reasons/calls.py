@@ -222,12 +222,21 @@ def asked_for_together(job: int, pair: Pair) -> bool:
     that. Stock lost the other sentence; or ours had waited for a call that holds its turn, or for a
     handoff, and the user went on to speak meanwhile."""
     more = pair.stock.words_lost - pair.ours.words_lost
-    asks = [(n, pair.ours.together.get(n)) for n, a in pair.plan.answers.items() if job in a.jobs]
+    asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
     return any(
-        later is not None
-        and n in {*pair.stock.asked, *pair.stock.words_lost}
+        n in {*pair.stock.asked, *pair.stock.words_lost}
         and (later in more or _held(n, later, pair) or _taken_up(n, later, pair))
-        for n, later in asks
+        for n in asks
+        for later in _put_with(n, pair)
+    )
+
+
+def _put_with(sentence: int, pair: Pair) -> list[int]:
+    """Later sentences that the model was asked about with it: at the same moment, and at last."""
+    last, asked = pair.ours.together.get(sentence, 0), pair.ours.asked
+    between = range(sentence + 1, last)
+    return [n for n in between if n in asked and asked[n] == asked.get(sentence)] + [last] * (
+        last > 0
     )
 
 

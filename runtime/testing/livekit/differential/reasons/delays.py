@@ -192,7 +192,7 @@ def _cut_by_somebody(begun: float, cut: float, pair: Pair) -> bool:
 
 def asked_later(sentence: int, pair: Pair) -> float:
     """Seconds, if the turn was kept for all of them, but for the agent's hook: it runs for each
-    turn, also for one that stock has lost, or has answered before."""
+    turn, also for one that stock has lost, or has answered before; and again for the next agent."""
     begin, end = _asked(sentence, pair.stock), _asked(sentence, pair.ours)
     if not begin < end < inf:
         return _asked_again(sentence, pair)
@@ -206,6 +206,7 @@ def asked_later(sentence: int, pair: Pair) -> float:
     ours, stock = pair.ours.asked, pair.stock.asked
     before |= {n for n in ours if begin < ours[n] <= end and stock.get(n, inf) <= begin}
     hooks = 1 + sum(n < sentence for n in before)
+    hooks += sum(begin <= start < end for start, _ in handoffs(pair))
     return end - begin if rest <= hooks * pair.plan.hook + MOMENT else 0.0
 
 
