@@ -120,17 +120,6 @@ def test_two_sentences_are_put_together_if_the_agent_spoke_until_then(
     assert found(stock, {**ours, "audio": heard}) == undone
 
 
-@pytest.mark.parametrize(("first", "undone"), [(4.2, []), (4.0, ["undone"])])
-def test_two_sentences_are_put_together_though_a_third_one_is_put_with_them_later(
-    first: float, undone: list[str]
-) -> None:
-    """A call held the turn until 4 s. Ours asks about the second sentence at 4.2 s."""
-    stock = {"effects": {1: 1}, "asked": {1: 2.0}}
-    asked = {1: first, 2: 4.2, 3: 20.0}
-    ours = {"effects": {1: 0}, "asked": asked, "together": {1: 3}, "runs": (ran(2, 1.8, 4.0),)}
-    assert found(stock, ours, jobs=(Job(2, 2.2, policy="hold"),)) == undone
-
-
 @pytest.mark.parametrize(("both", "undone"), [(7.0, []), (8.0, ["undone"])])
 def test_two_sentences_are_put_together_at_once_if_the_later_one_was_put_before(
     both: float, undone: list[str]

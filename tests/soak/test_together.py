@@ -178,3 +178,27 @@ def test_a_call_that_stock_was_asked_for_ahead_is_explained(
         latency=latency,
     )
     assert [w.kind for w in worse(Pair(plan, stock, ours)) if w.kind == "undone"] == undone
+
+
+@pytest.mark.parametrize(("at", "found"), [(11.2, []), (12.4, ["undone"])], ids=["hooks", "later"])
+def test_a_call_is_explained_if_the_hook_of_each_turn_ran_until_the_model_was_asked(
+    at: float, found: list[str]
+) -> None:
+    """The first sentence waits for a call that holds its turn until 4.2 s. The hook takes a second.
+    The answer to the first two, asked for at 5.4 s, takes until the user goes on at 8 s."""
+    sounds = (Sound(1.0, 2, 0.6), Sound(3.6, 2, 0.6, 0.05), Sound(8.0, 2, 0.6, 1.5))
+    jobs = {1: Job(1, 0.5), 2: Job(2, 1.5, policy="hold")}
+    answers = {1: Answer(4, (1,)), 2: Answer(4, (), 2.6), 3: Answer(4)}
+    plan = Plan("a kept turn", sounds, answers, jobs, hook=1.0)
+    wanted = {1: 1, 2: 1}
+    stock = Measures(effects={1: 1}, asked={1: 2.0}, wanted=wanted)
+    held = JobRun(2, "do_hold", 1.5, 4.2, None, 4.2, "result")
+    ours = Measures(
+        effects={1: 0},
+        asked={1: 5.4, 2: 5.4, 3: at},
+        put={2: ((5.4, False),)},
+        together={1: 3},
+        runs=(held,),
+        wanted=wanted,
+    )
+    assert [worst.kind for worst in worse(Pair(plan, stock, ours))] == found

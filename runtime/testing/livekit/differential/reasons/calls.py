@@ -222,21 +222,12 @@ def asked_for_together(job: int, pair: Pair) -> bool:
     that. Stock lost the other sentence; or ours had waited for a call that holds its turn, or for a
     handoff, and the user went on to speak meanwhile."""
     more = pair.stock.words_lost - pair.ours.words_lost
-    asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
+    asks = [(n, pair.ours.together.get(n)) for n, a in pair.plan.answers.items() if job in a.jobs]
     return any(
-        n in {*pair.stock.asked, *pair.stock.words_lost}
+        later is not None
+        and n in {*pair.stock.asked, *pair.stock.words_lost}
         and (later in more or _held(n, later, pair) or _taken_up(n, later, pair))
-        for n in asks
-        for later in _put_with(n, pair)
-    )
-
-
-def _put_with(sentence: int, pair: Pair) -> list[int]:
-    """Later sentences that the model was asked about with it: at the same moment, and at last."""
-    last, asked = pair.ours.together.get(sentence, 0), pair.ours.asked
-    between = range(sentence + 1, last)
-    return [n for n in between if n in asked and asked[n] == asked.get(sentence)] + [last] * (
-        last > 0
+        for n, later in asks
     )
 
 
@@ -272,14 +263,15 @@ def _held(sentence: int, later: int, pair: Pair) -> bool:
 def _taken_up(sentence: int, later: int, pair: Pair) -> bool:
     """From when stock asked the model about it until ours asked about both, somebody spoke, words
     might come, the model thought about what the user had said, a call held its turn, or an agent
-    handed over; but for the agent's hook."""
+    handed over; but for the agent's hook, which runs for each turn."""
     begin = pair.stock.asked.get(sentence, pair.plan.sounds[sentence - 1].over)
     # The transcript of the later sentence may come first, and the model be asked about it alone.
     end = max(pair.ours.asked.get(later, inf), pair.ours.asked.get(sentence, -inf))
     least = ENDPOINTING + MOMENT
     user = [(s.at, s.over + max(words_may_come(s, pair.plan), least)) for s in pair.plan.sounds]
     causes = [*user, *spoken(pair.ours), *held(pair), *handoffs(pair), *takes_more(pair)]
-    return outside((begin, end), [*causes, *thinks(pair)]) <= pair.plan.hook + MOMENT
+    hooks = pair.plan.hook * (later - sentence)
+    return outside((begin, end), [*causes, *thinks(pair)]) <= hooks + MOMENT
 
 
 def holding(pair: Pair) -> list[JobRun]:
