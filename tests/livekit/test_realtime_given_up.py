@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -96,6 +97,35 @@ def test_a_reply_with_calls_has_taken_the_users_words_up() -> None:
 
     user = ScriptedUser().says("a table please", at=1.0).says("look at the menu", at=3.6)
     outcome = _played(user, None, look)
+    assert looked == ["look"], outcome.timeline()
+
+
+def test_a_commit_does_not_ask_again_about_words_that_a_reply_with_calls_has_taken_up() -> None:
+    """The application asks for a reply while the model thinks about the words, and commits then. If
+    the words stood behind the call, the model would make it again."""
+    looked: list[str] = []
+
+    @function_tool
+    async def look() -> str:
+        """Look at the menu."""
+        looked.append("look")
+        await asyncio.sleep(4.0)
+        return "seen"
+
+    def answer(request: Request) -> Reply:
+        last = request.shown[-1]
+        asked = last.kind == "user" or "takes time" in last.text
+        return Reply(WAIT, Call("look") if asked else (), ttft=1.0 if last.kind == "user" else 0.2)
+
+    user, voice = ScriptedUser().says("look at the menu", at=1.0), ScriptedTTS()
+    model = ScriptedRealtime(user, ScriptedLLM(otherwise=answer), voice, turn_detection=True)
+    handling: Any = {"turn_detection": "realtime_llm"}
+    stage = Stage(
+        TurnSession, user=user, llm=model, tts=voice, turn_handling=handling, tools=[look]
+    )
+    stage.at(2.8, lambda s: s.session.generate_reply(instructions="say it takes time") and None)
+    stage.at(4.0, lambda s: s.session.commit_user_turn() and None)
+    outcome = stage.run(25.0)
     assert looked == ["look"], outcome.timeline()
 
 

@@ -112,6 +112,10 @@ class ChatContextSync:
         """The model was asked to answer all these messages."""
         return self._answered.issuperset(words)
 
+    def words_taken_up(self) -> None:
+        """The reply that the model was last asked for has also done what the user wants."""
+        self._answered |= self._asked
+
     def still_open(self, words: Collection[str]) -> None:
         """Nobody has answered these messages, also if another model has heard them."""
         self._answered.difference_update(words)

@@ -303,6 +303,8 @@ class RealtimeActivity(AnsweringActivity):
             made.append(call.id)
             if speech.instructed:  # the model has also done what the user wants
                 self._conductor.answered_by_model()
+                if self._sync is not None:
+                    self._sync.words_taken_up()
             return self._with_own_id(call)
 
         messages = EnteringStream(generation_ev.message_stream, message_comes)
