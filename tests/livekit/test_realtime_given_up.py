@@ -129,6 +129,31 @@ def test_a_commit_does_not_ask_again_about_words_that_a_reply_with_calls_has_tak
     assert looked == ["look"], outcome.timeline()
 
 
+def test_a_call_is_not_taken_for_talked_over_when_a_commit_has_ended_the_models_own_answer() -> (
+    None
+):
+    """The model is asked again at 2 s, and will not answer by itself. The call ends at once."""
+    user, voice = ScriptedUser().says("look at the menu", at=1.0, duration=0.4), ScriptedTTS()
+
+    @on_interruption("finish")
+    @function_tool
+    async def look() -> str:
+        """Look at the menu."""
+        return "seen"
+
+    answers = ScriptedLLM({"menu": Reply("", Call("look"), ttft=0.6)}, {"look": JOKE})
+    model = ScriptedRealtime(user, answers, voice, turn_detection=True)
+    handling: Any = {"turn_detection": "realtime_llm"}
+    stage = Stage(
+        TurnSession, user=user, llm=model, tts=voice, turn_handling=handling, tools=[look]
+    )
+    stage.at(2.0, lambda s: s.session.commit_user_turn() and None)
+    outcome = stage.run(25.0)
+    heard = outcome.heard_saying(JOKE)
+    assert heard is not None
+    assert heard.start < 3.2, outcome.timeline()
+
+
 def test_a_result_is_told_without_an_answer_to_words_that_another_reply_has_passed_over() -> None:
     """The tool's own reply stands behind the words as the call ends (243946). They are answered
     next, and make their call once."""

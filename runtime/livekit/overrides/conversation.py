@@ -88,14 +88,18 @@ class ChatContextSync:
 
     def reply_begins(self) -> None:
         """The model begins a reply. It answers all that it has heard."""
-        self._asked = {item.id for item in self._model.chat_ctx.items if _is_words(item)}
+        self._asked = set(self.words)
         self._answered = set(self._asked)
+
+    @property
+    def words(self) -> list[str]:
+        """The ids of the user's messages that the model has."""
+        return [item.id for item in self._model.chat_ctx.items if _is_words(item)]
 
     @property
     def open_words(self) -> list[str]:
         """The ids of the user's messages with which the model was not asked for anything yet."""
-        words = (item.id for item in self._model.chat_ctx.items if _is_words(item))
-        return [id for id in words if id not in self._asked]
+        return [id for id in self.words if id not in self._asked]
 
     @property
     def holds_open_words(self) -> bool:

@@ -49,6 +49,8 @@ class RealtimeActivity(AnsweringActivity):
 
     _decision: asyncio.Task[None] | None = None
     _decided: asyncio.Event
+    _words_before: frozenset[str] = frozenset()
+    """The ids of the user's messages that the model had when the user stopped speaking."""
     _asking: SpeechHandle | None = None
     _unhandled: tuple[SpeechHandle, llm.GenerationCreatedEvent] | None = None
     _begun: tuple[llm.GenerationCreatedEvent | None, Generation | None] = None, None
@@ -120,6 +122,7 @@ class RealtimeActivity(AnsweringActivity):
         return nothing
 
     def _on_input_speech_stopped(self, ev: llm.InputSpeechStoppedEvent) -> None:
+        self._words_before = frozenset(self._sync.words) if self._sync is not None else frozenset()
         super()._on_input_speech_stopped(ev)
         if self._rt_turn_detection_enabled:
             self.decide_within(DECISION)
@@ -140,6 +143,15 @@ class RealtimeActivity(AnsweringActivity):
         elif (sync := self._sync) is not None:  # what it answers, the next agent need not
             skipped = self._conductor.turns.skipped
             self._conductor.words_settled(id for id in skipped if sync.has_answered([id]))
+            if self._is_asked_about(frozenset(sync.words) - self._words_before):
+                self.turn_decided()  # the model has given up its own answer
+
+    def _is_asked_about(self, words: Collection[str]) -> bool:
+        """The reply that was asked for answers all these messages."""
+        if self._sync is None or self._asking is None or not words:
+            return False
+        asking = govern(self._asking, self._conductor)
+        return asking.answers_audio and self._sync.has_answered(words)
 
     @property
     def _open_words(self) -> list[str]:
