@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import pytest
 from livekit.agents import llm
+from test_delays import found, ran
 
 from turnfsm.runtime.testing.livekit.differential import Answer, Job, JobRun, Jobs, Plan, Sound
 from turnfsm.runtime.testing.livekit.differential.agents import answer
@@ -217,3 +220,25 @@ def test_a_request_that_was_dropped_asks_nothing(outcome: str, found: dict[int, 
 def test_a_sentence_of_which_the_beginning_is_missing_was_asked_with_the_next() -> None:
     """The application had cleared its first word."""
     assert together(Outcome(requests=[_request(4.0, "u1b u1c u2a")])) == {1: 2}
+
+
+@pytest.mark.parametrize(
+    ("cut", "start", "latency", "late"),
+    [
+        ({1}, 4.2, 5.2, False),
+        ({1}, 4.2, 6.0, True),
+        ({1}, 5.0, 5.2, True),
+        ((), 4.2, 5.2, True),
+    ],
+    ids=["cancelled", "long after its end", "made later", "not cancelled"],
+)
+def test_stock_may_tell_the_result_of_an_earlier_call_that_was_cancelled_on_ours(
+    cut: Any, start: float, latency: float, late: bool
+) -> None:
+    """It ends at 6.2 s on stock, and the call of this sentence at 8.4 s on both."""
+    told = {2: "t1a t1b t1c t1d."}
+    both = (ran(1, 2.0, 6.2), ran(1, 4.2, 8.4))
+    stock = {"answered_with": told, "latency": {2: 3.0}, "runs": both}
+    ours = {"asked": {2: 4.0}, "latency": {2: latency}, "runs": (ran(1, start, 8.4),)}
+    found_worse = found({**ours, "cut": frozenset(cut)}, {**stock, "asked": {2: 4.0}})
+    assert found_worse == ["late"] * late

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from .reasons import (
+    answers,
     calls,
     cuts,
     delays,
@@ -71,6 +72,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("turns-kept", frozenset({"undone"}), delays.call_stopped_before_it_was_due),
     Declared("turns-kept", frozenset({"undone"}), calls.asked_for_together),
     Declared("tool-policies", frozenset({"late"}), cuts.answered_by_a_repeated_call),
+    Declared("tool-policies", frozenset({"late"}), answers.answered_by_an_earlier_call),
     Declared("no-speculation", frozenset({"undone"}), waits.asked_for_ahead),
     Declared("realtime-results", frozenset({"undone"}), calls.asked_for_before_typed),
     Declared("realtime-results", frozenset({"late"}), calls.stands_before_typed),

@@ -142,7 +142,8 @@ def _in_time(sentence: int, heard: float, pair: Pair) -> bool:
     """An answer that is heard at this moment is delayed by its causes only."""
     over, stock = pair.plan.sounds[sentence - 1].over, pair.stock.latency[sentence] or 0.0
     due = _due(sentence, over, heard - over, stock, pair)
-    return heard <= max(due + LATE, _answered_with_words(sentence, due, due > over + stock, pair))
+    with_words = _answered_with_words(sentence, due, due > over + stock, pair)
+    return heard <= max(due + LATE, with_words + 1e-6)
 
 
 def _answered_with_words(sentence: int, due: float, delayed: bool, pair: Pair) -> float:
