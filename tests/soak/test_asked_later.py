@@ -146,6 +146,25 @@ def test_a_call_that_is_delayed_may_be_stopped_before_it_is_due(
     assert found(ours, stock, jobs=(Job(2, 0.5, policy=policy),)) == ["undone"] * undone
 
 
+@pytest.mark.parametrize(
+    ("delay", "whole", "undone"),
+    [(0.5, False, False), (0.5, True, True), (0.9, False, True), (0.2, False, True)],
+    ids=["given up", "answered", "due", "not asked yet"],
+)
+def test_the_users_next_words_may_stop_a_call_that_is_delayed(
+    delay: float, whole: bool, undone: bool
+) -> None:
+    """It is due at 6.2 s, because another call ends at 6 s; on stock at 4.2 s. The words end at
+    5.6 s."""
+    stock = {"effects": {1: 1}, "runs": (ran(1, 4.2, 4.7),)}
+    ours = {"effects": {1: 0}, "asked": {2: 6.0}, "latency": {2: 1.0}, "runs": (ran(2, 2.0, 6.0),)}
+    ours |= {"put": {2: ((6.0, whole),)}}
+    sounds = (*SAID, Sound(5.0, 2, 0.6, delay))
+    assert found(ours, stock, sounds=sounds, jobs=(Job(2, 0.5, policy="hold"),)) == (
+        ["undone"] * undone
+    )
+
+
 @pytest.mark.parametrize(("close", "undone"), [(5.6, False), (5.8, True)])
 def test_a_session_may_be_closed_before_a_call_that_is_delayed(close: float, undone: bool) -> None:
     """What is said until 5.5 s cannot be interrupted."""

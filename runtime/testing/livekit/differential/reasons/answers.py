@@ -11,7 +11,7 @@ from turnfsm.runtime.testing.livekit.side_by_side import LATE
 from .moments import MOMENT, THINKS
 
 if TYPE_CHECKING:
-    from turnfsm.runtime.testing.livekit.differential.measures import JobRun
+    from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
 
 __all__ = ["answered_by_an_earlier_call"]

@@ -88,7 +88,7 @@ def call_delayed_by_its_causes(number: int, pair: Pair) -> bool:
 def call_stopped_before_it_was_due(job: int, pair: Pair) -> bool:
     """The model was asked later about what asks for it, because that turn was kept. Somebody
     interrupted the answer, or closed the session, before the tool would have begun; on stock it had
-    begun by then."""
+    begun by then. If the user's next words did this, the model answers these."""
     closes = () if pair.plan.ends_at is None else (pair.plan.ends_at,)
     asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
     return any(
@@ -97,9 +97,17 @@ def call_stopped_before_it_was_due(job: int, pair: Pair) -> bool:
         if (later := asked_later(n, pair)) > 0.0
         for run in pair.stock.runs
         if run.number == job
-        for stop in (*pair.ours.stops, *closes)
+        for stop in (*pair.ours.stops, *closes, *_words_that_end_the_answer(n, pair))
         for begin, asked in [(_asked(n, pair.stock), _asked(n, pair.ours))]
     )
+
+
+def _words_that_end_the_answer(sentence: int, pair: Pair) -> Iterator[float]:
+    """When later words came, if each request to answer the sentence was given up."""
+    put = pair.ours.put.get(sentence, ())
+    if put and not any(whole for _, whole in put):
+        later = (sound for sound in pair.plan.sounds[sentence:] if sound.words)
+        yield from (s.over + s.stt_delay for s in later if s.stt_delay is not None)
 
 
 def run_beside_a_run(number: int, pair: Pair) -> bool:
