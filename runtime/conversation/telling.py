@@ -54,10 +54,14 @@ class TellingCalls(OpenCalls):
         return [call for call in shown_calls if self._is_told_elsewhere(call, speech)]
 
     def _is_told_elsewhere(self, call: ToolCall, speech: str) -> bool:
-        """A reply that is to tell it was asked for, and does not wait for a call of its own."""
+        """A reply that is to tell it was asked for. If it waits for a call of its own, it tells
+        nothing before that has ended, but for what the model was shown for its last step."""
         if call.is_told_by(speech) or not call.has_result() or not call.being_told():
             return False
-        return call.told_by is not None and not self.runs_for(call.told_by)
+        teller = call.told_by
+        return teller is not None and (
+            not self.runs_for(teller) or self.told.is_about_to_say(teller.id, call.result_id)
+        )
 
     def asked_about(
         self, speech: Speech, shown: Collection[str], instructions: str

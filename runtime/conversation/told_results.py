@@ -65,6 +65,10 @@ class ToldResults:
         call = self._ledger.find(result)
         return call is not None and result == (call.result_id or call.id) and call.told
 
+    def is_about_to_say(self, speech: str, result: str) -> bool:
+        """The model was shown this result for what the user is to hear next of this speech."""
+        return result in self._shown.get(speech, _Shown()).calls
+
     @property
     def awaited(self) -> frozenset[str]:
         """The calls whose results were shown for replies that have not been heard."""

@@ -207,3 +207,41 @@ def test_a_result_is_told_with_the_next_answer_if_only_the_reply_that_was_to_tel
     outcome = stage.run(25.0)
     said = [heard.text for heard in outcome.heard]
     assert said[-2:] == ["That was it.", "I am well. Your table is booked."], outcome.timeline()
+
+
+def test_a_reply_that_a_tool_asks_for_leaves_out_a_result_that_its_own_turn_is_about_to_tell() -> (
+    None
+):
+    """The answer tells the earlier result, and then makes the call."""
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        await asyncio.sleep(2.0)
+        return "booked"
+
+    @function_tool
+    async def look(ctx: RunContext[Any]) -> str:
+        """Look."""
+        await ctx.session.generate_reply(instructions="say that you look")
+        return "seen"
+
+    def see(request: Request) -> Reply:
+        asked = any("heard of the result of book" in entry.text for entry in request.shown)
+        return Reply("It is booked. And now the menu." if asked else "I see.", Call("look"))
+
+    def looks(request: Request) -> Reply:
+        if any(entry.text == "seen" for entry in request.shown):
+            return Reply("Done.")
+        told = any(TOLD in entry.text for entry in request.shown)
+        return Reply("I look." if told else "It is booked. I look.", ttft=0.1)
+
+    user = ScriptedUser().says("a table", at=1.0).says("the menu", at=2.6, duration=1.4)
+    model = ScriptedLLM(
+        {"a table": Reply(calls=Call("book")), "menu": see},
+        {"book": Reply("It is booked.", ttft=5.0), "look": looks},
+    )
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[book, look]).run(25.0)
+    said = " ".join(heard.text for heard in outcome.heard)
+    assert said.count("It is booked.") == 1, outcome.timeline()
+    assert "I look." in said

@@ -89,8 +89,8 @@ class RequestingActivity(HearingActivity):
             shown = self._conductor.asked_about(speech, shown, str(own))
         else:
             besides = self._conductor.to_tell(speech, shown)
-            elsewhere = self._told_elsewhere(handle, shown)
-            request["chat_ctx"] = _with_reminders(context, asked, besides, elsewhere)
+        elsewhere = self._told_elsewhere(handle, results_in(context))
+        request["chat_ctx"] = _with_reminders(context, asked, besides, elsewhere)
         if handle.scheduled:
             self._conductor.tools.shown(calls)
         answers = asked is not None or besides is not None
