@@ -39,6 +39,24 @@ def test_a_tool_of_an_earlier_turn_that_interrupts_explains_a_call_that_is_not_m
 
 
 @pytest.mark.parametrize(
+    ("start", "end", "waits", "late"),
+    [
+        (2.0, 4.5, "interrupts", False),
+        (2.0, 4.5, "", True),
+        (2.0, 6.5, "interrupts", True),
+    ],
+    ids=["as it thinks", "another tool", "later"],
+)
+def test_a_tool_of_an_earlier_turn_that_interrupts_explains_an_answer_that_is_not_heard(
+    start: float, end: float, waits: Any, late: bool
+) -> None:
+    """The model is asked about the second sentence at 4 s."""
+    put = {2: ((4.0, False),)}
+    ours = {"asked": {2: 4.0}, "put": put, "latency": {}, "runs": (ran(1, start, end),)}
+    assert found(ours, jobs=(Job(1, 0.5, waits=waits),)) == ["late"] * late
+
+
+@pytest.mark.parametrize(
     ("end", "text", "asked", "latency", "hook", "late"),
     [
         (5.5, "y0a y0b y0c.", 5.5, 2.5, 0.0, False),

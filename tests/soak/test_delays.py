@@ -486,3 +486,26 @@ def test_a_reply_waits_for_words_after_a_voice_whose_turn_the_application_has_cl
     assert [
         kind for kind in found(ours, stock, sounds=sounds, moves=moves) if kind == "wait"
     ] == kinds
+
+
+@pytest.mark.parametrize(
+    ("at", "on_stock", "end", "late"),
+    [(8.0, None, 12.0, False), (14.0, None, 12.0, True), (8.0, 1.0, 12.0, True)],
+    ids=["meanwhile", "later", "answered on stock"],
+)
+def test_an_answer_that_is_delayed_may_be_given_up_for_words_that_nobody_answers(
+    at: float, on_stock: float | None, end: float, late: bool
+) -> None:
+    """A call holds its turn until 12 s."""
+    ours = {"asked": {2: end}, "latency": {2: None, 3: None}, "runs": (ran(2, 2.0, end),)}
+    stock = {"latency": {2: 1.0, 3: on_stock}}
+    sounds = (*SAID, Sound(at, 2, 0.6))
+    worse_kinds = found(ours, stock, sounds=sounds, jobs=(Job(2, 0.5, policy="hold"),))
+    assert ("late" in worse_kinds) is late
+
+
+@pytest.mark.parametrize(("stretches", "kinds"), [(6, []), (1, ["agent_state"])])
+def test_the_state_may_change_more_often_if_more_is_heard(stretches: int, kinds: list[str]) -> None:
+    """A filler, for example, while a call runs that only ours makes."""
+    ours = {"states": 21, "stretches": stretches, "latency": {2: 1.0}}
+    assert found(ours, {"states": 5, "stretches": 1}) == kinds

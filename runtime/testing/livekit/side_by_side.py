@@ -96,7 +96,9 @@ def _chopped(sides: Sides) -> Found:
 def _agent_state(sides: Sides) -> Found:
     if sides.ours.wrong_state > sides.stock.wrong_state + 0.05:
         yield 0, f"the state is wrong for {sides.ours.wrong_state} s, on stock not as long"
-    if sides.ours.states > 2 * sides.stock.states + 6 + 3 * _more_requests(sides):
+    heard = 2 * (sides.ours.stretches - sides.stock.stretches)  # it is right to speak, and to stop
+    more = max(3 * _more_requests(sides), heard)
+    if sides.ours.states > 2 * sides.stock.states + 6 + more:
         yield 0, f"the state changes {sides.ours.states} times, on stock {sides.stock.states}"
 
 

@@ -77,6 +77,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("realtime-results", frozenset({"undone"}), calls.asked_for_before_typed),
     Declared("realtime-results", frozenset({"late"}), calls.stands_before_typed),
     Declared("tool-policies", frozenset({"undone"}), calls.its_call_was_interrupted_by_a_tool),
+    Declared("tool-policies", frozenset({"late"}), calls.interrupted_by_a_tool),
     Declared("tool-policies", frozenset({"log"}), calls.asked_while_the_user_spoke),
     Declared("tool-policies", frozenset({"log"}), waits.asked_as_the_model_answered),
     Declared("realtime-results", frozenset({"agent"}), ends.closed_before_the_handoff),

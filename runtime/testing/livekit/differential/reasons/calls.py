@@ -39,6 +39,7 @@ __all__ = [
     "has_no_result_to_tell",
     "holding",
     "interrupt_is_refused",
+    "interrupted_by_a_tool",
     "interrupts_a_held_turn",
     "its_call_was_cancelled",
     "its_call_was_interrupted_by_a_tool",
@@ -281,15 +282,20 @@ def holding(pair: Pair) -> list[JobRun]:
 
 
 def its_call_was_interrupted_by_a_tool(job: int, pair: Pair) -> bool:
-    """A tool of an earlier turn interrupted while the model thought about what asks for it, or
-    before the answer counted."""
-    asks = {n: answer for n, answer in pair.plan.answers.items() if job in answer.jobs}
+    """A tool of an earlier turn interrupted the answer to what asks for it."""
+    asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
+    return any(interrupted_by_a_tool(n, pair) for n in asks)
+
+
+def interrupted_by_a_tool(sentence: int, pair: Pair) -> bool:
+    """A tool of an earlier turn interrupted while the model thought about it, or before the answer
+    counted."""
+    thinks = pair.plan.answers[sentence].ttft + ANSWER + MOMENT
+    put = [at for at, _ in pair.ours.put.get(sentence, ())]
     return any(
-        interrupted(run, pair) and at <= (run.end or inf) <= at + answer.ttft + ANSWER + MOMENT
-        for n, answer in asks.items()
-        for at, _ in pair.ours.put.get(n, ())
+        interrupted(run, pair) and run.start < at <= (run.end or inf) <= at + thinks
+        for at in put
         for run in pair.ours.runs
-        if run.start < at
     )
 
 

@@ -59,12 +59,15 @@ def delayed_by_its_causes(sentence: int, pair: Pair) -> bool:
     """It is later by no more than all of these together: the model was asked later, because a call
     held its turn, an agent handed over or said what cannot be interrupted, or about words that
     stock has lost; and what else was said before the answer. If the user speaks at that time, it is
-    answered with what they say. Or it was begun in time, and cut so soon that it does not count."""
+    answered with what they say; not at all, if neither session answers this. Or it was begun in
+    time, and cut so soon that it does not count."""
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     if stock is None:
         return False
     over = pair.plan.sounds[sentence - 1].over
     if ours is not None and _in_time(sentence, over + ours, pair):
+        return True
+    if ours is None and _given_up_with_words(sentence, over, stock, pair):
         return True
     begun, cut = pair.ours.begun.get(sentence, (inf, inf))
     in_time = begun < inf and _in_time(sentence, begun, pair)
@@ -178,6 +181,17 @@ def _answered_with_words(sentence: int, due: float, delayed: bool, pair: Pair) -
         elif planned is not None and due <= until and (not planned.words or number in more):
             with_them = max(with_them, until + pair.plan.hook + planned.ttft + THINKS)
     return with_them
+
+
+def _given_up_with_words(sentence: int, over: float, stock: float, pair: Pair) -> bool:
+    """While the answer was delayed the user said what nobody answers, for example at the end."""
+    for number, sound in enumerate(pair.plan.sounds, 1):
+        answered = [measured.latency.get(number) for measured in (pair.ours, pair.stock)]
+        if number > sentence and sound.words and answered == [None, None]:
+            due = _due(sentence, over, sound.at - over, stock, pair)
+            if over + stock < min(due, sound.at) and sound.at <= due + LATE:
+                return True
+    return False
 
 
 def put_together(sentence: int, pair: Pair) -> float | None:
