@@ -59,6 +59,16 @@ def test_a_result_answers_the_sentence_that_asked_for_it(
     assert _answered(runs, asked, told) == answered
 
 
+def test_the_end_of_a_sentence_that_a_commit_has_cut_in_two_asks_for_its_call() -> None:
+    """The model is asked about its beginning with the sentence before."""
+    jobs = Jobs(PLAN.jobs)
+    jobs.runs = [JobRun(1, "do_it", 4.1, 4.5, None, 4.5, "result")]
+    requests = [_request(3.2, "u1a u1b u2a"), _request(4.0, "u2b")]
+    outcome = Outcome(heard=[Heard(5.0, 5.9, "t1a t1b t1c t1d.")], requests=requests)
+    _, (_, heard) = answers(PLAN, jobs, outcome, 30.0)
+    assert heard is not None
+
+
 @pytest.mark.parametrize(("told", "answered"), [("t2a t2b. t1a t1b.", True), ("t1a t1b.", False)])
 def test_what_is_told_with_the_result_of_a_repeated_call_answers(told: str, answered: bool) -> None:
     """The first call is repeated when the second one is made."""

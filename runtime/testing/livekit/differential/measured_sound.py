@@ -65,9 +65,11 @@ def answers(
 
     If the job was called before, the model may first tell what came of that. What comes of a call
     that the model has repeated answers nothing: nobody has asked for it. Nor does the end of a tool
-    that returns nothing: LiveKit wants no reply.
+    that returns nothing: LiveKit wants no reply. A commit may cut a sentence in two, and the model
+    be asked about the end of it only.
     """
-    asked = measured_words.asked(outcome)
+    ends = {number: at for number, ((at, _), *_) in measured_words.put(outcome).items()}
+    asked = {**ends, **measured_words.asked(outcome)}
     again = list(measured_calls.repeated(plan, jobs, outcome))
     whole = [h for h in outcome.heard if h.end - h.start >= least]
     vain = {
