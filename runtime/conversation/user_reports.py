@@ -49,6 +49,7 @@ class UserReports:
         self._carried_voice: CarriedVoice | None = None
         self._speculation: Callable[[], None] | None = None
         self._look_again: asyncio.TimerHandle | None = None
+        self._awaited_decision: asyncio.Task[None] | None = None
         self._cut_by_voice = False
         self._said_first: tuple[Speech, ...] = ()
 
@@ -141,9 +142,14 @@ class UserReports:
         """The user speaks, or the words of their last voice may still come at once.
 
         Words of a slow STT are not waited for: the voice may have been a noise. Then `later` is
-        called when these words do not come; the output is held for them.
+        called when these words do not come; the output is held for them. It is also called when a
+        commit has got no words: LiveKit does not report that.
         """
-        if self.user_speaks or self.host.button_held or agent.commit_decision is not None:
+        decision = agent.commit_decision
+        if decision is not None and decision is not self._awaited_decision:
+            self._awaited_decision = decision
+            decision.add_done_callback(lambda _: later())
+        if self.user_speaks or self.host.button_held or decision is not None:
             return True
         wait = self._voice_ended + self._session.timers.get("transcript_wait", 0.0) - self.turn.now
         due = wait > 0 and self.host.endpointing()

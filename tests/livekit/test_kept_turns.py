@@ -156,3 +156,24 @@ def test_a_kept_turn_does_not_wait_for_what_the_application_has_interrupted() ->
     outcome = stage.run(14.0)
     assert [heard.text for heard in outcome.heard] == [NOTICE, "It rains."], outcome.timeline()
     assert outcome.heard[1].start < 4.2, outcome.timeline()
+
+
+@pytest.mark.parametrize("commits", [3.3, 3.6], ids=["while it is heard", "after it"])
+def test_a_kept_turn_is_answered_although_a_commit_for_a_noise_gets_no_words(
+    commits: float,
+) -> None:
+    """It is kept during an announcement. This is over when the application commits."""
+    user = ScriptedUser().says("what about tomorrow", at=1.5, duration=0.6, stt_delay=0.1)
+    user.makes_noise(at=2.6, duration=0.8)
+    stage = Stage(
+        TurnSession,
+        user=user,
+        llm=ScriptedLLM({"tomorrow": "It rains."}),
+        tts=ScriptedTTS(durations={NOTICE: 1.8}),
+    )
+    stage.at(1.0, lambda s: s.session.say(NOTICE, allow_interruptions=False) and None)
+    stage.at(commits, lambda s: s.session.commit_user_turn() and None)
+    outcome = stage.run(20.0)
+    heard = outcome.heard_saying("It rains.")
+    assert heard is not None, outcome.timeline()
+    assert heard.start < commits + 2.7
