@@ -255,6 +255,38 @@ def test_words_whose_transcript_is_late_asked_for_the_call_that_the_history_has_
     assert "booked" in [e.text for e in outcome.requests[-1].shown if e.kind == "result"]
 
 
+def test_the_next_agent_gets_a_call_that_was_made_behind_words_that_nobody_has_answered() -> None:
+    """Another reply is about to make the call as they come. The call does not belong to them."""
+    booked: list[int] = []
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        booked.append(1)
+        return "booked"
+
+    user = ScriptedUser().says("book a table", at=1.0, duration=0.6, stt_delay=0.1)
+    user.says("how long", at=2.0, duration=0.6, stt_delay=0.2)
+    answers = ScriptedLLM(
+        {"a table": Reply("I see to it.", Call("book"), ttft=1.5), "how long": "An hour."},
+        {"book": "It is booked."},
+        retries=True,
+    )
+    voice, agent = ScriptedTTS(), lambda: Clerk([book])
+    model: Any = ScriptedRealtime(user, answers, voice, turn_detection=False)
+    handling: Any = {"turn_detection": "manual"}
+    stage = Stage(TurnSession, user=user, llm=model, tts=voice, agent=agent, turn_handling=handling)
+    for at in (1.8, 2.8):
+        stage.at(at, lambda s: s.session.commit_user_turn() and None)
+    stage.at(
+        2.2,
+        lambda s: s.session.update_agent(Clerk([book], s.session.current_agent.chat_ctx.copy())),
+    )
+    outcome = stage.run(20.0)
+    assert booked == [1], outcome.timeline()
+    assert _results(outcome, "how long") == ["booked"]
+
+
 def _results(outcome: Outcome, prompt: str) -> list[str]:
     """What the request for this prompt shows of calls."""
     request = next(request for request in outcome.requests if prompt in request.prompt)

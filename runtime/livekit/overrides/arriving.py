@@ -98,7 +98,8 @@ class ArrivingActivity(LeavingActivity):
         told = False
         for item in _as_they_came(self._session.history, self._agent._chat_ctx):
             if item.type == "message" and item.role == "user":
-                asked, told = item.id, False
+                if item.id not in self._conductor.turns.skipped:  # nobody has answered these
+                    asked, told = item.id, False
             elif item.type == "message" and told and item.id not in held:
                 yield item
             elif item.type == "function_call":
