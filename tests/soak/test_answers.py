@@ -116,6 +116,32 @@ def test_an_answer_of_which_less_than_a_word_is_heard_has_begun(
     assert dict(begun(PLAN, Jobs(PLAN.jobs), outcome, 30.0)) == found
 
 
+@pytest.mark.parametrize(("again", "answered"), [(False, 6), (True, 9)])
+def test_an_earlier_result_within_another_reply_answers_if_it_is_not_told_again(
+    again: bool, answered: int
+) -> None:
+    """The second call has the same result, at 8 s; the model was to tell the first one besides."""
+    jobs = Jobs(PLAN.jobs)
+    jobs.runs = [
+        JobRun(1, "do_it", at, end, None, end, "result") for at, end in ((4.1, 4.5), (6.1, 8.0))
+    ]
+    shown = _request(6.0, "u2a")
+    shown.chat_ctx.items += [
+        llm.FunctionCall(call_id="call_1", name="do_it", arguments='{"number": 1}'),
+        llm.FunctionCallOutput(call_id="call_1", name="do_it", output="done1", is_error=False),
+    ]
+    shown.chat_ctx.add_message(role="user", content="typed80")
+    besides = "The user may not have heard of the result of do_it (call_1)."
+    shown.chat_ctx.add_message(role="system", content=besides)
+    said = answer(PLAN, shown).text
+    heard = [Heard(6.5, 8.4, said)] + [Heard(9.0, 9.9, "t1a t1b t1c t1d.")] * again
+    requests = [_request(4.0, "u1a u1b"), _request(6.0, "u2a"), shown]
+    found = dict(answers(PLAN, jobs, Outcome(heard=heard, requests=requests), 30.0))[2]
+    assert found is not None
+    assert "t1a" in said
+    assert int(found.start) == answered
+
+
 @pytest.mark.parametrize(
     ("said", "told", "answered"),
     [("u2a", 6.2, 6), ("u1a u1b", 6.2, 0), ("u2a", 5.9, 0)],

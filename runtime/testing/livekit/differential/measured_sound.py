@@ -63,7 +63,8 @@ def answers(
 ) -> Iterator[tuple[int, Heard | None]]:
     """What comes of a job answers a sentence only if the model was asked for the job with it.
 
-    If the job was called before, the model may first tell what came of that. What comes of a call
+    If the job was called before, the model may first tell what came of that, and then nothing more:
+    it is the same. What comes of a call
     that the model has repeated answers nothing: nobody has asked for it. Nor does the end of a tool
     that returns nothing: LiveKit wants no reply. A commit may cut a sentence in two, and the model
     be asked about the end of it only.
@@ -90,10 +91,12 @@ def answers(
             if runs:
                 found.append(first_with(told, (f"n{job}",), max(over - 1e-6, runs[0].start)))
             if runs and runs[0].end is not None and plan.jobs[job].ends != "nothing":
-                found.append(first_with(told, (f"t{job}",), max(over - 1e-6, runs[0].end)))
+                result = first_with(told, (f"t{job}",), max(over - 1e-6, runs[0].end))
+                found.append(result)
                 said = [answer(plan, r).text for r in outcome.requests if r.at >= since]
                 news = [h for h in told if any(s.startswith(h.text.rstrip(".")) for s in said)]
-                news = [heard for heard in news if ALL_NEWS.fullmatch(heard.text)]
+                if result is not None:
+                    news = [heard for heard in news if ALL_NEWS.fullmatch(heard.text)]
                 found.append(first_with(news, (f"t{job}",), max(over - 1e-6, since)))
         heard = [stretch for stretch in found if stretch is not None]
         yield number, min(heard, key=lambda stretch: stretch.start, default=None)
