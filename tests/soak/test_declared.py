@@ -396,6 +396,47 @@ def test_a_request_made_ahead_that_is_out_of_date_is_explained(
 
 
 @pytest.mark.parametrize(
+    ("ended", "put", "ahead", "close", "found"),
+    [
+        (4.2, 4.0, ((4.0, 4.5),), 4.8, []),
+        (3.0, 4.0, ((4.0, 4.5),), 4.8, ["undone"]),
+        (4.2, 4.6, ((4.0, 4.5),), 4.8, ["undone"]),
+        (4.2, 4.0, (), 4.8, ["undone"]),
+        (4.2, 4.0, ((4.0, 4.5),), 5.4, ["undone"]),
+    ],
+    ids=["asked again", "ended before", "stock asks later", "in use", "closed late"],
+)
+def test_a_call_is_explained_if_the_session_closes_as_the_model_is_asked_for_it_again(
+    ended: float,
+    put: float,
+    ahead: tuple[tuple[float, float], ...],
+    close: float,
+    found: list[str],
+) -> None:
+    """The model is asked ahead at 4 s and needs 0.6 s. A call of the turn before ends, and ours
+    asks again at 4.5 s."""
+    plan = Plan(
+        "asked again",
+        SOUNDS,
+        {1: Answer(4, (1,)), 2: Answer(4, (2,), 0.6)},
+        JOBS,
+        (Move(close, "aclose"),),
+    )
+    wanted, call = {1: 1, 2: 1}, ran(1, 2.0, ended)
+    stock = Measures(
+        effects={2: 1}, put={2: ((put, True),)}, runs=(ran(2, 4.7, 5.2),), wanted=wanted
+    )
+    ours = Measures(
+        effects={2: 0},
+        put={2: ((4.0, True), (4.5, False))},
+        outdated=ahead,
+        runs=(call,),
+        wanted=wanted,
+    )
+    assert [worst.kind for worst in worse(Pair(plan, stock, ours))] == found
+
+
+@pytest.mark.parametrize(
     ("policy", "ends", "lost", "made", "found"),
     [
         ("hold", "hangs", {1}, False, []),

@@ -202,3 +202,29 @@ def test_a_call_is_explained_if_the_hook_of_each_turn_ran_until_the_model_was_as
         wanted=wanted,
     )
     assert [worst.kind for worst in worse(Pair(plan, stock, ours))] == found
+
+
+@pytest.mark.parametrize(
+    ("put", "end", "found"),
+    [
+        ({1: ((5.1, True),)}, 5.1, []),
+        ({}, 5.1, ["undone"]),
+        ({1: ((5.1, True),)}, 2.2, ["undone"]),
+    ],
+    ids=["its rest is asked", "never asked", "nothing held it"],
+)
+def test_a_call_is_explained_if_stock_asked_about_the_rest_of_a_turn_that_ours_kept(
+    put: dict[int, tuple[tuple[float, bool], ...]], end: float, found: list[str]
+) -> None:
+    """Stock has not heard how the first sentence begins. On ours a call holds its turn, and the
+    user goes on at 5 s; the session closes so soon that the words do not count as lost."""
+    sounds = (Sound(3.0, 4, 1.2), Sound(5.0, 2, 0.6))
+    jobs = {1: Job(1, 0.5), 2: Job(2, 3.0, policy="finish")}
+    plan = Plan("a kept turn", sounds, {1: Answer(4, (1,)), 2: Answer(4)}, jobs)
+    wanted = {1: 1, 2: 1}
+    stock = Measures(effects={1: 1}, asked={2: 6.4}, put=put, wanted=wanted)
+    held = JobRun(2, "do_finish", 2.0, end, None, end, "result")
+    ours = Measures(
+        effects={1: 0}, asked={1: 6.4, 2: 6.4}, together={1: 2}, runs=(held,), wanted=wanted
+    )
+    assert [worst.kind for worst in worse(Pair(plan, stock, ours))] == found

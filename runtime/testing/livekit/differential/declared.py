@@ -74,6 +74,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"late"}), cuts.answered_by_a_repeated_call),
     Declared("tool-policies", frozenset({"late"}), answers.answered_by_an_earlier_call),
     Declared("no-speculation", frozenset({"undone"}), waits.asked_for_ahead),
+    Declared("no-speculation", frozenset({"undone"}), waits.asked_again_until_the_close),
     Declared("realtime-results", frozenset({"undone"}), calls.asked_for_before_typed),
     Declared("realtime-results", frozenset({"late"}), calls.stands_before_typed),
     Declared("tool-policies", frozenset({"undone"}), calls.its_call_was_interrupted_by_a_tool),

@@ -221,12 +221,12 @@ def _removed_words(sentence: int, pair: Pair) -> Iterator[float]:
 def asked_for_together(job: int, pair: Pair) -> bool:
     """What asks for it is on ours a part of a turn with a later sentence, and the model answers
     that. Stock lost the other sentence; or ours had waited for a call that holds its turn, or for a
-    handoff, and the user went on to speak meanwhile."""
+    handoff, and the user went on to speak meanwhile. Stock may have heard a part of it only."""
     more = pair.stock.words_lost - pair.ours.words_lost
     asks = [(n, pair.ours.together.get(n)) for n, a in pair.plan.answers.items() if job in a.jobs]
     return any(
         later is not None
-        and n in {*pair.stock.asked, *pair.stock.words_lost}
+        and n in {*pair.stock.asked, *pair.stock.put, *pair.stock.words_lost}
         and (later in more or _held(n, later, pair) or _taken_up(n, later, pair))
         for n, later in asks
     )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "announced_over_the_user",
+    "asked_again_until_the_close",
     "asked_as_the_model_answered",
     "asked_for_ahead",
     "commit_waited_for_the_last_voice",
@@ -199,6 +200,23 @@ def out_of_date(about: int, pair: Pair) -> bool:
     explained = all(any(a - FRAME <= at <= b + FRAME for at in moved) for a, b in spans)
     text = [*pair.ours.warnings][about]
     return bool(spans) and explained and text.startswith("preemptive generation inval")
+
+
+def asked_again_until_the_close(job: int, pair: Pair) -> bool:
+    """Both asked the model ahead about what asks for it, at the same moment. On ours a call whose
+    turn was over ended before the turn was committed, so the model was asked again; the session
+    closed before it had answered."""
+    close, ours = pair.plan.ends_at, pair.ours
+    return close is not None and any(
+        again <= close <= again + answer.ttft + MOMENT
+        and any(again - FRAME <= at <= again + FRAME for at, _ in ours.put.get(n, ()))
+        and any(abs(at - ahead) <= FRAME for at, whole in pair.stock.put.get(n, ()) if whole)
+        and any(run.start < ahead <= (run.end or inf) <= again for run in ours.runs)
+        for n, answer in pair.plan.answers.items()
+        if job in answer.jobs
+        for ahead, again in ours.outdated
+        if any(at == ahead for at, _ in ours.put.get(n, ()))
+    )
 
 
 def kept_behind_what_is_announced(about: int, pair: Pair) -> bool:
