@@ -146,3 +146,35 @@ def test_a_step_with_a_result_that_was_overtaken_is_asked_about_all_that_it_is_t
     asks = [e.text for request in outcome.requests for e in request.shown if "arrived" in e.text]
     assert asks, outcome.timeline()
     assert all("book (" in text and "look (" in text for text in asks), asks
+
+
+def test_a_reminder_stands_next_to_the_words_although_another_call_begins_at_that_moment() -> None:
+    """A call ends at 7.2 s, another one begins, and the user's words come, which are answered."""
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        await asyncio.sleep(1.5)
+        return "booked"
+
+    @function_tool
+    async def look() -> str:
+        """Look at the menu."""
+        await asyncio.sleep(3.0)
+        return "seen"
+
+    user = ScriptedUser().says("book a table", at=1.5, duration=1.2, stt_delay=1.5)
+    user.says("the menu", at=4.2, duration=1.2, stt_delay=0.3)
+    user.says("how are you", at=6.3, duration=0.6, stt_delay=0.3)
+    model = ScriptedLLM(
+        {
+            "table": Reply(calls=Call("book"), ttft=1.5),
+            "menu": Reply(calls=Call("look"), ttft=1.5),
+            "how are": "I am well.",
+        },
+        {"book": "It is booked.", "look": "I see."},
+    )
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[book, look]).run(25.0)
+    (asked,) = [r for r in outcome.requests if r.shown[-1].text == "how are you"]
+    assert [entry.text for entry in asked.shown].count("booked") == 1, outcome.timeline()
+    assert "heard of the result of book" in asked.shown[-2].text

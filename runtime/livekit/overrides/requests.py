@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextvars import ContextVar
 from typing import Any
 
-from livekit.agents import llm
+from livekit.agents import llm, utils
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from .answering import let_tools_end
@@ -21,7 +21,8 @@ __all__ = ["RequestingActivity"]
 TOOL_ITEMS = ("function_call", "function_call_output")
 
 ELSEWHERE = "Another reply tells what has come of {calls}: leave that out now."
-ELSEWHERE_ID = "turnfsm_told_elsewhere"
+REMINDER = "turnfsm_reminder_"
+ELSEWHERE_ID = f"{REMINDER}elsewhere"
 
 _CUT_INTO: ContextVar[str] = ContextVar("cut_into", default="")
 """What the user had said when the agent cut in, in the task that does."""
@@ -124,7 +125,7 @@ class RequestingActivity(HearingActivity):
         """The `llm_node` of a speech begins, with what the model is shown.
 
         LiveKit has added the calls that run. One that began while the request was made stands
-        behind the words that are to be answered.
+        behind the words that are to be answered, or between them and their reminders.
         """
         speech = current_speech()
         if not isinstance(speech, GovernedHandle) or not speech.answers:
@@ -137,6 +138,8 @@ class RequestingActivity(HearingActivity):
         behind = [getattr(item, "call_id", "") for item in items[at + 1 :]]
         if behind and all(self._conductor.tools.runs_besides(speech, call) for call in behind):
             items.append(items.pop(at))
+            at = len(items) - 1
+        _put_reminders_before(items, at)
 
     def stream_ended(self, called: bool) -> None:
         """The `llm_node` of a speech has ended; `called`: it has made calls."""
@@ -202,12 +205,27 @@ def _with_reminders(
     context = context.copy()
     context.items[:] = [item for item in context.items if item is not before]
     place, at = _before_what_is_answered(context, asked)
-    said = [] if besides is None else [llm.ChatMessage(role="system", content=[besides])]
+    said = [] if besides is None else [_reminder(besides)]
     said += [] if elsewhere is None else [elsewhere]
     for reminder in said:
         reminder.created_at = at
     context.items[place:place] = said
     return context
+
+
+def _reminder(text: str) -> llm.ChatMessage:
+    return llm.ChatMessage(id=utils.shortuuid(REMINDER), role="system", content=[text])
+
+
+def _put_reminders_before(items: list[llm.ChatItem], at: int) -> None:
+    """No calls are to stand between reminders and the item that is to be answered."""
+    calls = at
+    while calls and items[calls - 1].type in TOOL_ITEMS:
+        calls -= 1
+    first = calls
+    while first and items[first - 1].id.startswith(REMINDER):
+        first -= 1
+    items[first:at] = [*items[calls:at], *items[first:calls]]
 
 
 def _before_what_is_answered(
