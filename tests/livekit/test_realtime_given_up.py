@@ -154,9 +154,9 @@ def test_a_call_is_not_taken_for_talked_over_when_a_commit_has_ended_the_models_
     assert heard.start < 3.2, outcome.timeline()
 
 
-def test_a_result_is_told_without_an_answer_to_words_that_another_reply_has_passed_over() -> None:
-    """The tool's own reply stands behind the words as the call ends (243946). They are answered
-    next, and make their call once."""
+def test_words_that_another_reply_has_passed_over_make_their_call_once() -> None:
+    """The tool's own reply stands behind the words as the call ends (243946). The reply that tells
+    the result answers them."""
     listed: list[str] = []
 
     @function_tool
@@ -167,14 +167,37 @@ def test_a_result_is_told_without_an_answer_to_words_that_another_reply_has_pass
 
     user = ScriptedUser().says("a table please", at=1.0).says("list all tables", at=3.6)
     outcome = _played(user, None, list_all)
-    about = [r.shown[-1].text for r in outcome.requests if "result of book" in r.shown[-1].text]
     assert listed == ["list"], outcome.timeline()
-    assert "Do not answer what the user has said last" in about[0], outcome.timeline()
+    assert outcome.heard[-1].text == BOOKED, outcome.timeline()
 
 
-def test_the_step_before_a_handoff_leaves_the_users_words_to_the_next_agent() -> None:
-    """The model is about to answer them when the call ends that hands over, at 5.65 s. Asked for
-    the result, it would make no call for them."""
+def test_words_that_a_tools_reply_has_passed_over_are_answered_as_soon_as_their_turn_is_over() -> (
+    None
+):
+    """The model will not answer them by itself. The tool ends 0.5 s into its reply, at 6.15 s."""
+
+    @on_interruption("finish")
+    @function_tool
+    async def book(context: RunContext[Any]) -> str:
+        """Book a table."""
+        await context.wait_for_playout()
+        context.session.generate_reply(instructions="say that it takes time")
+        await asyncio.sleep(0.5)
+        return "booked"
+
+    user = ScriptedUser().says("a table please", at=1.0).says("tell me a joke", at=3.6)
+    outcome = _played(user, book=book)
+    heard = outcome.heard_saying(JOKE)
+    assert heard is not None
+    assert heard.start < 8.0, outcome.timeline()
+
+
+@pytest.mark.parametrize("passed_over", [False, True])
+def test_the_step_before_a_handoff_leaves_the_users_words_to_the_next_agent(
+    passed_over: bool,
+) -> None:
+    """The model is about to answer them when the call ends that hands over, at 5.65 s, or has given
+    the answer up for the tool's own reply. Asked for the result, it would make no call for them."""
     looked: list[str] = []
 
     @function_tool
@@ -192,12 +215,14 @@ def test_the_step_before_a_handoff_leaves_the_users_words_to_the_next_agent() ->
     async def book(context: RunContext[Any]) -> tuple[Agent, str]:
         """Book a table."""
         await context.wait_for_playout()
+        if passed_over:
+            await context.session.generate_reply(instructions="say that it takes time")
         return Next(instructions="Go on.", tools=[look]), "booked"
 
     user = ScriptedUser().says("a table please", at=1.0).says("look at the menu", at=3.6)
     outcome = _played(user, None, look, book=book)
     (about,) = [r.shown[-1].text for r in outcome.requests if "result of book" in r.shown[-1].text]
     assert "Do not answer what the user has said last" in about, outcome.timeline()
-    said = [heard.text for heard in outcome.heard]
+    said = [heard.text for heard in outcome.heard if heard.text != WAIT]
     assert said[:4] == [STORY, BOOKED, "Hello.", "I look."], outcome.timeline()
     assert looked == ["look"], outcome.timeline()

@@ -175,8 +175,9 @@ class RealtimeActivity(AnsweringActivity):
     def _give_up(self, words: list[str]) -> None:
         speech, agent = current_speech(), self._conductor.agent
         leaves_words = isinstance(speech, GovernedHandle) and speech.leaves_words
-        if leaves_words and agent is not None and agent.answer_decision is not None:
+        if leaves_words and isinstance(agent, RealtimeActivity) and agent.answer_decision:
             self._conductor.answer_skipped(words)
+            agent.turn_decided()  # the model has given up its own answer
 
     @property
     def answer_decision(self) -> asyncio.Task[None] | None:
@@ -191,9 +192,11 @@ class RealtimeActivity(AnsweringActivity):
 
     @property
     def talked_over(self) -> bool:
-        """A model that detects turns hears the user, or may be about to answer."""
-        answers = self._conductor.user_speaks or self.answer_decision is not None
-        return self._rt_turn_detection_enabled and answers
+        """A model that detects turns hears the user, may be about to answer, or has given its
+        answer up and is asked for it soon. A model that is left is not asked."""
+        is_asked = bool(self._conductor.turns.skipped) and not self._scheduling_paused
+        answers = self.answer_decision is not None or is_asked
+        return self._rt_turn_detection_enabled and (self._conductor.user_speaks or answers)
 
     async def wait_for_idle(
         self, *, wait_for_agent: bool = True, wait_for_user: bool = True
