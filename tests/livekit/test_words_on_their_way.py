@@ -11,6 +11,7 @@ from livekit.agents import (
     AgentSession,
     AgentTask,
     FunctionTool,
+    RunContext,
     StopResponse,
     function_tool,
     llm,
@@ -118,6 +119,29 @@ def test_the_answer_to_a_turn_that_was_kept_waits_for_no_words_before_its_commit
     answer = outcome.heard[-1]
     assert answer.text.startswith("It rains and then it does not."), outcome.timeline()
     assert answer.start < 6.4, outcome.timeline()
+
+
+@pytest.mark.parametrize("can_pause", [True, False])
+def test_a_commit_of_earlier_words_that_is_kept_does_not_let_an_output_begin(
+    can_pause: bool,
+) -> None:
+    """The user goes on at 3.2 s. At 4.4 s what they have said before is committed, at 4.6 s the STT
+    has recognised the rest, which cuts what the tool would say (257370)."""
+
+    @on_interruption("finish")
+    @function_tool
+    async def book(context: RunContext[Any]) -> str:
+        """Book a table."""
+        await asyncio.sleep(1.9)
+        context.session.say("It takes some time to book a table.")
+        await asyncio.sleep(4.0)
+        return "booked"
+
+    user = ScriptedUser().says("a table", at=0.5, duration=0.4)
+    user.says("what about tomorrow", at=2.4, duration=0.4, stt_delay=0.2)
+    user.says("and on Sunday", at=3.2, duration=0.7, stt_delay=0.7)
+    outcome = _play(user, book, can_pause=can_pause)
+    assert _heard(outcome) == ["It rains."], outcome.timeline()
 
 
 @pytest.mark.parametrize("can_pause", [True, False])

@@ -136,7 +136,7 @@ class GovernedActivity(RequestingActivity):
         except _CommitRefused:
             if not self._wordless(info):  # else the reply that was asked for ahead is to another
                 self._cancel_preemptive_generation()
-                if not kept:
+                if not kept and self.words_since_voice:
                     self.turn_decided()
             return True
         finally:

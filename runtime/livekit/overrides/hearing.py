@@ -33,6 +33,8 @@ class HearingActivity(ArrivingActivity):
     _voice = 0.0
     _voice_before = 0.0
     _words_came = True
+    words_since_voice = True
+    """Words came since the last voice began. They may be those of an earlier voice."""
     _earlier_words_due = False
     _voice_goes_on = False
     _words_wait: asyncio.Task[None] | None = None
@@ -124,7 +126,7 @@ class HearingActivity(ArrivingActivity):
         self._hears_silence = False
         due = self._words_may_come or self._words_limit() > 0.0
         self._earlier_words_due = due and not self._is_the_voice_before
-        self._words_came = self._voice_goes_on = False
+        self._words_came = self.words_since_voice = self._voice_goes_on = False
         waits = self._decision is not None and not self._decision.done()
         if not waits:  # else words of the last voice may still come
             self._voice = self._voice_before = 0.0
@@ -165,6 +167,7 @@ class HearingActivity(ArrivingActivity):
         if ev.alternatives and ev.alternatives[0].text:
             of_this_voice = not (self._earlier_words_due and self._conductor.user_speaks)
             self._earlier_words_due, self._words_came = False, of_this_voice
+            self.words_since_voice = True
             if isinstance(self._audio_recognition, GovernedRecognition):
                 self._audio_recognition.words_came()
             self.turn_decided()
