@@ -251,11 +251,13 @@ class UserReports:
             self.turns.take_in_kept()
         return True
 
-    def keep_for_the_next(self, owner: str, info: Any) -> None:
+    def keep_for_the_next(self, owner: str, info: Any, complete: bool) -> None:
         """LiveKit's `on_end_of_turn` of an agent that is about to be replaced: the next agent
-        answers the turn. Posts `endpointing_ended`: what this agent still says need not wait."""
+        answers the turn. Posts `endpointing_ended` if the turn is complete: what this agent still
+        says need not wait. Else words of the last voice may still come."""
         self.turns.keep(info, owner, "a handoff is under way")
-        self._post("endpointing_ended")
+        if complete:
+            self._post("endpointing_ended")
 
     def answer_skipped(self, words: Iterable[str]) -> None:
         """LiveKit's `_on_generation_created` of an agent that is about to be replaced: it does not

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
@@ -213,3 +214,22 @@ def test_what_an_agent_says_as_it_leaves_does_not_wait_for_words_that_have_come(
     goodbye = outcome.heard_saying("Goodbye for now.")
     assert goodbye is not None, outcome.timeline()
     assert goodbye.start < 3.0, outcome.timeline()
+
+
+@pytest.mark.parametrize("can_pause", [True, False])
+def test_what_an_agent_says_as_it_leaves_does_not_begin_before_words_that_cut_it(
+    can_pause: bool,
+) -> None:
+    """The user goes on at 1.8 s. At 2.9 s what they have said before is kept for the next agent, at
+    3.1 s the STT has recognised the rest (281736)."""
+    user = ScriptedUser().says("how long", at=1.0, duration=0.4, stt_delay=0.2)
+    user.says("how long again", at=1.8, duration=0.6, stt_delay=0.7)
+
+    def hand_over(stage: Stage) -> None:
+        stage.session.update_agent(Agent(instructions="Go on."))
+
+    model, voice = ScriptedLLM(ANSWERS, TOLD), ScriptedTTS()
+    leaving = partial(_Leaving, instructions="Help.")
+    stage = Stage(TurnSession, user=user, llm=model, tts=voice, can_pause=can_pause, agent=leaving)
+    outcome = stage.at(1.9, hand_over).run(20.0)
+    assert [heard.text for heard in outcome.heard][1:] == ["An hour."], outcome.timeline()

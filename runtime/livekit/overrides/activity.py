@@ -124,8 +124,9 @@ class GovernedActivity(RequestingActivity):
         hands_over = self._scheduling_paused or self._new_turns_blocked
         if hands_over and not self._conductor.closing:
             if not self._wordless(info):
-                self.turn_decided()
-                self._conductor.keep_for_the_next(self.label, info)
+                if self.words_since_voice:
+                    self.turn_decided()
+                self._conductor.keep_for_the_next(self.label, info, self.words_since_voice)
             self._cancel_preemptive_generation()
             return True
         self._deciding = info
