@@ -126,8 +126,13 @@ def own_answers(plan: Plan, outcome: Outcome) -> dict[int, tuple[float, float]]:
 def replies(plan: Plan, outcome: Outcome) -> dict[int, tuple[float, float]]:
     replies = {}
     for number, move in enumerate(plan.moves):
-        base = {"reply": ASKED, "ask": TYPED, "chat": TYPED, "run": TYPED}.get(move.what)
-        heard = None if base is None else first_with(outcome.heard, (f"g{base + number}",), move.at)
+        words = {
+            "reply": f"g{ASKED + number}",
+            **dict.fromkeys(("ask", "chat", "run"), f"g{TYPED + number}"),
+            **dict.fromkeys(("say", "say_on", "wait"), f"y{number}"),
+        }
+        word = words.get(move.what)
+        heard = None if word is None else first_with(outcome.heard, (word,), move.at)
         if heard is not None:
             replies[number] = heard.start, heard.end
     return replies

@@ -59,7 +59,7 @@ class Measures(SessionMeasures):
         stops: When the application, or a tool, interrupted.
         brought: Of each job, the jobs whose results were news in the request of which its first
             call came; none if that was about what somebody had said.
-        replies: When the answers to what the application has asked for were heard, by its moves.
+        replies: When it was heard what the application has asked for, or has said, by its moves.
         told: When it began to be heard what each job has given, if more than one word was heard.
         mentioned: Jobs of whose result at least the first word was heard.
         blips: Audio that was started and cut although nobody spoke, interrupted or closed.
