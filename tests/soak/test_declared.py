@@ -586,6 +586,18 @@ def test_a_call_that_ends_as_the_words_come_explains_that_the_model_is_not_asked
     assert [w.kind for w in worse(pair)] == found
 
 
+@pytest.mark.parametrize(("begun", "found"), [(2.0, ["late"]), (None, []), (4.0, [])])
+def test_a_call_that_stock_has_not_made_explains_that_the_model_is_not_asked_ahead(
+    begun: float | None, found: list[str]
+) -> None:
+    """On ours it runs from 2 s on, until after the commit. The words come at 3.9 s."""
+    plan = Plan("asked ahead", SOUNDS, ANSWERS, JOBS, hook=1.0)
+    runs = () if begun is None else (ran(1, begun, 9.0),)
+    stock = Measures(latency={2: 1.0}, asked={2: 3.9}, runs=runs)
+    ours = Measures(latency={2: 2.4}, asked={2: 5.3}, runs=(ran(1, 2.0, 9.0),))
+    assert [w.kind for w in worse(Pair(plan, stock, ours))] == found
+
+
 @pytest.mark.parametrize(
     ("policy", "begun", "end", "found"),
     [

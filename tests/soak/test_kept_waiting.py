@@ -286,6 +286,33 @@ def test_an_answer_may_be_stopped_that_was_not_due(
 
 
 @pytest.mark.parametrize(
+    ("close", "policy", "late"),
+    [(5.4, "hold", []), (5.8, "hold", [2]), (5.4, "detach", [2])],
+    ids=["closed", "too late", "not held"],
+)
+def test_the_session_may_be_closed_before_an_answer_was_due(
+    close: float, policy: Any, late: list[int]
+) -> None:
+    """A call holds its turn until 5 s."""
+    ours = {"latency": {2: None}, "runs": (ran(1, 2.0, 5.0),)}
+    assert found(ours, policy=policy, moves=(Move(close, "aclose"),)) == late
+
+
+@pytest.mark.parametrize(
+    ("before", "handoff", "latency", "late"),
+    [(4.0, 5.0, 3.1, []), (4.0, 5.0, 3.4, [2]), (4.8, 5.0, 3.1, [2]), (4.0, 5.6, 3.1, [2])],
+    ids=["again", "longer than that", "just put", "no handoff between"],
+)
+def test_the_next_agents_model_thinks_again_about_words_put_before_the_handoff(
+    before: float, handoff: float, latency: float, late: list[int]
+) -> None:
+    """It is put to that model at 5.1 s. Stock answers 2 s after the words."""
+    ours = {"latency": {2: latency}, "put": {2: ((before, False), (5.1, True))}}
+    stock = {"latency": {2: 2.0}, "put": {2: ((4.0, True),)}}
+    assert found({**ours, "handoffs": (handoff,)}, stock) == late
+
+
+@pytest.mark.parametrize(
     ("at", "asked", "answered", "late"),
     [
         (4.5, 6.0, 1.2, []),

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 from livekit.agents import llm
-from test_declared import ANSWERS, JOBS, SOUNDS, kinds
+from test_declared import ANSWERS, JOBS, SOUNDS, kinds, ran
 
 from turnfsm.runtime.testing.livekit import Heard, Outcome
 from turnfsm.runtime.testing.livekit.differential import (
@@ -50,6 +50,20 @@ def test_words_that_come_after_the_next_turn_explain_a_cut(
     ours = Measures(asked={1: asked}, blips=("'r1a' from 4.80 s",), cuts=(cut,))
     plan = attrs.evolve(LATE_WORDS, settings=settings)
     assert _found(plan, Measures(asked={1: stock}), ours) == found
+
+
+@pytest.mark.parametrize(
+    ("end", "stock", "found"),
+    [(6.0, {1: 6.0}, []), (6.0, {}, []), (4.9, {1: 6.0}, ["blip"]), (6.0, {1: 3.0}, ["blip"])],
+    ids=["waits", "waits for ever", "over before the words", "asks before the sound"],
+)
+def test_words_that_come_while_stock_waits_for_a_call_explain_a_cut(
+    end: float, stock: dict[int, float], found: list[str]
+) -> None:
+    """Ours answers the first sentence beside the call, at 4 s."""
+    runs = (ran(2, 2.0, end),)
+    ours = Measures(asked={1: 4.0}, blips=("'r1a' from 4.80 s",), cuts=(5.1,), runs=runs)
+    assert _found(LATE_WORDS, Measures(asked=stock, runs=runs), ours) == found
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,10 @@ TYPES = ("ask", "chat", "run")
 def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     """Until it was answered there was no more time than on stock in which the caller was kept
     waiting: nobody spoke, no words of the user might come, no call held its turn, no agent handed
-    over, the model did not think about words that only ours had answered, or about a second reply
-    at once, no call ran for these, words that were spoken in a handoff were committed, and nothing
-    that the application had asked for waited for an answer before it.
+    over, the model did not think about words that only ours had answered, about a second reply at
+    once, or again about words that the agent before had put to it, no call ran for these, words
+    that were spoken in a handoff were committed, and nothing that the application had asked for
+    waited for an answer before it.
 
     What only ours says in this time must be due then. Or the user said more before this time was
     over: it is answered with this, which stock answers as well, or has lost, or has never put to
@@ -45,7 +46,7 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     Or nobody answers this, and ours neither; it is put to the model with what was said before, or
     stock had begun to answer while these words were on their way.
     Or the application or a tool, as a call that it asks for, interrupted before this time was over;
-    on stock the answer had counted by then.
+    on stock the answer had counted by then. Or the application closed the session before.
     """
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     if stock is None:
@@ -60,6 +61,9 @@ def kept_waiting_no_longer(sentence: int, pair: Pair) -> bool:
     for stop in (at for at in pair.ours.stops if max(asked, counted) <= at):
         if ours is None and outside((over, stop), causes) <= on_stock:
             return True
+    close = pair.plan.ends_at or -inf
+    if ours is None and counted <= close and outside((over, close), causes) <= on_stock:
+        return True
     for run in pair.ours.runs:
         own = run.number in pair.plan.answers[sentence].jobs and interrupted(run, pair)
         unheard = run.end is not None and over < run.end and (ours is None or run.end < over + ours)
@@ -166,6 +170,7 @@ def _causes(pair: Pair, measured: Measures, said: Iterable[Span]) -> Iterator[Sp
     yield from _waits_for_an_answer(pair, measured)
     yield from _between_replies(heard)
     yield from _committed_anew(pair.plan, measured)
+    yield from _asked_anew(pair.plan, measured)
     if measured is pair.ours:
         commits = [move.at for move in pair.plan.moves if move.what == "commit"]
         yield from ((at, at + COMMIT + MOMENT) for at in commits)
@@ -190,6 +195,18 @@ def _committed_anew(plan: Plan, measured: Measures) -> Iterator[Span]:
                 words = sound.over + sound.stt_delay
                 put = [at for at, _ in measured.put.get(number, ())]
                 yield words, min([words + ENDPOINTING + MOMENT, *put])
+
+
+def _asked_anew(plan: Plan, measured: Measures) -> Iterator[Span]:
+    """The model of an agent that hands over thinks about words; then the next agent's thinks about
+    them for as long."""
+    for sentence, put in measured.put.items():
+        for at in measured.handoffs:
+            before = [asked for asked, _ in put if asked < at]
+            after = [asked for asked, _ in put if at <= asked]
+            if before and after:
+                thought = min(at - before[-1], plan.answers[sentence].ttft)
+                yield after[0], after[0] + thought
 
 
 def _between_replies(heard: list[Span]) -> Iterator[Span]:

@@ -126,17 +126,27 @@ def commit_waited_for_the_last_voice(sentence: int, pair: Pair) -> bool:
 
 
 def not_asked_ahead(sentence: int, pair: Pair) -> bool:
-    """The model was asked ahead on stock. On ours a call still ran as the words came, so it was
-    asked when the turn was committed, behind the agent's hook. The answer is later by this."""
+    """The model was asked ahead on stock. On ours a call still ran as the words came; it was over
+    when the turn was committed, or was never made on stock. So the model was asked at the commit,
+    behind the agent's hook. The answer is later by this."""
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     sound, asked = pair.plan.sounds[sentence - 1], pair.ours.asked.get(sentence, inf)
     words = sound.over + (sound.stt_delay or 0.0)
     ahead = abs(pair.stock.asked.get(sentence, inf) - words) <= FRAME
-    ran = any(run.start < words <= (run.end or inf) + FRAME <= asked for run in pair.ours.runs)
+    ran = any(
+        run.start < words <= end and (end <= asked or not _ran(run.number, words, pair))
+        for run in pair.ours.runs
+        for end in ((run.end or inf) + FRAME,)
+    )
     if ours is None or stock is None or not ahead or not ran:
         return False
     later = asked - words
     return later <= ENDPOINTING + pair.plan.hook and ours - stock <= later + MOMENT
+
+
+def _ran(job: int, at: float, pair: Pair) -> bool:
+    """Stock had begun it."""
+    return any(run.number == job and run.start <= at for run in pair.stock.runs)
 
 
 def news_within(start: float, end: float, measured: Measures) -> float:

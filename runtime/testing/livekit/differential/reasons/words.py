@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -120,7 +120,8 @@ def hold_was_over(blip: int, pair: Pair) -> bool:
 def words_came_after_another_turn(blip: int, pair: Pair) -> bool:
     """It was cut in the moment when words came whose sound was over when the model was asked with
     another sentence, on stock too: nobody could know of them. Stock answered later, or nothing; or
-    ours had asked ahead. Or both had, in the same moment, and it was begun after the sound."""
+    ours had asked ahead. Or both had, in the same moment, and it was begun after the sound. Or
+    stock asked the model after the words only, as it waited for a call of the turn before."""
     late: list[float] = []
     ahead = bool(pair.plan.settings.get("preemptive_generation", {}).get("enabled"))
     for number, sound in enumerate(pair.plan.sounds, 1):
@@ -132,7 +133,16 @@ def words_came_after_another_turn(blip: int, pair: Pair) -> bool:
             both = ahead and abs(stock - ours) < SAME and ours < sound.at
             if both and _begun_between(sound.over, words, pair):
                 late.append(words)
+        late += [words for at in _asked_beside_a_call(pair, words) if sound.over < at < words]
     return _is_at(blip, late, pair)
+
+
+def _asked_beside_a_call(pair: Pair, until: float) -> Iterator[float]:
+    """When ours asked the model; stock waited for a call of the turn before, at least so long."""
+    for sentence, asked in pair.ours.asked.items():
+        waits = any(r.start < asked and until <= (r.end or inf) for r in pair.stock.runs)
+        if waits and until <= pair.stock.asked.get(sentence, inf):
+            yield asked
 
 
 def words_of_a_short_sound(blip: int, pair: Pair) -> bool:
