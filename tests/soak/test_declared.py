@@ -317,10 +317,11 @@ def test_a_call_is_explained_if_the_model_was_asked_in_one_turn_with_later_words
 def test_a_handoff_whose_call_was_not_made_is_found_as_the_missing_call(
     effects: int, moves: tuple[Move, ...], found: list[str]
 ) -> None:
-    """The call itself needs an explanation."""
-    stock = {"effects": {1: 1}, "handed_over": True, "runs": (ran(1, 2.0, 2.5),)}
-    jobs = {1: Job(1, 0.5, ends="hands_off")}
-    assert kinds(stock, {"effects": {1: effects}}, jobs=jobs, moves=moves) == found
+    """The call itself needs an explanation. Another one cannot hand over, as it has reported."""
+    runs = (ran(1, 2.0, 2.5), ran(2, 3.0, 3.5))
+    stock = {"effects": {1: 1, 2: 1}, "handed_over": True, "runs": runs}
+    jobs = {1: Job(1, 0.5, ends="hands_off"), 2: Job(2, 0.5, ends="hands_off", waits="updates")}
+    assert kinds(stock, {"effects": {1: effects, 2: 1}}, jobs=jobs, moves=moves) == found
 
 
 @pytest.mark.parametrize(("moves", "asked"), [((Move(1.4, "commit"),), 2), ((), 1)])

@@ -188,6 +188,30 @@ def test_a_turn_that_stock_answers_after_the_call_before_hands_over_later_there(
     assert [one.kind for one in judged if one.kind == "log"] == found_
 
 
+@pytest.mark.parametrize(
+    ("waits", "start", "how", "found_"),
+    [
+        ("interrupts", 2.0, "RuntimeError", []),
+        ("", 2.0, "RuntimeError", ["log"]),
+        ("interrupts", 2.5, "RuntimeError", ["log"]),
+        ("interrupts", 2.0, "result", ["log"]),
+    ],
+    ids=["interrupted", "not interrupted", "another step", "it did not speak"],
+)
+def test_a_call_beside_one_that_interrupts_and_hands_over_may_speak_in_the_handoff(
+    waits: Any, start: float, how: str, found_: list[str]
+) -> None:
+    """On stock the handoff waits for the call, too; it has not begun as the call speaks."""
+    jobs = {1: Job(1, 1.0, waits, ends="hands_off"), 2: Job(2, 1.0, "says")}
+    plan = Plan("two calls", (Sound(1.0, 2, 0.6),), {1: Answer(4, (1, 2))}, jobs)
+    hands_over = JobRun(1, "do_it", 2.0, 3.0, None, 3.0, "result")
+    runs = hands_over, JobRun(2, "do_it", start, 4.0, None, 4.5, how)
+    before = Measures(handoffs=(4.5,), runs=(runs[0], attrs.evolve(runs[1], how="result")))
+    after = Measures(handoffs=(4.5,), runs=runs, errors={TEXT: 1})
+    judged = worse(Pair(plan, before, after))
+    assert [one.kind for one in judged if one.kind == "log"] == found_
+
+
 @pytest.mark.parametrize(("stock", "found_"), [(1, []), (0, ["warning"])])
 def test_a_turn_that_is_skipped_on_stock_too_is_explained(stock: int, found_: list[str]) -> None:
     """LiveKit says it in other words if the handoff comes sooner."""
@@ -440,6 +464,20 @@ def test_a_turn_is_held_no_more_when_its_call_has_ended_before_its_preamble(
 ) -> None:
     """The call ends at 4 s; the user speaks at 3 s."""
     assert refused("hold", heard=(Heard(*heard, "r1a r1b"),)) == agent
+
+
+@pytest.mark.parametrize(
+    ("heard", "agent"),
+    [((5.0, 7.0), []), ((5.0, 5.8), ["agent"])],
+    ids=["heard", "over before"],
+)
+def test_a_turn_is_held_no_more_when_the_call_beside_has_ended_before_their_preamble(
+    heard: tuple[float, float], agent: list[str]
+) -> None:
+    """The call ends at 4 s, the one that holds their turn at 6 s; the user speaks at 3 s."""
+    other = Job(2, 4.0, policy="hold")
+    preamble = (Heard(*heard, "r1a r1b"),)
+    assert refused("detach", beside=other, beside_ends=6.0, heard=preamble) == agent
 
 
 @pytest.mark.parametrize(

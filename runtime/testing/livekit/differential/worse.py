@@ -287,9 +287,12 @@ def _closed_before(at: float, pair: Pair) -> bool:
 
 
 def _agent(pair: Pair) -> Found:
-    """A call that hands over and was not made is found as one that never took effect."""
+    """A call that hands over and was not made is found as one that never took effect. After
+    `ctx.update()` a call hands over on no session."""
     moved = any(move.what == "update_agent" for move in pair.plan.moves)
-    made = {run.number for run in pair.stock.runs if pair.plan.jobs[run.number].ends == "hands_off"}
+    jobs = pair.plan.jobs
+    hand_over = {n for n, j in jobs.items() if j.ends == "hands_off" and j.waits != "updates"}
+    made = hand_over & {run.number for run in pair.stock.runs}
     missing = made and made <= {job for job, _ in _undone(pair)}
     if pair.stock.handed_over and not pair.ours.handed_over and (moved or not missing):
         yield 0, "the conversation is not handed over"

@@ -119,8 +119,21 @@ def refused_while_results_are_told(number: int, pair: Pair) -> bool:
 
 
 def logged_in_a_handoff(about: int, pair: Pair) -> bool:
-    """The same, for what a tool or its filler says."""
-    return _refused(tuple(pair.ours.errors)[about]) and _any_elsewhere(pair)
+    """The same, for what a tool or its filler says. Or this tool was called in the step that hands
+    over, and runs on, as a tool beside it has interrupted the turn; stock waits for the step."""
+    beside = any(_runs_beside(*handoff, pair) for handoff in _handoffs(pair.plan, pair.ours))
+    return _refused(tuple(pair.ours.errors)[about]) and (beside or _any_elsewhere(pair))
+
+
+def _runs_beside(begin: float, end: float, pair: Pair) -> bool:
+    """A call that speaks in this handoff was made together with the one that hands over."""
+    runs = pair.ours.runs
+    cut = [run for run in runs if run.end == begin and interrupted(run, pair)]
+    return any(
+        run.how == "RuntimeError" and run.start == other.start and begin < (run.end or inf) <= end
+        for run in runs
+        for other in cut
+    )
 
 
 def warned_in_a_handoff(about: int, pair: Pair) -> bool:

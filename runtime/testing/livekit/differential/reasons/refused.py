@@ -107,9 +107,9 @@ def _is_answered(sentence: int, run: JobRun, pair: Pair) -> bool:
 
 
 def _preamble_left(run: JobRun, pair: Pair) -> list[Heard]:
-    """When the call ended its preamble was heard, or about to be. Then the turn is held no more,
-    and LiveKit hands over to nobody if it is interrupted."""
-    end = run.end or inf
+    """When the call ended, or the last that held its turn, its preamble was heard, or about to be.
+    Then the turn is held no more, and LiveKit hands over to nobody if it is interrupted."""
+    end = max(run.end or inf, _held_until(run, pair))
     return [h for h in pair.ours.audio if h.start <= end + BEGINS and h.end >= end]
 
 
