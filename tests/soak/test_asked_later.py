@@ -77,6 +77,21 @@ def test_what_cannot_be_interrupted_delays_the_question(
 
 
 @pytest.mark.parametrize(
+    ("at", "held", "late"),
+    [(4.5, 5.0, False), (5.4, 5.0, True), (4.5, 3.5, True)],
+    ids=["asked for before", "asked for later", "not held"],
+)
+def test_what_waited_for_the_floor_behind_a_call_that_holds_its_turn_is_heard_first(
+    at: float, held: float, late: bool
+) -> None:
+    """The reply is heard from 5.2 s to 6.5 s; then the model is asked about the sentence."""
+    runs = (ran(1, 2.0, held),)
+    ours = {"asked": {2: 6.5}, "latency": {2: 3.5}, "runs": runs, "replies": {0: (5.2, 6.5)}}
+    jobs = (Job(1, 0.5, policy="hold"),)
+    assert found(ours, moves=(Move(at, "ask"),), jobs=jobs) == ["late"] * late
+
+
+@pytest.mark.parametrize(
     ("first", "on_stock", "late"), [(5.6, 2.0, False), (5.6, 4.5, True), (3.9, 2.0, True)]
 )
 def test_the_hook_of_a_turn_that_stock_has_answered_before_runs_first(

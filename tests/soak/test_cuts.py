@@ -41,10 +41,12 @@ def compared(
     moves: tuple[Move, ...] = (),
     sounds: tuple[Sound, ...] = SAID,
     words: int = 4,
+    policy: Any = "detach",
 ) -> Pair:
-    """The second sentence asks for the first job, which is never done on ours."""
+    """The second sentence asks for the first job, which is never done on ours. `policy`: of the
+    second job."""
     answers = {n: Answer(words, (1,) if n == 2 else ()) for n in (1, 2, 3)}
-    jobs = {1: Job(1, 0.5), 2: Job(2, 0.5)}
+    jobs = {1: Job(1, 0.5), 2: Job(2, 0.5, policy=policy)}
     plan = Plan("an answer that is cut", sounds, answers, jobs, moves, model=model)  # type: ignore[arg-type]
     once = {"wanted": {1: 1, 2: 1}}
     both = [Measures(**{**once, **STOCK, **m}) for m in (stock, {"latency": {2: None}, **ours})]
@@ -81,6 +83,22 @@ def test_what_stock_had_said_into_the_user_comes_before_the_answer(
     """On ours it was held; then the user spoke again."""
     ours = {"asked": {2: asked}, "audio": (heard,)}
     assert found(ours, {"audio": (before,)}) == ["late"] * late
+
+
+@pytest.mark.parametrize(
+    ("policy", "before", "late"),
+    [
+        ("finish", (), False),
+        ("detach", (), True),
+        ("finish", (BEFORE,), True),
+    ],
+    ids=["finishes", "goes on beside the turn", "stock had said it"],
+)
+def test_what_a_tool_says_that_finishes_its_turn_comes_before_the_answer(
+    policy: Any, before: tuple[Heard, ...], late: bool
+) -> None:
+    """Stock has cut it, perhaps before it was heard; ours was held, until the user spoke again."""
+    assert found({"audio": (HELD,)}, {"audio": before}, policy=policy) == ["late"] * late
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,9 @@ __all__ = [
 
 def cut_behind_what_came_first(sentence: int, pair: Pair) -> bool:
     """The model was asked at the same time. When stock began to answer, something else was heard on
-    ours: what stock had begun to say into the user, or results that stock did not tell then. This
-    took until the user, or the application, interrupted, or until the close."""
+    ours: what stock had begun to say into the user, results that stock did not tell then, or what a
+    tool said that finishes its turn. This took until the user, or the application, interrupted, or
+    until the close."""
     over, stock = pair.plan.sounds[sentence - 1].over, pair.stock.latency.get(sentence)
     own = pair.stock.own_answers.get(sentence)
     due = [] if stock is None else [over + stock]
@@ -290,8 +291,16 @@ def _came_first(due: float, pair: Pair) -> Iterator[Span]:
     for heard in pair.ours.audio:
         before = [other for other in pair.stock.audio if _begin_alike(heard.text, other.text)]
         into = [other.start for other in before if _over_the_user(other.start, pair)]
-        if any(start < heard.start and start < due + LATE for start in into):
+        said = any(start < heard.start and start < due + LATE for start in into)
+        if said or (not before and _is_said_to_the_end(heard.text, pair)):
             yield heard.start, heard.end
+
+
+def _is_said_to_the_end(text: str, pair: Pair) -> bool:
+    """A tool says it that keeps its turn from being interrupted."""
+    said = re.match(r"[sg](\d+)a", text)
+    job = pair.plan.jobs.get(int(said[1])) if said else None
+    return job is not None and job.policy in ("hold", "finish")
 
 
 def _begin_alike(one: str, other: str) -> bool:

@@ -221,7 +221,14 @@ def asked_later(sentence: int, pair: Pair) -> float:
         return _asked_again(sentence, pair)
     kept = [*held(pair), *handoffs(pair), *_begun_anew(begin, pair)]
     kept += announced(pair.plan, pair.ours)
-    if any(start < end and until > begin - FRAME for start, until in kept):
+    until = max((u for s, u in kept if s < end and u > begin - FRAME), default=-inf)
+    if until > begin - FRAME:
+        # What waited for the floor before the turn was committed is heard first.
+        kept += (
+            (first - MOMENT, last)
+            for move, (first, last) in pair.ours.replies.items()
+            if pair.plan.moves[move].at <= until and first < end
+        )
         later = pair.plan.sounds[sentence:]  # a turn that was kept is not committed meanwhile
         kept += ((s.at, s.over + words_may_come(s, pair.plan) + MOMENT) for s in later)
     rest = outside((begin, end), kept)
