@@ -358,15 +358,19 @@ def refused(
     by_livekit: bool = False,
     heard: tuple[Heard, ...] = (),
     asked: Mapping[int, float] | None = None,
+    preamble: int = 4,
 ) -> list[str]:
-    """What is worse: a call returns an agent, and only stock hands over."""
+    """What is worse: a call returns an agent, and only stock hands over.
+
+    `preamble`: so many words.
+    """
     jobs = {1: Job(1, took, waits=waits, ends="hands_off", policy=policy)}
     runs = [JobRun(1, "do_it", 2.0, 2.0, None, 2.0 + took, how)]
     if beside is not None:
         jobs[2] = beside
         runs.append(JobRun(2, "do_it", beside_starts, 2.0, None, beside_ends, beside_how))
     sounds = (Sound(0.5, 2, 0.6), *([] if spoken is None else [Sound(spoken, words, 0.6)]))
-    answers = {1: Answer(4, tuple(jobs)), 2: Answer(4, (1,) if asks else ())}
+    answers = {1: Answer(preamble, tuple(jobs)), 2: Answer(4, (1,) if asks else ())}
     plan = Plan("a handoff", sounds, answers, jobs, moves)
     done: dict[str, Any] = {
         "runs": tuple(runs),
@@ -495,6 +499,17 @@ def test_words_may_cut_a_preamble_that_was_kept_back_for_them(
 ) -> None:
     """The call ends at 4 s; the words come 0.3 s after their sound."""
     assert refused("hold", spoken=spoken, asked=asked, heard=heard) == agent
+
+
+@pytest.mark.parametrize(
+    ("ends", "agent"), [(1.0, []), (1.7, ["agent"])], ids=["is to be told", "asked before"]
+)
+def test_a_result_that_is_told_before_the_call_is_such_a_preamble(
+    ends: float, agent: list[str]
+) -> None:
+    """Its call was made before; the answer that makes this one has no words of its own."""
+    before: dict[str, Any] = {"beside": Job(2, 0.5), "beside_starts": 0.5, "beside_ends": ends}
+    assert refused("hold", spoken=3.4, asked={1: 1.5}, preamble=0, **before) == agent
 
 
 @pytest.mark.parametrize("policy", ["detach", "hold"])

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .delays import outside
-from .moments import ANSWER, MOMENT, THINKS, Span, answered_more, takes_more
+from .moments import (
+    ANSWER,
+    MOMENT,
+    THINKS,
+    Span,
+    answered_more,
+    has_untold_results,
+    takes_more,
+)
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
@@ -258,15 +266,10 @@ def call_cut_with_results(job: int, pair: Pair) -> bool:
     return in_time and any(
         abs(_asked(n, pair.ours) - _asked(n, pair.stock)) <= MOMENT
         and not any(whole for _, whole in pair.ours.put.get(n, ()))
-        and _has_untold_results(_asked(n, pair.ours), pair)
+        and has_untold_results(_asked(n, pair.ours), pair)
         for n, answer in pair.plan.answers.items()
         if job in answer.jobs and not answer.words
     )
-
-
-def _has_untold_results(at: float, pair: Pair) -> bool:
-    gave = (r for r in pair.ours.runs if r.how in ("result", "ToolError") and r.end is not None)
-    return any((r.end or inf) <= at <= pair.ours.told.get(r.number, inf) for r in gave)
 
 
 def _never_or_with_the_next(sentence: int, pair: Pair) -> bool:

@@ -26,6 +26,7 @@ __all__ = [
     "asked_in_use",
     "committed",
     "handoffs_begun",
+    "has_untold_results",
     "interrupted",
     "takes_more",
     "thinks",
@@ -65,6 +66,12 @@ def interrupted(run: JobRun, pair: Pair) -> bool:
     """A tool has interrupted."""
     over = run.how in ("result", "ToolError")  # it is refused with a RuntimeError
     return pair.plan.jobs[run.number].waits == "interrupts" and over
+
+
+def has_untold_results(at: float, pair: Pair) -> bool:
+    """A call had ended by then whose result ours had not told: the model is to tell it besides."""
+    gave = (r for r in pair.ours.runs if r.how in ("result", "ToolError") and r.end is not None)
+    return any((r.end or inf) <= at <= pair.ours.told.get(r.number, inf) for r in gave)
 
 
 def answered_more(pair: Pair) -> Mapping[int, tuple[float, ...]]:

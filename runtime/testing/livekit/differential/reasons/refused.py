@@ -5,6 +5,9 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from .moments import has_untold_results
+from .waits import VAD_SILENCE
+
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
@@ -114,10 +117,15 @@ def _preamble_left(run: JobRun, pair: Pair) -> list[Heard]:
 
 
 def _words_cut_its_preamble(run: JobRun, pair: Pair) -> bool:
-    """The call ended while the preamble was kept back, for words that might come; they came, and
-    nothing of it was heard."""
-    end, answers = run.end or inf, pair.plan.answers
-    asks = [n for n, answer in answers.items() if run.number in answer.jobs and answer.words]
+    """The call ended while the preamble was kept back, as the user spoke or their words might come;
+    they came, and nothing of it was heard."""
+    end = run.end or inf
+    asks = [
+        n
+        for n, answer in pair.plan.answers.items()
+        if run.number in answer.jobs
+        and (answer.words or has_untold_results(pair.ours.asked.get(n, inf), pair))
+    ]
     kept_back = any(
         asked <= run.start
         and not any(h.text.startswith(f"r{n}a") and h.end >= asked for h in pair.ours.audio)
@@ -125,7 +133,8 @@ def _words_cut_its_preamble(run: JobRun, pair: Pair) -> bool:
         if n in asks
     )
     words = [s for s in pair.plan.sounds if s.words and s.stt_delay is not None]
-    return kept_back and any(s.at <= end <= s.over + (s.stt_delay or 0.0) for s in words)
+    waits = [(s.at, s.over + max(VAD_SILENCE, s.stt_delay or 0.0)) for s in words]
+    return kept_back and any(start <= end <= until for start, until in waits)
 
 
 def _cuts_its_preamble(run: JobRun, pair: Pair) -> bool:
