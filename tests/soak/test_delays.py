@@ -60,6 +60,26 @@ def ran(job: int, start: float, end: float, how: str = "result") -> JobRun:
 
 
 @pytest.mark.parametrize(
+    ("at", "duration", "latency", "late"),
+    [
+        (4.5, 0.3, 3.5, False),
+        (4.5, 0.3, 3.8, True),
+        (4.5, 0.1, 3.5, True),
+        (4.7, 0.3, 3.5, True),
+    ],
+    ids=["its words may come", "no longer", "a shorter one", "after the answer"],
+)
+def test_an_answer_that_is_due_behind_a_noise_waits_for_its_words(
+    at: float, duration: float, latency: float, late: bool
+) -> None:
+    """They may come for 2 s after the VAD's end. Stock says something else before it answers."""
+    stock = {"audio": (Heard(3.7, 4.5, "g9a g9b g9c."),)}
+    ours = {"asked": {2: 4.0}, "latency": {2: latency}}
+    sounds = (*SAID, Sound(at, 0, duration))
+    assert found(ours, stock, sounds=sounds) == ["late"] * late
+
+
+@pytest.mark.parametrize(
     ("policy", "end", "asked", "latency", "hook", "late"),
     [
         ("hold", 12.0, 12.0, 14.0, 0.0, False),

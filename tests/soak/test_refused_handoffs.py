@@ -430,6 +430,14 @@ def test_a_call_that_has_reported_holds_the_turn_no_more_for_the_one_beside_it(
         assert refused("detach", beside=other, beside_ends=4.0, spoken=None) == ["agent"]
 
 
+@pytest.mark.parametrize(("close", "agent"), [(3.0, []), (6.0, ["agent"])])
+def test_a_handoff_is_refused_if_the_session_closes_before_it(
+    close: float, agent: list[str]
+) -> None:
+    """The call runs from 2 to 4 s."""
+    assert refused("detach", spoken=None, moves=(Move(close, "aclose"),)) == agent
+
+
 @pytest.mark.parametrize("policy", ["hold", "finish"])
 def test_a_call_that_holds_its_turn_is_to_hand_over(policy: Any) -> None:
     """The user speaks while it runs."""

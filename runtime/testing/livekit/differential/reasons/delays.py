@@ -154,7 +154,16 @@ def _in_time(sentence: int, heard: float, pair: Pair) -> bool:
     over, stock = pair.plan.sounds[sentence - 1].over, pair.stock.latency[sentence] or 0.0
     due = _due(sentence, over, heard - over, stock, pair)
     with_words = _answered_with_words(sentence, due, due > over + stock, pair)
-    return heard <= max(due + LATE, with_words + 1e-6)
+    return heard <= max(_behind_noise(due, pair) + LATE, with_words + 1e-6)
+
+
+def _behind_noise(due: float, pair: Pair) -> float:
+    """What is due while the words of a sound may still come waits for them; there are none."""
+    for sound in pair.plan.sounds:
+        until = sound.over + words_may_come(sound, pair.plan)
+        if not sound.words and sound.at <= due < until:
+            due = until
+    return due
 
 
 def _answered_with_words(sentence: int, due: float, delayed: bool, pair: Pair) -> float:

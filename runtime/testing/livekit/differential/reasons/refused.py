@@ -66,6 +66,7 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
     if _held_until(run, pair) >= step and not _preamble_left(run, pair):
         return all(_takes_too_long(other, pair) for other in _holding_last(run, pair))
     moved = any(m.what in INTERRUPTING and begun <= m.at <= step for m in pair.plan.moves)
+    moved |= begun <= (pair.plan.ends_at or inf) <= step
     asks = {n for n, answer in pair.plan.answers.items() if run.number in answer.jobs}
     return moved or any(
         sound.at < step and sound.over > begun
