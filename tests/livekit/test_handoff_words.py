@@ -233,3 +233,22 @@ def test_what_an_agent_says_as_it_leaves_does_not_begin_before_words_that_cut_it
     stage = Stage(TurnSession, user=user, llm=model, tts=voice, can_pause=can_pause, agent=leaving)
     outcome = stage.at(1.9, hand_over).run(20.0)
     assert [heard.text for heard in outcome.heard][1:] == ["An hour."], outcome.timeline()
+
+
+def test_what_an_agent_says_as_it_leaves_waits_for_no_words_of_a_realtime_model() -> None:
+    """The user speaks until 3.2 s. Their turn is kept, and the model gets it with the commit only:
+    no words come before (290899)."""
+    user = (
+        ScriptedUser().says("how long", at=1.0, duration=0.9).says("please", at=2.3, duration=0.9)
+    )
+    model, voice = ScriptedLLM(ANSWERS, TOLD), ScriptedTTS()
+    llm: Any = ScriptedRealtime(user, model, voice, turn_detection=False)
+    turns = {"turn_detection": "vad"}
+    leaving = partial(_Leaving, instructions="Help.")
+    stage = Stage(TurnSession, user=user, llm=llm, tts=voice, turn_handling=turns, agent=leaving)
+    stage.at(1.5, lambda s: s.session.update_agent(Agent(instructions="Go on.")))
+    outcome = stage.run(20.0)
+    goodbye = outcome.heard_saying("Goodbye for now.")
+    assert goodbye is not None, outcome.timeline()
+    assert goodbye.start < 4.0, outcome.timeline()
+    assert outcome.heard_saying("An hour.") is not None

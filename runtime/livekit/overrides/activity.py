@@ -124,9 +124,9 @@ class GovernedActivity(RequestingActivity):
         hands_over = self._scheduling_paused or self._new_turns_blocked
         if hands_over and not self._conductor.closing:
             if not self._wordless(info):
-                if self.words_since_voice:
+                if self._voice_has_come:
                     self.turn_decided()
-                self._conductor.keep_for_the_next(self.label, info, self.words_since_voice)
+                self._conductor.keep_for_the_next(self.label, info, self._voice_has_come)
             self._cancel_preemptive_generation()
             return True
         self._deciding = info
@@ -137,7 +137,7 @@ class GovernedActivity(RequestingActivity):
         except _CommitRefused:
             if not self._wordless(info):  # else the reply that was asked for ahead is to another
                 self._cancel_preemptive_generation()
-                if not kept and self.words_since_voice:
+                if not kept and self._voice_has_come:
                     self.turn_decided()
             return True
         finally:
@@ -188,6 +188,11 @@ class GovernedActivity(RequestingActivity):
         # Without an STT the agent's own nodes may hear the audio.
         recognises = self.stt is not None and not self.commits_audio
         return recognises and not info.new_transcript
+
+    @property
+    def _voice_has_come(self) -> bool:
+        # A realtime model gets the last voice with the turn; its words come after the commit.
+        return self.words_since_voice or self.commits_audio
 
     @property
     def accepts_turns(self) -> bool:
