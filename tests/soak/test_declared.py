@@ -467,6 +467,25 @@ def test_what_is_asked_of_a_session_that_has_closed_is_not_compared(
     assert kinds({"waits": {0: 4.0, 1: 0.0}}, {"waits": {0: 1.0, 1: None}}, moves=moves) == found
 
 
+@pytest.mark.parametrize(("returned", "found"), [(0.0, []), (1.0, ["wait"])])
+def test_a_run_that_is_open_at_the_end_raises(returned: float, found: list[str]) -> None:
+    """On stock it returns, with what it has: when the session closes, or before that."""
+    moves = (Move(6.0, "run"),)
+    plan = Plan("a run", SOUNDS, {1: Answer(4), 2: Answer(4)}, JOBS, moves)
+    stock = Measures(waits={0: plan.seconds - 6.0 - returned})
+    pair = Pair(plan, stock, Measures(raised=frozenset({0})))
+    assert [one.kind for one in worse(pair)] == found
+
+
+@pytest.mark.parametrize(("asked", "found"), [(5.0, []), (4.5, ["late"])])
+def test_stock_may_ask_for_the_users_last_words_as_it_closes(
+    asked: float, found: list[str]
+) -> None:
+    """The application closes at 5 s, and on stock the answer is heard at 5.6 s."""
+    stock = {"latency": {2: 5.6 - SOUNDS[1].over}, "asked": {2: asked}}
+    assert kinds(stock, {"latency": {2: None}}, moves=(Move(5.0, "aclose"),)) == found
+
+
 @pytest.mark.parametrize(
     ("words", "end", "found"),
     [("f2a f2b.", 11.0, []), ("r2a r2b.", 11.0, ["chopped"]), ("f2a f2b.", 3.0, ["chopped"])],

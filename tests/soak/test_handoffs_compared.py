@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 
 from turnfsm.runtime.testing.livekit.differential import (
@@ -108,6 +109,26 @@ def test_an_agent_that_was_made_before_the_words_does_not_see_their_call(
     done: dict[str, Any] = {"wanted": {1: 1}, "handed_over": True, "effects": {1: 1}}
     stock = Measures(**done, runs=on_stock, words_lost=frozenset({1}))
     ours = Measures(**done, runs=(run,), asked={1: 2.0}, unseen={1: since}, handoffs=took_over)
+    assert [one.kind for one in worse(Pair(plan, stock, ours))] == kinds
+
+
+@pytest.mark.parametrize(
+    ("model", "hands_over", "kinds"),
+    [("server", 2.7, []), ("server", 2.9, ["unseen"]), ("pipeline", 2.7, ["unseen"])],
+    ids=["before the transcript", "after it", "the words come sooner"],
+)
+def test_the_words_of_a_realtime_model_come_into_the_conversation_with_their_transcript(
+    model: Any, hands_over: float, kinds: list[str]
+) -> None:
+    """The words are over at 1.6 s, the model hears that at 2.1 s, and transcribes them in 0.6 s;
+    the call runs from 3 to 5 s."""
+    moves = (Move(hands_over, "update_agent"),)
+    said = (attrs.evolve(SAID[0], stt_delay=0.6),)
+    plan = Plan("", said, {1: Answer(4, (1,))}, {1: Job(1, 2.0)}, moves, model=model)
+    run = JobRun(1, "do_it", 3.0, 5.0, None, 5.0, "result")
+    done: dict[str, Any] = {"wanted": {1: 1}, "handed_over": True, "effects": {1: 1}}
+    stock = Measures(**done, words_lost=frozenset({1}))
+    ours = Measures(**done, runs=(run,), asked={1: 2.2}, unseen={1: 6.0}, handoffs=(5.5,))
     assert [one.kind for one in worse(Pair(plan, stock, ours))] == kinds
 
 

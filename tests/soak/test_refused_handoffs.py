@@ -359,10 +359,11 @@ def refused(
     heard: tuple[Heard, ...] = (),
     asked: Mapping[int, float] | None = None,
     preamble: int = 4,
+    on_stock: float | None = None,
 ) -> list[str]:
     """What is worse: a call returns an agent, and only stock hands over.
 
-    `preamble`: so many words.
+    `preamble`: so many words. `on_stock`: there the call beside it ends then.
     """
     jobs = {1: Job(1, took, waits=waits, ends="hands_off", policy=policy)}
     runs = [JobRun(1, "do_it", 2.0, 2.0, None, 2.0 + took, how)]
@@ -378,6 +379,8 @@ def refused(
         "wanted": dict.fromkeys(jobs, 1),
     }
     stock = Measures(**done, handed_over=True, handoffs=(2.1 + took,))
+    if on_stock is not None:
+        stock = attrs.evolve(stock, runs=(runs[0], attrs.evolve(runs[1], end=on_stock)))
     said = frozenset({1} if says_so else ())
     livekit = frozenset({1} if by_livekit else ())
     ours = Measures(
@@ -464,6 +467,27 @@ def test_a_turn_is_not_held_for_a_call_beside_the_one_that_has_ended(
     """The call ends at 4 s; the user speaks at 3 s."""
     other = Job(2, 1.5, policy=beside)
     assert refused("hold", beside=other, beside_ends=ends) == agent
+
+
+@pytest.mark.parametrize(
+    ("waits", "on_stock", "agent"),
+    [("says", 5.5, []), ("says", 4.0, ["agent"]), ("", 5.5, ["agent"])],
+    ids=["it would have spoken on", "it had spoken", "it does not speak"],
+)
+def test_what_the_call_beside_it_says_is_interrupted_as_the_turn_is_held_no_more(
+    waits: Any, on_stock: float, agent: list[str]
+) -> None:
+    """Both calls end at 4 s; the user speaks at 3 s. On stock the call beside may end later."""
+    other = Job(2, 1.0, waits)
+    assert refused("finish", beside=other, beside_ends=4.0, on_stock=on_stock) == agent
+
+
+@pytest.mark.parametrize(("spoken", "agent"), [(1.1, []), (0.8, ["agent"]), (1.4, ["agent"])])
+def test_words_that_come_as_a_call_begins_interrupt_its_turn(
+    spoken: float, agent: list[str]
+) -> None:
+    """It begins at 2 s; the words come 0.9 s after their begin."""
+    assert refused("hold", spoken=spoken) == agent
 
 
 @pytest.mark.parametrize(

@@ -313,6 +313,18 @@ def test_a_call_is_explained_whose_words_waited_for_another_call_until_the_close
     assert kinds(stock, ours, jobs=jobs, moves=CLOSE) == found
 
 
+@pytest.mark.parametrize(("ours", "found"), [({}, []), ({2: ((4.0, False),)}, ["undone"])])
+def test_a_part_of_the_words_may_wait_for_another_call_until_the_close(
+    ours: Any, found: list[str]
+) -> None:
+    """The application has cleared the rest. Stock asks at 2.5 s; it closes at 5 s."""
+    measured = {"effects": {1: 1, 2: 0}, "runs": (ran(1, 2.0, 6.0),), "put": ours}
+    put = {2: ((2.5, True),)}
+    stock = {"effects": {1: 1, 2: 1}, "put": put, "runs": (ran(2, 2.7, 3.2),)}
+    jobs = {1: attrs.evolve(Job(1, 0.5), policy="hold")}
+    assert kinds(stock, measured, jobs=jobs, moves=CLOSE) == found
+
+
 @pytest.mark.parametrize(
     ("begins", "until", "found"),
     [(4.8, 6.0, []), (5.2, 6.0, ["undone"]), (4.6, 4.7, ["undone"])],

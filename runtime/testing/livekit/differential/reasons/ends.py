@@ -29,9 +29,9 @@ AGENT_CLOSED = "did not end in time; its agent is closed"
 
 
 def asked_of_a_close(number: int, pair: Pair) -> bool:
-    """The application had closed the session before, or closed it during a run."""
-    end, move = pair.plan.ends_at, pair.plan.moves[number]
-    if end is None or number not in pair.ours.raised:
+    """The session was closed before, or during a run; if not by the application, at the end."""
+    end, move = pair.plan.ends_at or pair.plan.seconds, pair.plan.moves[number]
+    if number not in pair.ours.raised:
         return False
     over = round(move.at + (pair.stock.waits.get(number) or 0.0), 3)
     return move.at >= end or (move.what == "run" and over >= end)
@@ -55,12 +55,13 @@ def begun_after_the_close(job: int, pair: Pair) -> bool:
 
 def answered_after_the_close(sentence: int, pair: Pair) -> bool:
     """Nobody had answered it when the application closed the session. Stock's close waited for a
-    call, and the agent was heard meanwhile."""
+    call, or it asked the model for the user's last words, and the agent was heard meanwhile."""
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     end = pair.plan.ends_at
     if end is None or stock is None or ours is not None:
         return False
     waits = any(run.start <= end < (run.end or inf) for run in pair.stock.runs)
+    waits |= any(at >= end for at in pair.stock.asked.values())
     return waits and pair.plan.sounds[sentence - 1].over + stock >= end
 
 

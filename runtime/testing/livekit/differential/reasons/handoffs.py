@@ -11,7 +11,7 @@ from turnfsm.runtime.testing.livekit.side_by_side import LATE
 
 from .delays import busy, held, outside, words_may_come
 from .moments import COMMIT, MOMENT, THINKS, answered_more, handoffs_begun, interrupted
-from .waits import FALSE_INTERRUPTION
+from .waits import FALSE_INTERRUPTION, SERVER_SILENCE
 
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.jobs import JobRun
@@ -70,7 +70,7 @@ def copied_before_its_words(job: int, pair: Pair) -> bool:
         return False
     start, end = first.start, first.end or inf
     asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs]
-    over = [at for at in pair.ours.handoffs if at <= start]
+    over = [at for at in pair.ours.handoffs if at < start]
     words = [_given(n, first, over, pair) for n in asks if n in pair.ours.asked]
     made = sum(at <= min(words, default=start) for at in begun)
     return made > len(over) and any(end <= at <= since for at in pair.ours.handoffs)
@@ -85,8 +85,12 @@ def _given(sentence: int, call: JobRun, handoffs: Sequence[float], pair: Pair) -
 
 
 def _committed(sentence: int, plan: Plan) -> float:
-    """When its words can first be in the conversation."""
-    over = plan.sounds[sentence - 1].over
+    """When its words can first be in the conversation. Those of a realtime model come there when
+    they have been transcribed."""
+    sound = plan.sounds[sentence - 1]
+    over = sound.over
+    if plan.model == "server":
+        return over + SERVER_SILENCE + (sound.stt_delay or 0.0)
     if plan.settings.get("turn_detection") != "manual":
         return over
     commits = (move.at for move in plan.moves if move.what == "commit")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from .moments import has_untold_results
+from .moments import MOMENT, has_untold_results
 from .waits import VAD_SILENCE
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
         return True
     if any(move.what == "force" and begun <= move.at <= step for move in pair.plan.moves):
         return True
-    if _words_cut_its_preamble(run, pair):
+    if _words_cut_its_preamble(run, pair) or _words_came_as_it_began(run, pair):
         return True
     if _held_until(run, pair) >= step and not _preamble_left(run, pair):
         return all(_takes_too_long(other, pair) for other in _holding_last(run, pair))
@@ -76,11 +76,15 @@ def _interrupted(run: JobRun, pair: Pair) -> bool:
 
 
 def _would_end(run: JobRun, pair: Pair) -> float:
-    """When it has ended, or would have, had it not been cancelled with its turn."""
-    job = pair.plan.jobs[run.number]
+    """When it has ended, or would have, had it not been cancelled with its turn, or what it says
+    been interrupted with it."""
+    job, end = pair.plan.jobs[run.number], run.end or inf
+    if job.waits == "says":
+        took = [r.end - r.start for r in pair.stock.runs if r.number == run.number and r.end]
+        return max(end, run.start + max(took, default=0.0))
     if run.how != "CancelledError":
-        return run.end or inf
-    return max(run.end or inf, run.start + job.seconds + (job.after or 0.0))
+        return end
+    return max(end, run.start + job.seconds + (job.after or 0.0))
 
 
 def _held_until(run: JobRun, pair: Pair) -> float:
@@ -136,6 +140,13 @@ def _words_cut_its_preamble(run: JobRun, pair: Pair) -> bool:
     words = [s for s in pair.plan.sounds if s.words and s.stt_delay is not None]
     waits = [(s.at, s.over + max(VAD_SILENCE, s.stt_delay or 0.0)) for s in words]
     return kept_back and any(start <= end <= until for start, until in waits)
+
+
+def _words_came_as_it_began(run: JobRun, pair: Pair) -> bool:
+    """Of another voice than the one that it answers: they interrupted the turn before it could
+    hold it."""
+    words = [s for s in pair.plan.sounds if s.words and s.stt_delay is not None]
+    return any(abs(s.over + (s.stt_delay or 0.0) - run.start) <= MOMENT for s in words)
 
 
 def _cuts_its_preamble(run: JobRun, pair: Pair) -> bool:

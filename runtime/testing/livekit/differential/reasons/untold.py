@@ -224,15 +224,20 @@ def _left(run: JobRun, pair: Pair) -> bool:
 def held_until_the_close(job: int, pair: Pair) -> bool:
     """A call held its turn from before stock put the words that ask for it to the model until the
     session closed, or its reply was heard then; and ours never put them to the model."""
-    end, stock = pair.plan.ends_at, pair.stock.asked
+    end, stock, ours = pair.plan.ends_at, _first_put(pair.stock), _first_put(pair.ours)
     asks = [n for n, answer in pair.plan.answers.items() if job in answer.jobs and n in stock]
     return end is not None and any(
-        n not in pair.ours.asked
+        n not in ours
         and run.start <= stock[n]
         and end <= _replied(inf if run.end is None else run.end, pair) + MOMENT
         for n in asks
         for run in holding(pair)
     )
+
+
+def _first_put(measured: Measures) -> dict[int, float]:
+    """When each sentence, or what is left of it, was first put to the model."""
+    return {n: put[0][0] for n, put in measured.put.items()} | dict(measured.asked)
 
 
 def _replied(ended: float, pair: Pair) -> float:
