@@ -458,6 +458,35 @@ def test_a_run_that_is_delayed_until_the_session_closes_raises(close: float, lat
 
 
 @pytest.mark.parametrize(
+    ("joins", "updates", "what", "kinds"),
+    [
+        (7.5, None, "run", []),
+        (None, 7.5, "run", []),
+        (6.5, None, "run", ["wait"]),
+        (10.0, None, "run", ["wait"]),
+        (None, 6.5, "run", ["wait"]),
+        (7.5, None, "ask", ["wait"]),
+    ],
+    ids=["asked for", "a result", "on stock too", "long after", "ended on stock too", "no run"],
+)
+def test_a_run_that_is_delayed_waits_for_what_begins_meanwhile(
+    joins: float | None, updates: float | None, what: str, kinds: list[str]
+) -> None:
+    """It begins at 6 s, and a call keeps its turn until 8 s. It returns after 6 s; on stock after
+    1 s. The application says something, or a call that had called `ctx.update()` ends."""
+    moves = (Move(6.0, what), *([] if joins is None else [Move(joins, "say")]))
+    jobs = (Job(2, 0.5, policy="hold"), Job(3, 0.5, "updates"))
+    late = [] if updates is None else [ran(3, 4.0, updates)]
+    waits = {0: 6.0} if joins is None else {0: 6.0, 1: 1.0}
+    ours = {"waits": waits, "silent": waits, "runs": (ran(2, 5.0, 8.0), *late)}
+    done: dict[str, Any] = {"effects": {2: 1, 3: 1}, "wanted": {2: 1, 3: 1}}
+    ours |= {**done, "latency": STOCK["latency"]}
+    stock = {**done, "waits": {**waits, 0: 1.0}, "silent": {**waits, 0: 0.4}}
+    judged = found(ours, stock, jobs=jobs, moves=moves)
+    assert [kind for kind in judged if kind == "wait"] == kinds
+
+
+@pytest.mark.parametrize(
     ("waits", "on_stock", "kinds", "what"),
     [
         ({0: 2.5}, {0: 1.9, 1: 1.0}, [], "run"),

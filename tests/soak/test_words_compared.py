@@ -67,6 +67,21 @@ def test_words_that_come_while_stock_waits_for_a_call_explain_a_cut(
 
 
 @pytest.mark.parametrize(
+    ("policy", "start", "found"),
+    [("hold", 3.0, []), ("finish", 3.0, []), ("detach", 3.0, ["blip"]), ("hold", 4.5, ["blip"])],
+    ids=["hold", "finish", "not kept", "committed before the call"],
+)
+def test_words_that_come_after_a_kept_turn_explain_a_cut(
+    policy: Any, start: float, found: list[str]
+) -> None:
+    """Stock asks the model at 4 s, ours when the call has ended."""
+    plan = attrs.evolve(LATE_WORDS, jobs={2: Job(2, 3.0, policy=policy)})
+    run = ran(2, start, 6.0)
+    ours = Measures(asked={1: 6.0}, blips=("'r1a' from 4.80 s",), cuts=(5.1,), runs=(run,))
+    assert _found(plan, Measures(asked={1: 4.0}), ours) == found
+
+
+@pytest.mark.parametrize(
     ("stock", "begun", "settings", "found"),
     [
         (2.4, 4.2, AHEAD, []),

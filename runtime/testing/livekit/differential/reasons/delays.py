@@ -77,15 +77,28 @@ def delayed_by_its_causes(sentence: int, pair: Pair) -> bool:
 def call_delayed_by_its_causes(number: int, pair: Pair) -> bool:
     """A call of the application returns when what it asked for was heard. It takes no more time
     than on stock in which nobody speaks, no words of the user may come, no call holds its turn, and
-    no agent hands over. Or the session closed before that."""
+    no agent hands over. Or the session closed before that; or it is a run, and was still open for
+    these reasons when something more began that LiveKit counts to an open run."""
     move, close = pair.plan.moves[number], pair.plan.ends_at
     ours, stock = pair.ours.waits.get(number), pair.stock.waits.get(number)
     if number in pair.ours.raised:
         ours = close - move.at if close is not None and move.what == "run" else None
     if ours is None or stock is None or move.what == "aclose":
         return False
-    rest = outside((move.at, move.at + ours), busy(pair, pair.ours))
-    return rest <= SLOW + outside((move.at, move.at + stock), busy(pair, pair.stock))
+    causes, end = busy(pair, pair.ours), move.at + stock
+    rest = SLOW + outside((move.at, end), busy(pair, pair.stock))
+    joins = [at for at in _joins(pair) if end - MOMENT <= at <= move.at + ours]
+    ends = [move.at + ours, *(joins if move.what == "run" else ())]
+    return any(outside((move.at, at), causes) <= rest for at in ends)
+
+
+def _joins(pair: Pair) -> Iterator[float]:
+    """When something began that an open run waits for, too: what the application asks for, and the
+    results of calls that have called `ctx.update()`."""
+    asks = ("say", "say_on", "reply", "ask", "chat")
+    yield from (move.at for move in pair.plan.moves if move.what in asks)
+    updates = {number for number, job in pair.plan.jobs.items() if job.waits == "updates"}
+    yield from (run.end for run in pair.ours.runs if run.number in updates and run.end is not None)
 
 
 def call_stopped_before_it_was_due(job: int, pair: Pair) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
+from .delays import held
 from .moments import MOMENT, announced, committed
 from .waits import VAD_SILENCE
 
@@ -121,7 +122,8 @@ def words_came_after_another_turn(blip: int, pair: Pair) -> bool:
     """It was cut in the moment when words came whose sound was over when the model was asked with
     another sentence, on stock too: nobody could know of them. Stock answered later, or nothing; or
     ours had asked ahead. Or both had, in the same moment, and it was begun after the sound. Or
-    stock asked the model after the words only, as it waited for a call of the turn before."""
+    stock asked the model after the words only, as it waited for a call of the turn before. Or ours
+    kept the other sentence, for a call that held its turn."""
     late: list[float] = []
     ahead = bool(pair.plan.settings.get("preemptive_generation", {}).get("enabled"))
     for number, sound in enumerate(pair.plan.sounds, 1):
@@ -129,6 +131,8 @@ def words_came_after_another_turn(blip: int, pair: Pair) -> bool:
         for other in pair.stock.asked.keys() & pair.ours.asked.keys() - {number}:
             stock, ours = pair.stock.asked[other], pair.ours.asked[other]
             if sound.over < stock < words and (ahead or sound.over < ours) and ours < words:
+                late.append(words)
+            if sound.over < stock < words <= ours and any(a <= stock <= b for a, b in held(pair)):
                 late.append(words)
             both = ahead and abs(stock - ours) < SAME and ours < sound.at
             if both and _begun_between(sound.over, words, pair):
