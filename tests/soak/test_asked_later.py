@@ -158,6 +158,26 @@ def test_a_handoff_ends_the_request_that_is_made_in_it(
 
 
 @pytest.mark.parametrize(
+    ("policy", "put", "later"),
+    [
+        ("finish", ((4.0, False), (6.5, True)), 2.5),
+        ("detach", ((4.0, False), (6.5, True)), 0.0),
+        ("finish", ((4.0, True), (6.5, True)), 0.0),
+        ("finish", ((4.0, False), (7.0, True)), 0.0),
+    ],
+    ids=["given up", "not held", "answered", "long after"],
+)
+def test_what_a_call_that_holds_its_turn_asks_for_ends_the_request_that_is_made_meanwhile(
+    policy: Any, put: Any, later: float
+) -> None:
+    """The call ends at 6.5 s. A realtime model answers one thing at a time."""
+    ours = {"asked": {2: 4.0}, "put": {2: put}, "runs": (ran(2, 2.0, 6.5),)}
+    stock = {"put": {2: ((4.0, True),)}}
+    pair = compared(ours, stock, jobs=(Job(2, 0.5, "replies", policy=policy),), model="server")
+    assert asked_later(2, pair) == pytest.approx(later)
+
+
+@pytest.mark.parametrize(
     ("policy", "stop", "begun", "undone"),
     [
         ("hold", 6.1, 4.2, False),

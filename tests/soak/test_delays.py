@@ -36,10 +36,11 @@ def compared(
     hook: float = 0.0,
     ttft: float = 0.2,
     words: int = 4,
+    calls: tuple[int, ...] = (),
     **how: Any,
 ) -> Pair:
-    """The third answer has so many `words` and takes the model `ttft`."""
-    answers = {1: Answer(4), 2: Answer(4, (1,)), 3: Answer(words, ttft=ttft)}
+    """The third answer has so many `words` and these `calls`, and takes the model `ttft`."""
+    answers = {1: Answer(4), 2: Answer(4, (1,)), 3: Answer(words, calls, ttft)}
     all_jobs = {1: Job(1, 0.5), 2: Job(2, 0.5), **{job.number: job for job in jobs}}
     plan = Plan("an answer that is later", sounds, answers, all_jobs, moves, hook=hook, **how)
     measured = [
@@ -339,6 +340,31 @@ def test_an_answer_that_is_due_as_the_user_speaks_is_given_with_words_that_only_
 
 
 @pytest.mark.parametrize(
+    ("policy", "words", "latency", "late"),
+    [
+        ("hold", 4, 5.3, False),
+        ("hold", 4, 6.0, True),
+        ("hold", 0, 7.7, False),
+        ("hold", 0, 7.9, True),
+        ("detach", 4, 5.3, True),
+    ],
+    ids=["kept", "later than it takes", "a call first", "later than that", "not kept"],
+)
+def test_an_answer_is_given_with_words_whose_turn_was_kept_and_whose_answer_stock_gave_up(
+    policy: Any, words: int, latency: float, late: bool
+) -> None:
+    """A call holds its turn until 8 s, and the third sentence lasts from 5 to 5.6 s. Then the model
+    is asked about both, and thinks for half a second. It may call a tool first, for 2 s."""
+    sounds = (*SAID, Sound(5.0, 2, 0.6))
+    ours: dict[str, Any] = {"asked": {2: 8.0, 3: 8.0}, "put": {3: ((8.0, True),)}}
+    ours |= {"latency": {2: latency, 3: latency - 2.0}, "runs": (ran(2, 2.0, 8.0),)}
+    stock = {"latency": {2: 1.0, 3: None}, "asked": {2: 4.0, 3: 6.0}, "put": {3: ((6.0, False),)}}
+    jobs = (Job(2, 0.5, policy=policy), Job(3, 2.0))
+    how: dict[str, Any] = {"ttft": 0.5, "words": words, "calls": (3,)}
+    assert found(ours, stock, sounds=sounds, jobs=jobs, **how) == ["late"] * late
+
+
+@pytest.mark.parametrize(
     ("at", "cut", "on_stock", "latency", "late"),
     [
         (4.4, 7.2, 7.2, 4.0, False),
@@ -463,7 +489,7 @@ def test_a_run_that_is_delayed_until_the_session_closes_raises(close: float, lat
         (7.5, None, "run", []),
         (None, 7.5, "run", []),
         (6.5, None, "run", ["wait"]),
-        (10.0, None, "run", ["wait"]),
+        (10.5, None, "run", ["wait"]),
         (None, 6.5, "run", ["wait"]),
         (7.5, None, "ask", ["wait"]),
     ],

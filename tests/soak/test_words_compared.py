@@ -54,16 +54,32 @@ def test_words_that_come_after_the_next_turn_explain_a_cut(
 
 @pytest.mark.parametrize(
     ("end", "stock", "found"),
-    [(6.0, {1: 6.0}, []), (6.0, {}, []), (4.9, {1: 6.0}, ["blip"]), (6.0, {1: 3.0}, ["blip"])],
-    ids=["waits", "waits for ever", "over before the words", "asks before the sound"],
+    [
+        (6.0, (6.0,), []),
+        (6.0, (), []),
+        (6.0, (3.0, 6.0), []),
+        (4.9, (6.0,), ["blip"]),
+        (6.0, (3.0,), ["blip"]),
+        (6.0, (3.0, 5.0), ["blip"]),
+    ],
+    ids=[
+        "waits",
+        "waits for ever",
+        "asks ahead, and again",
+        "over before the words",
+        "asks before the sound",
+        "asks again before the words",
+    ],
 )
 def test_words_that_come_while_stock_waits_for_a_call_explain_a_cut(
-    end: float, stock: dict[int, float], found: list[str]
+    end: float, stock: tuple[float, ...], found: list[str]
 ) -> None:
     """Ours answers the first sentence beside the call, at 4 s."""
     runs = (ran(2, 2.0, end),)
     ours = Measures(asked={1: 4.0}, blips=("'r1a' from 4.80 s",), cuts=(5.1,), runs=runs)
-    assert _found(LATE_WORDS, Measures(asked=stock, runs=runs), ours) == found
+    put = {1: tuple((at, at == stock[-1]) for at in stock)}
+    on_stock = Measures(asked={1: stock[0]} if stock else {}, put=put, runs=runs)
+    assert _found(LATE_WORDS, on_stock, ours) == found
 
 
 @pytest.mark.parametrize(
@@ -118,6 +134,20 @@ def test_an_announcement_into_a_sentence_explains_that_stock_is_sooner(
     audio = (Heard(at + 0.1, at + 1.0, "y0a y0b y0c."),)
     stock = {"latency": {1: 0.9}, "audio": audio}
     assert kinds(stock, {"latency": {1: ours}}, moves=(Move(at, what),)) == found
+
+
+@pytest.mark.parametrize(
+    ("latency", "first", "found"),
+    [(1.8, 4.0, []), (2.1, 4.0, ["late"]), (1.8, 2.0, ["late"])],
+    ids=["waits anew", "later than that", "stock answers the one before by itself"],
+)
+def test_a_sentence_is_a_turn_of_its_own_if_stock_takes_its_end_for_the_end_of_both(
+    latency: float, first: float, found: list[str]
+) -> None:
+    """The second sentence lasts from 3 to 3.6 s. Stock does not hear what comes after 3.2 s."""
+    audio = (Heard(3.2, 4.1, "y0a y0b y0c."),)
+    stock = {"latency": {2: 0.9}, "audio": audio, "asked": {1: first, 2: 4.0}}
+    assert kinds(stock, {"latency": {2: latency}}, moves=(Move(3.1, "say_on"),)) == found
 
 
 @pytest.mark.parametrize(("start", "seconds"), [(3.05, 0.0), (3.2, 0.8)])

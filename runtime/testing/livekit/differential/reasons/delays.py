@@ -36,7 +36,7 @@ from .waits import (
 if TYPE_CHECKING:
     from turnfsm.runtime.testing.livekit.differential.measures import Measures
     from turnfsm.runtime.testing.livekit.differential.pair import Pair
-    from turnfsm.runtime.testing.livekit.differential.plan import Plan, Sound
+    from turnfsm.runtime.testing.livekit.differential.plan import Answer, Plan, Sound
 
 __all__ = [
     "asked_later",
@@ -184,7 +184,7 @@ def _answered_with_words(sentence: int, due: float, delayed: bool, pair: Pair) -
     they have said while the answer was delayed. If that answer is cut on both sides before it
     counts, this one comes behind it; if the model has no words for that, it is asked again then.
     If only ours answers what they have said, that is not later than it takes; nor if both ask the
-    model at the same moment while the answer is delayed."""
+    model at the same moment while the answer is delayed, or ours later, as that turn was kept."""
     with_them, more = -inf, answered_more(pair)
     for number, sound in enumerate(pair.plan.sounds, 1):
         until = sound.over + words_may_come(sound, pair.plan)
@@ -193,16 +193,32 @@ def _answered_with_words(sentence: int, due: float, delayed: bool, pair: Pair) -
         if not delayed and due > until:
             continue
         answered, own = pair.ours.latency.get(number), pair.ours.own_answers.get(number)
-        planned, put = pair.plan.answers.get(number), put_together(number, pair)
+        planned, put = pair.plan.answers.get(number), _put(number, pair)
         if answered is not None and pair.stock.latency.get(number) is not None:
             with_them = max(with_them, sound.over + answered)
         elif delayed and answered is not None and put is not None and planned is not None:
-            with_them = max(with_them, put + planned.ttft + THINKS)
+            with_them = max(with_them, put + planned.ttft + THINKS + _calls_first(planned, pair))
         elif answered is None and own is not None and own == pair.stock.own_answers.get(number):
             with_them = max(with_them, own[1] + THINKS)
         elif planned is not None and due <= until and (not planned.words or number in more):
             with_them = max(with_them, until + pair.plan.hook + planned.ttft + THINKS)
     return with_them
+
+
+def _put(sentence: int, pair: Pair) -> float | None:
+    """When both put it to the model; or ours did alone, because the turn was kept, for an answer
+    that was not given up."""
+    together = put_together(sentence, pair)
+    if together is not None or asked_later(sentence, pair) <= 0.0:
+        return together
+    return next((at for at, done in pair.ours.put.get(sentence, ()) if done), None)
+
+
+def _calls_first(answer: Answer, pair: Pair) -> float:
+    """Seconds until the results of an answer's calls are told, if it has no words."""
+    jobs = [pair.plan.jobs[number] for number in answer.jobs]
+    took = (job.seconds + (job.after or 0.0) for job in jobs)
+    return 0.0 if answer.words else max((seconds + THINKS for seconds in took), default=0.0)
 
 
 def _given_up_with_words(sentence: int, over: float, stock: float, pair: Pair) -> bool:
@@ -264,7 +280,8 @@ def asked_later(sentence: int, pair: Pair) -> float:
 
 def _asked_again(sentence: int, pair: Pair) -> float:
     """Seconds from a request that was given up to the next: words came that stock has lost, and
-    LiveKit waits anew; or only ours handed over, and the next agent asked when it had greeted."""
+    LiveKit waits anew; or only ours handed over, and the next agent asked when it had greeted; or
+    a call that held its turn had something said first, and has ended now."""
     more = pair.stock.words_lost - pair.ours.words_lost
     sounds = [pair.plan.sounds[n - 1] for n in more]
     came = [s.over + s.stt_delay for s in sounds if s.stt_delay is not None]
@@ -272,7 +289,8 @@ def _asked_again(sentence: int, pair: Pair) -> float:
         handed_over = any(start <= at <= again <= end + MOMENT for start, end in handoffs(pair))
         handed_over &= not any(at <= taken <= again for taken in pair.stock.handoffs)
         anew = any(at <= c <= again <= c + ENDPOINTING + MOMENT for c in came)
-        if not whole and (anew or handed_over):
+        ended = any(s <= at and abs(e - again) <= MOMENT for s, e in held(pair))
+        if not whole and (anew or handed_over or ended):
             return again - at
     return 0.0
 

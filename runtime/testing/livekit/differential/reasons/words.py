@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from .delays import held
-from .moments import MOMENT, announced, committed
+from .moments import ENDPOINTING, MOMENT, announced, committed
 from .waits import VAD_SILENCE
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ TRANSCRIPT_TIMEOUT = 1.0
 def heard_all_of_it(sentence: int, pair: Pair) -> bool:
     """The application had something said into the sentence that cannot be interrupted. LiveKit
     gives the STT silence meanwhile, so for stock the sentence ended there. Ours is later by no more
-    than the rest of it."""
+    than the rest of it; and LiveKit waits anew if the words before it, which stock put to the model
+    with it, were a turn of their own."""
     ours, stock = pair.ours.latency.get(sentence), pair.stock.latency.get(sentence)
     if ours is None or stock is None:
         return False
@@ -49,7 +50,10 @@ def heard_all_of_it(sentence: int, pair: Pair) -> bool:
         for begin, end in announced(pair.plan, pair.stock)
         if begin < sound.over and sound.at < end
     )
-    return ours - stock <= max(rest, default=-MOMENT) + MOMENT
+    together = pair.stock.asked.get(sentence, inf)
+    anew = any(n < sentence and at == together for n, at in pair.stock.asked.items())
+    more = MOMENT + (ENDPOINTING if anew else 0.0)
+    return any(ours - stock <= one + more for one in rest)
 
 
 def committed_before_the_rest(sentence: int, pair: Pair) -> bool:
@@ -142,10 +146,12 @@ def words_came_after_another_turn(blip: int, pair: Pair) -> bool:
 
 
 def _asked_beside_a_call(pair: Pair, until: float) -> Iterator[float]:
-    """When ours asked the model; stock waited for a call of the turn before, at least so long."""
+    """When ours asked the model; stock waited for a call of the turn before, at least so long. What
+    it had asked ahead was out of date by then, and it asked again."""
     for sentence, asked in pair.ours.asked.items():
         waits = any(r.start < asked and until <= (r.end or inf) for r in pair.stock.runs)
-        if waits and until <= pair.stock.asked.get(sentence, inf):
+        put = [at for at, _ in pair.stock.put.get(sentence, ())]
+        if waits and until <= max([*put, pair.stock.asked.get(sentence, inf)]):
             yield asked
 
 
