@@ -206,6 +206,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         """
         _run_eou_detection(self chat_ctx trigger ...) | tell a manual commit from a detected one
         _clear_user_turn(self) | a commit is cleared together with its words
+        _process_stt_event(self ev) | words that a commit has taken do not come again
         _commit_user_turn(self ...) | a commit that waits for words is cleared, too
         _on_start_of_agent_speech(self started_at) | tell the turn detection that audio continues
         """,
@@ -217,6 +218,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _end_of_turn_task | the end of a turn is being decided; do not cancel a commit
         _commit_user_turn_atask | a manual commit waits for words
         _audio_transcript | words that are not committed yet move to the next agent
+        _stt_pipeline | whether the next agent goes on with the STT stream
         _final_transcript_confidence | the confidence of words that are not committed
         _turn_detection_mode | with manual turns words wait for a commit
         """,

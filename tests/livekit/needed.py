@@ -337,6 +337,19 @@ def what_waits_for_words_is_cleared() -> list[str]:
     return [f"the model is asked at {asked[0].at} s"] if asked else []
 
 
+def committed_words_come_once(handoff: float | None = None) -> list[str]:
+    """No final transcript comes in time for a commit, which takes the interim one."""
+    interims = ((0.9, "send it today"),)
+    user = ScriptedUser()
+    user.says("send it today", at=1.0, duration=1.2, stt_delay=3.9, interims=interims)
+    stage = Stage(TurnSession, user=user)
+    stage.at(2.3, lambda s: s.session.commit_user_turn(transcript_timeout=1.0) and None)
+    if handoff is not None:
+        stage.at(handoff, lambda s: s.session.update_agent(Agent(instructions="Go on.")))
+    prompts = [request.prompt for request in stage.run(8.0).requests]
+    return prompts[1:]
+
+
 def a_button_is_held() -> list[str]:
     """A call ends while the user holds the button; they let it go at 8 s."""
 
@@ -390,6 +403,8 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity._new_turns_blocked": lambda: a_turn_outlives_its_agent(_Front),
     "GovernedRecognition._clear_user_turn": what_is_cleared_is_not_committed,
     "GovernedRecognition._commit_user_turn": what_waits_for_words_is_cleared,
+    "GovernedRecognition._process_stt_event": committed_words_come_once,
+    "HearingActivity._detach_reusable_resources": lambda: committed_words_come_once(3.6),
     "GovernedSession._on_audio_enabled_changed": a_button_is_held,
     "HearingActivity.clear_user_turn": cleared_words_are_not_answered,
     "HearingActivity._close_session": words_go_over_to_the_next_agent,

@@ -118,11 +118,10 @@ def words(played: Played) -> Iterator[str]:
         for item in played.outcome.history.items
         if item.type == "message" and item.role == "user"
     ]
-    interims = {text for u in played.talk.user.utterances for _, text in u.interims}
     sure = not UNSURE_OF_WORDS & played.talk.faults and _nothing_cleared(played)
     for at, text in _finals(played):
         count = sum(len(re.findall(rf"\b{text}\b", line)) for line in users)
-        if count > 1 and text not in interims:  # those can be committed before the rest comes
+        if count > 1:
             yield f"{text!r} is {count} times in the conversation"
         if not count and sure and at < _end(played) - 15.0:
             yield f"{text!r}, heard at {at:.2f} s, is not in the conversation"

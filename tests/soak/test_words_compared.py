@@ -355,3 +355,23 @@ def test_a_commit_of_later_words_that_stock_has_lost_leaves_a_slow_sentence_unan
         _found(plan, stock, Measures(latency={1: None}, asked=asked, effects={1: 0}, wanted={1: 1}))
         == found
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "interims", "commit", "times", "found"),
+    [
+        ("final transcript not received after timeout", True, 4.0, 1, []),
+        ("final transcript not received after timeout", True, 4.0, 2, ["warning"]),
+        ("final transcript not received after timeout", False, 4.0, 1, ["warning"]),
+        ("final transcript not received after timeout", True, 4.2, 1, ["warning"]),
+        ("final transcript not received after timeout", True, 2.9, 1, ["warning"]),
+        ("something else", True, 4.0, 1, ["warning"]),
+    ],
+    ids=["late", "twice", "no interims", "in time", "before the voice", "another warning"],
+)
+def test_a_commit_may_take_an_interim_transcript(
+    text: str, interims: bool, commit: float, times: int, found: list[str]
+) -> None:
+    """The user speaks from 3 to 3.6 s, the words come at 5.1 s. A commit waits for a second."""
+    plan = attrs.evolve(LATE_WORDS, moves=(Move(commit, "commit"),), interims=interims)
+    assert _found(plan, Measures(), Measures(warnings={text: times})) == found

@@ -7,6 +7,7 @@ from math import inf
 from typing import Any
 
 from livekit.agents import llm
+from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.audio_recognition import AudioRecognition
 from livekit.agents.voice.speech_handle import SpeechHandle
 
@@ -14,6 +15,7 @@ from turnfsm.runtime.conversation.user_turns import CarriedVoice
 
 from .arriving import ArrivingActivity
 from .recognition import GovernedRecognition, turn_of, until
+from .segment import Segment
 from .speech import govern
 
 __all__ = ["HearingActivity"]
@@ -28,6 +30,9 @@ class HearingActivity(ArrivingActivity):
     The words of a voice come after its end, with some STTs more than a second later. While they may
     come, the end of the user's turn is open.
     """
+
+    segment: Segment | None = None
+    """Of the STT stream with which it will go on."""
 
     _hears_silence = False
     _voice = 0.0
@@ -51,8 +56,18 @@ class HearingActivity(ArrivingActivity):
             recognition.__class__ = GovernedRecognition
             assert isinstance(recognition, GovernedRecognition)
             recognition.words_limit = self._words_limit
+            recognition.segment, self.segment = self.segment or Segment(), None
             recognition.resume_with(self._conductor.take_carried_transcript())
         self.__dict__["_audio_recognition"] = recognition
+
+    async def _detach_reusable_resources(self, new_activity: AgentActivity) -> Any:
+        resources = await super()._detach_reusable_resources(new_activity)
+        recognition = self._audio_recognition
+        goes_on = resources is not None and resources.stt_pipeline is not None
+        if goes_on and isinstance(recognition, GovernedRecognition):
+            assert isinstance(new_activity, HearingActivity)
+            new_activity.segment = recognition.segment
+        return resources
 
     async def _close_session(self) -> None:
         # The agent is closed, or pauses: recognised words in no committed turn would be lost.

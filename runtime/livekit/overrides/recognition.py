@@ -9,11 +9,14 @@ from functools import partial
 from typing import Any
 
 from livekit.agents import llm
+from livekit.agents.stt import SpeechEvent
 from livekit.agents.voice.audio_recognition import (
     AudioRecognition,
     _EndOfTurnInfo,
     _EndOfTurnMetrics,
 )
+
+from .segment import Segment
 
 __all__ = ["GovernedRecognition", "turn_of", "until"]
 
@@ -29,6 +32,9 @@ class GovernedRecognition(AudioRecognition):
     words_limit: Callable[[], float]
     """For how many seconds the words of the last voice may still come."""
 
+    segment: Segment
+    """It goes with the STT stream, which the next agent may go on with."""
+
     _committing = False
     _skips_reply = False
     _commit: asyncio.Task[None] | None = None
@@ -39,6 +45,7 @@ class GovernedRecognition(AudioRecognition):
 
     def _run_eou_detection(self, *args: Any, **kwargs: Any) -> None:
         if kwargs["trigger"] == "manual":
+            self.segment.commit(self._audio_transcript)
             self._skips_reply = kwargs.get("skip_reply", False)
             if (wait := self._wait_for_words()) > 0.0:
                 self._commit_later(partial(self._decide, *args, **kwargs), wait)
@@ -95,8 +102,16 @@ class GovernedRecognition(AudioRecognition):
         self.words_came()
 
     def hand_over_commit(self) -> bool:
-        """Whether a manual commit is open. It is ended, and left to the next agent."""
-        if self.commits_by_itself or self._skips_reply:
+        """Whether a commit is open that the next agent is to carry out. It is ended here.
+
+        If the next agent goes on with the STT stream, it gets the final transcript. LiveKit waits
+        for that here until the commit's timeout, and then takes the interim transcript.
+        """
+        if self.commits_by_itself:
+            if self._stt_pipeline is None:  # handed over
+                self._end_wait_for_words()
+            return False
+        if self._skips_reply:
             return False
         waits = self._end_wait_for_words()
         return self._cancel_commit() or waits
@@ -110,10 +125,14 @@ class GovernedRecognition(AudioRecognition):
         if self._audio_transcript:
             self._decide(llm.ChatContext.empty(), trigger="manual")
 
+    def _process_stt_event(self, ev: SpeechEvent) -> None:
+        super()._process_stt_event(self.segment.without_taken(ev))
+
     def _clear_user_turn(self) -> None:
         self._cancel_commit()
         self._end_wait_for_words()
         super()._clear_user_turn()
+        self.segment = Segment()  # LiveKit begins another stream
 
     def _end_wait_for_words(self) -> bool:
         # A commit that still waits for words would end the next turn.

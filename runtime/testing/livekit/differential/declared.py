@@ -91,6 +91,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("tool-policies", frozenset({"overlap"}), calls.spoken_over_a_held_turn),
     Declared("turns-kept", frozenset({"overlap"}), waits.announced_over_the_user),
     Declared("no-speculation", frozenset({"warning"}), waits.out_of_date),
+    Declared("commit-stands", frozenset({"warning"}), words.interim_was_taken),
     Declared("no-speculation", frozenset({"late"}), waits.not_asked_ahead),
     Declared("commit-stands", frozenset({"late"}), waits.commit_waited_for_the_last_voice),
     Declared("turns-kept", frozenset({"late"}), delays.delayed_by_its_causes),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import inf
 from random import Random
 from typing import Any, Literal
 
@@ -27,6 +28,9 @@ __all__ = [
 
 GRID = 0.05
 """Times lie on the grid of the microphone's frames, so that things happen at the same moment."""
+
+INTERIM = 0.2
+"""Seconds from a word to an interim transcript that has it."""
 
 TAIL = 24.0
 """Seconds at the end in which nothing happens."""
@@ -93,6 +97,8 @@ class Plan:
     hook: float = 0.0
     """Seconds that `on_user_turn_completed` takes."""
     can_pause: bool = True
+    interims: bool = False
+    """The STT gives interim transcripts, one for each word."""
     tail: float = TAIL
     schedule: int = 0
     """The order in which the loop wakes tasks; 0 is asyncio's."""
@@ -122,8 +128,27 @@ class Plan:
                 user.makes_noise(at=sound.at, duration=sound.duration)
                 continue
             text = self.words(number)
-            user.says(text, at=sound.at, duration=sound.duration, stt_delay=sound.stt_delay)
+            user.says(
+                text,
+                at=sound.at,
+                duration=sound.duration,
+                stt_delay=sound.stt_delay,
+                interims=tuple(self._interims(number)) if self.interims else (),
+            )
         return user
+
+    def _interims(self, number: int) -> Iterator[tuple[float, str]]:
+        """Each comes a moment after its last word, before the final transcript. An STT gives the
+        final transcript of one sound before it gives any of the next."""
+        sound, words = self.sounds[number - 1], self.words(number).split()
+        before = [
+            s.over + s.stt_delay for s in self.sounds[: number - 1] if s.stt_delay is not None
+        ]
+        for count in range(1, len(words) + 1):
+            at = round(sound.duration * count / len(words) + INTERIM, 3)
+            final = sound.duration + (inf if sound.stt_delay is None else sound.stt_delay)
+            if at < final and sound.at + at > max(before, default=0.0):
+                yield at, " ".join(words[:count])
 
     def text(self) -> str:
         """Its script."""
@@ -134,7 +159,7 @@ class Plan:
         ]  # fmt: skip
         lines += [(move.at, f"{move.at:7.2f}  {move.what}") for move in self.moves]
         head = f"{self.name}: {self.model} {dict(self.settings)} pause={self.can_pause} "
-        head += f"greets={self.greets!r} hook={self.hook}"
+        head += f"greets={self.greets!r} hook={self.hook} interims={self.interims}"
         jobs = [f"         {job}" for job in self.jobs.values()]
         return "\n".join([head, *jobs, *(line for _, line in sorted(lines))])
 
@@ -173,6 +198,7 @@ def draw_plan(seed: int, schedule: int = 0) -> Plan:
         greets=draws.choice(("", "", "", "say", "reply")),
         hook=draws.choice((0.0, 0.0, 0.0, 0.0, 0.05, 1.0)),
         can_pause=draws.random() < 0.7,
+        interims=draws.random() < 0.5,
     )
 
 
@@ -239,5 +265,7 @@ def shrunk(plan: Plan) -> Iterator[Plan]:
         yield attrs.evolve(plan, hook=0.0)
     if plan.greets:
         yield attrs.evolve(plan, greets="")
+    if plan.interims:
+        yield attrs.evolve(plan, interims=False)
     if plan.model == "realtime":
         yield attrs.evolve(plan, model="pipeline")

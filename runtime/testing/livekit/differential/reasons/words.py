@@ -21,6 +21,7 @@ __all__ = [
     "committed_with_later_words",
     "heard_all_of_it",
     "hold_was_over",
+    "interim_was_taken",
     "wanted_by_the_rest",
     "words_came_after_another_turn",
     "words_of_a_short_sound",
@@ -54,6 +55,24 @@ def heard_all_of_it(sentence: int, pair: Pair) -> bool:
     anew = any(n < sentence and at == together for n, at in pair.stock.asked.items())
     more = MOMENT + (ENDPOINTING if anew else 0.0)
     return any(ours - stock <= one + more for one in rest)
+
+
+def interim_was_taken(about: int, pair: Pair) -> bool:
+    """The words of a commit came after its timeout. Stock, where an earlier commit was still open,
+    had not taken notice of the interim transcript, and has committed none of them."""
+    text = [*pair.ours.warnings][about]
+    late = [
+        move
+        for move in pair.plan.moves
+        if move.what == "commit"
+        and any(
+            sound.at < move.at and move.at + TRANSCRIPT_TIMEOUT < sound.over + sound.stt_delay
+            for sound in pair.plan.sounds
+            if sound.stt_delay is not None
+        )
+    ]
+    said = text.startswith("final transcript not received")
+    return said and pair.plan.interims and pair.ours.warnings[text] <= len(late)
 
 
 def committed_before_the_rest(sentence: int, pair: Pair) -> bool:

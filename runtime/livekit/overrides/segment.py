@@ -1,0 +1,62 @@
+"""What the STT has said since its last final transcript, and what of it a commit has taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import attrs
+from livekit.agents.stt import SpeechEvent, SpeechEventType
+
+__all__ = ["Segment"]
+
+_TRANSCRIPTS = (
+    SpeechEventType.INTERIM_TRANSCRIPT,
+    SpeechEventType.PREFLIGHT_TRANSCRIPT,
+    SpeechEventType.FINAL_TRANSCRIPT,
+)
+
+
+@attrs.define
+class Segment:
+    """A segment of an STT stream: it has interim transcripts, and ends with a final one.
+
+    A commit that gets no final transcript in time takes the interim one. The transcripts that
+    follow repeat these words, and LiveKit would have them twice.
+    """
+
+    _heard: str = ""
+    _taken: str = ""
+
+    def commit(self, words: str) -> None:
+        """A turn is committed with these words."""
+        if self._heard and words.endswith(self._heard):
+            self._taken, self._heard = f"{self._taken} {self._heard}", ""
+
+    def without_taken(self, event: SpeechEvent) -> SpeechEvent:
+        """The event without the words that a commit has taken.
+
+        If the STT has corrected one of these words, it keeps all of them.
+        """
+        if event.type not in _TRANSCRIPTS or not event.alternatives:
+            return event
+        best, *others = event.alternatives
+        rest = _rest(best.text, self._taken)
+        if rest is None:
+            rest, self._taken = best.text, ""
+        self._heard = rest
+        if event.type is SpeechEventType.FINAL_TRANSCRIPT:
+            self._heard = self._taken = ""
+        return replace(event, alternatives=[replace(best, text=rest), *others])
+
+
+def _rest(text: str, taken: str) -> str | None:
+    """What follows the words that were taken; None if others come instead."""
+    first, words = [_spoken(word) for word in taken.split()], text.split()
+    if [_spoken(word) for word in words[: len(first)]] != first:
+        return None
+    return text if not first else " ".join(words[len(first) :])
+
+
+def _spoken(word: str) -> str:
+    """Interim transcripts often come without punctuation and capitals."""
+    return "".join(letter for letter in word.casefold() if letter.isalnum())
