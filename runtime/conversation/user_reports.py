@@ -225,6 +225,13 @@ class UserReports:
 
     # -- turns
 
+    def words_ignored(self) -> None:
+        """LiveKit's `on_end_of_turn` finds too few words to interrupt what is said (`min_words`).
+
+        Posts nothing. No turn ends with them, so nothing is asked ahead for them.
+        """
+        self._speculation = None
+
     def may_commit(self, owner: str, info: Any, *, wordless: bool = False) -> bool:
         """LiveKit's `on_end_of_turn`, after its own checks.
 

@@ -158,6 +158,21 @@ async def test_stt_loses_the_words_whose_frames_were_silenced() -> None:
     assert [text for _, _, text in heard] == ["six seven eight nine ten"]
 
 
+async def test_stt_begins_another_transcript_after_a_silence_that_it_was_given() -> None:
+    """A final transcript ends what came before; no interim one repeats it, or comes late."""
+    interims = ((0.5, "one two"), (0.75, "one two three"), (1.7, "one two three four five six"))
+    user = ScriptedUser().says(TEN, at=0.0, duration=2.0, stt_delay=0.1, interims=interims)
+    sound = await frames(user, 2.5)
+    sound[12:16] = [silence_frame_like(frame) for frame in sound[12:16]]  # 0.6 to 0.8 s
+    heard = await hear(ScriptedSTT(user), sound)
+    assert [(kind[:5], text) for _, kind, text in heard] == [
+        ("inter", "one two"),
+        ("final", "one two three"),
+        ("inter", "five six"),
+        ("final", "five six seven eight nine ten"),
+    ]
+
+
 async def test_stt_recognizes_a_whole_recording() -> None:
     """As an STT without streaming does."""
     user = ScriptedUser().says("hello", at=0.5).makes_noise(at=2.0, duration=0.2)

@@ -146,3 +146,20 @@ def test_it_stands_if_later_words_come_while_the_turn_is_looked_at() -> None:
     stage = Stage(TurnSession, user=user, llm=model, agent=agent, turn_handling=EARLY)
     outcome = stage.run(8.0)
     assert len(_asked(outcome, "tell me a story")) == 1, outcome.timeline()
+
+
+def test_nothing_is_asked_for_words_that_are_too_few_to_interrupt() -> None:
+    """The story is heard to its end. LiveKit keeps the word for the user's next turn."""
+    user = ScriptedUser().says("tell me a story", at=1.0, duration=1.0, stt_delay=0.1)
+    user.says("yes", at=3.0, duration=0.6, stt_delay=0.1)
+    user.says("and the weather", at=8.0, duration=1.0, stt_delay=0.1)
+    model = ScriptedLLM({"story": STORY, "weather": "It rains."})
+    outcome = Stage(
+        TurnSession,
+        user=user,
+        llm=model,
+        turn_handling={**EARLY, "interruption": {"min_words": 2}},
+    ).run(14.0)
+    assert _asked(outcome, "yes") == [], outcome.timeline()
+    assert [heard.text for heard in outcome.heard] == [STORY, "It rains."]
+    assert _asked(outcome, "yes and the weather") != []

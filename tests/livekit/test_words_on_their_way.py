@@ -258,3 +258,30 @@ def test_a_voice_that_a_handoff_cuts_in_two_has_its_words_once(
     outcome = Stage(kind, user=user, llm=model, tools=[collect]).run(14.0)
     assert _heard(outcome) == ["I ask you.", "I noted it."]
     assert outcome.heard[-1].start < at + 2.5, outcome.timeline()
+
+
+@pytest.mark.parametrize(
+    ("clear", "said", "begins"),
+    [(None, "Fine.", 6.9), (4.0, "It rains.", 4.0), (3.4, "Fine.", 6.9)],
+    ids=["not cleared", "cleared", "cleared while the user speaks"],
+)
+def test_nobody_waits_for_words_that_the_application_has_cleared(
+    clear: float | None, said: str, begins: float
+) -> None:
+    """The hook ends at 3.3 s, and the answer is ready at 3.6 s. The user speaks again from 2.6 to
+    3.6 s, and the words of that would come at 5.6 s. `clear_user_turn` begins another STT stream;
+    the rest of a voice may bring words."""
+
+    class Slow(Agent):
+        async def on_user_turn_completed(self, *_: Any, **__: Any) -> None:
+            await asyncio.sleep(1.0)
+
+    user = ScriptedUser().says("tomorrow", at=1.0, duration=0.8)
+    user.says("never mind", at=2.6, duration=1.0, stt_delay=2.0)
+    model = ScriptedLLM({"tomorrow": "It rains.", "mind": "Fine."})
+    stage = Stage(TurnSession, user=user, llm=model, agent=lambda: Slow(instructions="Help."))
+    if clear is not None:
+        stage.at(clear, lambda s: s.session.clear_user_turn())
+    first = stage.run(12.0).heard[0]
+    assert first.text == said
+    assert first.start == pytest.approx(begins, abs=0.15)

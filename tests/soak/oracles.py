@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from math import inf
 
 from talk import Played
 
 from turnfsm.fsm.audit.properties import broken_properties
 from turnfsm.fsm.journal import journal_of, replay
-from turnfsm.runtime.testing.livekit import Request, request_problems
+from turnfsm.runtime.testing.livekit import Request, Utterance, request_problems
 
 CLOSE_LIMIT = 12.0
 """Seconds that closing may take: tools that nobody waits for have five, a speech may end. A tool
@@ -119,12 +120,22 @@ def words(played: Played) -> Iterator[str]:
         if item.type == "message" and item.role == "user"
     ]
     sure = not UNSURE_OF_WORDS & played.talk.faults and _nothing_cleared(played)
+    disordered = {*_interims_of_disordered(played.talk.user.utterances)}
     for at, text in _finals(played):
         count = sum(len(re.findall(rf"\b{text}\b", line)) for line in users)
-        if count > 1:
+        if count > 1 and text not in disordered:
             yield f"{text!r} is {count} times in the conversation"
         if not count and sure and at < _end(played) - 15.0:
             yield f"{text!r}, heard at {at:.2f} s, is not in the conversation"
+
+
+def _interims_of_disordered(sounds: Sequence[Utterance]) -> Iterator[str]:
+    """Those of sounds whose final transcript comes after that of a later one. No STT stream does
+    that; a commit may take the interim transcript, and the final one is new to it."""
+    for n, sound in enumerate(sounds):
+        final = inf if sound.stt_delay is None else sound.end + sound.stt_delay
+        if any(u.text and u.end + (u.stt_delay or 0.0) <= final for u in sounds[n + 1 :]):
+            yield from (text for _, text in sound.interims)
 
 
 def calls(played: Played) -> Iterator[str]:

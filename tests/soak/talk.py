@@ -290,6 +290,8 @@ def _user(draws: Random, shape: Shape) -> tuple[ScriptedUser, float]:
         else:
             delay = draws.choice(delays[:4] if shape.clear else delays)
             interims = ((GRID * 3, words.split()[0]),) if draws.random() < 0.3 else ()
+            if any(u.end + (u.stt_delay or 0.0) >= at + GRID * 3 for u in user.utterances):
+                interims = ()  # an STT ends the transcript of one sound before that of the next
             user.says(words, at=round(at, 2), duration=seconds, stt_delay=delay, interims=interims)
         at += seconds
     return user, at

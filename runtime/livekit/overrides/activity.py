@@ -142,6 +142,8 @@ class GovernedActivity(RequestingActivity):
             return True
         finally:
             self._deciding = None
+        if not committed:
+            self._conductor.words_ignored()
         if not kept:  # else words of a later voice may still come
             self.turn_decided()
         task = self._user_turn_completed_atask

@@ -133,6 +133,14 @@ class HearingActivity(ArrivingActivity):
         super().clear_user_turn()
         if words:  # else the reply was asked for ahead to a turn that is committed
             self._cancel_preemptive_generation()  # it answers these, perhaps behind kept ones
+        if self._words_missing and not self._conductor.user_speaks:
+            self._no_words_come()  # LiveKit has begun another STT stream
+
+    def _no_words_come(self) -> None:
+        self._words_came, self._earlier_words_due = True, False
+        self.turn_decided()
+        if self._words_may_come:
+            self._words_here.set()
 
     def on_start_of_speech(self, ev: Any, speech_start_time: float) -> None:
         super().on_start_of_speech(ev, speech_start_time)

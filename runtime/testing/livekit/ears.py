@@ -174,6 +174,7 @@ class _STTStream(stt.RecognizeStream):
         self._from = 0.0  # where in the utterance this stream began to hear it
         self._upto = 0.0
         self._timers: list[asyncio.TimerHandle] = []
+        self._interims: list[asyncio.TimerHandle] = []
         super().__init__(stt=owner, conn_options=conn_options, sample_rate=RATE)
 
     async def _run(self) -> None:
@@ -205,21 +206,30 @@ class _STTStream(stt.RecognizeStream):
         self._upto = offset_of(frame) + FRAME if code else self._upto
 
     def _expect_interims(self, utterance: Utterance) -> None:
+        first = utterance.words_between(0.0, self._from).split()  # it has not heard these
+        self._interims = []
         for offset, text in utterance.interims:
-            if offset >= self._from:
-                self._later(offset - self._from - FRAME, _transcript(text, final=False))
+            words = text.split()
+            heard = words[len(first) :] if words[: len(first)] == first else words
+            if offset >= self._from and heard:
+                event = _transcript(" ".join(heard), final=False)
+                self._interims.append(self._later(offset - self._from - FRAME, event))
 
     def _end_of(self, utterance: Utterance) -> None:
         text = utterance.words_between(self._from, self._upto)
+        if self._upto < utterance.duration - FRAME:  # the rest is not heard, or a new transcript
+            for interim in self._interims:
+                interim.cancel()
         if utterance.stt_delay is not None and text:
             self._later(utterance.stt_delay - FRAME, _transcript(text, final=True))
             if self._owner.ends_turns:
                 end = stt.SpeechEvent(type=stt.SpeechEventType.END_OF_SPEECH)
                 self._later(utterance.stt_delay, end)
 
-    def _later(self, delay: float, event: stt.SpeechEvent) -> None:
+    def _later(self, delay: float, event: stt.SpeechEvent) -> asyncio.TimerHandle:
         loop = asyncio.get_running_loop()
         self._timers.append(loop.call_later(max(0.0, delay), self._send, event))
+        return self._timers[-1]
 
     def _send(self, event: stt.SpeechEvent) -> None:
         if not self._event_ch.closed:
