@@ -242,7 +242,7 @@ async def make(what: str, cast: Cast, stage: Stage) -> None:
     stage.note(f"move: {what}")
     try:
         await _moved(what, cast, session)
-    except (RuntimeError, TimeoutError, llm.RealtimeError, APIError) as error:
+    except (RuntimeError, TimeoutError, llm.RealtimeError, llm.ToolError, APIError) as error:
         stage.note(f"move: {what} is refused: {error}")
 
 
