@@ -513,6 +513,34 @@ def test_a_run_that_is_delayed_waits_for_what_begins_meanwhile(
 
 
 @pytest.mark.parametrize(
+    ("waits", "ends", "told", "returns", "what", "kinds"),
+    [
+        ("updates", 6.5, 8.8, 9.8, "run", []),
+        ("", 6.5, 8.8, 9.8, "run", ["wait"]),
+        ("updates", 5.5, 8.8, 9.8, "run", ["wait"]),
+        ("updates", 6.5, 9.2, 10.2, "run", ["wait"]),
+        ("updates", 6.5, 8.8, 12.0, "run", ["wait"]),
+        ("updates", 6.5, 8.8, 9.8, "wait", ["wait"]),
+    ],
+    ids=["told", "no update", "before the run", "late", "not its end", "no run"],
+)
+def test_a_run_waits_for_a_result_that_is_told_when_the_user_has_spoken(
+    waits: Any, ends: float, told: float, returns: float, what: str, kinds: list[str]
+) -> None:
+    """It begins at 6 s, and the user speaks from 6.6 to 7.2 s; their words may come until 7.6 s. On
+    stock it returns after 1 s."""
+    sounds, jobs = (*SAID, Sound(6.6, 2, 0.6)), (Job(1, 0.5, waits),)
+    done: dict[str, Any] = {"effects": {1: 1}, "runs": (ran(1, 4.0, ends),)}
+    latency = {"latency": {2: 1.0, 3: 2.0}}
+    audio = (Heard(told, told + 1.0, "t1a t1b t1c t1d."),)
+    ours = {**done, **latency, "waits": {0: returns - 6.0}, "silent": {0: returns - 6.0}}
+    ours |= {"audio": audio, "told": {1: told}}
+    stock = {**done, **latency, "waits": {0: 1.0}, "silent": {0: 0.4}}
+    judged = found(ours, stock, sounds=sounds, jobs=jobs, moves=(Move(6.0, what),))
+    assert [kind for kind in judged if kind == "wait"] == kinds
+
+
+@pytest.mark.parametrize(
     ("waits", "on_stock", "kinds", "what"),
     [
         ({0: 2.5}, {0: 1.9, 1: 1.0}, [], "run"),

@@ -89,7 +89,24 @@ def call_delayed_by_its_causes(number: int, pair: Pair) -> bool:
     rest = SLOW + outside((move.at, end), busy(pair, pair.stock))
     joins = [at for at in _joins(pair) if end - MOMENT <= at <= move.at + ours]
     ends = [move.at + ours, *(joins if move.what == "run" else ())]
-    return any(outside((move.at, at), causes) <= rest for at in ends)
+    if any(outside((move.at, at), causes) <= rest for at in ends):
+        return True
+    return move.what == "run" and _tells_a_result(move.at, move.at + ours, pair)
+
+
+def _tells_a_result(begin: float, end: float, pair: Pair) -> bool:
+    """The run ends as a result has been told whose call had called `ctx.update()`, and ended while
+    the run was open. It is told as soon as it may be. Stock had told it before, or given it up."""
+    causes = busy(pair, pair.ours)
+    for call in pair.ours.runs:
+        told = pair.ours.told.get(call.number)
+        last = [heard.end for heard in pair.ours.audio if heard.start == told]
+        if pair.plan.jobs[call.number].waits != "updates" or told is None or call.end is None:
+            continue
+        soon = outside((call.end, told), causes) <= SLOW + THINKS + pair.plan.hook
+        if soon and begin <= call.end <= end and any(abs(end - at) <= MOMENT for at in last):
+            return True
+    return False
 
 
 def _joins(pair: Pair) -> Iterator[float]:
