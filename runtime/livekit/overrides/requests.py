@@ -79,13 +79,16 @@ class RequestingActivity(HearingActivity):
         if hidden := {id for _, ids in others for id in ids}:
             request["chat_ctx"] = context = context.copy()
             context.items[:] = [item for item in context.items if item.id not in hidden]
-        if asked is not None:
-            if waited or news or self._conductor.tools.any_runs:
-                # It comes last: otherwise a model answers the result after it.
-                asked.created_at = time.time()
-            answered = frozenset({asked.id, *_unanswered(context)})
-            self._replies.append((govern(handle, self._conductor), answered))
+        if asked is not None and (waited or news or self._conductor.tools.any_runs):
+            # It comes last: otherwise a model answers the result after it.
+            asked.created_at = time.time()
         speech, shown, besides = govern(handle, self._conductor), results_in(context), None
+        unanswered = frozenset(_unanswered(context))
+        if asked is not None:
+            self._replies.append((speech, unanswered | {asked.id}))
+        elif unanswered:  # a reply with instructions may leave them to another
+            own = request.get("instructions")
+            self._replies.append((speech, frozenset() if own else unanswered))
         if own := request.get("instructions"):
             shown = self._conductor.asked_about(speech, shown, str(own))
         else:
@@ -111,10 +114,10 @@ class RequestingActivity(HearingActivity):
         said = ELSEWHERE.format(calls=names)
         return llm.ChatMessage(id=ELSEWHERE_ID, role="system", content=[said])
 
-    # A reply to the user that is not in the conversation yet: another request that saw the same
-    # words would answer them, and make the calls, a second time. The next reply to the user is
-    # spoken after those that are scheduled when it is asked for, and waits until their calls are
-    # known; any other may have to be spoken before, and does not see the words.
+    # A reply that is not in the conversation yet, and may be to the user: another request that saw
+    # the same words would answer them, and make the calls, a second time. The next reply to the
+    # user is spoken after those that are scheduled when it is asked for, and waits until their
+    # calls are known; any other may have to be spoken before, and does not see the words.
 
     @property
     def _open_replies(self) -> list[tuple[GovernedHandle, frozenset[str]]]:
