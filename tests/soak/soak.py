@@ -10,12 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+from livekit.agents import AgentSession
+from memory import objects_per_turn
 from oracles import judge
-from pairs import measure_memory, play_one, play_seeds, play_sweep
 from reach import Coverage
 from talk import Played, draw_talk, play
 
 from turnfsm.fsm import load_flow
+from turnfsm.runtime.livekit import TurnSession
+
+JOURNAL_TURNS = 300
+"""Turns after which the journal that is kept in memory no longer grows."""
+
+SPEECH = 1.0
+"""Objects that a speech has more on `TurnSession`: Python 3.11 makes a dict for an object whose
+class is set. LiveKit keeps every speech."""
+
+SCATTER = 0.5
+"""Objects per turn: asyncio removes cancelled timers late."""
 
 
 @attrs.define
@@ -49,29 +61,25 @@ def main() -> int:
     """Play until the time is over; 1 if something was found."""
     words = _words()
     if words.memory:
-        return measure_memory(words.memory)
-    if words.sweep:
-        return play_sweep(words)
-    if words.pairs:
-        return play_seeds(words) if words.seed is None else play_one(words)
+        return _memory(words.memory)
     if words.seed is not None:
         return _one(words.seed, words.schedule, words.show)
-    found = _flow(words)
-    return max(found, play_seeds(words)) if not words.flow else found
-
-
-def _flow(words: argparse.Namespace) -> int:
-    """Random conversations under the oracles of the flow, for half of the time."""
     progress = Progress(words.state) if words.fresh else Progress.load(words.state)
     coverage = Coverage(load_flow("turn"), progress.taken, progress.refused)
     before = len(progress.found)
-    for seed, schedule in _seeds(
-        progress, words.count, words.minutes * 60 * (1 if words.flow else 0.5)
-    ):
+    for seed, schedule in _seeds(progress, words.count, words.minutes * 60):
         _count(progress, coverage, seed, schedule)
     progress.save()
     print(_summary(progress, coverage))
     return int(len(progress.found) > before)
+
+
+def _memory(turns: int) -> int:
+    """What each turn leaves behind, once the journal in memory is full."""
+    sessions = (AgentSession, TurnSession)
+    stock, ours = (objects_per_turn(session, turns, JOURNAL_TURNS) for session in sessions)
+    print(f"{ours:.1f} objects a turn, on AgentSession {stock:.1f}, over {turns} turns")
+    return int(ours > stock + SPEECH + SCATTER)
 
 
 def _words() -> argparse.Namespace:
@@ -83,17 +91,7 @@ def _words() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="play this conversation only")
     parser.add_argument("--schedule", type=int, default=0, help="in this order of waking (0)")
     parser.add_argument("--show", action="store_true", help="print its script and timeline too")
-    parser.add_argument("--flow", action="store_true", help="under the oracles of the flow only")
-    parser.add_argument("--pairs", action="store_true", help="on AgentSession too, only")
-    parser.add_argument(
-        "--sweep", action="store_true", help="interruptions at every moment, on both"
-    )
     parser.add_argument("--memory", type=int, help="objects a turn, over so many turns, on both")
-    parser.add_argument("--every", type=float, default=0.05, help="seconds between moments (0.05)")
-    parser.add_argument("--only", help="of the sweep, what has this in its name")
-    parser.add_argument("--first", type=int, help="of --pairs: begin with this seed")
-    parser.add_argument("--jobs", type=int, default=2, help="processes for --pairs, --sweep (2)")
-    parser.add_argument("--shrink", action="store_true", help="of a seed of --pairs, the simplest")
     return parser.parse_args()
 
 

@@ -249,7 +249,7 @@ def test_the_command_goes_on_where_it_stopped(
 ) -> None:
     """Two soaks of one conversation each have played seeds 1 and 2, each in two orders."""
     state = tmp_path / "progress.json"
-    monkeypatch.setattr("sys.argv", ["soak", "--flow", "--count", "1", "--state", str(state)])
+    monkeypatch.setattr("sys.argv", ["soak", "--count", "1", "--state", str(state)])
     for conversations in (2, 4):
         assert soak.main() == 0
         assert capsys.readouterr().out.startswith(f"{conversations} conversations")
