@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar, get_args
 
 import attrs
 
 from turnfsm.fsm import TurnfsmError
-from turnfsm.fsm.errors import near
+from turnfsm.fsm.errors import closest, near
 from turnfsm.fsm.flow import Policy, Tools
 
 __all__ = [
     "CutOffCall",
     "NotMade",
-    "check_tool_names",
     "is_repeatable",
+    "misspelt_tools",
     "on_interruption",
     "policy_of",
     "recover_of",
@@ -172,21 +172,15 @@ def is_repeatable(name: str, tool: Any, tools: Tools) -> bool:
     return name in tools.repeatable or bool(_marked(tool, _REPEATABLE))
 
 
-def check_tool_names(tools: Tools, known: Iterable[str]) -> None:
-    """Refuse a name in the flow that is nearly the name of a tool.
+def misspelt_tools(tools: Tools, known: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The names in the flow that no tool has and that are nearly one, with the one that is meant.
 
-    A name that is like no tool is accepted: an agent that comes later may have that tool.
-
-    Raises:
-        TurnfsmError: A name is misspelt.
+    A name that is like no tool is left out: an agent that comes later may have that tool.
     """
     names = set(known)
     for name in (*tools.by_name, *tools.repeatable):
-        remedy = near(name, names)
-        if name not in names and remedy.startswith("did you mean"):
-            raise TurnfsmError(
-                f"the flow names the tool {name!r}, which the agent has not; {remedy}"
-            )
+        if name not in names and (meant := closest(name, names)):
+            yield name, meant
 
 
 def _marked(tool: Any, mark: str) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from livekit import rtc
-from livekit.agents import NOT_GIVEN, Agent, AgentSession, llm
+from livekit.agents import NOT_GIVEN, Agent, AgentSession
 from livekit.agents.types import NotGivenOr
 from livekit.agents.voice.agent_session import Run_T, Userdata_T
 from livekit.agents.voice.events import EventTypes
@@ -19,7 +19,6 @@ from turnfsm.runtime.arguments import check_ledger, check_sinks, check_timers
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.deferred import Deferred, DeferredQueue
-from turnfsm.runtime.conversation.policies import check_tool_names
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
@@ -34,6 +33,7 @@ from turnfsm.runtime.view.live import LiveView, view_of
 
 from .errors import UnsupportedLiveKit
 from .kept_conversation import KeptConversation
+from .known_tools import warn_of_misspelt_tools
 from .lifecycle import SessionLifecycle
 from .observers import Observers
 from .options import (
@@ -200,7 +200,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         Raises:
             UnsupportedLiveKit: With this version of LiveKit the flow cannot govern the agent.
         """
-        check_tool_names(self._turn.flow.tools, _tool_names([*self.tools, *agent.tools]))
+        warn_of_misspelt_tools(self._turn.flow.tools, [*self.tools, *agent.tools])
         self._custom.check_agent(agent)
         if self._turn.closed:
             self._begin()
@@ -338,7 +338,3 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._turn.note("unproved", reasons=list(self._unproved))
         self._conductor.govern(self._turn)
         self._reports = Reports(self, self._conductor, self.ledger, self._keeping)
-
-
-def _tool_names(tools: Iterable[Any]) -> Iterable[str]:
-    return llm.ToolContext(list(tools)).function_tools

@@ -142,12 +142,34 @@ def test_the_flow_names_policies(tmp_path: Path) -> None:
     assert [call.end for call in stage.session.ledger] == ["cancelled"]  # type: ignore[attr-defined]
 
 
-def test_a_misspelt_tool_name_is_an_error(tmp_path: Path) -> None:
-    """A name in the flow that is nearly a tool's is refused when the session starts."""
+def test_a_misspelt_tool_name_is_a_warning(tmp_path: Path) -> None:
+    """A name in the flow that is nearly a tool's, and no tool's, is logged when the session
+    starts."""
     flow = tmp_path / "mine.yaml"
     flow.write_text("flow: mine\nextends: turn\ntools: {by_name: {bok: cancel}}\n")
-    with pytest.raises(TurnfsmError, match="did you mean 'book'"):
-        _play(_slow(), session=partial(TurnSession, flow=flow))
+    stage = _play(_slow(), session=partial(TurnSession, flow=flow))
+    assert "the flow names the tool 'bok'" in str(_outcome(stage).warnings)
+    assert "did you mean 'book'?" in str(_outcome(stage).warnings)
+
+
+def test_a_tool_of_another_agent_is_no_misspelt_name(tmp_path: Path) -> None:
+    """The names of two agents' tools may be alike, and only one of the agents starts."""
+
+    class Clerk(Agent):
+        @function_tool
+        async def transfer_money(self) -> str:
+            """Transfer it."""
+            return "done"
+
+    @function_tool
+    async def transfer_call() -> Agent:
+        """Put the caller through."""
+        return Clerk(instructions="Help.")
+
+    flow = tmp_path / "mine.yaml"
+    flow.write_text("flow: mine\nextends: turn\ntools: {by_name: {transfer_money: hold}}\n")
+    stage = Stage(partial(TurnSession, flow=flow), tools=[transfer_call])  # type: ignore[arg-type]
+    assert stage.run(1.0).warnings == []
 
 
 def test_an_unknown_policy_is_an_error() -> None:

@@ -7,12 +7,10 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from copy import deepcopy
 from typing import Any
 
-from livekit.agents import Agent, AgentSession, TurnHandlingOptions, llm
+from livekit.agents import Agent, AgentSession, llm
 
-from turnfsm.fsm.errors import near, quoted
 from turnfsm.runtime.testing.clock import VirtualLoop, run
 from turnfsm.runtime.testing.errors import KitError
 
@@ -21,6 +19,7 @@ from .outcome import Outcome
 from .realtime import ScriptedRealtime
 from .recorder import Recorder, found_by_collector
 from .scripted_llm import ScriptedLLM
+from .settings import own_settings, session_settings
 from .speaker import Fault, Heard, ScriptedAudioOutput, check_faults
 from .user import FRAME, SETTLED, ScriptedAudioInput, ScriptedUser
 from .voice import ScriptedTTS
@@ -29,11 +28,6 @@ from .wallclock import bind_wall_clock
 __all__ = ["Stage"]
 
 Action = Callable[["Stage"], Awaitable[None] | None]
-
-TURN_HANDLING: dict[str, Any] = {
-    "turn_detection": "vad",
-    "endpointing": {"min_delay": 0.5, "max_delay": 3.0},
-}
 
 HANGS = 3600.0
 """Virtual seconds after what is played, until a conversation that does not end is given up."""
@@ -45,7 +39,9 @@ class Stage:
     """Plays a conversation on a session of `session_class` and reports what was observed.
 
     Args:
-        session_class: `TurnSession`, `AgentSession`, or a subclass or `partial` of one.
+        session_class: `TurnSession`, `AgentSession`, or a subclass or `partial` of one. Arguments
+            that a `partial` gives are kept. A setting that the stage is given as well, with another
+            value, is refused.
         user: What the user says and when; silent by default.
         llm: What the model answers. A `ScriptedRealtime` needs no STT, and no VAD if it detects
             turns itself; it hears ``user`` and speaks with ``tts``, and so does `say()`.
@@ -62,7 +58,7 @@ class Stage:
             away timer are off.
 
     Raises:
-        KitError: An argument is of the wrong kind.
+        KitError: An argument is of the wrong kind, or differs from that of a `partial`.
 
     Example:
         >>> from turnfsm.livekit import TurnSession
@@ -95,23 +91,20 @@ class Stage:
             raise KitError(f"the stage makes its session itself; give the class: Stage({name})")
         self.session_class = session_class
         self.user = user or ScriptedUser()
-        self.llm = llm or ScriptedLLM()
-        self.tts = tts or ScriptedTTS()
-        # a copy: LiveKit keeps what it is given, and `update_options` changes it
-        handling = deepcopy(TURN_HANDLING | _known_handling(turn_handling or {}))
-        by_stt = handling["turn_detection"] == "stt"
-        self.stt = stt or ScriptedSTT(self.user, ends_turns=by_stt)
-        self.vad = vad or ScriptedVAD()
+        own = own_settings(session_class)
+        models = _models_of(own, {"llm": llm, "tts": tts, "stt": stt, "vad": vad})
+        given = options | ({} if turn_handling is None else {"turn_handling": turn_handling})
+        if timers and "timers" in inspect.signature(session_class).parameters:
+            given["timers"] = timers
+        self._options = session_settings(own, given)
+        self.llm = models.get("llm") or ScriptedLLM()
+        self.tts = models.get("tts") or ScriptedTTS()
+        by_stt = self._options["turn_handling"]["turn_detection"] == "stt"
+        self.stt = models["stt"] if "stt" in models else ScriptedSTT(self.user, ends_turns=by_stt)
+        self.vad = models["vad"] if "vad" in models else ScriptedVAD()
         self.tools = list(tools)
         self._agent = agent
         self._can_pause, self._faults = can_pause, check_faults(faults)
-        self._options = {
-            "turn_handling": handling,
-            "aec_warmup_duration": None,
-            "user_away_timeout": None,
-        } | options
-        if timers and "timers" in inspect.signature(session_class).parameters:
-            self._options["timers"] = timers
         self._actions: list[tuple[float, Action]] = []
         self._acting: list[asyncio.Task[None]] | None = None  # once the session has started
         self.session: AgentSession[Any]
@@ -284,12 +277,32 @@ def _takes_nothing(maker: Callable[[], Agent]) -> bool:
     return True
 
 
-def _known_handling(handling: dict[str, Any]) -> dict[str, Any]:
-    known = TurnHandlingOptions.__annotations__
-    for name in handling:
-        if name not in known:
-            raise KitError(f"turn_handling has no {quoted(name)}; {near(name, known)}")
-    return handling
+_MODELS = {
+    "llm": (ScriptedLLM, ScriptedRealtime),
+    "tts": (ScriptedTTS,),
+    "stt": (ScriptedSTT, type(None)),
+    "vad": (ScriptedVAD, type(None)),
+}
+
+
+def _models_of(own: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The models that the stage is given, or that the factory sets; the latter are taken out."""
+    models = {name: model for name, model in given.items() if model is not None}
+    for name, scripted in _MODELS.items():
+        if name not in own:
+            continue
+        model, kind = own.pop(name), scripted[0].__name__
+        if name in models:
+            raise KitError(
+                f"{name} is given by the session factory and to Stage(...); give it in one of them"
+            )
+        if not isinstance(model, scripted):
+            raise KitError(
+                f"the session factory gives {name}={model!r}, and a stage can play only a {kind}; "
+                f"leave {name} out of the factory"
+            )
+        models[name] = model
+    return models
 
 
 def _timers() -> set[Any]:

@@ -1,0 +1,46 @@
+"""The names of the tools that a session and its agents have."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from livekit.agents import Agent, llm
+
+from turnfsm.fsm.flow import Tools
+from turnfsm.runtime.conversation.policies import misspelt_tools
+
+__all__ = ["warn_of_misspelt_tools"]
+
+logger = logging.getLogger("turnfsm")
+
+
+def warn_of_misspelt_tools(tools: Tools, given: Iterable[Any]) -> None:
+    """Log a warning for each tool that the flow names and that no agent has.
+
+    A session may hand over to agents that do not exist yet. So the tools count that any class of
+    agents in this process declares.
+
+    Args:
+        tools: What the flow says about tools.
+        given: The tools of the session and of its first agent.
+    """
+    known = {*llm.ToolContext(list(given)).function_tools, *_declared()}
+    for name, meant in misspelt_tools(tools, known):
+        logger.warning(
+            "the flow names the tool %r, which neither the session nor any class of agents has; "
+            "did you mean %r? Tools that an agent gets later are not known yet",
+            name,
+            meant,
+        )
+
+
+def _declared() -> Iterator[str]:
+    classes, seen = [Agent], {Agent}
+    while classes:
+        new = set(classes.pop().__subclasses__()) - seen
+        seen |= new
+        classes += new
+    for agent in seen:
+        yield from llm.ToolContext(llm.find_function_tools(agent)).function_tools
