@@ -55,7 +55,8 @@ def soak(
     """Play random conversations with your agent, on AgentSession and on TurnSession.
 
     User, model, TTS and audio output are scripted, in virtual time; the model calls the agent's
-    tools. Exit status 0: TurnSession was nowhere worse, 1: it was, 2: bad input.
+    tools. Exit status 0: nothing was found, 1: TurnSession was worse, or the agent raised an error
+    on both, 2: bad input.
     """
     from turnfsm.fsm import load_flow
     from turnfsm.runtime.testing.livekit.named import load_named
@@ -66,6 +67,7 @@ def soak(
     data = load_named(userdata, Path.cwd(), "userdata") if userdata else None
     governs = load_flow(flow)
     found = played = turns = calls = 0
+    raised: dict[str, list[int]] = {}  # error to the seeds of its conversations
     for number in _seeds(seed, 1 if show else count, None if show else minutes):
         with quiet_logs():
             pair = play_both(draw_conversation(number), make, governs, data)
@@ -78,9 +80,19 @@ def soak(
         for line in worse:
             print(f"seed {number}: {line}")
         if worse and not show:
-            print(f"  = help: turnfsm soak {agent} --seed {number} --show")
+            print(_how_to_see(agent, number))
+        for error in pair.raised:
+            raised.setdefault(error, []).append(number)
+    for error, seeds in raised.items():
+        print(f"the agent raises on both sessions, in {len(seeds)} of {played}: {error}")
+        print(_how_to_see(agent, seeds[0]))
+    found += len(raised)
     print(f"{agent}: {played} conversations, {turns} turns, {calls} tool calls, {found} findings")
     raise typer.Exit(bool(found))
+
+
+def _how_to_see(agent: str, seed: int) -> str:
+    return f"  = help: turnfsm soak {agent} --seed {seed} --show"
 
 
 def _maker(named: Any, name: str) -> Callable[[], Any]:

@@ -12,7 +12,7 @@ from turnfsm.runtime.testing.livekit.soak import draw_conversation
 from turnfsm.runtime.testing.livekit.soak.model import draw_value
 
 AGENT = """\
-from livekit.agents import Agent, RunContext, function_tool
+from livekit.agents import Agent, RunContext, ToolError, function_tool
 
 
 class Clerk(Agent):
@@ -32,6 +32,31 @@ class Fails(Agent):
     async def on_enter(self) -> None:
         if hasattr(self.session, "turn"):
             raise LookupError("not on this session")
+
+
+class Spends(Agent):
+    def __init__(self) -> None:
+        super().__init__(instructions="Help.")
+
+    async def on_user_turn_completed(self, turn_ctx, new_message) -> None:
+        self.session.userdata.append(new_message)
+
+
+class Confused(Agent):
+    def __init__(self) -> None:
+        super().__init__(instructions="Help.")
+
+    @function_tool
+    async def look_up(self, name: str) -> str:
+        \"\"\"Look something up.\"\"\"
+        return {"known": "yes"}[name[:1]]
+
+
+class Refuses(Confused):
+    @function_tool
+    async def look_up(self, name: str) -> str:
+        \"\"\"Look something up.\"\"\"
+        raise ToolError("there is no such name")
 
 
 def userdata() -> str:
@@ -75,6 +100,29 @@ def test_what_goes_wrong_on_one_session_only_is_found(capsys: pytest.CaptureFixt
     assert "seed 3: an error is logged that stock does not log: " in said
     assert "not on this session" in said
     assert "= help: turnfsm soak agent.py:Fails --seed 3 --show" in said
+
+
+def test_an_agent_without_its_user_data_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each of its turns raises on both sessions, so nothing can be compared."""
+    assert run("agent.py:Spends", "--count", "1") == 2
+    said = capsys.readouterr().err
+    assert "seed 1: the agent uses the session's userdata, which is not set" in said
+    assert "= help: name a class or function that makes it" in said
+    assert "--userdata module:Name" in said
+    assert run("agent.py:Spends", "--count", "1", "--userdata", "builtins:list") == 0
+
+
+def test_what_the_agent_raises_on_both_sessions_is_a_finding(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Once for each error, however many conversations have it; a `ToolError` is an answer."""
+    assert run("agent.py:Confused", "--count", "4") == 1
+    said = capsys.readouterr().out
+    assert said.count("the agent raises on both sessions, in ") == 1
+    assert "exception occurred while executing tool [KeyError('w')]" in said
+    assert "= help: turnfsm soak agent.py:Confused --seed " in said
+    assert said.endswith(" 1 findings\n")
+    assert run("agent.py:Refuses", "--count", "4") == 0
 
 
 def test_a_flow_that_does_not_hear_the_user_is_found(capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,6 +45,12 @@ class Take:
     records: tuple[Mapping[str, Any], ...] = ()
 
     @property
+    def lacks_userdata(self) -> bool:
+        """Whether LiveKit has told the agent that the session has no user data."""
+        said = [self.failed, *(text for _, text in self.outcome.errors)]
+        return any("userdata is not set" in text for text in said)
+
+    @property
     def runs(self) -> Counter[tuple[str, str]]:
         """How often each call was executed."""
         return Counter(call_key(run.name, run.arguments) for run in self.outcome.tools)
@@ -71,6 +77,12 @@ class SoakPair:
     stock: Take
     ours: Take
     flow: Flow
+
+    @property
+    def raised(self) -> frozenset[str]:
+        """The errors that were logged on both sessions: the agent's own."""
+        stock, ours = ({text for _, text in t.outcome.errors} for t in (self.stock, self.ours))
+        return frozenset(stock & ours)
 
     def worse(self) -> list[str]:
         """Where `TurnSession` did worse, or broke what its flow promises; one sentence each."""
@@ -134,12 +146,18 @@ def play_both(
         userdata: Makes the user data of each.
 
     Raises:
-        TurnfsmError: Neither of the two can be played.
+        TurnfsmError: Neither of the two can be played, or the agent uses user data and gets none.
     """
     sink = _Sink()
     stock = _play(conversation, agent, AgentSession, userdata)
     session: Any = partial(TurnSession, flow=flow, sinks=[sink])
     ours = attrs.evolve(_play(conversation, agent, session, userdata), records=tuple(sink.records))
+    if userdata is None and stock.lacks_userdata:
+        raise TurnfsmError(
+            f"seed {conversation.seed}: the agent uses the session's userdata, which is not set\n"
+            "  = help: name a class or function that makes it for each session: "
+            "--userdata module:Name"
+        )
     if stock.failed and ours.failed:
         raise TurnfsmError(
             f"seed {conversation.seed} cannot be played: {stock.failed}\n"
