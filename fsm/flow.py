@@ -9,6 +9,7 @@ import attrs
 
 from .flow_parts import (
     Action,
+    AgentState,
     Always,
     Fact,
     LeadsTo,
@@ -29,6 +30,7 @@ from .source import Source
 
 __all__ = [
     "Action",
+    "AgentState",
     "Always",
     "Fact",
     "Flow",

@@ -14,6 +14,7 @@ import attrs
 
 __all__ = [
     "Action",
+    "AgentState",
     "Always",
     "Fact",
     "LeadsTo",
@@ -33,6 +34,9 @@ __all__ = [
 
 Policy = Literal["cancel", "detach", "finish", "hold"]
 """What happens to a tool call if its turn is interrupted."""
+
+AgentState = Literal["listening", "thinking", "speaking"]
+"""What a session publishes about its agent, by LiveKit's names."""
 
 Names = tuple[str, ...]
 """One name or a list of names in YAML; always a tuple here."""
@@ -221,6 +225,7 @@ class State:
         refuses: Requests that are refused here.
         ignores: Events that change nothing here, not even facts.
         final: No transition leaves this state.
+        agent_state: What a session publishes about its agent while the state is held.
         tuning: Settings of the session that hold while the state is held.
 
     Example:
@@ -240,6 +245,7 @@ class State:
     refuses: Names = doc("Requests that are refused here.", default=())
     ignores: Names = doc("Events that change nothing here, not even facts.", default=())
     final: bool = doc("No transition leaves this state.", default=False)
+    agent_state: AgentState = doc("The agent state that a session publishes.", default="listening")
     tuning: Tuning = doc("Settings of the session while it is in this state.", factory=Tuning)
 
 

@@ -165,7 +165,7 @@ class _Check:
             way.append((violation.node, violation.edge))
         message = f"{violation.rule.property}: {violation.rule.broken}"
         path = self._path(way[-1][1][3].taken, way[-1][1][3].source) if way else ("initial",)
-        remedy = event_advice(self.flow, self.source, way)
+        remedy = event_advice(self.flow, self.source, way) or violation.rule.remedy
         finding = placed(self.source, path, way, message, violation.rule.property, remedy)
         self._add(
             finding, (violation.rule.builtin, violation.rule.property), trace(self.model, way)

@@ -37,12 +37,13 @@ class Maker:
         unless: Iterable[str] = (),
         before: Iterable[str] = (),
         before_not: Iterable[str] = (),
+        remedy: str = "",
     ) -> Rule:
         """A move that is wrong if `when` and not `unless` after it, and `before` before it."""
         after, was = self.bits.test(when, unless), self.bits.test(before, before_not)
         reads = after.mask | was.mask
         judge = _judge(where, was, after)
-        return Rule(self.property, broken, judge, reads=reads, builtin=True)
+        return Rule(self.property, broken, judge, reads=reads, builtin=True, remedy=remedy)
 
     def chosen(
         self,
@@ -85,12 +86,25 @@ class Maker:
         )
 
     def held(
-        self, state: str | None, broken: str, when: Iterable[str] = (), unless: Iterable[str] = ()
+        self,
+        state: str | None,
+        broken: str,
+        when: Iterable[str] = (),
+        unless: Iterable[str] = (),
+        remedy: str = "",
     ) -> Rule:
         """A state that is wrong while these hold."""
         test = self.bits.test(when, unless)
         sentence = f"{state} is held {broken}" if state else broken
-        return Rule(self.property, sentence, state=state, test=test, reads=test.mask, builtin=True)
+        return Rule(
+            self.property,
+            sentence,
+            state=state,
+            test=test,
+            reads=test.mask,
+            builtin=True,
+            remedy=remedy,
+        )
 
     def host_facts(self, *names: str) -> tuple[str, ...]:
         """Those that the host of this flow answers for."""

@@ -84,6 +84,7 @@ class Rule:
         state, test: For a rule about configurations; no state means every state.
         reads: The bits that it looks at.
         builtin: The property is one of the ten.
+        remedy: What to write, where no trigger of an added state is the cause.
     """
 
     property: str
@@ -93,6 +94,7 @@ class Rule:
     test: Test = Test()
     reads: int = 0
     builtin: bool = False
+    remedy: str = ""
 
 
 @attrs.frozen

@@ -15,10 +15,15 @@ _STEP_ENDS = frozenset({"thinking", "speaking", "paused"})
 
 def agent_state_is_true(make: Maker) -> Iterator[Rule]:
     """speaking if and only if audio is heard; states and facts are true."""
-    yield make.held("speaking", "though no audio is heard", unless=["~heard"])
-    for state in make.flow.states:
-        if state != "speaking":
-            yield make.held(state, "while audio is heard", ["~heard"])
+    audible = {row.dest for row in make.flow.rows() if row.trigger == "playout_started"}
+    for name, body in make.flow.states.items():
+        if body.agent_state == "speaking":
+            remedy = f"write 'agent_state: listening' in {name!r}" if name not in audible else ""
+            yield make.held(name, "though no audio is heard", unless=["~heard"], remedy=remedy)
+            yield make.held(name, "while the output stands still", ["~paused"])
+        else:
+            remedy = f"write 'agent_state: speaking' in {name!r}" if name in audible else ""
+            yield make.held(name, "while audio is heard", ["~heard"], remedy=remedy)
     yield make.held("tool_running", "though no tool call runs", unless=["~tools_running"])
     yield make.held("thinking", "for a step that was interrupted", ["~cut"])
     yield make.held("interrupted", "though no step is there", unless=["~step_running"])
@@ -26,7 +31,6 @@ def agent_state_is_true(make: Maker) -> Iterator[Rule]:
     for state in ("listening", "tool_running"):
         yield make.held(state, "while a step holds the floor", ["~step_running"])
         yield make.held(state, "while the output stands still", ["~paused"])
-    yield make.held("speaking", "while the output stands still", ["~paused"])
     yield make.move(
         "the output stands still though nothing of it waits to go on",
         lambda m: (m.source, m.dest) == ("paused", "thinking"),

@@ -31,6 +31,8 @@ def _lines(chart: Chart) -> Iterator[str]:
             yield "| --- | --- | --- | --- |"
             yield from (_row(chart, row) for row in rows)
             yield ""
+        if flow.kind == "turn":
+            yield from (f"Agent state: `{state.agent_state}`.", "")
         tuned = {k: v for k, v in attrs.asdict(state.tuning).items() if v is not None}
         if tuned:
             settings = ", ".join(f"`{name}` {str(value).lower()}" for name, value in tuned.items())

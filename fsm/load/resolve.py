@@ -90,6 +90,7 @@ class _State:
             refuses=tuple(self.refuses),
             ignores=tuple(self.ignores),
             final=body.final,
+            agent_state=body.agent_state,
             tuning=body.tuning,
         )
 

@@ -12,6 +12,7 @@ import attrs
 
 from turnfsm.fsm.flow import (
     Action,
+    AgentState,
     Always,
     Fact,
     LeadsTo,
@@ -40,6 +41,10 @@ _ON = "Trigger to transition; a list is tried in order, the first whose guard ho
 _AFTER = "Timer to transition. Started on entry, stopped on exit."
 _REFUSES = "Requests that are refused here, whatever a group or the base says."
 _IGNORES = "Events that change nothing here, not even facts."
+_AGENT_STATE = (
+    "The agent state that a session publishes here. speaking belongs to the states in which audio "
+    "is heard, and to no other. Without this key it is listening."
+)
 
 
 @attrs.frozen
@@ -69,6 +74,7 @@ class WrittenState:
     refuses: Names = doc(_REFUSES, default=())
     ignores: Names = doc(_IGNORES, default=())
     final: bool = doc("No transition leaves this state.", default=False)
+    agent_state: AgentState = doc(_AGENT_STATE, default="listening")
     tuning: Tuning = doc("Settings of the session while it is in this state.", factory=Tuning)
 
 

@@ -9,17 +9,7 @@ from turnfsm.runtime.turn import TurnRuntime
 
 from .ports import Session
 
-__all__ = ["PUBLISHED", "AgentState"]
-
-PUBLISHED = {
-    "listening": "listening",
-    "thinking": "thinking",
-    "tool_running": "thinking",
-    "speaking": "speaking",
-    "paused": "listening",
-    "interrupted": "listening",
-}
-"""State of the flow to the agent state of LiveKit; an added state is ``thinking``."""
+__all__ = ["AgentState"]
 
 GAP = 0.02
 """Seconds of silence inside a step, or after an interruption, before the agent state follows.
@@ -59,9 +49,9 @@ class AgentState:
         if self.muted:
             return
         state = self.turn.state
-        self._asked = self._asked or state == "tool_running"
+        self._asked = self._asked or (state != "thinking" and self._declared() == "thinking")
         self._settling = state == "interrupted" or (self._settling and state == "listening")
-        silent = self._session.agent_state == "speaking" and state in ("thinking", "tool_running")
+        silent = self._session.agent_state == "speaking" and self._declared() == "thinking"
         between = state == "listening" and self._asked  # another step may be about to begin
         if self._settling or between or (silent and not told):
             if self._timer is None:
@@ -87,7 +77,11 @@ class AgentState:
         if state == "thinking" and not self._asked:
             # Speech without a model is about to be heard, or was heard.
             return "listening" if self._ready else before
-        return PUBLISHED.get(state, "thinking")
+        return self._declared()
+
+    def _declared(self) -> str:
+        """What the flow says about the state that is held."""
+        return self.turn.flow.states[self.turn.state].agent_state
 
     def _publish(self, published: str, otel_context: Any, start_time: float | None) -> None:
         self.close()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from both import Session
 from livekit.agents import Agent, AgentSession, RunContext, function_tool
 
-from turnfsm.livekit import TurnSession
+from turnfsm.livekit import TurnSession, host_fact
 from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
 
 GIVES = "It is done."
@@ -127,3 +129,45 @@ def test_a_filler_ends_with_its_turn(awaited: bool, at: float) -> None:
 
     outcome = _calls("", "fills")(TurnSession).at(at, type_text).run(25.0)
     assert [h.text for h in outcome.heard if h.start > 9.0 and "moment" in h.text] == []
+
+
+DICTATION = """\
+flow: dictation
+extends: turn
+facts: {host: {dictates: The user dictates.}}
+timers: {dictation_limit: 5.0}
+states:
+  listening:
+    on:
+      user_started_speaking: {dest: dictating, conditions: dictates}
+  dictating:
+    is: The user dictates; nothing is answered.
+    on:
+      turn_committed: {dest: listening, actions: answer_turn}
+      tool_started: {dest: tool_running}
+    after:
+      dictation_limit: {dest: listening}
+"""
+
+
+@pytest.mark.parametrize("published", ["listening", "thinking"])
+def test_a_state_of_ones_own_publishes_what_the_flow_says(published: str, tmp_path: Path) -> None:
+    """By default listening: no sound of thinking is played."""
+
+    class Host:
+        @host_fact
+        def dictates(self) -> bool:
+            return True
+
+    flow = tmp_path / "dictation.yaml"
+    key = f"    agent_state: {published}\n" if published == "thinking" else ""
+    head = "  dictating:\n"
+    flow.write_text(DICTATION.replace(head, head + key))
+    session: Any = partial(TurnSession, flow=flow, actions=Host())
+    user = ScriptedUser().says("to whom it may concern", at=1.0, duration=4.0)
+    stage = Stage(session, user=user)
+    states: list[str] = []
+    stage.at(4.0, lambda stage: states.append(stage.session.turn.state))  # type: ignore[attr-defined]
+    outcome = stage.run(5.0)
+    assert states == ["dictating"]
+    assert outcome.state_at(4.0) == published
