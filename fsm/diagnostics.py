@@ -17,7 +17,8 @@ class Finding:
 
     Attributes:
         file: The file.
-        line, column: The place, counted from 1 (column in characters).
+        line, column: The place, counted from 1 (column in characters). Both are 0 if the finding is
+            about the file as a whole, such as one that is not there.
         width: How many characters the caret underlines.
         message: What is wrong, one sentence without a full stop.
         remedy: What to write instead, or an empty string.
@@ -51,8 +52,8 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """``file:line:column``."""
-        return f"{self.file}:{self.line}:{self.column}"
+        """``file:line:column``; the file alone if the finding is about all of it."""
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
     def render(self) -> str:
         """The finding as a compiler would print it: place, line, caret, remedy."""

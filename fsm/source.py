@@ -35,6 +35,11 @@ class Page:
         """One line, counted from 1; empty behind the end."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
+    @property
+    def whole(self) -> Location:
+        """The file itself, whatever stands in it."""
+        return Location(self, 0, 0)
+
     def mark(self, offset: int) -> Location:
         """The place of a character, counted from 0."""
         before = _BREAK.split(self.text[:offset])
@@ -43,7 +48,7 @@ class Page:
 
 @attrs.frozen(eq=False)
 class Location:
-    """A span of one line, counted from 1."""
+    """A span of one line, counted from 1; line and column 0 are the file as a whole."""
 
     page: Page
     line: int = 1

@@ -87,7 +87,7 @@ def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
     many = f"{len(errors)} error{'s' * (len(errors) != 1)}"
     if proof == "warn":
         logger.warning("flow %r governs and is not proved, %s:\n%s", flow.name, many, shown)
-        return tuple(f"{f.file}:{f.line}:{f.column}: {f.message}" for f in errors)
+        return tuple(f"{f.place}: {f.message}" for f in errors)
     raise FlowError(
         f"{shown}\nflow {flow.name!r} is not proved: {many}; `turnfsm check` shows a "
         "counterexample for each, proof='warn' uses the flow nevertheless",

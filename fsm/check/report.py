@@ -177,8 +177,9 @@ def as_github(reports: Iterable[Report]) -> str:
     lines: list[str] = []
     for report in reports:
         for f in (*report.findings, *report.notes):
-            place = f"file={_escape(f.file, ',:')},line={f.line},col={f.column}"
-            place += f",endColumn={f.column + f.width}"
+            place = f"file={_escape(f.file, ',:')}"
+            if f.line:
+                place += f",line={f.line},col={f.column},endColumn={f.column + f.width}"
             title = _escape(f"turnfsm: {f.code}", ",:")
             message = _escape(said(f, report.traces.get(f)))
             level = "notice" if f.severity == "note" else f.severity

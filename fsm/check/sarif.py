@@ -67,12 +67,14 @@ def _result(finding: Finding, trace: Trace | None, codes: list[str]) -> dict[str
 
 
 def _location(finding: Finding) -> dict[str, Any]:
-    region = {
-        "startLine": finding.line,
-        "startColumn": finding.column,
-        "endColumn": finding.column + finding.width,
-    }
-    return {"physicalLocation": {"artifactLocation": {"uri": _uri(finding.file)}, "region": region}}
+    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.file)}}
+    if finding.line:
+        place["region"] = {
+            "startLine": finding.line,
+            "startColumn": finding.column,
+            "endColumn": finding.column + finding.width,
+        }
+    return {"physicalLocation": place}
 
 
 def _uri(file: str) -> str:

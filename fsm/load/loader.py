@@ -10,9 +10,9 @@ from pathlib import Path
 import attrs
 
 from turnfsm.fsm.diagnostics import Finding, render_findings
-from turnfsm.fsm.errors import FlowError, near, quoted
+from turnfsm.fsm.errors import FlowError, closest, near, quoted
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.source import Location, Node, Page, Source, Unreadable
+from turnfsm.fsm.source import Node, Page, Source, Unreadable
 
 from .extends import Merge
 from .names import check_names
@@ -208,7 +208,7 @@ def _read(path: Path, file: str) -> tuple[Page, Finding | None]:
     try:
         if path.exists() and not path.is_file():
             message = "it is a folder" if path.is_dir() else "it is no regular file"
-            return page, Location(page).finding(message, "name a file", code="unreadable")
+            return page, page.whole.finding(message, "name a file", code="unreadable")
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
@@ -218,7 +218,19 @@ def _read(path: Path, file: str) -> tuple[Page, Finding | None]:
         return page, _not_utf8(file, exc)
     except (OSError, ValueError) as exc:  # ValueError: a path with a NUL
         why = (getattr(exc, "strerror", None) or str(exc)).lower()
-        return page, Location(page).finding(why, "name a readable file", code="unreadable")
+        remedy = _meant(path) if isinstance(exc, FileNotFoundError) else "name a readable file"
+        return page, page.whole.finding(why, remedy, code="unreadable")
+
+
+def _meant(path: Path) -> str:
+    """The remedy for a file that is not there."""
+    if path.stem in shipped_flows():
+        return f"the flow that comes with turnfsm is called {path.stem!r}, without {path.suffix!r}"
+    if not path.parent.is_dir():
+        return f"there is no folder {quoted(path.parent)}"
+    others = {other.stem: other.name for other in sorted(path.parent.glob("*.y*ml"))}
+    meant = closest(path.stem, others)
+    return f"did you mean {others[meant]!r}?" if meant else "name a readable file"
 
 
 def _not_utf8(file: str, exc: UnicodeDecodeError) -> Finding:
@@ -238,7 +250,7 @@ def _locate(name: str) -> Path:
     if _there(path, Path.exists):
         return path
     message, remedy = f"no flow {quoted(name)}", _shipped_near(name)
-    finding = Location(Page(name, "")).finding(message, remedy, code="unknown-flow")
+    finding = Page(name, "").whole.finding(message, remedy, code="unknown-flow")
     raise FlowError(f"{message}; {remedy}", [finding])
 
 

@@ -205,7 +205,7 @@ def load_script(file: str | File) -> Script:
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not UTF-8"
         raise ScriptError(
-            [Finding(1, 1, 1, why.lower(), "name a readable file", file=str(file))]
+            [Page(str(file), "").whole.finding(why.lower(), "name a readable file")]
         ) from None
     if not page.text.strip():
         message = "the scenario is empty"

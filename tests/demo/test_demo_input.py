@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--flow", "open.yaml"], "open.yaml:2:9: error: '[' is never closed", "add ']'"),
         (["--flow", "twice.yaml"], "twice.yaml:3:1: error: key 'flow' is given twice", "keep one"),
         (["--flow", "bytes.yaml"], "bytes.yaml:1:1: error: ", "UTF-8"),
-        (["--flow", "none.yaml"], "none.yaml:1:1: error: no such file", "name a readable file"),
+        (["--flow", "none.yaml"], "none.yaml: error: no such file", "name a readable file"),
         (["--out", "mine"], "error: mine holds files of no earlier demo", "--out"),
         (["--out", "mine/notes.txt"], "error: mine/notes.txt is no folder", "--out"),
         (["--speed", "2"], "--text takes no time", "leave --speed out"),

@@ -76,6 +76,25 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """A path that leads nowhere is named with the system's reason."""
     finding = refusal(tmp_path / "gone.yaml")
     assert (finding.code, finding.message) == ("unreadable", "no such file or directory")
+    assert finding.render() == (
+        f"{tmp_path}/gone.yaml: error: no such file or directory\n  name a readable file"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("clrk.yaml", "did you mean 'clerk.yaml'?"),
+        ("push_to_talk.yaml", "the flow that comes with turnfsm is called 'push_to_talk'"),
+        ("flows/clerk.yaml", "there is no folder"),
+    ],
+)
+def test_a_missing_file_has_a_remedy(tmp_path: Path, name: str, remedy: str) -> None:
+    """The file, the flow or the folder that was meant; never a line of a file that is not there."""
+    (tmp_path / "clerk.yaml").touch()
+    finding = refusal(tmp_path / name)
+    assert finding.remedy.startswith(remedy)
+    assert (finding.line, finding.place) == (0, str(tmp_path / name))
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ class Editor {
   list(findings) {
     const box = byId("problems");
     box.hidden = !findings.length;
-    box.replaceChildren(...findings.map((finding) => element("li", { class: `problem ${finding.severity}` }, element("button", { type: "button", class: "link", onclick: () => this.go(finding) }, `${finding.file}:${finding.line}`), ` ${finding.severity}: ${finding.message}`, finding.remedy && element("span", { class: "quiet pre" }, `\n${finding.remedy}`))));
+    box.replaceChildren(...findings.map((finding) => element("li", { class: `problem ${finding.severity}` }, element("button", { type: "button", class: "link", onclick: () => this.go(finding) }, finding.line ? `${finding.file}:${finding.line}` : finding.file), ` ${finding.severity}: ${finding.message}`, finding.remedy && element("span", { class: "quiet pre" }, `\n${finding.remedy}`))));
   }
 
   // To the line of a finding.

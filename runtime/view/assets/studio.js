@@ -93,7 +93,7 @@ class Studio {
 
   proof(report) {
     const findings = report.findings.map((finding) => {
-      const at = element("button", { type: "button", class: "link", onclick: () => this.at(finding) }, `${finding.file}:${finding.line}`);
+      const at = element("button", { type: "button", class: "link", onclick: () => this.at(finding) }, finding.line ? `${finding.file}:${finding.line}` : finding.file);
       const way = finding.example && element("button", { type: "button", onclick: () => this.step(finding) }, `Step through ${finding.example.records.length} steps`);
       return element("li", { class: `problem ${finding.severity}` }, element("p", {}, at, ` ${finding.severity}: `, element("b", {}, finding.message)), finding.remedy && element("p", { class: "quiet pre" }, finding.remedy), ...(finding.example?.quiet ?? []).map((line) => element("p", { class: "quiet" }, line)), way);
     });
