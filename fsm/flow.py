@@ -108,6 +108,8 @@ class Flow:
         timers: Timer to seconds.
         actions: All that a host is asked to do.
         tools: What an interruption does to tool calls.
+        discard_audio_if_uninterruptible: The STT gets silence while the agent says something that
+            cannot be interrupted, unless the application gives the session another value.
         properties: The properties that the flow declares. Those of its kind are not among them.
         extends: The flow that it changes, as the file names it.
         source: Where everything stands in the file; None if the flow was not read from a text.
@@ -130,6 +132,7 @@ class Flow:
     timers: Mapping[str, float] = attrs.field(factory=dict)
     actions: Mapping[str, Action] = attrs.field(factory=dict)
     tools: Tools = attrs.field(factory=Tools)
+    discard_audio_if_uninterruptible: bool = True
     properties: Properties = attrs.field(factory=Properties)
     extends: str | None = attrs.field(default=None, eq=False)
     source: Source | None = attrs.field(default=None, eq=False, repr=False)

@@ -38,6 +38,7 @@ def resolve(file: FlowFile, source: Source) -> Flow:
         timers=file.timers,
         actions=file.actions,
         tools=file.tools,
+        discard_audio_if_uninterruptible=file.discard_audio_if_uninterruptible,
         properties=properties,
         extends=file.extends,
         source=source,

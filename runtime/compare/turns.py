@@ -42,6 +42,7 @@ def _s6(session_class: type[AgentSession[Any]]) -> Stage:
         user=user,
         llm=ScriptedLLM({"hours": ANSWER}),
         tts=ScriptedTTS(durations={NOTICE: 5.0}),
+        turn_handling={"interruption": {"discard_audio_if_uninterruptible": False}},
     ).at(0.5, notice)
 
 
@@ -105,7 +106,7 @@ def _verdict_s13(outcome: Outcome) -> list[str]:
 
 S6 = Scenario(
     "S6",
-    "the user speaks during an uninterruptible speech",
+    "the STT hears the user during an uninterruptible speech",
     15.0,
     _s6,
     _verdict_s6,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict
 
@@ -40,12 +39,10 @@ __all__ = [
     "SessionOptions",
     "StartOptions",
     "VideoSampler",
-    "hear_uninterruptible",
+    "let_flow_hear",
     "resumption",
     "timers_of_resumption",
 ]
-
-logger = logging.getLogger("turnfsm")
 
 _AT_ONCE = 0.01
 """The timer's seconds for a `false_interruption_timeout` of 0: a timer cannot have 0."""
@@ -146,25 +143,18 @@ def timers_of_resumption(flow: Flow, seconds: float | None) -> dict[str, float]:
     return timers
 
 
-def hear_uninterruptible(given: Mapping[str, Any], interruption: MutableMapping[str, Any]) -> None:
-    """Let the STT hear the user during speech that cannot be interrupted: what they say is kept.
-
-    By default LiveKit gives the STT silence then. An application that sets the option explicitly
-    keeps it, and gets a warning.
+def let_flow_hear(
+    flow: Flow, given: Mapping[str, Any], interruption: MutableMapping[str, Any]
+) -> None:
+    """Let the STT hear the user during speech that cannot be interrupted, if the flow has it so.
 
     Args:
+        flow: The flow. What the application has given counts before what it says.
         given: The keyword arguments of the session.
         interruption: What LiveKit has made of them.
     """
-    if not _is_said(_DISCARD, given):
+    if not (flow.discard_audio_if_uninterruptible or _is_said(_DISCARD, given)):
         interruption[_DISCARD] = False
-    elif interruption[_DISCARD]:
-        logger.warning(
-            "%s=True: what the user says during speech that cannot be interrupted, or while a tool "
-            "of the policy hold or finish runs, is lost; leave the option out, and it is kept and "
-            "answered afterwards",
-            _DISCARD,
-        )
 
 
 def _is_said(name: str, given: Mapping[str, Any]) -> bool:

@@ -87,6 +87,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         on_vad_inference_done(self ev) | silence while the user speaks
         _on_input_speech_started(self _) | a realtime model says that the user speaks
         interrupt(self force source) | a tool ends its own turn; the user talks over a `hold` call
+        push_audio(self frame) | the user is heard over the preamble of a `hold` call
         wait_for_idle(self wait_for_agent wait_for_user) | a result waits for a model's own answer
         commit_user_turn(self ...) | the next agent answers a turn of a handoff
         clear_user_turn(self) | a preemptive reply to these words is cancelled
@@ -194,6 +195,8 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         "attribute",
         """
         _allow_interruptions | whether a speech can be interrupted
+        _interruption_holds | whether calls keep a speech from being interrupted
+        _interruption_holds_restore | whether the application lets such a speech be interrupted
         _interrupt_fut | a tool waits for playout or for an interruption
         _generations | whether a step has given the floor back
         _agent_turn_context | the span of the turn, as parent of the agent state's spans

@@ -39,7 +39,7 @@ from .observers import Observers
 from .options import (
     SessionOptions,
     StartOptions,
-    hear_uninterruptible,
+    let_flow_hear,
     resumption,
     timers_of_resumption,
 )
@@ -126,7 +126,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         )
         self._room: rtc.Room | None = None
         super().__init__(**options)
-        hear_uninterruptible(options, self.interruption_options)
+        let_flow_hear(self._flow, options, self.interruption_options)
         self._resumes_after = self.options.interruption["false_interruption_timeout"]
         self._timers = resumption(self._flow, options, self._resumes_after) | check_timers(
             self._flow, timers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from livekit.agents import (
@@ -11,6 +12,8 @@ from livekit.agents import (
     function_tool,
 )
 
+from turnfsm.fsm import parse_flow
+from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
@@ -20,9 +23,16 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-__all__ = ["Session", "asked_for_weather", "lines", "listening", "look_up"]
+__all__ = ["Session", "asked_for_weather", "hearing_session", "lines", "listening", "look_up"]
 
 Session = type[AgentSession[Any]]
+
+_FLOW, _ = parse_flow(
+    "{flow: hearing, extends: turn, discard_audio_if_uninterruptible: false}", "hearing.yaml"
+)
+
+hearing_session: Any = partial(TurnSession, flow=_FLOW)
+"""A session whose user is heard while the agent cannot be interrupted."""
 
 
 @function_tool

@@ -13,7 +13,7 @@ from needed_leaving import LEAVING
 from needed_realtime import REALTIME
 
 from turnfsm.fsm import parse_flow
-from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
@@ -90,6 +90,23 @@ def speech_goes_on_when_it_must() -> list[str]:
     outcome = Stage(TurnSession, user=user, llm=model, tts=tts, tools=[book]).run(15)
     again = [h.start for h in outcome.heard if h.start > 3.5]
     return [] if again[0] < 5.0 else [f"the speech goes on at {again[0]} s, not when it must"]
+
+
+def the_user_is_heard_while_a_call_holds_its_turn() -> list[str]:
+    """A call with the policy hold, in a turn that can otherwise be interrupted."""
+
+    @on_interruption("hold")
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(4.0)
+        return "booked"
+
+    user = ScriptedUser().says("a table", at=1.0).says("what about tomorrow", at=3.0)
+    model = ScriptedLLM({"a table": Reply(STORY, calls=Call("book"))})
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[book]).run(15)
+    heard = "user: what about tomorrow" in outcome.context
+    return [] if heard else ["what the user says over the preamble of the call is not heard"]
 
 
 def an_utterance_has_silences() -> list[str]:
@@ -398,6 +415,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedHandle.allow_interruptions": speech_goes_on_when_it_must,
     "HearingActivity.on_start_of_speech": speech_starts_by_stt,
     "HearingActivity.on_end_of_speech": speech_ends_by_stt,
+    "HearingActivity.push_audio": the_user_is_heard_while_a_call_holds_its_turn,
     "HearingActivity.on_vad_inference_done": an_utterance_has_silences,
     "GovernedActivity._scheduling_paused": a_turn_outlives_its_agent,
     "GovernedActivity._new_turns_blocked": lambda: a_turn_outlives_its_agent(_Front),

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from both import hearing_session
 from livekit.agents import Agent
 
 from turnfsm.runtime.livekit import TurnSession
@@ -40,7 +41,7 @@ def test_turns_that_were_kept_are_one_turn(second: str) -> None:
     if second:
         user.says(second, at=3.5, duration=0.9, stt_delay=0.1)
     stage = Stage(
-        TurnSession,
+        hearing_session,
         user=user,
         agent=_Notes,
         llm=ScriptedLLM({"tomorrow": "It rains."}),
@@ -81,7 +82,7 @@ def test_cleared_words_are_not_asked_about_together_with_a_turn_that_was_kept() 
     user = ScriptedUser().says("what about tomorrow", at=1.5, duration=0.9, stt_delay=0.1)
     user.says("and on Sunday", at=5.0, duration=1.2, stt_delay=0.05)
     stage = Stage(
-        TurnSession,
+        hearing_session,
         user=user,
         llm=ScriptedLLM({"tomorrow": Reply("It rains.", ttft=1.0)}),
         tts=ScriptedTTS(durations={NOTICE: 5.2}),
@@ -117,7 +118,7 @@ def _asks_for_two_things(user: ScriptedUser, second: str) -> Stage:
     """A notice of 3 s from 0.5 s on, and perhaps something behind it that can be interrupted."""
     model = ScriptedLLM({"tomorrow": "It rains.", "news": "Nothing is new."})
     voice = ScriptedTTS(durations={NOTICE: 3.0, "Nothing is new.": 2.0})
-    stage = Stage(TurnSession, user=user, llm=model, tts=voice)
+    stage = Stage(hearing_session, user=user, llm=model, tts=voice)
     stage.at(0.5, lambda s: s.session.say(NOTICE, allow_interruptions=False) and None)
     if second == "say":
         stage.at(0.6, lambda s: s.session.say("Nothing is new.") and None)
@@ -166,7 +167,7 @@ def test_a_kept_turn_is_answered_although_a_commit_for_a_noise_gets_no_words(
     user = ScriptedUser().says("what about tomorrow", at=1.5, duration=0.6, stt_delay=0.1)
     user.makes_noise(at=2.6, duration=0.8)
     stage = Stage(
-        TurnSession,
+        hearing_session,
         user=user,
         llm=ScriptedLLM({"tomorrow": "It rains."}),
         tts=ScriptedTTS(durations={NOTICE: 1.8}),

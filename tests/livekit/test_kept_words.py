@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
+from both import hearing_session
 from livekit.agents import function_tool
 
 from turnfsm.livekit import on_interruption
@@ -24,56 +26,64 @@ from turnfsm.runtime.testing.livekit import (
 PREAMBLE = "I am going to transfer it for you at once."
 NOTICE = "This call is recorded for quality and for training purposes."
 TYPED = {"turn_detection": "vad", "min_endpointing_delay": 0.5}
-OPTION = "discard_audio_if_uninterruptible"
 
 
 def _users(outcome: Outcome) -> list[str]:
     return [line for line in outcome.context if line.startswith("user")]
 
 
-def _notice(turn_handling: Any = None, deprecated: dict[str, Any] | None = None) -> Outcome:
+def _notice(make: Any, **options: Any) -> Outcome:
     """The user speaks into an announcement of 5 s that cannot be interrupted."""
-
-    def make(**given: Any) -> TurnSession[Any]:
-        if deprecated is not None:
-            given = {**given, **TYPED, **deprecated}
-            del given["turn_handling"]
-        return TurnSession(**given)
-
     stage = Stage(
-        make,  # type: ignore[arg-type]
+        make,
         user=ScriptedUser().says("what about tomorrow", at=2.0),
         llm=ScriptedLLM({"tomorrow": "Tomorrow it rains."}),
         tts=ScriptedTTS(durations={NOTICE: 5.0}),
-        turn_handling=turn_handling,
+        **options,
     )
     return stage.at(0.5, lambda s: s.session.say(NOTICE, allow_interruptions=False) and None).run(
         12.0
     )
 
 
-@pytest.mark.parametrize("deprecated", [None, {}], ids=["turn_handling", "deprecated arguments"])
-def test_words_into_an_announcement_are_kept_by_default(deprecated: dict[str, Any] | None) -> None:
-    """LiveKit's default gives the STT silence."""
-    outcome = _notice(deprecated=deprecated)
-    assert _users(outcome) == ["user: what about tomorrow"]
-    assert outcome.heard_saying("Tomorrow it rains.") is not None
-    assert [text for _, text in outcome.warnings if OPTION in text] == []
+def _deprecated(**given: Any) -> TurnSession[Any]:
+    """A session whose application uses LiveKit's deprecated arguments."""
+    del given["turn_handling"]  # LiveKit would not look at the others
+    return TurnSession(**given | TYPED, discard_audio_if_uninterruptible=False)
+
+
+HEARD: dict[str, Any] = {"interruption": {"discard_audio_if_uninterruptible": False}}
+DISCARDED: dict[str, Any] = {"interruption": {"discard_audio_if_uninterruptible": True}}
 
 
 @pytest.mark.parametrize(
-    "given",
+    ("make", "options"),
     [
-        {"turn_handling": {"interruption": {OPTION: True}}},
-        {"deprecated": {OPTION: True}},
+        (hearing_session, {}),
+        (partial(TurnSession, flow="uninterruptible"), {}),
+        (TurnSession, {"turn_handling": HEARD}),
+        (_deprecated, {}),
     ],
-    ids=["turn_handling", "deprecated arguments"],
+    ids=["a line of the flow", "a shipped flow", "turn_handling", "deprecated arguments"],
 )
-def test_an_application_that_wants_them_discarded_is_warned(given: dict[str, Any]) -> None:
-    """It asked for it by name, and is told what it costs."""
-    outcome = _notice(**given)
+def test_words_into_an_announcement_are_kept_if_the_application_wants_them(
+    make: Any, options: dict[str, Any]
+) -> None:
+    outcome = _notice(make, **options)
+    assert _users(outcome) == ["user: what about tomorrow"]
+    assert outcome.heard_saying("Tomorrow it rains.") is not None
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [(TurnSession, {}), (hearing_session, {"turn_handling": DISCARDED})],
+    ids=["by default", "the application before the flow"],
+)
+def test_otherwise_the_stt_gets_silence(make: Any, options: dict[str, Any]) -> None:
+    """As with `AgentSession`, and without a warning."""
+    outcome = _notice(make, **options)
     assert _users(outcome) == []
-    assert [text for _, text in outcome.warnings if OPTION in text]
+    assert outcome.warnings == []
 
 
 def test_words_that_were_kept_are_answered_with_those_that_come_meanwhile() -> None:
@@ -81,7 +91,7 @@ def test_words_that_were_kept_are_answered_with_those_that_come_meanwhile() -> N
     user = ScriptedUser().says("what about tomorrow", at=2.0)
     user.says("and on Sunday", at=5.0, duration=0.9, stt_delay=0.3)
     model = ScriptedLLM({"Sunday": "It rains and then it does not.", "tomorrow": "It rains."})
-    stage = Stage(TurnSession, user=user, llm=model, tts=ScriptedTTS(durations={NOTICE: 5.0}))
+    stage = Stage(hearing_session, user=user, llm=model, tts=ScriptedTTS(durations={NOTICE: 5.0}))
     stage.at(0.5, lambda s: s.session.say(NOTICE, allow_interruptions=False) and None)
     outcome = stage.run(15.0)
     assert _users(outcome) == ["user: what about tomorrow and on Sunday"], outcome.timeline()
@@ -95,7 +105,7 @@ def test_words_that_were_kept_are_answered_with_those_that_come_meanwhile() -> N
 def test_words_into_a_call_that_holds_its_turn_are_kept(
     policy: Any, model_detects_turns: bool, at: float
 ) -> None:
-    """The speech is not interruptible while such a call runs, its preamble included."""
+    """Only the call keeps its turn from being interrupted, preamble included: the user is heard."""
 
     @on_interruption(policy)
     @function_tool

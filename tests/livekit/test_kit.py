@@ -383,3 +383,26 @@ async def test_a_request_without_a_choice_of_tools_gets_no_call() -> None:
     context.add_message(role="user", content="weather")
     answer = await model.chat(chat_ctx=context, tool_choice="none").collect()
     assert (answer.text, answer.tool_calls) == ("let me see", [])
+
+
+async def test_on_a_line_that_echoes_the_microphone_hears_the_agent_while_the_user_is_silent() -> (
+    None
+):
+    """The STT recognises what was heard, to the last word; the user's sounds cover it."""
+    sentences: list[str] = []
+    user = ScriptedUser().says("now me", at=1.4, stt_delay=0.1)
+    stage = Stage(
+        AgentSession,
+        user=user,
+        tts=ScriptedTTS(durations={TEN: 3.0}),
+        echo=True,
+        turn_handling={"turn_detection": "manual"},
+    )
+
+    def say(stage: Stage) -> None:
+        stage.session.on("user_input_transcribed", lambda event: sentences.append(event.transcript))
+        stage.session.say(TEN, allow_interruptions=False)
+        stage.session.options.interruption["discard_audio_if_uninterruptible"] = False
+
+    await stage.at(0.0, say).play(8.0)
+    assert sentences == ["one two three four", "now me", "seven eight nine ten"]

@@ -20,9 +20,6 @@ from turnfsm.runtime.testing.livekit import (
 
 STORY = "Once upon a time there was a king who had three daughters and no sons."
 ANSWER = "Good."
-DISCARD = {"discard_audio_if_uninterruptible": True}
-"""LiveKit's default, which is False in a `TurnSession` that is not told otherwise."""
-
 RECENT = {"turn_detection": "vad", "min_endpointing_delay": 0.5, "max_endpointing_delay": 3.0}
 """What the stage says in `turn_handling`, in LiveKit's deprecated arguments."""
 
@@ -40,9 +37,7 @@ def _stage(
     def make(**given: Any) -> AgentSession[Any]:
         if deprecated is not None:
             del given["turn_handling"]  # LiveKit would not look at the others
-        return session_class(
-            **given, **(DISCARD | RECENT | deprecated if deprecated is not None else {})
-        )
+        return session_class(**given, **(RECENT | deprecated if deprecated is not None else {}))
 
     user = ScriptedUser().says("tell me a story", at=1.0)
     user.makes_noise(at=4.0, duration=0.9)
@@ -54,7 +49,7 @@ def _stage(
         llm=ScriptedLLM({"story": STORY, "right": ANSWER}),
         tts=ScriptedTTS(durations={STORY: 12.0}),
         agent=partial(Agent, instructions="Help.", **(agent or {})),
-        turn_handling={"interruption": DISCARD | (interruption or {})},
+        turn_handling={"interruption": interruption or {}},
     )
 
 

@@ -93,7 +93,8 @@ def test_a_reply_behind_what_cannot_be_interrupted_waits_for_words(
     else:
         user.says("a note", at=0.6, duration=0.7, stt_delay=delay)
     model = ScriptedLLM({"a note": "Noted."})
-    outcome = _says_two_things(user, llm=model)
+    heard_meanwhile = {"interruption": {"discard_audio_if_uninterruptible": False}}
+    outcome = _says_two_things(user, llm=model, turn_handling=heard_meanwhile)
     assert [heard.text for heard in outcome.heard] == said, outcome.timeline()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from both import hearing_session
 from livekit.agents import AgentSession, function_tool
 
 from turnfsm.runtime.livekit import TurnSession
@@ -86,7 +87,7 @@ def test_a_kept_turn_is_not_answered_while_the_button_is_held() -> None:
     user = ScriptedUser().says("hello there", at=1.2, duration=0.6)
     user.says("are you open", at=6.0, duration=0.9)
     model = ScriptedLLM({"open": "Yes we are.", "hello": "Hello."})
-    stage = Stage(TurnSession, user=user, llm=model, turn_handling=MANUAL, vad=None)
+    stage = Stage(hearing_session, user=user, llm=model, turn_handling=MANUAL, vad=None)
     stage.at(0.1, lambda s: s.session.input.set_audio_enabled(False))
     stage.at(1.0, notice).at(1.1, hold).at(1.9, release).at(2.6, hold).at(7.0, release)
     outcome = stage.run(12.0)

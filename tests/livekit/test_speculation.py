@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from both import hearing_session
 from livekit.agents import Agent, RunContext, function_tool
 
 from turnfsm.runtime.livekit import TurnSession
@@ -69,7 +70,7 @@ def test_it_is_asked_with_the_words_that_were_kept() -> None:
     user.says("and on Sunday", at=5.0, duration=0.9, stt_delay=0.3)
     model = ScriptedLLM({"Sunday": "It rains and then it does not."})
     stage = Stage(
-        TurnSession,
+        hearing_session,
         user=user,
         llm=model,
         tts=ScriptedTTS(durations={NOTICE: 5.0}),

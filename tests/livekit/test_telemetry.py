@@ -163,7 +163,13 @@ def test_refusals_are_events_with_their_reason(spans: InMemorySpanExporter) -> N
         stage.session.say(STORY, allow_interruptions=False)
 
     user = ScriptedUser().says("what now", at=2.0)
-    Stage(Session, user=user, llm=ScriptedLLM({"now": "Yes."})).at(0.5, announce).run(12.0)
+    stage = Stage(
+        Session,
+        user=user,
+        llm=ScriptedLLM({"now": "Yes."}),
+        turn_handling={"interruption": {"discard_audio_if_uninterruptible": False}},
+    )
+    stage.at(0.5, announce).run(12.0)
     refused = [e.attributes for _, e in events_of(spans) if e.name == "turnfsm.refused"]
     assert any(
         (a["turnfsm.trigger"], a["turnfsm.state"], a["turnfsm.reason"])

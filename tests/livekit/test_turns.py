@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from both import look_up
+from both import hearing_session, look_up
 from livekit.agents import Agent, StopResponse, function_tool
 
 from turnfsm.runtime.compare import scenario
@@ -59,7 +59,7 @@ def test_a_turn_that_is_kept_when_the_session_closes_is_dropped() -> None:
     """It waited for an uninterruptible speech that the close cut off; the journal has it."""
     user = ScriptedUser().says("what about tomorrow", at=2.0)
     stage = Stage(
-        TurnSession,
+        hearing_session,
         user=user,
         tts=ScriptedTTS(durations={NOTICE: 20.0}),
     )
@@ -186,7 +186,7 @@ def test_words_that_the_agent_has_cut_into_are_answered_once(goes_on: float) -> 
         "endpointing": {"min_delay": 0.9, "max_delay": 3.0},
         "preemptive_generation": {"enabled": False},
     }
-    outcome = Stage(TurnSession, user=user, llm=model, turn_handling=turns).run(25.0)
+    outcome = Stage(hearing_session, user=user, llm=model, turn_handling=turns).run(25.0)
     said = [line for line in outcome.context if line.startswith("user: ")]
     assert said == [f"user: {first} {second}", "user: eleven twelve"], outcome.timeline()
     assert outcome.heard_saying("Twelve.") is not None

@@ -45,25 +45,6 @@ def _unheard_turn(facts: Facts) -> Found:
             )
 
 
-def _unheard_user(facts: Facts) -> Found:
-    """A user who talks over speech that goes on, and whose words are not transcribed."""
-    transcripts = facts.recording.named("user_input_transcribed")
-    for user in facts.user:
-        over = facts.heard_at(user.start)
-        if over is None or user.open or user.end - user.start < LONG or over.cut:
-            continue
-        if over.end < user.end or any(
-            user.start <= event.t <= user.end + LONG for event in transcripts
-        ):
-            continue
-        if all(facts.state_at(t) == "speaking" for t in (user.start + 0.6, user.end - 0.01)):
-            yield (
-                user.start,
-                f"the user speaks for {user.end - user.start:.1f} s over a speech that goes on, "
-                "and nothing is transcribed",
-            )
-
-
 def _answered_twice(facts: Facts) -> Found:
     """The same words are in two messages, and something is heard after each."""
     said = [tuple(event.words()) for event in facts.recording.named("user_input_transcribed")]
@@ -102,7 +83,6 @@ def _playout_over_the_user(facts: Facts) -> Found:
 RULES = (
     Rule("F", "every_turn_is_accounted_for", _lost_words),
     Rule("F", "every_turn_is_accounted_for", _unheard_turn),
-    Rule("F", "every_turn_is_accounted_for", _unheard_user),
     Rule("A", "one_reply_to_a_turn", _answered_twice),
     Rule("", "no_playout_over_the_user", _playout_over_the_user),
 )

@@ -6,6 +6,7 @@ import asyncio
 from math import inf
 from typing import Any
 
+from livekit import rtc
 from livekit.agents import llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.audio_recognition import AudioRecognition
@@ -127,6 +128,18 @@ class HearingActivity(ArrivingActivity):
         return recognition.uncommitted_words if isinstance(recognition, GovernedRecognition) else ""
 
     # -- the user
+
+    def push_audio(self, frame: rtc.AudioFrame) -> None:
+        speech, options = self._current_speech, self._session.options.interruption
+        discards = options["discard_audio_if_uninterruptible"]
+        if speech is not None and govern(speech, self._conductor).held_by_tools:
+            # The option is about speech that the application has made uninterruptible. Who talks
+            # over the preamble of a tool with the policy hold or finish is answered afterwards.
+            options["discard_audio_if_uninterruptible"] = False
+        try:
+            super().push_audio(frame)
+        finally:
+            options["discard_audio_if_uninterruptible"] = discards
 
     def clear_user_turn(self) -> None:
         words = self.uncommitted_words

@@ -129,6 +129,11 @@ class GovernedHandle(SpeechHandle):
         await super().wait_for_playout()
 
     @property
+    def held_by_tools(self) -> bool:
+        """The application lets it be interrupted, and tool calls keep it from that."""
+        return self._interruption_holds > 0 and self._interruption_holds_restore
+
+    @property
     def turn_context(self) -> Any:
         """The OpenTelemetry context of the agent's turn."""
         return self._agent_turn_context

@@ -103,6 +103,15 @@ class ScriptedAudioOutput(io.AudioOutput):
         """Whether audio is being heard at this moment."""
         return self._since is not None
 
+    @property
+    def words_now(self) -> str:
+        """The words that were heard of the segment that is being played."""
+        if self._since is None:
+            return ""
+        head = self._segments[0]
+        played = head.played + asyncio.get_running_loop().time() - self._since
+        return self._words(head, 0.0, played)
+
     async def capture_frame(self, frame: rtc.AudioFrame) -> None:
         await super().capture_frame(frame)
         if not self._segments or self._segments[-1].flushed:

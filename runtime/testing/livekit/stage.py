@@ -15,6 +15,7 @@ from turnfsm.runtime.testing.clock import VirtualLoop, run
 from turnfsm.runtime.testing.errors import KitError
 
 from .ears import ScriptedSTT, ScriptedVAD
+from .echo import Echo
 from .outcome import Outcome
 from .realtime import ScriptedRealtime
 from .recorder import Recorder, found_by_collector
@@ -52,6 +53,7 @@ class Stage:
         agent: An agent, its class, or a function that makes it inside the loop.
         can_pause: Whether the audio output can pause.
         faults: What the audio output does wrong: ``no_start``, ``no_end``.
+        echo: The microphone hears what the agent says, while the user is silent.
         turn_handling: LiveKit's options, merged over: turns end by VAD.
         timers: Seconds for timers of the flow. A session class without a flow does not get them.
         options: Further arguments of the session. Its defaults stay, but echo warm-up and the
@@ -82,6 +84,7 @@ class Stage:
         agent: Agent | Callable[[], Agent] | None = None,
         can_pause: bool = True,
         faults: Iterable[Fault] = (),
+        echo: bool = False,
         turn_handling: dict[str, Any] | None = None,
         timers: dict[str, float] | None = None,
         **options: Any,
@@ -104,7 +107,7 @@ class Stage:
         self.vad = models["vad"] if "vad" in models else ScriptedVAD()
         self.tools = list(tools)
         self._agent = agent
-        self._can_pause, self._faults = can_pause, check_faults(faults)
+        self._can_pause, self._faults, self._echo = can_pause, check_faults(faults), echo
         self._actions: list[tuple[float, Action]] = []
         self._acting: list[asyncio.Task[None]] | None = None  # once the session has started
         self.session: AgentSession[Any]
@@ -206,6 +209,8 @@ class Stage:
         self.session.input.audio = microphone
         self.output = ScriptedAudioOutput(self.tts, can_pause=self._can_pause, faults=self._faults)
         self.session.output.audio = self.output
+        if self._echo:
+            microphone.echo = Echo(self.user, self.output).code_at
 
     def _settled(self) -> float:
         """Seconds of silence after which all who listen know that a sound has ended."""

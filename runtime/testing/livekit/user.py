@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right, insort
+from collections.abc import Callable
 from math import inf
 
 import attrs
@@ -162,6 +163,8 @@ class ScriptedAudioInput(io.AudioInput):
         self._count = 0
         self._sounded = -inf  # the count when a sound was last heard
         self._attached = True
+        self.echo: Callable[[float], int] | None = None
+        """Which utterance comes back on a line that echoes, by the time."""
 
     def start(self, origin: float) -> None:
         """Begin the timeline at this loop time; before that the microphone is silent."""
@@ -191,7 +194,7 @@ class ScriptedAudioInput(io.AudioInput):
         self._count += 1
         await asyncio.sleep(max(0.0, self._origin + begun + FRAME - loop.time()))
         t = begun + FRAME / 2
-        code = self._user.code_at(t)
+        code = self._user.code_at(t) or (self.echo(t) if self.echo is not None else 0)
         if code:
             self._sounded = self._count
         offset = int((t - self._user.utterance(code).at) / FRAME) if code else 0
@@ -200,7 +203,7 @@ class ScriptedAudioInput(io.AudioInput):
     async def _silence(self, loop: asyncio.AbstractEventLoop, origin: float) -> int:
         """Wait while nothing is said; how many frames long that was, 0 for an ordinary frame."""
         begun, silent = self._count, 0
-        if (begun - self._sounded) * FRAME < self._settled:
+        if self.echo is not None or (begun - self._sounded) * FRAME < self._settled:
             return 0
         while silent < _LONGEST and not self._user.code_at((begun + silent + 0.5) * FRAME):
             silent += 1
