@@ -74,7 +74,7 @@ _WORLD = World(
             (),
         ),
         "turn_kept": ((), ("turn_waiting",), ()),
-        "turn_replied": (("turn_open",), (), ()),
+        "turn_asked": (("turn_open",), (), ()),
         "turn_dropped": (("turn_open",), (), ()),
     },
     actions={
@@ -154,12 +154,12 @@ PROPERTIES: dict[str, Builtin] = {
         Builtin(
             "one_reply_to_a_turn",
             "The reply to a committed turn is asked for once.",
-            ("turn_committed", "turn_replied", "turn_dropped"),
+            ("turn_committed", "turn_asked", "turn_dropped"),
         ),
         Builtin(
             "every_turn_is_accounted_for",
             "A committed turn gets a reply or is dropped; at the latest a timer drops it.",
-            ("turn_committed", "turn_replied", "turn_dropped"),
+            ("turn_committed", "turn_asked", "turn_dropped"),
             ("listening",),
         ),
         Builtin(

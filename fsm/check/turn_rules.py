@@ -186,7 +186,6 @@ def _turns(make: Maker) -> Iterator[Rule]:
             where=lambda m: m.source in {*_HOLDS_THE_FLOOR, "tool_running"},
         )
     yield make.chosen("drop_turn", "though no turn is open", unless=["~turn_open"])
-    yield make.chosen("withdraw_reply", "though some of the reply was heard", ["~playout_started"])
     yield make.chosen("lift_holds", "though no turn waits", unless=["~turn_waiting"])
     tool_running = make.flow.states.get("tool_running")
     if tool_running and "finish_limit" in tool_running.after:

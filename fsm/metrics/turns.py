@@ -23,7 +23,6 @@ class TurnTimes:
         self._kept: deque[float] = deque(maxlen=_KEPT)
         self._asked: float | None = None
         self._speech: str | None = None
-        self._replied: TurnEnd | None = None  # until it is heard; it may never be heard
         self._calls: dict[str, tuple[str, str]] = {}  # the tool's name, its policy
 
     def entry(self, now: float, entry: Entry, out: list[Value]) -> None:
@@ -37,7 +36,7 @@ class TurnTimes:
             case "turn_committed" if verdict:
                 self._asked = self._kept.popleft() if self._kept else self._asked_at(now)
                 self._speech = None
-            case "turn_replied" if verdict:
+            case "turn_asked" if verdict:
                 self._speech = entry.data.get("speech")
             case "turn_dropped" if verdict:
                 self._asked = None
@@ -48,15 +47,9 @@ class TurnTimes:
         """What the conversation says of turns and calls."""
         data = note.data
         if note.kind == "turn":
-            before, self._replied = self._replied, None
             number, outcome = data.get("number", 0), str(data.get("outcome", ""))
-            turn = TurnEnd(now, number, outcome, bool(data.get("kept")))
-            if before is not None and before.number != turn.number:
-                out.append(before)
-            if turn.outcome == "replied":
-                self._replied = turn
-            else:
-                out.append(turn)
+            kept, why = bool(data.get("kept")), str(data.get("why", ""))
+            out.append(TurnEnd(now, number, outcome, kept, why))
         elif note.kind == "tool_started":
             if len(self._calls) >= _KEPT:
                 self._calls.pop(next(iter(self._calls)))
@@ -69,8 +62,6 @@ class TurnTimes:
 
     def end(self, now: float, out: list[Value]) -> None:
         """The journal ends."""
-        if self._replied is not None:
-            out.append(self._replied)
 
     def _call_moves(self, now: float, note: Note, out: list[Value]) -> None:
         call = str(note.data.get("call"))
@@ -92,6 +83,3 @@ class TurnTimes:
         if self._asked is not None:
             out.append(Response(self._asked, now))
             self._asked = None
-        if self._replied is not None:
-            out.append(self._replied)
-            self._replied = None

@@ -166,14 +166,16 @@ class TurnEnd:
     Attributes:
         at: When it was known.
         number: Its place in the conversation, from 1.
-        outcome: ``replied``, ``superseded`` or ``dropped``.
+        outcome: ``replied``, ``silent``, ``superseded`` or ``dropped``.
         kept: It had to wait before it was taken.
+        why: The reason, as a sentence; empty if it was replied to.
     """
 
     at: float
     number: int
     outcome: str
     kept: bool
+    why: str = ""
 
 
 @attrs.frozen

@@ -199,6 +199,7 @@ class Conductor(UserReports):
         verdict = self._post("playout_started", step)
         holder = self.floor.step
         if verdict and holder is not None:
+            self.speech_heard(holder.speech)
             self.agent_state.project(holder.speech.turn_context, created_at)
 
     def tokens_came(self) -> None:
@@ -234,7 +235,9 @@ class Conductor(UserReports):
             return
         step = self.floor.step
         if wanted == "speaking" and step is not None and not step.output.audible:
-            self._post("playout_started", step.id)  # text only: its first words are its playout
+            verdict = self._post("playout_started", step.id)  # its first words are its playout
+            if verdict:
+                self.speech_heard(step.speech)
         self.agent_state.wanted(wanted, otel_context, start_time)
 
     # -- requests to the model

@@ -211,11 +211,6 @@ class TurnHost:
         logger.warning("%s", reached)
         self._session.report_limit(reached)
 
-    def withdraw_reply(self, event: Event) -> None:
-        """The turn that the step was to answer gets no reply."""
-        if (step := self._floor.step) is not None:
-            self._turns.withdraw(step.speech)
-
     # -- the end of a step
 
     def interrupt_speech(self, event: Event) -> None:

@@ -45,6 +45,17 @@ class Speech(Protocol):
         """It was interrupted."""
 
     @property
+    def interrupted_by_user(self) -> bool:
+        """The user has interrupted it, with a voice or a turn."""
+
+    @property
+    def over(self) -> bool:
+        """Nothing more of it is heard."""
+
+    def when_over(self, call: Callable[[], None]) -> None:
+        """Call when nothing more of it is heard."""
+
+    @property
     def interruptible(self) -> bool:
         """It may be interrupted now."""
 

@@ -41,7 +41,7 @@ class UserReports:
 
     def __init__(self, session: Session, deferred: DeferredQueue) -> None:
         self._session = session
-        self.turns = UserTurns(self._turn_ended, deferred)
+        self.turns = UserTurns(self._turn_ended, deferred, lambda: session.closing)
         self.tuner = Tuner(session)
         self._last_barge_in: Verdict | None = None
         self._voice_ended = float("-inf")
@@ -339,9 +339,16 @@ class UserReports:
             self.turns.mark_unanswerable(task)
 
     def speech_scheduled(self, task: asyncio.Task[Any] | None, speech: Speech) -> None:
-        """LiveKit's `_schedule_speech`. Posts `turn_replied` if it answers the latest turn."""
-        turn = self.turns.reply(task, speech)
+        """LiveKit's `_schedule_speech`. Posts `turn_asked` if it answers the latest turn."""
+        turn = self.turns.ask(task, speech)
         if turn is not None and self.turns.is_latest(turn):
+            self._post("turn_asked", turn=turn.number, speech=speech.id)
+
+    def speech_heard(self, speech: Speech) -> None:
+        """The user hears the beginning of a step. Posts `turn_replied` if it is the first that they
+        hear of the reply to a turn."""
+        turn = self.turns.hear(speech)
+        if turn is not None:
             self._post("turn_replied", turn=turn.number, speech=speech.id)
 
     def answer_asked(
@@ -353,14 +360,14 @@ class UserReports:
             if self.keeping is not None:
                 self.keeping.words_came()
 
-    def _turn_ended(self, turn: Turn, outcome: Outcome, current: bool) -> None:
+    def _turn_ended(self, turn: Turn, outcome: Outcome, why: str, current: bool) -> None:
         if not self._governs:
             return
-        self.turn.note("turn", number=turn.number, outcome=outcome, kept=turn.kept)
+        said = {"why": why} if why else {}
+        self.turn.note("turn", number=turn.number, outcome=outcome, kept=turn.kept, **said)
         if turn.unanswered:
             self._turn_kept()
-        if outcome != "replied" and current:
-            why = "it is answered later" if turn.unanswered else "no reply was generated"
+        if outcome in ("superseded", "dropped") and current:
             self._post("turn_dropped", turn=turn.number, reason=why)
 
     def _turn_kept(self) -> None:

@@ -1,4 +1,4 @@
-"""The user's turns. Each one ends as replied, superseded or dropped."""
+"""The user's turns. Each one ends as replied, silent, superseded or dropped."""
 
 from __future__ import annotations
 
@@ -14,8 +14,16 @@ from .ports import Speech
 
 __all__ = ["OUTCOMES", "CarriedVoice", "Outcome", "Turn", "UserTurns"]
 
-Outcome = Literal["replied", "superseded", "dropped"]
+Outcome = Literal["replied", "silent", "superseded", "dropped"]
+"""How a turn ends. ``replied``: audio of its reply was heard, or text where there is no audio.
+``silent``: its reply has ended by itself with nothing to be heard, such as a handoff.
+``superseded``: a newer turn was committed before anything was heard. ``dropped``: it gets no reply,
+or the reply failed or was interrupted before anything was heard."""
 OUTCOMES = get_args(Outcome)
+
+
+NEWER = "a newer turn was committed"
+CLOSED = "the session closed"
 
 
 @attrs.frozen
@@ -42,8 +50,8 @@ class Turn:
         info: The turn as LiveKit describes it.
         owner: The agent that it was committed to.
         kept: It had to wait for the floor, or for another agent.
-        scheduled: Its reply was scheduled, so its words are in the conversation.
-        speech: The speech of that reply.
+        speech: The speech of its reply, once that was asked for. Its words are in the conversation.
+        failure: What of that reply has failed, as a sentence; empty if nothing has.
         too_late: LiveKit drops it, because a handoff has begun, or because a speech that cannot be
             interrupted has taken the floor.
         items: The ids of the items in the conversation when the turn began.
@@ -54,9 +62,8 @@ class Turn:
     info: Any
     owner: str = ""
     kept: bool = False
-    scheduled: bool = False
     speech: Speech | None = None
-    replied: bool = False
+    failure: str = ""
     too_late: bool = False
     items: frozenset[str] = frozenset()
     over: bool = False
@@ -64,7 +71,7 @@ class Turn:
     @property
     def unanswered(self) -> bool:
         """It could not be answered at once, and is kept."""
-        return self.too_late and not self.scheduled
+        return self.too_late and self.speech is None
 
     def stands_in(self, said: Collection[str]) -> bool:
         """Whether its words are in the conversation, or will never be.
@@ -85,9 +92,10 @@ class UserTurns:
     """Follows each committed turn to its end.
 
     Args:
-        ended: Called with the turn and its outcome, and with `current`: no newer turn was
-            committed.
+        ended: Called with the turn, its outcome and the reason for that, and with `current`: no
+            newer turn was committed.
         deferred: Holds the turns that are kept.
+        closing: Says whether the session closes.
 
     Attributes:
         skipped: The ids of messages that an agent with a realtime model has heard and has not
@@ -95,14 +103,19 @@ class UserTurns:
     """
 
     def __init__(
-        self, ended: Callable[[Turn, Outcome, bool], None], deferred: DeferredQueue
+        self,
+        ended: Callable[[Turn, Outcome, str, bool], None],
+        deferred: DeferredQueue,
+        closing: Callable[[], bool],
     ) -> None:
         self.outcomes: Counter[Outcome] = Counter()
         self._ended = ended
         self._deferred = deferred
+        self._closing = closing
         self._count = 0
         self._latest: Turn | None = None
         self._tasks: dict[asyncio.Task[Any], Turn] = {}
+        self._asked: list[Turn] = []  # their replies were asked for, and nothing of them was heard
         self._unsaid: list[Turn] = []  # whose words may not be in the conversation yet
         self.skipped: list[str] = []
 
@@ -123,9 +136,12 @@ class UserTurns:
         if not kept:
             self._join_older(info)
         self._count += 1
-        self._latest = Turn(self._count, info, owner, kept=bool(kept))
-        self._follow_words(self._latest)
-        return self._latest
+        self._latest = turn = Turn(self._count, info, owner, kept=bool(kept))
+        self._follow_words(turn)
+        for older in self._asked:
+            if older.speech is not None and older.speech.over:
+                self._end(older, "superseded", NEWER)
+        return turn
 
     def typed(self, info: Any, speech: Speech, items: Iterable[str]) -> None:
         """A reply to typed words is scheduled.
@@ -133,7 +149,7 @@ class UserTurns:
         Args:
             items: The ids of the items in the conversation.
         """
-        self._follow_words(Turn(0, info, scheduled=True, speech=speech, items=frozenset(items)))
+        self._follow_words(Turn(0, info, speech=speech, items=frozenset(items)))
 
     @property
     def kept(self) -> list[Deferred[Any]]:
@@ -161,7 +177,7 @@ class UserTurns:
     @property
     def reply_due(self) -> bool:
         """A committed turn is being answered, and its reply is not scheduled yet."""
-        return any(not turn.scheduled for turn in self._tasks.values())
+        return any(turn.speech is None for turn in self._tasks.values())
 
     def begun(self, said: Collection[str]) -> list[Any]:
         """The turns that are being answered, or are next, and whose words are not in the
@@ -210,24 +226,32 @@ class UserTurns:
         """The turn that this task answers, or None."""
         return self._tasks.get(task) if task is not None else None
 
-    def reply(self, task: asyncio.Task[Any] | None, speech: Speech) -> Turn | None:
-        """This task has scheduled a speech. Returns the turn that it answers, or None."""
+    @property
+    def asked(self) -> int:
+        """How many turns have a reply that was asked for, and of which nothing was heard yet."""
+        return len(self._asked)
+
+    def ask(self, task: asyncio.Task[Any] | None, speech: Speech) -> Turn | None:
+        """This task has asked for a reply. Returns the turn that it answers, or None."""
         turn = self.answered_by(task)
         if turn is not None:
-            turn.scheduled, turn.speech = True, speech
-            turn.replied = self.is_latest(turn)  # otherwise the next turn's reply replaces it
+            turn.speech = speech
+            self._asked.append(turn)
+            speech.when_over(lambda: self._speech_over(turn))
         return turn
 
-    def withdraw(self, speech: object) -> None:
-        """The speech that was to answer the latest turn is dropped. Nothing of it was heard."""
-        turn = self._latest
-        if turn is None or turn.speech is not speech or not turn.replied:
-            return
-        turn.replied = False
-        if turn not in self._tasks.values():  # it was counted already
-            self.outcomes["replied"] -= 1
-            self.outcomes["dropped"] += 1
-            self._ended(turn, "dropped", False)
+    def hear(self, speech: Speech) -> Turn | None:
+        """Some of this speech is heard. Returns the turn that it is the first reply to, or None."""
+        turn = next((turn for turn in self._asked if turn.speech is speech), None)
+        if turn is not None:
+            self._end(turn, "replied")
+        return turn
+
+    def fail(self, speech: str, failure: str) -> None:
+        """Something that this speech needs has failed for good."""
+        for turn in self._asked:
+            if turn.speech is not None and turn.speech.id == speech:
+                turn.failure = failure
 
     def is_latest(self, turn: Turn) -> bool:
         """No newer turn was committed."""
@@ -238,6 +262,8 @@ class UserTurns:
         for task in tuple(self._tasks):
             task.remove_done_callback(self._task_ended)
             self._task_ended(task)
+        for turn in tuple(self._asked):
+            self._end(turn, "dropped", CLOSED)
         self.drop_kept()
 
     def drop_kept(self) -> list[Any]:
@@ -247,8 +273,7 @@ class UserTurns:
             self._count += 1
             turn = Turn(self._count, deferred.work, deferred.owner, kept=True)
             self._deferred.drop(deferred)
-            self.outcomes["dropped"] += 1
-            self._ended(turn, "dropped", False)
+            self._end(turn, "dropped", CLOSED, current=False)
         return [deferred.work for deferred in kept]
 
     def _join_older(self, info: Any) -> None:
@@ -260,8 +285,7 @@ class UserTurns:
         self._deferred.begun(deferred)
         self._count += 1
         turn = Turn(self._count, deferred.work, deferred.owner, kept=True)
-        self.outcomes["superseded"] += 1
-        self._ended(turn, "superseded", False)
+        self._end(turn, "superseded", NEWER, current=False)
 
     def _follow_words(self, turn: Turn) -> None:
         self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(())]
@@ -269,13 +293,36 @@ class UserTurns:
 
     def _task_ended(self, task: asyncio.Task[Any]) -> None:
         turn = self._tasks.pop(task)
-        current = turn is self._latest
-        outcome: Outcome = "replied" if turn.replied else ("dropped" if current else "superseded")
-        if turn.unanswered:
-            outcome = "superseded"  # by itself: it is committed again
+        turn.over = turn.speech is None
+        if turn.unanswered:  # it is superseded by itself: it is committed again
             self.keep(
                 turn.info, turn.owner, "it found a handoff or a speech that cannot be interrupted"
             )
-        turn.over = not turn.scheduled
+            self._end(turn, "superseded", "it is answered later")
+        elif turn.speech is None and self.is_latest(turn):
+            self._end(turn, "dropped", "no reply was generated")
+        elif turn.speech is None:
+            self._end(turn, "superseded", NEWER)
+
+    def _speech_over(self, turn: Turn) -> None:
+        """Nothing more of its reply is heard."""
+        speech = turn.speech
+        if speech is None or turn not in self._asked:
+            return
+        if self.kept or not self.is_latest(turn):
+            self._end(turn, "superseded", NEWER)
+        elif turn.failure:
+            self._end(turn, "dropped", turn.failure)
+        elif self._closing():
+            self._end(turn, "dropped", CLOSED)
+        elif not speech.interrupted:
+            self._end(turn, "silent", "its reply had nothing to be heard")
+        elif not speech.interrupted_by_user:  # else the user goes on: the next turn supersedes it
+            self._end(turn, "dropped", "its reply was interrupted before it was heard")
+
+    def _end(
+        self, turn: Turn, outcome: Outcome, why: str = "", current: bool | None = None
+    ) -> None:
+        self._asked = [other for other in self._asked if other is not turn]
         self.outcomes[outcome] += 1
-        self._ended(turn, outcome, current)
+        self._ended(turn, outcome, why, self.is_latest(turn) if current is None else current)

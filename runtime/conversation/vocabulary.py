@@ -8,7 +8,8 @@ __all__ = ["ACTIONS", "FACTS", "TRIGGERS", "check_vocabulary"]
 
 TRIGGERS = (
     *("user_started_speaking", "user_stopped_speaking", "barge_in", "final_transcript"),
-    *("endpointing_ended", "turn_committed", "turn_kept", "turn_replied", "turn_dropped"),
+    *("endpointing_ended", "turn_committed", "turn_kept", "turn_dropped"),
+    *("turn_asked", "turn_replied"),
     *("preemptive_generation", "reply", "owed_reply"),
     *("step_started", "start_playout", "playout_started", "playout_finished"),
     *("output_held", "output_released", "step_progressed", "step_interrupted"),

@@ -161,12 +161,17 @@ class TurnSession(GovernedSession[Userdata_T]):
 
     @property
     def user_turns(self) -> Mapping[str, int]:
-        """How many committed user turns were replied to, superseded and dropped so far.
+        """How many committed user turns there were, by how they ended.
 
-        `queued` turns wait for the floor.
+        `replied`: audio of the reply was heard, or text where there is no audio. `silent`: the
+        reply ended by itself with nothing to be heard. `superseded`: a newer turn came before
+        anything was heard. `dropped`: there was no reply, or it failed or was interrupted before
+        anything was heard. Two have not ended: `asked`, a reply was asked for and nothing of it was
+        heard yet; `queued`, the turn waits for the floor.
         """
         turns = self._conductor.turns
-        return {**dict.fromkeys(OUTCOMES, 0), **turns.outcomes, "queued": len(turns.kept)}
+        waiting = {"asked": turns.asked, "queued": len(turns.kept)}
+        return {**dict.fromkeys(OUTCOMES, 0), **turns.outcomes, **waiting}
 
     @property
     def deferred(self) -> tuple[Deferred[Any], ...]:

@@ -57,8 +57,8 @@ def test_turns_that_were_kept_are_one_turn(second: str) -> None:
     assert [request.shown[-1].text for request in outcome.requests] == [asked]
     assert outcome.heard_saying("It rains.") is not None
     session: Any = stage.session
-    ended = {"replied": 1, "superseded": 1 if second else 0, "dropped": 0, "queued": 0}
-    assert session.user_turns == ended
+    ended = {how: count for how, count in session.user_turns.items() if count}
+    assert ended == {"replied": 1, "superseded": 1} if second else {"replied": 1}
 
 
 def test_a_commit_without_words_in_a_handoff_skips_nothing() -> None:

@@ -1,8 +1,9 @@
-"""Every committed turn of the user ends replied, superseded or dropped; none is lost."""
+"""Every committed turn ends replied, silent, superseded or dropped; none is lost."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -35,7 +36,7 @@ def _ends(stage: Stage) -> list[tuple[int, str]]:
     [
         ("C1", 1, 0, 0),
         ("S6", 1, 0, 0),  # kept during an uninterruptible speech
-        ("S7", 2, 0, 0),  # kept during a handoff
+        ("S7", 1, 1, 0),  # kept during a handoff, which ends the reply that was not heard yet
         ("T1", 1, 1, 0),  # a second one while the first is in on_user_turn_completed
         ("S13", 2, 0, 0),  # committed by hand, then noise
     ],
@@ -46,13 +47,11 @@ def test_turns_are_counted(id: str, replied: int, superseded: int, dropped: int)
     stage = case.build(TurnSession)
     stage.run(case.seconds)
     session: Any = stage.session
-    wanted = {"replied": replied, "superseded": superseded, "dropped": dropped, "queued": 0}
-    assert session.user_turns == wanted
+    wanted = {"replied": replied, "silent": 0, "superseded": superseded, "dropped": dropped}
+    assert session.user_turns == {**wanted, "asked": 0, "queued": 0}
     ends = _ends(stage)
     assert sorted(number for number, _ in ends) == list(range(1, len(ends) + 1))
-    assert {o: [e for _, e in ends].count(o) for o in wanted if o != "queued"} == {
-        o: n for o, n in wanted.items() if o != "queued"
-    }
+    assert {o: [e for _, e in ends].count(o) for o in wanted} == wanted
 
 
 def test_a_turn_that_is_kept_when_the_session_closes_is_dropped() -> None:
@@ -73,12 +72,66 @@ def test_a_turn_that_is_kept_when_the_session_closes_is_dropped() -> None:
     assert session.user_turns["dropped"] == 1
 
 
-def test_a_turn_counts_as_replied_once_its_reply_is_scheduled() -> None:
-    """The model has been asked and has not answered yet when the session closes."""
+def test_a_turn_is_asked_until_its_reply_is_heard() -> None:
+    """The reply is heard at 4.3 s. Before that it was asked for, and no more."""
+    user = ScriptedUser().says("hello", at=1.0)
+    stage = Stage(TurnSession, user=user, llm=ScriptedLLM({"hello": Reply("Hi.", ttft=2.0)}))
+    seen: list[Mapping[str, int]] = []
+    for at in (3.0, 5.0):
+        stage.at(at, lambda s: seen.append(s.session.user_turns))  # type: ignore[attr-defined]
+    outcome = stage.run(6.0)
+    [heard] = outcome.heard
+    assert [(turns["asked"], turns["replied"]) for turns in seen] == [(1, 0), (0, 1)]
+    session: Any = stage.session
+    at = {entry.trigger: entry.t for entry in session.turn.journal}
+    assert at["turn_asked"] < heard.start == pytest.approx(at["turn_replied"], abs=0.02)
+
+
+def test_a_turn_is_replied_to_with_text_in_a_session_without_audio() -> None:
+    """Its first words are what the user gets."""
+    user = ScriptedUser().says("hello", at=1.0)
+    stage = Stage(TurnSession, user=user, llm=ScriptedLLM({"hello": "Hi."}))
+    stage.at(0.5, lambda s: s.session.output.set_audio_enabled(False))
+    outcome = stage.run(6.0)
+    assert outcome.heard == []
+    assert _ends(stage) == [(1, "replied")]
+
+
+def _why(stage: Stage) -> str:
+    session: Any = stage.session
+    [note] = session.turn.journal.notes("turn")
+    return f"{note.data['outcome']}: {note.data['why']}"
+
+
+def test_a_turn_of_which_nothing_was_heard_when_the_session_closes_is_dropped() -> None:
+    """The model has been asked, and has not answered."""
     user = ScriptedUser().says("hello", at=1.0)
     stage = Stage(TurnSession, user=user, llm=ScriptedLLM({"hello": Reply("Hi.", ttft=30.0)}))
     stage.run(5.0)
-    assert _ends(stage) == [(1, "replied")]
+    assert _why(stage) == "dropped: the session closed"
+
+
+def test_a_turn_whose_reply_the_application_interrupts_unheard_is_dropped() -> None:
+    """The user has not said anything more."""
+    user = ScriptedUser().says("hello", at=1.0)
+    stage = Stage(TurnSession, user=user, llm=ScriptedLLM({"hello": Reply("Hi.", ttft=3.0)}))
+    stage.at(3.0, lambda s: s.session.interrupt() and None)
+    stage.run(8.0)
+    assert _why(stage) == "dropped: its reply was interrupted before it was heard"
+
+
+def test_a_turn_whose_reply_says_nothing_is_silent() -> None:
+    """The model makes a call that needs no reply: nobody failed, and nothing was heard."""
+
+    @function_tool
+    async def mute() -> None:
+        """Mute."""
+
+    user = ScriptedUser().says("be quiet", at=1.0)
+    model = ScriptedLLM({"quiet": Reply(calls=Call("mute"))})
+    stage = Stage(TurnSession, user=user, llm=model, tools=[mute])
+    stage.run(8.0)
+    assert _why(stage) == "silent: its reply had nothing to be heard"
 
 
 class _Next(Agent):

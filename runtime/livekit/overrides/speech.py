@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
 
 from livekit.agents import llm
@@ -141,6 +141,20 @@ class GovernedHandle(SpeechHandle):
     def stop(self, source: Source, *, force: bool = False) -> None:
         """Interrupt it."""
         super().interrupt(force=force, source=source)
+
+    @property
+    def interrupted_by_user(self) -> bool:
+        """The user has interrupted it, with a voice or a turn."""
+        return self.interrupted and self._interrupt_source in ("audio_activity", "user_turn")
+
+    @property
+    def over(self) -> bool:
+        """Nothing more of it is heard."""
+        return self.done()
+
+    def when_over(self, call: Callable[[], None]) -> None:
+        """Call when nothing more of it is heard."""
+        self.add_done_callback(lambda _: call())
 
     def hold(self) -> None:
         """Disallow interruptions until `let_go`; counted, as LiveKit counts its own."""
