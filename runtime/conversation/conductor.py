@@ -84,6 +84,7 @@ class Conductor(UserReports):
         self.agent_state.close()
         self.tuner.leave()
         self._stop_looking()
+        self.transcribed_voice.give_up()
         await self.turn.aclose()
 
     def chain_moved(self) -> None:

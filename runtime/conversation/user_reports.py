@@ -17,6 +17,7 @@ from .deferred import DeferredQueue
 from .floor import Floor
 from .host import TurnHost
 from .ports import Agent, Keeping, Session, Speech
+from .transcribed_voice import TranscribedVoice
 from .tuning import Tuner
 from .user_turns import CarriedVoice, Outcome, Turn, UserTurns
 
@@ -52,6 +53,7 @@ class UserReports:
         self._awaited_decision: asyncio.Task[None] | None = None
         self._cut_by_voice = False
         self._said_first: tuple[Speech, ...] = ()
+        self.transcribed_voice = TranscribedVoice(self._voice_begins, self._transcribed_voice_ended)
 
     @property
     def agent(self) -> Agent | None:
@@ -67,9 +69,28 @@ class UserReports:
 
     def user_started(self) -> None:
         """LiveKit's `on_start_of_speech`. Posts `user_started_speaking`."""
+        self.transcribed_voice.give_up()
+        self._voice_begins()
+
+    def interim_transcript(self) -> None:
+        """LiveKit's `on_interim_transcript`, if nothing else reports when the user speaks.
+
+        Posts `user_started_speaking` with the first one. With the final transcript, or if none
+        comes for `false_interruption`, it posts `user_stopped_speaking`.
+        """
+        self.transcribed_voice.heard(self._session.timers.get("false_interruption", WORDS_LIMIT))
+
+    def _voice_begins(self) -> None:
         self._last_barge_in = None
         self._session.follow_options()
         self._post("user_started_speaking")
+
+    def _transcribed_voice_ended(self, recognised: bool) -> None:
+        if not self._governs:
+            return
+        self.user_stopped()
+        if not (recognised or self.host.endpointing()):  # its words were waited for
+            self._post("endpointing_ended")
 
     def user_stopped(self) -> None:
         """LiveKit's `on_end_of_speech`. Posts `user_stopped_speaking`.
@@ -77,6 +98,7 @@ class UserReports:
         Where only the application commits audio, or where the speech that has the floor cannot be
         interrupted, nothing that follows interrupts it: it posts `endpointing_ended`, too.
         """
+        self.transcribed_voice.give_up()
         self._voice_ended = self.turn.now
         self._post("user_stopped_speaking")
         agent = self.agent
@@ -169,7 +191,7 @@ class UserReports:
             self._look_again.cancel()
 
     def final_transcript(self) -> None:
-        """LiveKit's `on_final_transcript`.
+        """LiveKit's `on_final_transcript`. It ends a voice that only transcripts show.
 
         Posts `final_transcript`, unless a speech has the floor and LiveKit ignores the words: they
         come after the voice, and are too few to interrupt.
@@ -177,6 +199,7 @@ class UserReports:
         self._cut_by_voice = False
         if self._may_interrupt or self.user_speaks or self.floor.step is None:
             self._post("final_transcript")
+        self.transcribed_voice.recognised()
 
     @property
     def _may_interrupt(self) -> bool:

@@ -93,6 +93,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         clear_user_turn(self) | a preemptive reply to these words is cancelled
         _on_input_speech_stopped(self ev) | a realtime model says that the user has stopped
         _on_generation_created(self ev) | a realtime model has begun its reply
+        on_interim_transcript(self ev speaking) | without a VAD it shows that the user speaks
         on_final_transcript(self ev speaking) | the STT has recognised words
         on_preemptive_generation(self info) | ask the flow before a preemptive reply
         on_user_turn_exceeded(self ev) | the agent cuts in: the words so far are one turn

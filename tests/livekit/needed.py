@@ -129,6 +129,14 @@ def speech_ends_by_stt() -> list[str]:
     return _speaking_at(_by_stt(), {1.2: True, 3.0: False})
 
 
+def an_interim_transcript_shows_that_the_user_speaks() -> list[str]:
+    """Neither a VAD nor the STT reports the start of speech."""
+    user = ScriptedUser().says("hello", at=1.0, duration=1.0, interims=((0.3, "hel"),))
+    stage = Stage(TurnSession, user=user, turn_handling={"turn_detection": None})
+    stage.vad = None  # type: ignore[assignment]
+    return _speaking_at(stage, {1.2: False, 1.4: True, 2.2: True, 2.4: False})
+
+
 def _by_stt() -> Stage:
     user = ScriptedUser().says("hello", at=1.0, duration=1.0)
     ears = ScriptedSTT(user, ends_turns=True)
@@ -413,6 +421,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedSession._tool_items_added": a_late_result_is_told,
     "GovernedHandle.interrupt": a_tool_ends_its_own_turn,
     "GovernedHandle.allow_interruptions": speech_goes_on_when_it_must,
+    "HearingActivity.on_interim_transcript": an_interim_transcript_shows_that_the_user_speaks,
     "HearingActivity.on_start_of_speech": speech_starts_by_stt,
     "HearingActivity.on_end_of_speech": speech_ends_by_stt,
     "HearingActivity.push_audio": the_user_is_heard_while_a_call_holds_its_turn,

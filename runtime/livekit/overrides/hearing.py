@@ -198,6 +198,12 @@ class HearingActivity(ArrivingActivity):
         self._hears_silence = self._hears_silence or ev.speaking
         self._voice = max(self._voice, self._voice_before + ev.speech_duration)
 
+    def on_interim_transcript(self, ev: Any, *, speaking: bool | None) -> None:
+        unreported = self.vad is None and not self._rt_turn_detection_enabled and not speaking
+        if unreported and ev.alternatives and ev.alternatives[0].text:
+            self._conductor.interim_transcript()
+        super().on_interim_transcript(ev, speaking=speaking)
+
     def on_final_transcript(self, ev: Any, *, speaking: bool | None = None) -> None:
         super().on_final_transcript(ev, speaking=speaking)
         if ev.alternatives and ev.alternatives[0].text:
