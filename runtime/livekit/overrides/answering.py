@@ -16,7 +16,14 @@ from turnfsm.runtime.conversation.tool_calls import Result
 
 from .conversation import ChatContextSync, overtaken
 from .output import OutputActivity
-from .tools import cancel_call, cancelled_pair, returned, running_call, say_still_running
+from .tools import (
+    cancel_call,
+    cancelled_pair,
+    report_result,
+    returned,
+    running_call,
+    say_still_running,
+)
 
 __all__ = ["AnsweringActivity", "let_tools_end", "names"]
 
@@ -88,10 +95,11 @@ class AnsweringActivity(OutputActivity):
         made = next((item for item in calls if item.call_id == call), None)
         if made is None or self._session._is_closing():
             return
-        made, output = cancelled_pair(made, text)
-        conversation.insert([made, output])
-        self._session.history.insert([made, output])
-        self._conductor.tools.late_result(Result(call))
+        again, output = cancelled_pair(made, text)
+        wanted = report_result(self._session, made, output)
+        conversation.insert([again, output])
+        self._session.history.insert([again, output])
+        self._conductor.tools.late_result(Result(call, not wanted))
         self.tell([output])
 
     def answer_open_calls(self, calls: Sequence[str]) -> None:

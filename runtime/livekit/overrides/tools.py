@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 from livekit.agents import Agent, AgentSession, ToolError, llm
 from livekit.agents.voice.agent_session import Userdata_T
-from livekit.agents.voice.events import RunContext
+from livekit.agents.voice.events import FunctionToolsExecutedEvent, RunContext
 from livekit.agents.voice.speech_handle import SpeechHandle
 from livekit.agents.voice.tool_executor import _RunningTasks, _ToolExecutor
 
@@ -27,6 +27,7 @@ __all__ = [
     "cancel_call",
     "cancelled_pair",
     "refuse_handoff",
+    "report_result",
     "returned",
     "running_call",
     "say_still_running",
@@ -174,14 +175,16 @@ class GovernedExecutor(_ToolExecutor):
         # LiveKit would ask for a reply of its own; what a call gives whose turn is over is owed,
         # as any result that comes late, or is nothing to tell the user.
         outputs = [item for item in items if item.type == "function_call_output"]
-        call = ctx.function_call.call_id
-        if ours := self._conductor.tools.was_answered(call):
-            for output in outputs:
-                output.reply_required = False
+        call = ctx.function_call
+        if not self._conductor.tools.was_answered(call.call_id):
+            await super()._enqueue_reply(ctx, items, **how)
+            return
+        told = [report_result(ctx.session, call, output) for output in outputs]
+        for output in outputs:
+            output.reply_required = False
         await super()._enqueue_reply(ctx, items, **how)
-        if ours:
-            for output in outputs:
-                self._conductor.tools.late_result(Result(call, not output.output))
+        for wanted in told:
+            self._conductor.tools.late_result(Result(call.call_id, not wanted))
 
     @property
     def _pending_updates(self) -> Any:
@@ -247,6 +250,24 @@ async def say_still_running(context: TurnContext[Any]) -> None:
     await context.update(STILL_RUNNING, template="{message}")
     # Nothing changes for the tool itself: its waits still end with its turn.
     context.function_call.extra.pop("__livekit_agents_tool_non_blocking", None)
+
+
+def report_result(
+    session: AgentSession[Any], call: llm.FunctionCall, output: llm.FunctionCallOutput
+) -> bool:
+    """Tell the application the result of a call that was answered before it had ended.
+
+    LiveKit has emitted ``function_tools_executed`` with that answer. It is emitted again, with the
+    same call and its result.
+
+    Returns:
+        Whether a reply is to tell the result: a listener may have cancelled it.
+    """
+    result = output.model_copy(update={"call_id": call.call_id})
+    event = FunctionToolsExecutedEvent(function_calls=[call], function_call_outputs=[result])
+    # Not `session.emit`, which also reports to the flow that a step has executed its calls.
+    AgentSession.emit(session, "function_tools_executed", event)
+    return bool(result.output) and event.has_tool_reply
 
 
 def cancelled_pair(
