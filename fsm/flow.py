@@ -23,6 +23,7 @@ from .flow_parts import (
     Transition,
     Trigger,
     Tuning,
+    TurnDetection,
     doc,
     yaml_name,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "Transition",
     "Trigger",
     "Tuning",
+    "TurnDetection",
     "doc",
     "yaml_name",
 ]
@@ -102,6 +104,8 @@ class Flow:
         states: The states, in the order in which they are drawn.
         kind: ``turn``: the ten properties of a turn are proved, and `TurnSession` can use the flow.
         is_: What the flow is for.
+        turn_detection: What must decide that the user's turn is complete, by LiveKit's name; None
+            if the flow works with everything.
         scopes: The parts of the conversation that facts and triggers belong to.
         triggers: The requests, then the events.
         facts: All that a guard may look at.
@@ -126,6 +130,7 @@ class Flow:
     states: Mapping[str, State]
     kind: Literal["turn", "session", "other"] = "other"
     is_: str = ""
+    turn_detection: TurnDetection | None = None
     scopes: Mapping[str, Scope] = attrs.field(factory=dict)
     triggers: Mapping[str, Trigger] = attrs.field(factory=dict)
     facts: Mapping[str, Fact] = attrs.field(factory=dict)

@@ -28,6 +28,7 @@ __all__ = [
     "Transition",
     "Trigger",
     "Tuning",
+    "TurnDetection",
     "doc",
     "yaml_name",
 ]
@@ -37,6 +38,9 @@ Policy = Literal["cancel", "detach", "finish", "hold"]
 
 AgentState = Literal["listening", "thinking", "speaking"]
 """What a session publishes about its agent, by LiveKit's names."""
+
+TurnDetection = Literal["manual", "realtime_llm"]
+"""What a flow may need of LiveKit's turn detection, by LiveKit's names."""
 
 Names = tuple[str, ...]
 """One name or a list of names in YAML; always a tuple here."""

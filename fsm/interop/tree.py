@@ -36,6 +36,7 @@ def flow_tree(flow: Flow) -> dict[str, Any]:
         "flow": flow.name,
         "kind": flow.kind,
         "is": flow.is_,
+        "turn_detection": flow.turn_detection,
         "initial": flow.initial,
         "scopes": _plain(flow.scopes),
         "facts": facts,

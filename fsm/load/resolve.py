@@ -32,6 +32,7 @@ def resolve(file: FlowFile, source: Source) -> Flow:
         states={name: _State(file, name, source).resolved() for name in file.states},
         kind=file.kind,
         is_=file.is_,
+        turn_detection=file.turn_detection,
         scopes=file.scopes,
         triggers=dict(_triggers(file, source)),
         facts=facts,

@@ -23,7 +23,17 @@ _PROPERTIES = ("never", "always", "leads_to")
 
 def check_rules(flow: Flow, source: Source) -> Iterator[Finding]:
     """Whatever is wrong with a flow whose names may all be declared."""
-    checks = (_spelling, _states, _facts, _triggers, _timers, _scopes, _transitions, _properties)
+    checks = (
+        _spelling,
+        _kind,
+        _states,
+        _facts,
+        _triggers,
+        _timers,
+        _scopes,
+        _transitions,
+        _properties,
+    )
     for check in checks:
         yield from check(flow, source)
 
@@ -38,6 +48,13 @@ def _spelling(flow: Flow, source: Source) -> Iterator[Finding]:
             if not _is_word(name):
                 message = f"{quoted(name)} is not a valid name"
                 yield source.at_key((section, name), message, remedy, code="name")
+
+
+def _kind(flow: Flow, source: Source) -> Iterator[Finding]:
+    if flow.turn_detection is not None and flow.kind != "turn":
+        message = "turn_detection is about the user's turns, and this flow is not of kind 'turn'"
+        remedy = "add 'kind: turn', or remove it"
+        yield source.at_key(("turn_detection",), message, remedy, code="contradiction")
 
 
 def _is_word(name: str) -> bool:

@@ -23,6 +23,7 @@ from turnfsm.fsm.flow import (
     Transition,
     Trigger,
     Tuning,
+    TurnDetection,
     doc,
 )
 
@@ -105,6 +106,12 @@ class FlowFile:
     is_: str = doc("What the flow is for.", yaml="is", default="")
     extends: str | None = doc(
         "The flow that this one changes: a shipped flow's name, or a path relative to this file.",
+        default=None,
+    )
+    turn_detection: TurnDetection | None = doc(
+        "What must decide that the user's turn is complete. manual: the application commits turns, "
+        "as with a button. realtime_llm: a realtime model. A session with anything else does not "
+        "start. Without this key the flow works with all.",
         default=None,
     )
     scopes: Mapping[str, Scope] = doc(

@@ -46,6 +46,7 @@ from .options import (
 from .overrides import GovernedSession
 from .reports import Reports
 from .restoring import restore
+from .turn_detection import require_turn_detection, warn_of_turn_detection
 
 __all__ = ["TurnSession"]
 
@@ -203,9 +204,11 @@ class TurnSession(GovernedSession[Userdata_T]):
         """As `AgentSession.start`.
 
         Raises:
+            TurnfsmError: The flow needs another turn detection.
             UnsupportedLiveKit: With this version of LiveKit the flow cannot govern the agent.
         """
         warn_of_misspelt_tools(self._turn.flow.tools, [*self.tools, *agent.tools])
+        require_turn_detection(self._flow, self, agent)
         self._custom.check_agent(agent)
         if self._turn.closed:
             self._begin()
@@ -255,6 +258,10 @@ class TurnSession(GovernedSession[Userdata_T]):
     def epoch(self) -> int:
         """How many workers have had the session, including this one; 0 without a store."""
         return self._keeping.epoch if self._keeping is not None else 0
+
+    def agent_comes(self, agent: Agent) -> None:
+        """The session hands over to this agent, which may have a turn detection of its own."""
+        warn_of_turn_detection(self._flow, self, agent)
 
     async def session_closed(self) -> None:
         """LiveKit has closed the session: write what is not written yet."""

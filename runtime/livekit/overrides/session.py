@@ -194,7 +194,11 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     # -- the chain of agents, and runs
 
+    def agent_comes(self, agent: Agent) -> None:
+        """This agent is about to become the active one."""
+
     async def _update_activity(self, agent: Agent, **how: Any) -> None:
+        self.agent_comes(agent)
         try:
             await super()._update_activity(agent, **how)
         finally:

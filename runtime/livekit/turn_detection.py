@@ -1,0 +1,62 @@
+"""Whether a session decides about the end of the user's turn as its flow needs it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from livekit.agents import Agent, AgentSession, llm
+from livekit.agents.utils import is_given
+
+from turnfsm.fsm import Flow, TurnfsmError
+
+__all__ = ["require_turn_detection", "warn_of_turn_detection"]
+
+logger = logging.getLogger("turnfsm")
+
+_REMEDIES = {
+    "manual": "give turn_handling={'turn_detection': 'manual'}, and call commit_user_turn()",
+    "realtime_llm": "give llm=..., a realtime model that detects turns",
+}
+
+
+def require_turn_detection(flow: Flow, session: AgentSession[Any], agent: Agent) -> None:
+    """Refuse an agent whose turns the flow cannot govern.
+
+    Args:
+        flow: The flow of the session.
+        session: The session.
+        agent: Its first agent. What an agent sets comes before what the session sets.
+
+    Raises:
+        TurnfsmError: The flow needs another turn detection.
+    """
+    if unmet := _unmet(flow, session, agent):
+        raise TurnfsmError(unmet)
+
+
+def warn_of_turn_detection(flow: Flow, session: AgentSession[Any], agent: Agent) -> None:
+    """The same for a later agent: the call goes on, so that it is only logged."""
+    if unmet := _unmet(flow, session, agent):
+        logger.warning("%s", unmet)
+
+
+def _unmet(flow: Flow, session: AgentSession[Any], agent: Agent) -> str:
+    needed = flow.turn_detection
+    if needed is None or needed == _decides(session, agent):
+        return ""
+    return (
+        f"the flow {flow.name!r} needs turn_detection={needed!r}, which the session does not have "
+        f"with the agent {agent.label!r}; {_REMEDIES[needed]}"
+    )
+
+
+def _decides(session: AgentSession[Any], agent: Agent) -> object:
+    mode = agent.turn_detection if is_given(agent.turn_detection) else session.turn_detection
+    model = agent.llm if is_given(agent.llm) else session.llm
+    if not isinstance(model, llm.RealtimeModel) or not model.capabilities.turn_detection:
+        return mode if mode != "realtime_llm" else None
+    # Only some of these models leave the decision to others.
+    asked_others = isinstance(mode, str) and mode != "realtime_llm"
+    leaves_it = model.capabilities.can_disable_turn_detection
+    return mode if asked_others and leaves_it else "realtime_llm"
