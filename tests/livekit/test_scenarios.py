@@ -67,8 +67,8 @@ WITHOUT = {
     "S5-interrupt": [("speech_interrupted: {actions: release_tools}", "speech_interrupted: {}")],
     "S6b": [
         (
-            "    is: Audio of this step is being heard.\n    in: floor\n    on:\n",
-            "    is: Audio of this step is being heard.\n    in: floor\n    on:\n"
+            "    agent_state: speaking\n    on:\n",
+            "    agent_state: speaking\n    on:\n"
             "      reply: {dest: thinking, unless: result_uncommitted, actions: request_reply}\n",
         )
     ],
