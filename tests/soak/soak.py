@@ -1,18 +1,17 @@
-"""Random conversations without end: see docs/soak.md."""
+"""Random conversations: see docs/soak.md. Each run draws new ones, and prints the first seed."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from itertools import count, islice
 
 import attrs
 from livekit.agents import AgentSession
 from memory import objects_per_turn
 from oracles import judge
+from pairs import play_one, play_seeds, play_sweep
 from reach import Coverage
 from talk import Played, draw_talk, play
 
@@ -30,48 +29,40 @@ SCATTER = 0.5
 """Objects per turn: asyncio removes cancelled timers late."""
 
 
-@attrs.define
-class Progress:
-    """Where a soak stands; kept in a file so that the next one goes on from there."""
-
-    path: Path
-    next_seed: int = 1
-    conversations: int = 0
-    turns: int = 0
-    calls: int = 0
-    seconds: float = 0.0
-    taken: dict[str, int] = attrs.field(factory=dict)
-    refused: dict[str, int] = attrs.field(factory=dict)
-    found: list[dict[str, Any]] = attrs.field(factory=list)
-
-    @classmethod
-    def load(cls, path: Path) -> Progress:
-        fields = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        return cls(path, **fields)
-
-    def save(self) -> None:
-        fields = attrs.asdict(self, filter=lambda a, _: a.name != "path")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        part = self.path.with_suffix(".part")
-        part.write_text(json.dumps(fields, indent=1), encoding="utf-8")
-        part.replace(self.path)
-
-
 def main() -> int:
     """Play until the time is over; 1 if something was found."""
     words = _words()
     if words.memory:
         return _memory(words.memory)
+    if words.sweep:
+        return play_sweep(words)
     if words.seed is not None:
-        return _one(words.seed, words.schedule, words.show)
-    progress = Progress(words.state) if words.fresh else Progress.load(words.state)
-    coverage = Coverage(load_flow("turn"), progress.taken, progress.refused)
-    before = len(progress.found)
-    for seed, schedule in _seeds(progress, words.count, words.minutes * 60):
-        _count(progress, coverage, seed, schedule)
-    progress.save()
-    print(_summary(progress, coverage))
-    return int(len(progress.found) > before)
+        return play_one(words) if words.pairs else _one(words.seed, words.schedule, words.show)
+    if words.first is None:
+        words.first = int(time.time())
+    print(f"the first seed is {words.first}; --first {words.first} plays these again", flush=True)
+    found = 0 if words.pairs else _flow(words)
+    return found if words.flow else max(found, play_seeds(words))
+
+
+def _words() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make soak ARGS=", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=5.0, help="how long to play (5)")
+    parser.add_argument("--count", type=int, help="how many conversations, instead")
+    parser.add_argument("--first", type=int, help="begin with this seed (the time of day)")
+    parser.add_argument("--seed", type=int, help="play this conversation only")
+    parser.add_argument("--schedule", type=int, default=0, help="in this order of tasks (0)")
+    parser.add_argument("--show", action="store_true", help="print its script and timeline too")
+    parser.add_argument("--flow", action="store_true", help="under the rules of the flow only")
+    parser.add_argument("--pairs", action="store_true", help="on both sessions only")
+    parser.add_argument("--sweep", action="store_true", help="interruptions at every moment")
+    parser.add_argument("--every", type=float, default=0.05, help="seconds between moments (0.05)")
+    parser.add_argument("--only", default="", help="of --sweep, what has this in its name")
+    parser.add_argument("--jobs", type=int, default=2, help="processes for --pairs, --sweep (2)")
+    parser.add_argument("--shrink", action="store_true", help="of --pairs --seed, the simplest")
+    parser.add_argument("--rates", action="store_true", help="write the rates of --pairs")
+    parser.add_argument("--memory", type=int, help="objects a turn, over so many turns, on both")
+    return parser.parse_args()
 
 
 def _memory(turns: int) -> int:
@@ -80,19 +71,6 @@ def _memory(turns: int) -> int:
     stock, ours = (objects_per_turn(session, turns, JOURNAL_TURNS) for session in sessions)
     print(f"{ours:.1f} objects a turn, on AgentSession {stock:.1f}, over {turns} turns")
     return int(ours > stock + SPEECH + SCATTER)
-
-
-def _words() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="make soak ARGS=", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=5.0, help="how long to play (5)")
-    parser.add_argument("--count", type=int, help="how many conversations, instead")
-    parser.add_argument("--state", type=Path, default=Path(".soak/progress.json"))
-    parser.add_argument("--fresh", action="store_true", help="begin with seed 1 again")
-    parser.add_argument("--seed", type=int, help="play this conversation only")
-    parser.add_argument("--schedule", type=int, default=0, help="in this order of waking (0)")
-    parser.add_argument("--show", action="store_true", help="print its script and timeline too")
-    parser.add_argument("--memory", type=int, help="objects a turn, over so many turns, on both")
-    return parser.parse_args()
 
 
 def _one(seed: int, schedule: int, show: bool) -> int:
@@ -116,32 +94,49 @@ def _lines(played: Played) -> Iterator[tuple[float, str]]:
             yield record["t"], f"{record['t']:7.3f}  turn     {record['trigger']}: {move} {how}"
 
 
-def _seeds(progress: Progress, count: int | None, seconds: float) -> Iterator[tuple[int, int]]:
-    """Each conversation in asyncio's order, then in one that is drawn."""
-    until = time.monotonic() + seconds
-    played = 0
-    while played < count if count is not None else time.monotonic() < until:
-        seed = progress.next_seed
-        yield seed, 0
-        yield seed, seed
-        progress.next_seed += 1
-        played += 1
-        if played % 20 == 0:
-            progress.save()
+@attrs.define
+class _Tally:
+    """What was played under the rules of the flow."""
+
+    coverage: Coverage
+    conversations: int = 0
+    turns: int = 0
+    calls: int = 0
+    seconds: float = 0.0
+    found: int = 0
+
+    def play(self, seed: int, schedule: int) -> None:
+        """Play one conversation, and print what is wrong."""
+        played, problems = _judged(seed, schedule)
+        self.conversations += 1
+        if played is not None:
+            self.turns += sum(r.get("note") == "turn" for r in played.records)
+            self.calls += len(played.session.ledger)
+            self.seconds += played.talk.seconds
+            self.coverage.add(played.records)
+        if problems:
+            self.found += 1
+            print(f"--seed {seed} --schedule {schedule}", *problems, sep="\n  ", flush=True)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.conversations} conversations, {self.seconds / 3600:.1f} h of talk, "
+            f"{self.turns} turns, {self.calls} tool calls; {self.found} with problems\n"
+            f"{self.coverage.text()}"
+        )
 
 
-def _count(progress: Progress, coverage: Coverage, seed: int, schedule: int) -> None:
-    played, problems = _judged(seed, schedule)
-    progress.conversations += 1
-    if played is not None:
-        progress.turns += sum(r.get("note") == "turn" for r in played.records)
-        progress.calls += len(played.session.ledger)
-        progress.seconds += played.talk.seconds
-        coverage.add(played.records)
-        progress.taken, progress.refused = dict(coverage.taken), dict(coverage.refused)
-    if problems:
-        progress.found.append({"seed": seed, "schedule": schedule, "problems": problems})
-        print(f"--seed {seed} --schedule {schedule}", *problems, sep="\n  ", flush=True)
+def _flow(words: argparse.Namespace) -> int:
+    """Each conversation in asyncio's order, then in another one; for half of the time."""
+    tally = _Tally(Coverage(load_flow("turn"), {}, {}))
+    until = time.monotonic() + words.minutes * 60 * (1.0 if words.flow else 0.5)
+    for seed in islice(count(words.first), words.count):
+        if words.count is None and time.monotonic() > until:
+            break
+        tally.play(seed, 0)
+        tally.play(seed, seed)
+    print(tally)
+    return int(bool(tally.found))
 
 
 def _judged(seed: int, schedule: int) -> tuple[Played | None, list[str]]:
@@ -150,11 +145,3 @@ def _judged(seed: int, schedule: int) -> tuple[Played | None, list[str]]:
     except Exception as error:
         return None, [f"it ends with {type(error).__name__}: {str(error)[:300]}"]
     return played, judge(played)
-
-
-def _summary(progress: Progress, coverage: Coverage) -> str:
-    return (
-        f"{progress.conversations} conversations, {progress.seconds / 3600:.1f} h of talk, "
-        f"{progress.turns} turns, {progress.calls} tool calls; "
-        f"{len(progress.found)} with problems\n{coverage.text()}"
-    )

@@ -244,13 +244,15 @@ def test_coverage_counts_what_there_is(played: Played) -> None:
     assert "interrupted barge_in" in set(reach.pairs) & set(reach.refused)
 
 
-def test_the_command_goes_on_where_it_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_command_draws_new_conversations_and_repeats_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two soaks of one conversation each have played seeds 1 and 2, each in two orders."""
-    state = tmp_path / "progress.json"
-    monkeypatch.setattr("sys.argv", ["soak", "--count", "1", "--state", str(state)])
-    for conversations in (2, 4):
-        assert soak.main() == 0
-        assert capsys.readouterr().out.startswith(f"{conversations} conversations")
-    assert '"next_seed": 3' in state.read_text(encoding="utf-8")
+    """It prints the first seed, and plays each conversation in two orders."""
+    monkeypatch.setattr("sys.argv", ["soak", "--flow", "--count", "1"])
+    monkeypatch.setattr(soak.time, "time", lambda: 1.5)
+    assert soak.main() == 0
+    drawn = capsys.readouterr().out
+    assert drawn.startswith("the first seed is 1; --first 1 plays these again\n2 conversations")
+    monkeypatch.setattr("sys.argv", ["soak", "--flow", "--count", "1", "--first", "1"])
+    assert soak.main() == 0
+    assert capsys.readouterr().out == drawn

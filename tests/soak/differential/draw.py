@@ -1,0 +1,137 @@
+"""Draws conversations. The seed decides everything."""
+
+from __future__ import annotations
+
+from random import Random
+
+import attrs
+
+from turnfsm.fsm.flow import Policy
+
+from .script import SWITCHES, Job, Model, Move, Obeys, Script, Sound
+
+__all__ = ["MOVES", "POLICIES", "draw_script"]
+
+GRID = 0.05
+"""Times lie on the grid of the microphone's frames, so that things happen at the same moment."""
+
+POLICIES: tuple[Policy, ...] = ("detach", "cancel", "finish", "hold")
+DOES = ("playout", "says", "replies", "updates", "filler", "interrupts")
+MOVES = ("interrupt", "force", "say", "say_on", "reply", "ask", "chat", "run", "clear")
+"""What an application does; `chat` is how RoomIO takes typed text: interrupt, then reply."""
+
+
+ODDS = {"barge_in": 0.6, "noise": 0.3, "slow_words": 0.3, "close": 0.1, "manual": 0.1}
+"""How often a switch is on; else in one conversation of five."""
+
+
+def draw_script(seed: int, schedule: int = 0) -> Script:
+    """The conversation of a seed. In a quarter of them no switch is on."""
+    draws = Random(seed)
+    plain = draws.random() < 0.25
+    on = frozenset(s for s in SWITCHES if draws.random() < ODDS.get(s, 0.2) and not plain)
+    model: Model = draws.choice(("realtime", "server")) if "realtime" in on else "pipeline"
+    obeys: Obeys = draws.choice(("always", "always", "mostly", "never"))
+    jobs = {number: _job(draws, on) for number in range(1, 5)}
+    sounds = _sounds(draws, on, jobs)
+    script = Script(
+        name=f"--seed {seed}" + f" --schedule {schedule}" * bool(schedule),
+        sounds=sounds,
+        jobs=jobs,
+        switches=on,
+        model=model,
+        obeys=obeys,
+        detection=_detection(draws, on, model),
+        detector_delay=draws.choice((0.05, 0.2, 0.4)),
+        settings={"preemptive_generation": {"enabled": draws.random() < 0.6}},
+        min_words=draws.choice((0, 0, 0, 2)),
+        greets=draws.random() < 0.3,
+        hook=draws.choice((0.0, 0.0, 0.0, 0.05, 1.0)),
+        can_pause=draws.random() < 0.7,
+        schedule=schedule,
+    )
+    if "failures" in on:
+        fails = (frozenset(draws.sample(range(1, 9), draws.randint(0, 2))) for _ in range(2))
+        script = attrs.evolve(script, llm_fails=next(fails), tts_fails=next(fails))
+    return attrs.evolve(script, moves=_moves(draws, script))
+
+
+def _detection(draws: Random, on: frozenset[str], model: Model) -> str:
+    if model == "server":
+        return "realtime_llm"
+    if "manual" in on:
+        return "manual"
+    return "vad" if model == "realtime" else draws.choice(("vad", "vad", "detector", "stt"))
+
+
+def _sounds(draws: Random, on: frozenset[str], jobs: dict[int, Job]) -> tuple[Sound, ...]:
+    sounds: list[Sound] = []
+    at = draws.choice((0.5, 3.0))
+    interims = draws.choice(("", "plain", "plain", "revised"))
+    for number in range(draws.randint(1, 5)):
+        wait = draws.choice((0.1, 0.4, 0.9, 1.5, 3.0, 5.0))
+        if number and "noise" in on and draws.random() < 0.4:
+            sounds.append(Sound(round(sounds[-1].over + wait, 2), draws.choice((0.1, 0.3, 1.0))))
+            continue
+        if number:
+            at = round(sounds[-1].over + (wait if "barge_in" in on else _quiet(sounds, jobs)), 2)
+        words = draws.randint(1, 4)
+        slow = (0.6, 1.0, 1.5) if "slow_words" in on else ()
+        delay = draws.choice((0.05, 0.3, 0.3, *slow))
+        over = round(at + 0.3 * words, 2)
+        # an STT gives the final transcripts in the order of the sounds
+        before = max((s.recognised for s in sounds if s.words), default=0.0)
+        sounds.append(
+            Sound(
+                at,
+                round(0.3 * words, 2),
+                words,
+                max(delay, round(before + GRID - over, 2)),
+                interims,
+                draws.random() < 0.8,
+                tuple(draws.sample(sorted(jobs), draws.choice((0, 1, 1, 1, 2)))),
+                draws.choice((0, 3, 6, 10)),
+                draws.choice((0.05, 0.2, 0.2, 0.6, 1.5)),
+            )
+        )
+    return tuple(
+        attrs.evolve(s, answer=3) if s.words and not (s.calls or s.answer) else s for s in sounds
+    )
+
+
+def _quiet(sounds: list[Sound], jobs: dict[int, Job]) -> float:
+    """Seconds until all that the sounds have asked for has been said."""
+    last = next((s for s in reversed(sounds) if s.words), sounds[-1])
+    work = sum(jobs[n].seconds + (jobs[n].after or 0.0) + 4.0 for n in last.calls)
+    return round(last.stt_delay + 6.0 + last.ttft + 0.3 * last.answer + work, 2)
+
+
+def _job(draws: Random, on: frozenset[str]) -> Job:
+    return Job(
+        draws.choice((0.0, 0.05, 0.5, 1.5, 3.0, 6.0)),
+        draws.choice((None, None, 0.5, 2.0)),
+        draws.choice(("", *DOES)) if "speaking_tools" in on else "",
+        draws.choice(
+            ("returns",) * 4 + ("nothing", "raises") + ("hands_off",) * 3 * ("handoff" in on)
+        ),
+        draws.choice(POLICIES) if "policies" in on else "detach",
+    )
+
+
+def _moves(draws: Random, script: Script) -> tuple[Move, ...]:
+    end = script.sounds[-1].over
+    moves = []
+    if "application" in script.switches:
+        kinds = draws.choices(MOVES, k=draws.choice((1, 1, 2)))
+        moves += [Move(_grid(draws, 0.5, end + 4.0), what) for what in kinds]
+    if "handoff" in script.switches and draws.random() < 0.4:
+        moves.append(Move(_grid(draws, 0.5, end + 4.0), "hand_over"))
+    if script.detection == "manual":
+        moves += [Move(round(s.over + 0.4, 2), "commit") for s in script.sounds if s.words]
+    if "close" in script.switches:
+        moves.append(Move(_grid(draws, 2.0, end + 4.0), "close"))
+    return tuple(sorted(moves, key=lambda move: move.at))
+
+
+def _grid(draws: Random, start: float, end: float) -> float:
+    return round(draws.randint(int(start / GRID), int(end / GRID)) * GRID, 2)

@@ -1,0 +1,124 @@
+"""What can be seen of a conversation from outside: words, calls and results, with their times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import attrs
+from livekit.agents import llm
+
+from .model import Asked, Said
+from .play import Played
+from .script import Script, Sound
+from .tools import Run
+
+__all__ = ["Finding", "answered", "delivered", "heard_words", "known_result", "may_be_lost",
+           "outputs", "stops", "with_results"]  # fmt: skip
+
+WORD = 0.3
+"""Seconds of a word of the agent."""
+
+
+@attrs.frozen
+class Finding:
+    """Something that is wrong: which measure found it, and what."""
+
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"
+
+
+def heard_words(played: Played) -> dict[str, float]:
+    """The words that were heard, and when each was first."""
+    heard: dict[str, float] = {}
+    for stretch in played.outcome.heard:
+        for place, word in enumerate(stretch.text.split()):
+            heard.setdefault(word.strip("."), stretch.start + WORD * place)
+    return heard
+
+
+def stops(played: Played) -> list[float]:
+    """When the application, or a tool, gave up what was being said or about to be said."""
+    return [at for at, note in played.outcome.notes if note == "stop"]
+
+
+def known_result(played: Played, run: Run) -> str:
+    """The text with which a run has ended, if it has ended with one that the session passes on."""
+    job = played.script.jobs[run.job]
+    if run.how == "result" and job.ends in ("returns", "hands_off"):
+        # LiveKit drops what is returned with an agent after `ctx.update()`, and logs this.
+        return "" if (job.does, job.ends) == ("updates", "hands_off") else f"done{run.job}"
+    return f"failed{run.job}" if run.how == "ToolError" and job.ends == "raises" else ""
+
+
+def with_results(played: Played, before: float) -> Iterator[tuple[Run, float, str]]:
+    """The runs that had ended with a result by then, when, and its text."""
+    for run in played.runs:
+        text = known_result(played, run)
+        if run.end is not None and run.end < before and text:
+            yield run, run.end, text
+
+
+def outputs(chat_ctx: llm.ChatContext) -> Iterator[tuple[Asked, str]]:
+    """The outputs of the calls in a context."""
+    calls = {item.call_id: item for item in chat_ctx.items if item.type == "function_call"}
+    for item in chat_ctx.items:
+        if item.type == "function_call_output" and item.call_id in calls:
+            job, asked = re.findall(r"\d+", calls[item.call_id].arguments)[:2]
+            yield (int(job), int(asked)), item.output
+
+
+def answered(played: Played, number: int, heard: dict[str, float]) -> float | None:
+    """When an answer to a sentence began to be heard, or was complete if it has no words. An answer
+    to a later sentence is one, if its request shows this one."""
+    return min(
+        (
+            at
+            for said in played.said
+            if number in said.shows and number <= max(said.answers, default=0)
+            for at in [_begun(said, heard) if said.words else said.request.ended]
+            if at is not None
+        ),
+        default=None,
+    )
+
+
+def delivered(played: Played, asked: Asked, heard: dict[str, float]) -> float | None:
+    """When a result was mentioned, or a reply was heard to its end whose model left it out."""
+    told = [heard[w] for w, about in played.meaning.items()
+            if about == ("result", asked) and w in heard]  # fmt: skip
+    for said in played.said:
+        if asked in said.offered and ("result", asked) not in said.meant and not said.fails:
+            last = said.words[-1:]
+            complete = said.request.ended if said.request.outcome == "complete" else None
+            at = heard.get(last[0]) if last else complete
+            told += [] if at is None else [at]
+    return min(told, default=None)
+
+
+def _begun(said: Said, heard: dict[str, float]) -> float | None:
+    return min((heard[word] for word in said.words if word in heard), default=None)
+
+
+def may_be_lost(played: Played, sound: Sound) -> bool:
+    """Its words are few, cleared, not committed in time, or said over uninterruptible speech."""
+    script = played.script
+    if sound.words < script.min_words:
+        return True
+    cleared = (move.at for move in script.moves if move.what == "clear")
+    if any(sound.at <= at <= sound.recognised + 5.0 for at in cleared):
+        return True
+    over = any(h.text.startswith("y") and h.start < sound.recognised and h.end > sound.at
+               for h in played.outcome.heard)  # fmt: skip
+    if over and any(move.what == "say_on" for move in script.moves):
+        return True
+    return script.detection == "manual" and not _committed(script, sound)
+
+
+def _committed(script: Script, sound: Sound) -> bool:
+    """A commit waits a second for words."""
+    commits = [move.at for move in script.moves if move.what == "commit"]
+    return any(sound.over <= at and sound.recognised < at + 0.9 for at in commits)

@@ -1,0 +1,167 @@
+"""Plays a script on a session class, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import attrs
+from livekit.agents import APIError, llm, tts
+
+from turnfsm.runtime.testing import PermutedLoop, VirtualLoop, VirtualTimeError
+from turnfsm.runtime.testing.livekit import (
+    Outcome,
+    ScriptedLLM,
+    ScriptedRealtime,
+    ScriptedSTT,
+    ScriptedTTS,
+    Stage,
+)
+
+from .model import Model, Said
+from .script import Move, Script
+from .tools import Clerk, Run, Tools
+
+__all__ = ["Played", "play"]
+
+
+@attrs.frozen
+class Played:
+    """What came of a script on one session.
+
+    Attributes:
+        runs: Every execution of a tool.
+        said: What the model said, request by request.
+        meaning: What each of its words is about.
+        outcome: What was heard, asked and kept.
+        state: Of a `TurnSession` at the end: the state of its turn, and the facts that hold.
+        failed: Why it could not be played to its end.
+    """
+
+    script: Script
+    runs: tuple[Run, ...] = ()
+    said: tuple[Said, ...] = ()
+    meaning: dict[str, tuple[str, object]] = attrs.field(factory=dict)
+    outcome: Outcome = attrs.field(factory=Outcome)
+    state: tuple[str, ...] = ()
+    failed: str = ""
+
+
+class Detector:
+    """A turn detector: it takes its time, and knows from the script where a turn goes on."""
+
+    model, provider = "scripted", "turnfsm"
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+
+    async def unlikely_threshold(self, language: Any) -> float:
+        return 0.5
+
+    async def supports_language(self, language: Any) -> bool:
+        return True
+
+    async def predict_end_of_turn(self, chat_ctx: llm.ChatContext, **_: Any) -> float:
+        await asyncio.sleep(self._script.detector_delay)
+        said = " ".join(item.text_content or "" for item in chat_ctx.messages())
+        last = max((n for n, _ in self._script.sentences() if f"u{n}a" in said), default=0)
+        return 0.9 if last == 0 or self._script.sounds[last - 1].likely else 0.1
+
+
+class _Voice(ScriptedTTS):
+    """Breaks off where the script says so."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self._model = model
+
+    def synthesize(self, text: str, **options: Any) -> tts.ChunkedStream:
+        if self._model.breaks_off(text):
+            self.failures[text.strip()] = 0.2
+        return super().synthesize(text, **options)
+
+
+def play(script: Script, session_class: Any) -> Played:
+    """Play it once."""
+    tools, model = Tools(script), Model(script)
+    stage = _stage(script, tools, model, session_class)
+    states: list[str] = []
+
+    def look(stage: Stage) -> None:
+        turn = getattr(stage.session, "turn", None)
+        states.extend(() if turn is None else (turn.state, *sorted(turn.facts)))
+
+    for number, move in enumerate(script.moves, 1):
+        stage.at(move.at, partial(_move, tools, number, move))
+    if script.closes_at is None:
+        stage.at(script.seconds - 0.1, look)
+    loop = partial(PermutedLoop, seed=script.schedule) if script.schedule else VirtualLoop
+    try:
+        outcome = stage.run(script.seconds, make_loop=loop)
+    except (VirtualTimeError, RuntimeError, AssertionError) as error:
+        return Played(script, failed=f"{type(error).__name__}: {str(error)[:200]}")
+    runs, said = tuple(tools.runs), tuple(model.said)
+    return Played(script, runs, said, model.meaning, outcome, tuple(states))
+
+
+def _stage(script: Script, tools: Tools, model: Model, session_class: Any) -> Stage:
+    user, voice = script.user(), _Voice(model)
+    scripted: Any = ScriptedLLM(otherwise=model.answer, believes=False)
+    if script.model != "pipeline":
+        server = script.model == "server"
+        scripted = ScriptedRealtime(user, scripted, voice, turn_detection=server)
+    detection: Any = Detector(script) if script.detection == "detector" else script.detection
+    stage = Stage(
+        session_class,
+        user=user,
+        llm=scripted,
+        tts=voice,
+        stt=ScriptedSTT(user, ends_turns=script.detection == "stt"),
+        agent=lambda: Clerk(tools),
+        can_pause=script.can_pause,
+        turn_handling={
+            "turn_detection": detection,
+            "interruption": {"min_words": script.min_words},
+            **script.settings,
+        },
+    )
+    tools.clock, tools.note = lambda: stage.now, stage.note
+    return stage
+
+
+STOPS = ("interrupt", "force", "chat", "clear", "hand_over")
+"""Moves by which the application gives up what was to be said."""
+
+
+async def _move(tools: Tools, number: int, move: Move, stage: Stage) -> None:
+    if move.what in STOPS:
+        stage.note("stop")
+    try:
+        await _moved(tools, number, move.what, stage.session)
+    except (RuntimeError, TimeoutError, llm.RealtimeError, APIError) as error:
+        stage.note(f"{move.what} is refused: {error}")
+
+
+async def _moved(tools: Tools, number: int, what: str, session: Any) -> None:
+    if what in ("interrupt", "force"):
+        await session.interrupt(force=what == "force")
+    elif what in ("say", "say_on"):
+        session.say(f"y{number}a y{number}b y{number}c.", allow_interruptions=what == "say")
+    elif what == "reply":
+        session.generate_reply(instructions=f"app{10 + number}")
+    elif what == "ask":
+        session.generate_reply(user_input=f"typed{number}")
+    elif what == "chat":
+        await session.interrupt()
+        session.generate_reply(user_input=f"typed{number}")
+    elif what == "run":
+        await asyncio.wait_for(session.run(user_input=f"typed{number}"), 40.0)
+    elif what == "commit":
+        session.commit_user_turn(transcript_timeout=1.0, stt_flush_duration=0.5)
+    elif what == "clear":
+        session.clear_user_turn()
+    elif what == "hand_over":
+        session.update_agent(Clerk(tools, session.current_agent.chat_ctx))
+    elif what == "close":
+        await session.aclose()

@@ -1,0 +1,220 @@
+"""A conversation before it is played: what the user says, what tools do, what fails, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import attrs
+
+from turnfsm.fsm.flow import Policy
+from turnfsm.runtime.testing.livekit import ScriptedUser
+
+__all__ = ["MODELS", "SWITCHES", "Job", "Model", "Move", "Obeys", "Script", "Sound", "simpler"]
+
+SWITCHES = {
+    "barge_in": "the user speaks at any moment, also while the agent speaks or a tool runs",
+    "slow_words": "transcripts come up to 1.5 s after their sound",
+    "noise": "sounds without words",
+    "policies": "tools with another policy than `detach`",
+    "speaking_tools": "tools that wait for playout, speak, interrupt or call `ctx.update()`",
+    "handoff": "tools and the application hand over to another agent",
+    "application": "the application interrupts, speaks and asks for replies",
+    "manual": "the application commits the user's turns",
+    "realtime": "realtime models",
+    "failures": "the model and the TTS fail",
+    "close": "the application closes the session in the middle of the conversation",
+}
+"""Where `TurnSession` differs from `AgentSession` on purpose. With all off, the two must agree."""
+
+Model = Literal["pipeline", "realtime", "server"]
+MODELS: tuple[Model, ...] = ("pipeline", "realtime", "server")
+"""STT, LLM and TTS; a realtime model; a realtime model that detects turns."""
+
+Obeys = Literal["always", "mostly", "never"]
+"""How the model treats system messages that are not the script's: it follows them, four of five of
+them, or reads none."""
+
+TAIL = 22.0
+"""Seconds at the end in which nothing happens."""
+
+
+@attrs.frozen
+class Sound:
+    """A sound of the user: a sentence, or noise if it has no words.
+
+    Attributes:
+        at, duration: Seconds.
+        words: How many.
+        stt_delay: Seconds from its end to its final transcript.
+        interims: Interim transcripts: "", "plain", or "revised" (each has a wrong last word).
+        likely: A turn detector takes its end for the end of the turn.
+        calls: The jobs that it asks for.
+        answer: How many words the model says to it.
+        ttft: Seconds until the model's answer begins.
+    """
+
+    at: float
+    duration: float
+    words: int = 0
+    stt_delay: float = 0.3
+    interims: str = ""
+    likely: bool = True
+    calls: tuple[int, ...] = ()
+    answer: int = 4
+    ttft: float = 0.2
+
+    @property
+    def over(self) -> float:
+        """When it ends."""
+        return round(self.at + self.duration, 3)
+
+    @property
+    def recognised(self) -> float:
+        """When its final transcript comes."""
+        return round(self.over + self.stt_delay, 3)
+
+
+@attrs.frozen
+class Job:
+    """What a tool call does: it works, has its effect, and may then speak.
+
+    Attributes:
+        seconds: How long it works before its effect.
+        after: Seconds until the second half of its effect, like a credit after a debit.
+        does: What it waits for or says, if anything.
+        ends: How it ends.
+        policy: What an interruption of its turn does to it, on a `TurnSession`.
+    """
+
+    seconds: float = 0.5
+    after: float | None = None
+    does: Literal["", "playout", "says", "replies", "updates", "filler", "interrupts"] = ""
+    ends: Literal["returns", "nothing", "raises", "hands_off"] = "returns"
+    policy: Policy = "detach"
+
+
+@attrs.frozen
+class Move:
+    """What the application does at a moment."""
+
+    at: float
+    what: str
+
+
+@attrs.frozen
+class Script:
+    """One conversation. Numbers of sounds, jobs and moves count from 1."""
+
+    name: str
+    sounds: tuple[Sound, ...]
+    jobs: Mapping[int, Job] = attrs.field(factory=dict)
+    moves: tuple[Move, ...] = ()
+    switches: frozenset[str] = frozenset()
+    model: Model = "pipeline"
+    obeys: Obeys = "always"
+    detection: str = "vad"
+    """As of LiveKit, or ``detector``: one that takes `detector_delay` seconds."""
+    detector_delay: float = 0.0
+    settings: Mapping[str, Any] = attrs.field(factory=dict)
+    min_words: int = 0
+    greets: bool = False
+    hook: float = 0.0
+    """Seconds that `on_user_turn_completed` takes."""
+    can_pause: bool = True
+    llm_fails: frozenset[int] = frozenset()
+    """Which requests fail, by their number."""
+    tts_fails: frozenset[int] = frozenset()
+    """To which requests the answer breaks off."""
+    schedule: int = 0
+    """The order in which the loop runs tasks; 0 is asyncio's."""
+
+    @property
+    def closes_at(self) -> float | None:
+        """When the application closes the session, if it does."""
+        return min((move.at for move in self.moves if move.what == "close"), default=None)
+
+    @property
+    def seconds(self) -> float:
+        """How long it is played."""
+        if self.closes_at is not None:
+            return self.closes_at + 8.0
+        return max([0.0, *(s.over for s in self.sounds), *(m.at for m in self.moves)]) + TAIL
+
+    @property
+    def end(self) -> float:
+        """Until when something is expected of the session."""
+        return self.seconds if self.closes_at is None else self.closes_at
+
+    def sentences(self) -> Iterator[tuple[int, Sound]]:
+        """The sounds with words."""
+        return ((n, sound) for n, sound in enumerate(self.sounds, 1) if sound.words)
+
+    def words(self, number: int) -> list[str]:
+        """Those of a sound: ``u2a u2b``."""
+        return [f"u{number}{chr(97 + i)}" for i in range(self.sounds[number - 1].words)]
+
+    def user(self) -> ScriptedUser:
+        """The user who says it."""
+        user = ScriptedUser()
+        for number, sound in enumerate(self.sounds, 1):
+            if sound.words:
+                user.says(
+                    " ".join(self.words(number)),
+                    at=sound.at,
+                    duration=sound.duration,
+                    stt_delay=sound.stt_delay,
+                    interims=tuple(self._interims(number, sound)),
+                )
+            else:
+                user.makes_noise(at=sound.at, duration=sound.duration)
+        return user
+
+    def _interims(self, number: int, sound: Sound) -> Iterator[tuple[float, str]]:
+        """0.2 s after each word. All transcripts of an STT are in the order of the sounds."""
+        words = self.words(number)
+        before = max((s.recognised for s in self.sounds[: number - 1] if s.words), default=0.0)
+        for count in range(1, len(words) + 1) if sound.interims else ():
+            at = round(sound.duration * count / len(words) + 0.2, 3)
+            last = f"x{number}{count}" if sound.interims == "revised" else words[count - 1]
+            if at < sound.duration + sound.stt_delay and sound.at + at > before:
+                yield at, " ".join([*words[: count - 1], last])
+
+    def text(self) -> str:
+        """The script, for a reader."""
+        shown = attrs.asdict(self, filter=lambda a, _: a.name not in ("sounds", "jobs", "moves"))
+        lines = [(s.at, f"{s.at:7.2f}  user {self.words(n) or '(noise)'} {s}")
+                 for n, s in enumerate(self.sounds, 1)]  # fmt: skip
+        lines += [(m.at, f"{m.at:7.2f}  {n}: {m.what}") for n, m in enumerate(self.moves, 1)]
+        jobs = [f"         job {number}: {job}" for number, job in self.jobs.items()]
+        return "\n".join([str(shown), *jobs, *(line for _, line in sorted(lines))])
+
+
+def simpler(script: Script) -> Iterator[Script]:
+    """Scripts that are simpler by one thing."""
+    for i in range(len(script.moves)):
+        yield attrs.evolve(script, moves=script.moves[:i] + script.moves[i + 1 :])
+    if len(script.sounds) > 1:
+        yield attrs.evolve(script, sounds=script.sounds[:-1])
+    for i, sound in enumerate(script.sounds):
+        for plain in (
+            attrs.evolve(sound, calls=sound.calls[1:]),
+            attrs.evolve(sound, interims=""),
+            attrs.evolve(sound, stt_delay=0.3),
+        ):
+            if plain != sound:
+                sounds = (*script.sounds[:i], plain, *script.sounds[i + 1 :])
+                yield attrs.evolve(script, sounds=sounds)
+    for number, job in script.jobs.items():
+        for field in attrs.fields(Job):
+            plain_job = attrs.evolve(job, **{field.name: field.default})
+            if plain_job != job:
+                yield attrs.evolve(script, jobs={**script.jobs, number: plain_job})
+    for name in (
+        "hook", "greets", "obeys", "min_words", "detection", "settings", "llm_fails", "tts_fails",
+        "can_pause",
+    ):  # fmt: skip
+        default = getattr(attrs.fields(Script), name).default
+        default = {} if name == "settings" else default
+        if getattr(script, name) != default:
+            yield attrs.evolve(script, **{name: default})

@@ -1,0 +1,279 @@
+"""The scripted model, and what the measures of conversations on both sessions find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+import pytest
+from differential.agree import disagreements
+from differential.draw import draw_script
+from differential.many import findings, judge, judge_all, shrink
+from differential.model import Model
+from differential.play import Played, play
+from differential.rates import Rates, seen, worse
+from differential.script import SWITCHES, Job, Script, Sound
+from differential.sweep import INTERRUPTIONS, TOOLS, sweep
+from livekit.agents import AgentSession, llm
+
+from turnfsm.fsm import Flow, parse_flow, shipped_flows
+from turnfsm.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import Request
+
+JOBS = {1: Job(1.0, after=0.5)}
+PLAIN = Script("one job", (Sound(0.5, 0.6, 2, calls=(1,)), Sound(12.0, 0.3, 1)), JOBS)
+
+
+@pytest.fixture(scope="module")
+def played() -> Played:
+    """An ordinary conversation, with nothing wrong."""
+    played = play(PLAIN, AgentSession)
+    assert findings(played) == ()
+    return played
+
+
+def kinds(played: Played) -> set[str]:
+    return {finding.kind for finding in findings(played)}
+
+
+# -- the model
+
+USER = llm.ChatMessage(role="user", content=["u1a u1b"])
+CALL = llm.FunctionCall(call_id="id7", name="do_detach", arguments='{"number": 1, "asked": 1}')
+RESULT = llm.FunctionCallOutput(call_id="id7", name="do_detach", output="done1", is_error=False)
+MORE = llm.ChatMessage(role="user", content=["u2a"])
+ODD = RESULT.model_copy(update={"output": "some words of a session"})
+
+
+def says(*items: Any, script: Script = PLAIN) -> tuple[list[str], int]:
+    """What the model's words are about, and how many calls it makes."""
+    context = llm.ChatContext.empty()
+    for item in items:
+        if isinstance(item, str):
+            context.add_message(role="system", content=item)
+        else:
+            context.items.append(item)
+    model = Model(script)
+    reply = model.answer(Request(0.0, "", (), context))
+    return list(dict.fromkeys(kind for kind, _ in model.said[0].meant)), len(reply.calls)
+
+
+@pytest.mark.parametrize(
+    ("items", "about", "calls"),
+    [
+        ((USER,), ["answer"], 1),
+        ((USER, CALL, RESULT), ["result"], 0),
+        ((USER, CALL, ODD), ["nothing"], 0),
+        ((USER, CALL, RESULT, MORE), ["answer"], 0),
+        ((USER, MORE), ["answer"], 1),
+        ((USER, CALL, RESULT, MORE, "note: id7"), ["answer", "result"], 0),
+        ((USER, CALL, RESULT, MORE, "note: do_detach 1 1"), ["answer", "result"], 0),
+        ((USER, CALL, RESULT, MORE, "note: id8"), ["answer"], 0),
+        ((USER, CALL, ODD, "note: id7"), [], 0),
+        ((USER, CALL, RESULT, MORE, "app12"), ["application"], 0),
+    ],
+)
+def test_the_model_answers_what_is_last_and_calls_what_is_missing(
+    items: tuple[Any, ...], about: list[str], calls: int
+) -> None:
+    """A system message that is not the script's is followed: the results that it names are told."""
+    assert says("Help.", *items) == (about, calls)
+
+
+def test_a_model_that_never_obeys_reads_no_system_message_of_a_session() -> None:
+    """But those of the application."""
+    never = attrs.evolve(PLAIN, obeys="never")
+    assert says("Help.", USER, CALL, RESULT, MORE, "id7", script=never) == (["answer"], 0)
+    assert says("Help.", USER, CALL, RESULT, MORE, "app12", script=never) == (["application"], 0)
+
+
+# -- the measures
+
+Change = Callable[[Played], Mapping[str, Any]]
+
+
+def outcome(**changed: Any) -> Change:
+    return lambda played: {"outcome": attrs.evolve(played.outcome, **changed)}
+
+
+def run(**changed: Any) -> Change:
+    return lambda played: {"runs": (attrs.evolve(played.runs[0], **changed),)}
+
+
+def history(text: str) -> Change:
+    """The output of the call has this text."""
+
+    def change(played: Played) -> Mapping[str, Any]:
+        items = [
+            i.model_copy(update={"output": text}) if i.type == "function_call_output" else i
+            for i in played.outcome.history.items
+        ]
+        return outcome(history=llm.ChatContext(items))(played)
+
+    return change
+
+
+def assistant(played: Played) -> Mapping[str, Any]:
+    """The history has words that nobody heard."""
+    copy = played.outcome.history.copy()
+    copy.add_message(role="assistant", content="q9w0 q9w1")
+    return outcome(history=copy)(played)
+
+
+WRONG: dict[str, tuple[Change, set[str]]] = {
+    "an error": (lambda played: {"failed": "it hangs"}, {"failed"}),
+    "two effects": (lambda played: {"runs": played.runs * 2}, {"twice"}),
+    "no effect": (run(effect=None, second=None, end=None, how=""), {"undone"}),
+    "half an effect": (run(second=None, how="CancelledError"), {"undone"}),
+    "an empty history": (outcome(history=llm.ChatContext.empty()), {"lost", "words"}),
+    "another output": (history("no more of this"), {"lost"}),
+    "a false output": (history("nothing was done"), {"lost", "lies"}),
+    "a false cancel": (history("it was cancelled"), {"lost", "lies"}),
+    "silence": (outcome(heard=[]), {"silence", "unheard", "lies"}),
+    "unheard words": (assistant, {"lies"}),
+    "an old request": (
+        lambda p: outcome(
+            requests=[p.outcome.requests[0], attrs.evolve(p.outcome.requests[0], at=9.0)]
+        )(p),
+        {"unseen"},
+    ),
+    "a task": (outcome(orphans=("task",)), {"leftovers"}),
+    "a slow close": (outcome(closed_in=60.0), {"leftovers"}),
+    "held output": (lambda played: {"state": ("listening", "output_held")}, {"leftovers"}),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_found(played: Played, name: str) -> None:
+    """One thing is changed; its measures find it, and no other."""
+    change, expected = WRONG[name]
+    assert kinds(attrs.evolve(played, **change(played))) == expected
+
+
+def test_words_that_are_doubled_are_found(played: Played) -> None:
+    """In the history."""
+    doubled = llm.ChatContext([*played.outcome.history.items, USER])
+    assert kinds(attrs.evolve(played, **outcome(history=doubled)(played))) == {"words"}
+
+
+def test_sessions_that_differ_are_found(played: Played) -> None:
+    """In an effect, or in what is said."""
+    assert disagreements(played, played) == []
+    for change in (run(second=None), history("done2"), assistant):
+        other = attrs.evolve(played, **change(played))
+        assert len(disagreements(played, other)) == 1
+
+
+def test_with_all_switches_off_the_sessions_agree() -> None:
+    """And nothing is wrong, with what production has: interim transcripts, a turn detector, ..."""
+    for detection in ("vad", "stt", "detector"):
+        sounds = tuple(attrs.evolve(s, interims="revised", likely=False) for s in PLAIN.sounds)
+        script = attrs.evolve(PLAIN, sounds=sounds, detection=detection, min_words=1, hook=1.0)
+        assert judge(script).found == ()
+
+
+# -- a session that is wrong
+
+
+def _never_released() -> Flow:
+    """The flow of a turn that waits for the tools of an interrupted one."""
+    path = shipped_flows()["turn"]
+    text, released = (
+        path.read_text(encoding="utf-8"),
+        "speech_interrupted: {actions: release_tools}",
+    )
+    assert released in text
+    flow, _ = parse_flow(text.replace(released, "speech_interrupted: {}"), str(path))
+    assert flow is not None
+    return flow
+
+
+class Waits(TurnSession):
+    """It answers an interruption only when the tool has ended."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, flow=_never_released(), proof="off")
+
+
+SLOW = Script(
+    "a slow tool",
+    (Sound(0.5, 0.6, 2, calls=(1,), answer=0), Sound(4.0, 0.6, 2)),
+    {1: Job(12.0)},
+    switches=frozenset({"barge_in"}),
+)
+
+
+def test_an_answer_that_waits_for_a_tool_is_found() -> None:
+    """A caller who speaks while a tool runs is answered at once."""
+    assert judge(SLOW).found == ()
+    judged = judge(SLOW, Waits)
+    assert "silence" in {finding.kind for finding in judged.found}
+    assert "late answer" in judged.ours
+
+
+# -- draws, rates, sweeps
+
+
+def test_a_seed_draws_one_script() -> None:
+    """And plays it the same again, in asyncio's order or in another one."""
+    assert draw_script(3) == draw_script(3) != draw_script(4)
+    courses = [play(draw_script(3, 5), TurnSession).outcome.trace() for _ in range(2)]
+    assert courses[0] == courses[1]
+
+
+def test_everything_is_drawn() -> None:
+    """Each switch, each way to end a turn; and final transcripts come in order."""
+    scripts = [draw_script(seed) for seed in range(300)]
+    assert {on for script in scripts for on in script.switches} == set(SWITCHES)
+    ways = {"vad", "stt", "detector", "manual", "realtime_llm"}
+    assert {script.detection for script in scripts} == ways
+    assert {s.interims for script in scripts for s in script.sounds} == {"", "plain", "revised"}
+    for name, values in {
+        "obeys": {"always", "mostly", "never"},
+        "model": {"pipeline", "realtime", "server"},
+        "min_words": {0, 2},
+    }.items():
+        assert {getattr(script, name) for script in scripts} == values
+    for script in scripts:
+        finals = [sound.recognised for _, sound in script.sentences()]
+        assert finals == sorted(finals)
+
+
+def test_what_is_found_is_shrunk() -> None:
+    """What does not matter goes."""
+    simple = shrink(draw_script(5), lambda script: len(script.sounds) > 1)
+    assert len(simple.sounds) == 2
+    assert simple.moves == ()
+    assert [sound.calls for sound in simple.sounds] == [(), ()]
+
+
+def test_a_rate_that_has_become_worse_is_found(played: Played, tmp_path: Any) -> None:
+    """By more than chance explains; the record and the page have what was measured."""
+    page, record = tmp_path / "soak.md", tmp_path / "rates.json"
+    page.write_text("before\n<!-- rates -->\nold\n<!-- end of the rates -->\nafter\n")
+    rates = Rates()
+    for number in range(400):
+        rates.add({"twice"}, {"overlap"} if number < 8 else ())
+    rates.write(record, page, 17)
+    text = page.read_text()
+    assert text.startswith("before\n<!-- rates -->\n400 conversations from seed 17 on:\n")
+    assert "| twice: a tool took effect twice for one request of the user | 100.00 | 0.00 |" in text
+    assert text.endswith("<!-- end of the rates -->\nafter\n")
+    assert "old" not in text
+    assert worse(rates, record) == []
+    rates.add((), seen(played, findings(attrs.evolve(played, failed="it hangs"))))
+    assert worse(rates, record) == []
+    for _ in range(30):
+        rates.add((), {"overlap"})
+    assert [line.partition(":")[0] for line in worse(rates, record)] == ["overlap"]
+
+
+def test_the_sweep_has_every_interruption_tool_and_moment() -> None:
+    """Quick: `make soak ARGS=--sweep` plays them."""
+    scripts = list(sweep(2.0))
+    for words in (INTERRUPTIONS, TOOLS):
+        assert all(any(word in script.name for script in scripts) for word in words)
+    assert len({script.name for script in scripts}) == len(scripts)
+    judged = list(judge_all(scripts[::97]))
+    assert len(judged) == len(scripts[::97])
