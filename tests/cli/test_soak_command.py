@@ -97,7 +97,7 @@ def test_what_goes_wrong_on_one_session_only_is_found(capsys: pytest.CaptureFixt
     """The finding names its seed, and how to see the conversation."""
     assert run("agent.py:Fails", "--count", "1", "--seed", "3") == 1
     said = capsys.readouterr().out
-    assert "seed 3: an error is logged that stock does not log: " in said
+    assert "seed 3: an error is logged that AgentSession does not log: " in said
     assert "not on this session" in said
     assert "= help: turnfsm soak agent.py:Fails --seed 3 --show" in said
 

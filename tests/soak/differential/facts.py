@@ -13,7 +13,7 @@ from .play import Played
 from .script import Script, Sound
 from .tools import Run
 
-__all__ = ["Finding", "answered", "delivered", "heard_words", "known_result", "may_be_lost",
+__all__ = ["Finding", "answered", "commits", "delivered", "heard_words", "known_result", "may_be_lost",
            "outputs", "stops", "with_results"]  # fmt: skip
 
 WORD = 0.3
@@ -115,10 +115,10 @@ def may_be_lost(played: Played, sound: Sound) -> bool:
                for h in played.outcome.heard)  # fmt: skip
     if over and any(move.what == "say_on" for move in script.moves):
         return True
-    return script.detection == "manual" and not _committed(script, sound)
+    return script.detection == "manual" and not commits(script, sound)
 
 
-def _committed(script: Script, sound: Sound) -> bool:
-    """A commit waits a second for words."""
-    commits = [move.at for move in script.moves if move.what == "commit"]
-    return any(sound.over <= at and sound.recognised < at + 0.9 for at in commits)
+def commits(script: Script, sound: Sound) -> list[float]:
+    """When the application commits the words of a sound: a commit waits a second for them."""
+    made = (move.at for move in script.moves if move.what == "commit")
+    return [at for at in made if sound.over <= at and sound.recognised < at + 0.9]

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from .facts import Finding, answered, delivered, heard_words, may_be_lost, stops, with_results
+from .facts import (
+    Finding,
+    answered,
+    commits,
+    delivered,
+    heard_words,
+    may_be_lost,
+    stops,
+    with_results,
+)
 from .play import Played
 from .script import Script, Sound
 
@@ -90,10 +99,9 @@ def endpointing(script: Script, sound: Sound) -> float:
 
 def _due(script: Script, sound: Sound) -> float:
     """When its words are there, and committed."""
-    commits = [m.at for m in script.moves if m.what == "commit" and m.at >= sound.over]
-    if script.detection == "manual":
-        return max(sound.recognised, min(commits, default=script.end))
-    return sound.recognised
+    if script.detection != "manual":
+        return sound.recognised
+    return max(sound.recognised, min(commits(script, sound), default=script.end))
 
 
 def _given_up(played: Played, number: int, sound: Sound, until: float | None) -> bool:

@@ -17,7 +17,6 @@ from turnfsm.fsm.audit.properties import broken_properties
 from turnfsm.fsm.journal import journal_of, replay
 from turnfsm.runtime.livekit.session import TurnSession
 from turnfsm.runtime.testing.livekit.outcome import Outcome, ToolRun
-from turnfsm.runtime.testing.livekit.side_by_side import MEASURES, SessionMeasures
 from turnfsm.runtime.testing.livekit.stage import Stage
 
 from .conversation import Conversation
@@ -25,14 +24,11 @@ from .model import RandomModel, call_key
 
 __all__ = ["SoakPair", "Take", "play_both"]
 
-_SAME = ("log", "agent_state", "chopped", "close", "leftover")
-"""The measures that no policy of a tool and no handoff explains."""
+_CLOSES = 12.0
+"""Seconds that a close may take: LiveKit gives tools five, and lets a speech end."""
 
-
-@attrs.frozen
-class _Sides:
-    stock: SessionMeasures
-    ours: SessionMeasures
+_LAGS = 0.1
+"""Seconds for which the agent state may be wrong for longer than on `AgentSession`."""
 
 
 @attrs.frozen
@@ -117,13 +113,21 @@ class SoakPair:
             yield f"{last.text!r} is not answered"
 
     def _rest(self) -> Iterator[str]:
-        sides = _Sides(self._measured(self.stock), self._measured(self.ours))
-        for kind in _SAME:
-            yield from (text for _, text in MEASURES[kind](sides))
-
-    def _measured(self, take: Take) -> SessionMeasures:
-        end = self.conversation.seconds
-        return SessionMeasures(**SessionMeasures.figures(take.outcome, end))
+        end, ours, stock = self.conversation.seconds, self.ours.outcome, self.stock.outcome
+        known = {_without_numbers(text) for _, text in stock.errors}
+        for at, text in ours.errors:
+            if at < end and _without_numbers(text) not in known:
+                yield f"an error is logged that AgentSession does not log: {text[:160]}"
+        wrong = [
+            sum(b - a for a, b, _ in o.wrong_agent_states(0.021) if b < end) for o in (ours, stock)
+        ]
+        if wrong[0] > wrong[1] + _LAGS:
+            yield f"the agent state is wrong for {wrong[0]:.2f} s, on AgentSession {wrong[1]:.2f} s"
+        if ours.closed_in > max(_CLOSES, stock.closed_in):
+            yield f"closing takes {ours.closed_in:.2f} s"
+        left = [(*o.orphans, *o.timers) for o in (ours, stock)]
+        if len(left[0]) > len(left[1]):
+            yield f"left after the close: {', '.join(left[0])}"
 
     def _broken(self) -> Iterator[str]:
         journal = journal_of(self.ours.records)
@@ -164,6 +168,10 @@ def play_both(
             "  = help: an agent that waits for a network or a thread needs stand-ins for them"
         )
     return SoakPair(conversation, stock, ours, flow)
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\d+(\.\d+)?", "#", text)
 
 
 class _Sink:
