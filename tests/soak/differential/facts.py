@@ -9,12 +9,14 @@ import attrs
 from livekit.agents import llm
 
 from .model import Asked, Said
-from .play import Played
+from .play import APPLICATION_MOVE, Played
 from .script import Script, Sound
 from .tools import Run
 
-__all__ = ["Finding", "answered", "commits", "delivered", "heard_words", "known_result", "may_be_lost",
-           "outputs", "stops", "with_results"]  # fmt: skip
+__all__ = [
+    "Finding", "answered", "commits", "delivered", "heard_words", "known_result", "may_be_lost",
+    "obeyed", "outputs", "stops", "with_results",
+]  # fmt: skip
 
 WORD = 0.3
 """Seconds of a word of the agent."""
@@ -74,16 +76,26 @@ def outputs(chat_ctx: llm.ChatContext) -> Iterator[tuple[Asked, str]]:
 def answered(played: Played, number: int, heard: dict[str, float]) -> float | None:
     """When an answer to a sentence began to be heard, or was complete if it has no words. An answer
     to a later sentence is one, if its request shows this one."""
-    return min(
-        (
-            at
-            for said in played.said
-            if number in said.shows and number <= max(said.answers, default=0)
-            for at in [_begun(said, heard) if said.words else said.request.ended]
-            if at is not None
-        ),
-        default=None,
+    return _first(
+        [s for s in played.said if number in s.shows and number <= max(s.answers, default=0)], heard
     )
+
+
+def obeyed(played: Played, number: int, heard: dict[str, float]) -> float | None:
+    """When it began to be heard what a move of the application asks for."""
+    what = played.script.moves[number - 1].what
+    if what in ("say", "say_on"):
+        return heard.get(f"y{number}a")
+    if what == "reply":
+        about = ("application", APPLICATION_MOVE + number)
+        return min((heard[w] for w, a in played.meaning.items() if a == about and w in heard),
+                   default=None)  # fmt: skip
+    return _first([said for said in played.said if number in said.typed], heard)
+
+
+def _first(replies: list[Said], heard: dict[str, float]) -> float | None:
+    ends = (_begun(said, heard) if said.words else said.request.ended for said in replies)
+    return min((at for at in ends if at is not None), default=None)
 
 
 def delivered(played: Played, asked: Asked, heard: dict[str, float]) -> float | None:

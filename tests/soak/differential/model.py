@@ -37,6 +37,7 @@ class Said:
         words: What is said, word by word: each names the reply and its own place in it.
         meant: What each word is about: ``("answer", sentence)``, ``("result", asked)``, ...
         answers: The sentences that were there to be answered; `shows`: all in the request.
+        typed: The typed lines in the request, by the number of their move.
         offered: The results in the request that the model had not mentioned before.
         fails: The model fails.
     """
@@ -46,6 +47,7 @@ class Said:
     meant: tuple[tuple[str, object], ...]
     answers: frozenset[int]
     shows: frozenset[int]
+    typed: frozenset[int]
     offered: frozenset[Asked]
     fails: bool = False
 
@@ -76,8 +78,9 @@ class Model:
         self.meaning |= dict(zip(words, meant, strict=True))
         fails = number in self._script.llm_fails
         offered = frozenset(asked for kind, asked in news if kind == "result")
-        shows = frozenset(sentences_in(entries))
-        self.said.append(Said(request, words, meant, frozenset(answers), shows, offered, fails))
+        typed = {int(n) for e in entries for n in re.findall(r"\btyped(\d+)\b", e.text)}
+        shows = frozenset(sentences_in(entries)), frozenset(typed)
+        self.said.append(Said(request, words, meant, frozenset(answers), *shows, offered, fails))
         text = " ".join(words) + "." * bool(words)
         if fails:
             half = " ".join(words[: len(words) // 2])
@@ -100,7 +103,7 @@ class Model:
         elif answers:
             yield "answer", max(answers), self._script.sounds[max(answers) - 1].answer
         elif tail and any(entry.kind == "user" for entry in tail):
-            yield "other", 0, 3
+            yield "typed", 0, 3
 
     def _calls(self, entries: Sequence[RequestEntry]) -> Iterator[Call]:
         made = {_asked(entry.text) for entry in entries if entry.kind == "call"}

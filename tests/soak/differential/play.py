@@ -23,7 +23,10 @@ from .model import Model, Said
 from .script import Move, Script
 from .tools import Clerk, Run, Tools
 
-__all__ = ["Played", "play"]
+__all__ = ["APPLICATION_MOVE", "Played", "play"]
+
+APPLICATION_MOVE = 10
+"""The instructions of a move have its number and this; those of a tool the number of its job."""
 
 
 @attrs.frozen
@@ -149,7 +152,7 @@ async def _moved(tools: Tools, number: int, what: str, session: Any) -> None:
     elif what in ("say", "say_on"):
         session.say(f"y{number}a y{number}b y{number}c.", allow_interruptions=what == "say")
     elif what == "reply":
-        session.generate_reply(instructions=f"app{10 + number}")
+        session.generate_reply(instructions=f"app{APPLICATION_MOVE + number}")
     elif what == "ask":
         session.generate_reply(user_input=f"typed{number}")
     elif what == "chat":

@@ -46,8 +46,8 @@ def seen(played: Played, found: Sequence[Finding]) -> frozenset[str]:
     kinds = {finding.kind for finding in found} & set(KINDS)
     if played.failed:
         return frozenset(kinds)
-    kinds |= {{"sentence": "late answer", "result": "late result"}[w.about]
-              for w in waits(played) if w.late}  # fmt: skip
+    late = {wait.about for wait in waits(played) if wait.late}
+    kinds |= {"late result" if about == "result" else "late answer" for about in late}
     heard = heard_words(played)
     told = {about for word, about in played.meaning.items() if word in heard}
     if any(("result", (run.job, run.asked)) not in told

@@ -13,6 +13,7 @@ from .facts import (
     delivered,
     heard_words,
     may_be_lost,
+    obeyed,
     stops,
     with_results,
 )
@@ -38,7 +39,7 @@ class Wait:
     """Something was due, and the user waited for it.
 
     Attributes:
-        what: What was due; `about`: ``sentence`` or ``result``.
+        what: What was due; `about`: ``sentence``, ``result`` or ``move``.
         since, until: From when; and when it was heard, or the end of the conversation.
         met: It was heard.
         silent: Seconds of this in which nobody was heard, and nothing of the script was awaited.
@@ -88,6 +89,12 @@ def waits(played: Played) -> Iterator[Wait]:
         if not any(at > run.start - 3.0 for at in stops(played)):
             what = f"the result of job {run.job} (sentence {run.asked})"
             yield _wait(played, "result", what, end, until)
+    for number, move in enumerate(script.moves, 1):
+        if move.what in ("say", "say_on", "reply", "ask", "chat", "run"):
+            until = obeyed(played, number, heard)
+            if not _overtaken(played, number, until):
+                what = f"what move {number} ({move.what}) asks for"
+                yield _wait(played, "move", what, move.at, until)
 
 
 def endpointing(script: Script, sound: Sound) -> float:
@@ -115,6 +122,17 @@ def _given_up(played: Played, number: int, sound: Sound, until: float | None) ->
         return True
     shown = any(number in said.shows for said in played.said)
     return not shown and may_be_lost(played, sound)
+
+
+def _overtaken(played: Played, number: int, until: float | None) -> bool:
+    """Somebody has interrupted what a move asks for, or it has failed."""
+    script, at = played.script, played.script.moves[number - 1].at
+    last = script.end if until is None else until
+    acts = [moment for sound in script.sounds for moment in (sound.at, sound.recognised)]
+    acts += stops(played)
+    acts += [move.at for n, move in enumerate(script.moves, 1) if n != number]
+    failed = "failures" in script.switches and until is None
+    return failed or any(at - 1.0 <= other <= last for other in acts if other != at)
 
 
 def _wait(played: Played, about: str, what: str, since: float, until: float | None) -> Wait:
