@@ -21,7 +21,8 @@ MOVES = ("interrupt", "force", "say", "say_on", "reply", "ask", "chat", "run", "
 """What an application does; `chat` is how RoomIO takes typed text: interrupt, then reply."""
 
 
-ODDS = {"barge_in": 0.6, "noise": 0.3, "slow_words": 0.3, "close": 0.1, "manual": 0.1}
+ODDS = {"barge_in": 0.6, "noise": 0.3, "slow_words": 0.3, "handoff": 0.1, "close": 0.1,
+        "manual": 0.1, "failures": 0.1}  # fmt: skip
 """How often a switch is on; else in one conversation of five."""
 
 

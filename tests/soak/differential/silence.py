@@ -19,6 +19,7 @@ from .facts import (
 )
 from .play import Played
 from .script import Script, Sound
+from .tools import Run
 
 __all__ = ["Wait", "silent_findings", "waits"]
 
@@ -142,7 +143,9 @@ def _wait(played: Played, about: str, what: str, since: float, until: float | No
     moved = [m for m in script.moves if since - 3.0 < m.at < end and m.what != "close"]
     handed = any(script.jobs[r.job].ends == "hands_off" and since - 3.0 < (r.end or 0.0) < end
                  for r in played.runs)  # fmt: skip
+    held = any(_holds(script, r) and r.start < end and (r.end or end) > since for r in played.runs)
     limit = MARGIN + AFTER_NOISE * bool(noises) + MOVE * (len(moved) + handed)
+    limit += script.hook * held  # a turn that has waited for the tool
     silent = end - since - _total(_busy(played, about), since, end)
     return Wait(about, what, since, end, until is not None, round(silent, 3), round(limit, 3))
 
@@ -157,9 +160,14 @@ def _busy(played: Played, about: str) -> Iterator[Span]:
     for request in played.outcome.requests:
         yield request.at, (script.end if request.ended is None else request.ended) + 0.15
     for run in played.runs:
-        holds = script.jobs[run.job].policy in ("hold", "finish")
-        if about == "result" or holds:  # a result waits for the calls beside it, and later ones
+        if about == "result" or _holds(
+            script, run
+        ):  # a result waits for the calls beside it, and later ones
             yield run.start, script.end if run.end is None else run.end
+
+
+def _holds(script: Script, run: Run) -> bool:
+    return script.jobs[run.job].policy in ("hold", "finish")
 
 
 def _total(spans: Iterable[Span], since: float, until: float) -> float:
