@@ -1,0 +1,56 @@
+"""What random conversations have found and what is not mended yet: the kinds in docs/soak.md.
+
+A test that passes is an error here: what is mended loses its mark, and its line in docs/soak.md.
+"""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+from differential.many import judge
+from differential.script import Job, Move, Script, Sound
+
+ASKED = Sound(0.5, 0.6, 2, calls=(1,), answer=3)
+BOTH = Sound(0.5, 0.6, 2, calls=(1, 2), answer=3)
+WORKS = {1: Job(1.0), 2: Job(1.0)}
+NOISES = (Sound(3.05, 0.8), *(Sound(at, 0.1) for at in (5.2, 6.6, 8.0)))
+
+KNOWN = {
+    "the model fails in the reply to a result": Script(
+        "", (BOTH,), WORKS, switches=frozenset({"failures"}), llm_fails=frozenset({2})
+    ),
+    "the TTS fails in the reply to a result": Script(
+        "", (BOTH,), WORKS, switches=frozenset({"failures"}), tts_fails=frozenset({2})
+    ),
+    "the user speaks before a handoff that a tool has asked for": Script(
+        "",
+        (attrs.evolve(ASKED, answer=10), Sound(3.0, 0.6, 2)),
+        {1: Job(0.5, ends="hands_off")},
+        switches=frozenset({"barge_in", "handoff"}),
+    ),
+    "a noise ends the reply of a realtime model that detects turns": Script(
+        "",
+        (ASKED, Sound(2.3, 0.3)),
+        {1: Job(0.05)},
+        switches=frozenset({"noise", "realtime"}),
+        model="server",
+        detection="realtime_llm",
+    ),
+    "one noise after another while a reply is ready": Script(
+        "", (ASKED, *NOISES), {1: Job(1.4)}, switches=frozenset({"noise"})
+    ),
+    "a commit takes an interim transcript that was wrong": Script(
+        "",
+        (Sound(0.5, 0.6, 2, stt_delay=1.5, interims="revised"), Sound(8.0, 0.3, 1)),
+        moves=(Move(1.5, "commit"), Move(9.0, "commit")),
+        switches=frozenset({"manual"}),
+        detection="manual",
+    ),
+}
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="known: docs/soak.md")
+@pytest.mark.parametrize("name", KNOWN)
+def test_nothing_is_found_if(name: str) -> None:
+    """By any measure."""
+    assert [str(finding) for finding in judge(KNOWN[name]).found] == []
