@@ -211,9 +211,10 @@ class Tools:
         default="detach",
     )
     by_name: Mapping[str, Policy] = doc("The same, for single tools.", factory=dict)
-    repeatable: Names = doc(
-        "Tools that run again if a turn repeats a call. For other tools the second call gets the "
-        "result of the first one.",
+    once: Names = doc(
+        "Tools that run once if a turn makes the same call twice, with the same arguments. The "
+        "second call gets the result of the first one, unless the first one failed. Other tools "
+        "run again.",
         default=(),
     )
 

@@ -19,11 +19,6 @@ from .ledger_call import End, LedgerCall, canonical
 
 __all__ = ["End", "Ledger", "LedgerCall"]
 
-HANDED_OVER = (
-    "this call was made before the session was restarted, and it handed the user over; it was not "
-    "made again, and the handover was not repeated"
-)
-
 
 class Ledger:
     """The tool calls of a session, in the order of their starts.
@@ -125,17 +120,10 @@ class Ledger:
         if (call := self._calls.get(call_id)) is not None:
             self.post(call, "ended", how=how, output=output)
 
-    def keep(self, call_id: str, value: Any, *, handoff: bool = False) -> None:
-        """Keep the value with which a call is about to end.
-
-        Args:
-            call_id: The call.
-            value: What the tool returned.
-            handoff: The value is an agent, or contains one.
-        """
+    def returned_agent(self, call_id: str) -> None:
+        """A call is about to end whose tool has returned an agent."""
         if call_id in self._calls:
-            self._calls[call_id].value = value
-            self._calls[call_id].handoff = handoff
+            self._calls[call_id].handoff = True
 
     def find(self, call_id: str) -> LedgerCall | None:
         """The call with this id, or whose result has this id in the conversation."""
@@ -152,13 +140,21 @@ class Ledger:
         return frozenset(i for i, c in ended if i == (c.result_id or c.id) and not c.told)
 
     def answer(
-        self, call_id: str, name: str, arguments: str, turn: str, shown: Collection[str] = ()
+        self,
+        call_id: str,
+        name: str,
+        arguments: str,
+        turn: str,
+        shown: Collection[str] = (),
+        *,
+        once: bool = False,
     ) -> LedgerCall | None:
         """Find the identical call whose result answers this one, and add this one.
 
-        It is a call of the same turn. After a restart it may also be the last identical call of the
-        session that was cut off; each of those answers once. A call whose result the user has heard
-        and the model is shown does not answer: if the model repeats it, the user wants it again.
+        After a restart it is the last identical call of the session that was cut off; each of those
+        answers once. A call whose result the user has heard and the model is shown does not answer:
+        if the model repeats it, the user wants it again. A tool that runs once in a turn is also
+        answered with a call of the same turn that has not failed.
 
         Args:
             call_id: The call that is to be answered.
@@ -166,22 +162,27 @@ class Ledger:
             arguments: As JSON.
             turn: The id of the speech that the call is made for.
             shown: The calls whose results the model is shown.
+            once: The tool runs once in a turn.
         """
         key = name, canonical(arguments)
         known = self._old.pop(key, None)
         if known is None or (known.told and {known.id, known.result_id} & set(shown)):
-            ended = (call for call in reversed(self._turns.get(turn, ())) if call.end is not None)
-            known = next((call for call in ended if (call.name, call.arguments) == key), None)
-            if known is None or (known.gave != "result" and known.value is None):
+            known = self._made_before(key, turn) if once else None
+            if known is None:
                 return None
         self._answered(known, call_id, turn)
         self.note("tool_answered", call=call_id, name=name, by=known.id, turn=turn)
         return known
 
+    def is_under_way(self, name: str, arguments: str, turn: str) -> bool:
+        """The turn waits for an identical call of its own."""
+        key, made = (name, canonical(arguments)), self._turns.get(turn, ())
+        same = (call for call in made if (call.name, call.arguments) == key)
+        return any(call.state in ("called", "held", "running") for call in same)
+
     def close_turn(self, turn: str) -> None:
         """A speech has ended: none of its calls is repeated any more."""
-        for call in self._turns.pop(turn, ()):
-            call.value = None
+        self._turns.pop(turn, None)
 
     @property
     def running(self) -> tuple[LedgerCall, ...]:
@@ -262,7 +263,6 @@ class Ledger:
             key = call.name, call.arguments
             self._old.pop(key, None)  # the outcome of the last one decides
             if call.gave in _NEWS:  # what failed may be tried again
-                call.value = HANDED_OVER if call.handoff else call.output
                 self._old[key] = call
         self._forget()
 
@@ -280,8 +280,14 @@ class Ledger:
         made = known.name, known.arguments, turn, known.policy
         call = self._enter(LedgerCall(call_id, *made, by=known.id))
         call.apply("started", (), {})
-        call.apply("ended", (), {"how": known.gave, "output": known.output})
-        call.value, call.handoff = known.value, known.handoff
+        call.apply("ended", (), {"how": known.gave or "result", "output": known.output})
+        call.handoff = known.handoff
+
+    def _made_before(self, key: tuple[str, str], turn: str) -> LedgerCall | None:
+        """The last identical call of this turn, if it has not failed."""
+        before = reversed(self._turns.get(turn, ()))
+        known = next((call for call in before if (call.name, call.arguments) == key), None)
+        return None if known is None or known.gave in ("error", "cancelled") else known
 
     def _forget(self) -> None:
         """Drop the oldest calls that are not needed, if there are too many."""

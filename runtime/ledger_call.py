@@ -38,8 +38,6 @@ class LedgerCall:
         policy: What an interruption does to it: ``cancel``, ``detach``, ``finish`` or ``hold``.
         gave: How its tool ended; None while it runs.
         output: What the tool returned, as text.
-        value: What the tool returned, as long as a repeated call may be answered with it. After a
-            restart this is the text.
         handoff: The tool returned an agent. A restart cannot bring it back.
         result_id: The id of its result in the conversation, if it is not the call's own.
         by: The call whose result answered this one; None if its own tool was run.
@@ -53,7 +51,6 @@ class LedgerCall:
     policy: Policy = "detach"
     gave: End | None = None
     output: str | None = None
-    value: Any = None
     handoff: bool = False
     result_id: str | None = None
     by: str | None = None
@@ -88,7 +85,7 @@ class LedgerCall:
 
     def as_note(self) -> dict[str, Any]:
         """What a journal keeps of the call for the next restart."""
-        left_out = ("id", "value", "machine")
+        left_out = ("id", "machine")
         kept = attrs.asdict(self, filter=lambda field, _: field.name not in left_out)
         facts = self.machine.program.names(self.machine.facts)
         return {"call": self.id, **kept, "state": self.state, "facts": list(facts)}

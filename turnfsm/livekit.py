@@ -22,8 +22,8 @@ from turnfsm.runtime.livekit import (
     UnsupportedLiveKit,
     host_fact,
     on_interruption,
+    once,
     recover_with,
-    repeatable,
     turn_action,
 )
 from turnfsm.runtime.view.live import LiveView
@@ -41,8 +41,8 @@ __all__ = [
     "UnsupportedLiveKit",
     "host_fact",
     "on_interruption",
+    "once",
     "recover_with",
-    "repeatable",
     "turn_action",
 ]
 

@@ -84,6 +84,7 @@ MOVED: Mapping[tuple[str, str], str] = {
     ("Trigger", "kind"): "list it below 'requests:' or 'events:' instead",
     ("Fact", "scope"): "list the fact below its scope instead",
     ("Fact", "given"): "list the fact below 'host:' instead",
+    ("Tools", "repeatable"): "tools run again by default; list those that do not below 'once:'",
     ("Never", "name"): "write 'NAME: {...}' below 'never:' instead",
     ("Always", "name"): "write 'NAME: {...}' below 'always:' instead",
     ("LeadsTo", "name"): "write 'NAME: {...}' below 'leads_to:' instead",

@@ -307,12 +307,12 @@ class Conductor(UserReports):
     async def before_call(self, call: Any, turn: str) -> str | None:
         """A tool is about to begin. Posts nothing.
 
-        If the session is kept, the call is stored first, unless it may be repeated.
+        If the session is kept, the call is stored first.
 
         Returns:
             What the model is to read if the tool must not begin, else None.
         """
-        if self.keeping is None or self.tools.is_repeatable(call.name):
+        if self.keeping is None:
             return None
         made = {"name": call.name, "arguments": call.arguments, "turn": turn}
         self.turn.note("call_intended", call=call.call_id, **made)

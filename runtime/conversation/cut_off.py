@@ -11,12 +11,11 @@ from typing import Any
 
 import attrs
 
-from turnfsm.fsm.flow import Tools
 from turnfsm.fsm.journal import Journal, Note
 from turnfsm.runtime.ledger import Ledger, LedgerCall
 
-from .policies import CutOffCall, NotMade, is_repeatable, recover_of
-from .resumption import CUT_OFF, NOT_KEPT, UNKNOWN_END
+from .policies import CutOffCall, NotMade, recover_of
+from .resumption import CUT_OFF, HANDED_OVER, NO_EFFECT, NOT_KEPT, UNKNOWN_END
 
 __all__ = ["ledger_of", "output_of", "untold_of"]
 
@@ -28,9 +27,7 @@ RECOVER_LIMIT = 5.0
 """Seconds that the function of `recover_with` may take."""
 
 
-async def ledger_of(
-    journal: Journal, tools: Mapping[str, Any], policies: Tools, key_of: KeyOf
-) -> Ledger:
+async def ledger_of(journal: Journal, tools: Mapping[str, Any], key_of: KeyOf) -> Ledger:
     """The ledger of the worker that has died, in which every call has ended.
 
     For calls that were running, their `recover_with` function is asked.
@@ -38,14 +35,13 @@ async def ledger_of(
     Args:
         journal: The journal of that worker.
         tools: The tools of the current agent, by name.
-        policies: What the flow says about tools.
         key_of: Gives each call a key that is unique over all sessions.
     """
     journal = _readable(_with_intended(journal))
     ended = []
     for call in Ledger.from_journal(journal):
         if call.gave is None:
-            found = await _end_of(call, tools.get(call.name), policies, key_of)
+            found = await _end_of(call, tools.get(call.name), key_of)
             ended.append({"call": call.id, "name": call.name} | found)
     # for a call that was answered or has reported, the result is noted before its end
     notes = [Note(0, 0.0, k, data) for data in ended for k in ("tool_late_result", "tool_ended")]
@@ -67,17 +63,15 @@ def output_of(call: LedgerCall, *, made: bool) -> str | None:
         made: The model knows that it has made the call.
     """
     if call.gave == "result":
-        return call.output or ("" if call.value is None else str(call.value))
+        return call.output or (HANDED_OVER if call.handoff else "")
     if call.gave == "unknown":
         return UNKNOWN_END
     if call.gave == "error":
         return call.output or ""
-    return CUT_OFF if made else None
+    return (call.output or CUT_OFF) if made else None
 
 
-async def _end_of(call: LedgerCall, tool: Any, policies: Tools, key_of: KeyOf) -> dict[str, Any]:
-    if is_repeatable(call.name, tool, policies):
-        return {"how": "cancelled", "output": None}
+async def _end_of(call: LedgerCall, tool: Any, key_of: KeyOf) -> dict[str, Any]:
     recover = recover_of(tool)
     if recover is None:
         return {"how": "unknown", "output": UNKNOWN_END}
@@ -87,7 +81,7 @@ async def _end_of(call: LedgerCall, tool: Any, policies: Tools, key_of: KeyOf) -
             if inspect.isawaitable(found):
                 found = await found
     except NotMade:
-        return {"how": "cancelled", "output": None}
+        return {"how": "cancelled", "output": NO_EFFECT}
     except Exception as exc:
         logger.warning(
             "the outcome of tool call %s (%s) is unknown: its recovery function raised %s",

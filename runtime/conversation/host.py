@@ -21,15 +21,12 @@ __all__ = ["TurnHost"]
 
 logger = logging.getLogger("turnfsm")
 
-OWED = (
-    "The result of {calls} has arrived after the user had interrupted. Tell the user now, in a "
-    "sentence, and do not make the call again."
-)
+OWED = "The result of {calls} has arrived, and the user has not heard of it. Tell them now."
 BESIDES = (
-    "The user may not have heard of the result of {calls}. Unless you have told it already, tell "
-    "it with your answer, in a sentence, and do not make the call again."
+    "The user may not have heard of the result of {calls}. If you have not told it yet, mention it "
+    "with your answer."
 )
-CANCELLED = "{calls} was cancelled before it had ended. Tell the user now, in a sentence."
+CANCELLED = "{calls} was cancelled before it had ended. Tell the user in a sentence."
 
 
 class TurnHost:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -10,12 +11,14 @@ from turnfsm.fsm.flow import Tools
 from turnfsm.runtime.ledger import Ledger, LedgerCall
 from turnfsm.runtime.turn import TurnRuntime
 
-from .policies import is_repeatable
+from .policies import is_once
 from .ports import Session, Speech
 from .told_results import ToldResults
 from .tool_call import ToolCall
 
 __all__ = ["BLOCKING", "HOLDING", "RUNNING", "UNCOMMITTED", "OpenCalls"]
+
+logger = logging.getLogger("turnfsm")
 
 BLOCKING = ("held", "running")
 HOLDING = ("held", "handing_over")
@@ -40,19 +43,27 @@ class OpenCalls:
         """The call of this id; None if it is finished."""
         return self._calls.get(call_id)
 
-    def is_repeatable(self, name: str) -> bool:
-        """An identical call of this tool is executed again."""
-        agent = self._session.activity
-        tool = agent.tool(name) if agent is not None else None
-        return is_repeatable(name, tool, self._policies)
+    def waits_for_identical(self, name: str, arguments: str, turn: str) -> bool:
+        """The tool runs once in a turn, and an identical call of this turn has not ended."""
+        return self._is_once(name) and self._ledger.is_under_way(name, arguments, turn)
 
-    def known_result(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall | None:
-        """The result of an identical call of the same turn, unless the tool is repeatable."""
-        if self.is_repeatable(name):
-            return None
+    def identical(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall | None:
+        """The identical call whose result answers this one; see `Ledger.answer`."""
         agent = self._session.activity
         shown = agent.shown_results if agent is not None else ()
-        return self._ledger.answer(call_id, name, arguments, turn, shown)
+        made, once = (call_id, name, arguments, turn), self._is_once(name)
+        known = self._ledger.answer(*made, shown, once=once)
+        if known is not None:
+            logger.info(
+                "tool %s (%s) does not run: the identical call %s answers it",
+                name, call_id, known.id,
+            )  # fmt: skip
+        return known
+
+    def _is_once(self, name: str) -> bool:
+        agent = self._session.activity
+        tool = agent.tool(name) if agent is not None else None
+        return is_once(name, tool, self._policies)
 
     def was_answered(self, call_id: str) -> bool:
         """The model was told that the call still runs.

@@ -14,19 +14,19 @@ from turnfsm.fsm.flow import Policy, Tools
 __all__ = [
     "CutOffCall",
     "NotMade",
-    "is_repeatable",
+    "is_once",
     "misspelt_tools",
     "on_interruption",
+    "once",
     "policy_of",
     "recover_of",
     "recover_with",
-    "repeatable",
 ]
 
 Tool = TypeVar("Tool")
 
 _POLICY = "__turnfsm_interrupted__"
-_REPEATABLE = "__turnfsm_repeatable__"
+_ONCE = "__turnfsm_once__"
 _RECOVER = "__turnfsm_recover__"
 
 
@@ -92,10 +92,12 @@ def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
     return decorate
 
 
-def repeatable(tool: Tool) -> Tool:
-    """Decorate a tool that runs again when a turn repeats an identical call.
+def once(tool: Tool) -> Tool:
+    """Decorate a tool that runs once if a turn makes the same call twice.
 
-    Without it, the repeated call is answered with the result that is there.
+    The second call, with the same arguments, gets the result of the first one; its output says so.
+    If the first one has raised an error, the tool runs again. Without this decorator a tool runs
+    for every call.
 
     Args:
         tool: The tool, above or below ``@function_tool``.
@@ -105,15 +107,15 @@ def repeatable(tool: Tool) -> Tool:
 
     Example:
         >>> from livekit.agents import function_tool
-        >>> from turnfsm.livekit import repeatable
-        >>> @repeatable
+        >>> from turnfsm.livekit import once
+        >>> @once
         ... @function_tool
-        ... async def roll_dice() -> str:
-        ...     '''Roll a dice.'''
-        ...     return "four"
+        ... async def transfer_money(amount: int) -> str:
+        ...     '''Transfer money.'''
+        ...     return f"transferred {amount}"
     """
-    setattr(tool, _REPEATABLE, True)
-    setattr(getattr(tool, "__wrapped__", tool), _REPEATABLE, True)
+    setattr(tool, _ONCE, True)
+    setattr(getattr(tool, "__wrapped__", tool), _ONCE, True)
     return tool
 
 
@@ -167,9 +169,9 @@ def policy_of(name: str, tool: Any, tools: Tools) -> Policy:
     return tools.by_name.get(name) or decorated or tools.interrupted
 
 
-def is_repeatable(name: str, tool: Any, tools: Tools) -> bool:
-    """Whether an identical call of the same turn is executed again."""
-    return name in tools.repeatable or bool(_marked(tool, _REPEATABLE))
+def is_once(name: str, tool: Any, tools: Tools) -> bool:
+    """Whether the tool runs once if a turn makes the same call twice."""
+    return name in tools.once or bool(_marked(tool, _ONCE))
 
 
 def misspelt_tools(tools: Tools, known: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -178,7 +180,7 @@ def misspelt_tools(tools: Tools, known: Iterable[str]) -> Iterator[tuple[str, st
     A name that is like no tool is left out: an agent that comes later may have that tool.
     """
     names = set(known)
-    for name in (*tools.by_name, *tools.repeatable):
+    for name in (*tools.by_name, *tools.once):
         if name not in names and (meant := closest(name, names)):
             yield name, meant
 

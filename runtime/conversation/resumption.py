@@ -8,20 +8,18 @@ from typing import Protocol
 from turnfsm.fsm import Machine, load_flow
 from turnfsm.runtime.ledger import LedgerCall
 
-__all__ = ["CUT_OFF", "NOT_KEPT", "UNKNOWN_END", "Before", "Resumption"]
+__all__ = ["CUT_OFF", "HANDED_OVER", "NOT_KEPT", "NO_EFFECT", "UNKNOWN_END", "Before", "Resumption"]
 
 UNKNOWN_END = (
-    "This call was running when the connection was interrupted; it is not known whether it took "
-    "effect. Tell the user, and do not make it again unless the user wants it after that."
+    "This call was running when the connection was interrupted. It is not known whether it took "
+    "effect."
 )
-CUT_OFF = (
-    "This call was running when the connection was interrupted, and was cut off. Make it again if "
-    "it is still wanted."
-)
+CUT_OFF = "This call was cut off when the connection was interrupted. It gave no result."
+NO_EFFECT = "This call was cut off when the connection was interrupted. It had no effect."
 NOT_KEPT = (
-    "This call was made before the connection was interrupted, and what it gave was not kept. Do "
-    "not make it again without asking the user."
+    "This call was made before the connection was interrupted, and what it gave was not kept."
 )
+HANDED_OVER = "This call handed the user over before the connection was interrupted."
 
 _WORDS = {
     "go_on_after_apology": (
@@ -43,9 +41,7 @@ _WORDS = {
     "tell_calls": "The connection was interrupted for a moment; the user need not hear of that.",
 }
 
-_GAVE = (
-    "The user has not heard the result of {calls} yet: tell them, and do not make the call again."
-)
+_GAVE = "The user has not heard the result of {calls} yet: tell them."
 _UNKNOWN = "It is not known whether {calls} took effect: tell the user so."
 
 

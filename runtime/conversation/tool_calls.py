@@ -163,9 +163,9 @@ class ToolCalls(TellingCalls):
         if (call := self._calls.get(call_id)) is not None:
             call.was_cancelled = True
 
-    def gave(self, call_id: str, value: object, *, handoff: bool) -> None:
-        """The tool's return value, with which an identical call is answered."""
-        self._ledger.keep(call_id, value, handoff=handoff)
+    def returned_agent(self, call_id: str) -> None:
+        """The tool has returned an agent, and its end is not reported yet. Posts nothing."""
+        self._ledger.returned_agent(call_id)
 
     def may_hand_over(self, call_id: str, speech: Speech) -> bool:
         """The session may hand over to the agent that the tool has returned."""

@@ -5,8 +5,8 @@ from turnfsm.runtime.conversation.policies import (
     CutOffCall,
     NotMade,
     on_interruption,
+    once,
     recover_with,
-    repeatable,
 )
 from turnfsm.runtime.observe.telemetry import Telemetry
 
@@ -28,7 +28,7 @@ __all__ = [
     "UnsupportedLiveKit",
     "host_fact",
     "on_interruption",
+    "once",
     "recover_with",
-    "repeatable",
     "turn_action",
 ]

@@ -53,7 +53,7 @@ async def restore(past: Past, session: RestoredSession, agent: Agent, keeping: K
         )  # fmt: skip
     turn, conductor = session.turn, session._conductor
     tools = llm.ToolContext([*session.tools, *agent.tools]).function_tools
-    session.ledger.take_over(await ledger_of(past.journal, tools, turn.flow.tools, keeping.key_of))
+    session.ledger.take_over(await ledger_of(past.journal, tools, keeping.key_of))
     for call in session.ledger:
         turn.note("tool_restored", **call.as_note())
     turn.note("resumed", epoch=past.epoch, state=past.state, agent=past.agent)

@@ -33,10 +33,7 @@ REPLY_LIMIT = 1.0
 CLOSE_LIMIT = 2.0
 """Seconds that the close of a session waits."""
 
-NOT_RECORDED = (
-    "this was not done: it could not be recorded, and would be done twice after an interruption of "
-    "the connection; tell the user, and do not try again at once"
-)
+NOT_RECORDED = "this was not done: it could not be recorded"
 
 _in_use: WeakValueDictionary[tuple[str, str], Keeping] = WeakValueDictionary()
 """The sessions of this process, by store and id."""

@@ -13,7 +13,7 @@ from needed_leaving import LEAVING
 from needed_realtime import REALTIME
 
 from turnfsm.fsm import parse_flow
-from turnfsm.runtime.livekit import TurnSession, on_interruption
+from turnfsm.runtime.livekit import TurnSession, on_interruption, once
 from turnfsm.runtime.testing.livekit import (
     Call,
     Reply,
@@ -159,10 +159,11 @@ def _speaking_at(stage: Stage, wanted: dict[float, bool]) -> list[str]:
     return found
 
 
-def a_repeated_call_is_executed_once() -> list[str]:
-    """The same call in one turn is answered from the ledger."""
+def a_call_is_made_once() -> list[str]:
+    """An identical call in one turn is answered from the ledger, as the tool wants it."""
     ran = []
 
+    @once
     @function_tool
     async def book() -> str:
         """Book."""
@@ -440,7 +441,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     **LEAVING,
     **REALTIME,
     "RequestingActivity.on_user_turn_exceeded": words_that_the_agent_cut_into_stand_once,
-    "GovernedExecutor.execute": a_repeated_call_is_executed_once,
+    "GovernedExecutor.execute": a_call_is_made_once,
     "OutputActivity._tts_task": what_waits_is_heard_where_it_was_asked_for,
     "GovernedExecutor.drain": a_handoff_does_not_wait_for_ever,
 }

@@ -20,7 +20,7 @@ def test_the_blocks_about_tools_run(tmp_path: Path) -> None:
     exec(compile(code, str(PAGE), "exec"), page)
     model = ScriptedLLM({"table": Reply(calls=Call("book_table", {"time": "8"}))})
     session: Any = partial(TurnSession, sinks=[JsonlSink(tmp_path / "a", redact=None)])
-    tools = [page["book_table"], page["look_at_clock"]]
+    tools = [page["book_table"], page["transfer_money"]]
     user = ScriptedUser().says("a table please", at=1.0)
     stage: Any = Stage(session, user=user, llm=model, tools=tools)
     assert [call.message for call in stage.run(8.0).tools] == ["booked for 8"]

@@ -105,7 +105,7 @@ def test_a_result_that_was_committed_after_the_copy_is_shown_with_a_kept_turn() 
     model = ScriptedLLM(
         {"note it": Reply("", calls=calls), "how long": "An hour."},
         {"transfer": "It is noted, and you are being put through now."},
-        retries=True,
+        retries="nothing was done",
     )
     agent = lambda: Clerk([note, transfer])  # noqa: E731
     outcome = Stage(TurnSession, user=user, llm=model, agent=agent).run(16.0)
@@ -145,7 +145,7 @@ def _handed_over(
     model = ScriptedLLM(
         {"transfer": Reply("", calls=Call("transfer")), "how long": "An hour."},
         {"transfer": "Here you are."},
-        retries=True,
+        retries="nothing was done",
     )
     stage = Stage(session_class, user=user, llm=model, agent=lambda: Clerk([transfer]))
     if interrupted:
@@ -179,7 +179,7 @@ def test_the_next_agents_greeting_is_heard_though_the_user_talks_over_the_reply_
     model = ScriptedLLM(
         {"transfer": Reply("", calls=Call("transfer")), "how long": "An hour."},
         {"transfer": "I put you through to the other desk now, please wait."},
-        retries=True,
+        retries="nothing was done",
     )
     outcome = Stage(TurnSession, user=user, llm=model, agent=lambda: Clerk([transfer])).run(25.0)
     greeting, answer = (
@@ -240,7 +240,7 @@ def test_words_whose_transcript_is_late_asked_for_the_call_that_the_history_has_
         {"a table": Reply("I see to it.", calls=Call("book"))},
         {"book": "It is booked."},
         otherwise="An hour.",
-        retries=True,
+        retries="nothing was done",
     )
     voice, agent = ScriptedTTS(), lambda: Clerk([book])
     model: Any = ScriptedRealtime(user, answers, voice)
@@ -270,7 +270,7 @@ def test_the_next_agent_gets_a_call_that_was_made_behind_words_that_nobody_has_a
     answers = ScriptedLLM(
         {"a table": Reply("I see to it.", Call("book"), ttft=1.5), "how long": "An hour."},
         {"book": "It is booked."},
-        retries=True,
+        retries="nothing was done",
     )
     voice, agent = ScriptedTTS(), lambda: Clerk([book])
     model: Any = ScriptedRealtime(user, answers, voice, turn_detection=False)

@@ -59,7 +59,7 @@ def _answer(request: Request) -> Reply:
     if last.kind == "result":
         return Reply(news or "One moment.", ttft=0.2)
     asked = last.kind == "system" and "book (" in last.text
-    later = "Do not answer what the user has said last" in last.text
+    later = "answered by the next reply" in last.text
     words = [e.text for e in request.shown[-2:] if e.kind == "user" and not later]
     if words and "joke" in words[-1]:
         return Reply(f"{JOKE} {news if asked else ''}".strip(), ttft=0.8)

@@ -222,7 +222,7 @@ def test_the_step_before_a_handoff_leaves_the_users_words_to_the_next_agent(
     user = ScriptedUser().says("a table please", at=1.0).says("look at the menu", at=3.6)
     outcome = _played(user, None, look, book=book)
     (about,) = [r.shown[-1].text for r in outcome.requests if "result of book" in r.shown[-1].text]
-    assert "Do not answer what the user has said last" in about, outcome.timeline()
+    assert "answered by the next reply" in about, outcome.timeline()
     said = [heard.text for heard in outcome.heard if heard.text != WAIT]
     assert said[:4] == [STORY, BOOKED, "Hello.", "I look."], outcome.timeline()
     assert looked == ["look"], outcome.timeline()

@@ -475,7 +475,7 @@ def test_a_typed_line_is_not_answered_with_the_calls_for_newer_words(speculates:
     model = ScriptedLLM(
         {"story": story, "card": Reply(calls=Call("charge")), "what else": "Nothing else."},
         {"charge": "It is charged."},
-        retries=True,
+        retries="nothing was done",
     )
     user = ScriptedUser().says("a story", at=1.0).says(CHARGE, at=4.0, duration=1.2, stt_delay=1.5)
     stage = Stage(

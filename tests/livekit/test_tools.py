@@ -1,4 +1,4 @@
-"""Tool calls in a `TurnSession`: policies, commit points, repeated calls, and ill-behaved tools."""
+"""Tool calls in a `TurnSession`: policies, commit points, and ill-behaved tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turnfsm.fsm import TurnfsmError
 from turnfsm.fsm.journal import Header, Journal, Note, read_journal
 from turnfsm.runtime import JsonlSink
 from turnfsm.runtime.ledger import Ledger
-from turnfsm.runtime.livekit import TurnContext, TurnSession, on_interruption, repeatable
+from turnfsm.runtime.livekit import TurnContext, TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 BOOK, JOKE = "book a table", "no stop tell me a joke"
@@ -197,40 +197,6 @@ def test_commit_point_stops_the_side_effect() -> None:
     assert "not known whether it took effect" in _outputs(stage)[0]  # it was past its first
 
 
-def test_a_repeated_call_is_answered_and_not_executed() -> None:
-    """The same call in one turn is executed once, unless the tool opts out."""
-    for tool_of, times in ((lambda tool: tool, 1), (repeatable, 2)):
-        ran: list[int] = []
-
-        tool = tool_of(_counted(ran))
-        model = ScriptedLLM(
-            {"book": Reply(calls=Call("book"))},
-            {"book": lambda request: _again(request)},
-        )
-        user = ScriptedUser().says(BOOK, at=1.0)
-        stage = Stage(TurnSession, user=user, llm=model, tools=[tool])
-        outcome = stage.run(10.0)
-        assert len(ran) == times
-        outputs = [i for i in outcome.history.items if i.type == "function_call_output"]
-        assert [item.output for item in outputs] == ["booked", "booked"]
-
-
-def _counted(ran: list[int]) -> Any:
-    @function_tool
-    async def book() -> str:
-        """Book."""
-        ran.append(1)
-        return "booked"
-
-    return book
-
-
-def _again(request: Any) -> Reply:
-    """Make the same call once more, then speak."""
-    made = sum(item.type == "function_call" for item in request.chat_ctx.items)
-    return Reply(calls=Call("book")) if made < 2 else Reply("Your table is booked.")
-
-
 @pytest.mark.parametrize(
     ("misdeed", "said"),
     [("raises", "error"), ("hangs", "released"), ("unserialisable", "result")],
@@ -263,6 +229,16 @@ def test_the_ledger_is_restored_from_a_journal() -> None:
     entries = [(c.id, c.end, c.output) for c in ledger]
     assert [(c.id, c.end, c.output) for c in restored] == entries
     assert restored.completed[0].output == "booked"
+
+
+def _counted(ran: list[int]) -> Any:
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        ran.append(1)
+        return "booked"
+
+    return book
 
 
 def test_a_session_that_was_cut_off_does_not_book_twice(tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ class Talk:
         agent: Makes the agent that begins.
         says: When the user says what.
         answers: What the model answers to the last text that it is shown: words of the user, the
-            output of a tool, or instructions.
+            output of a tool, or instructions. If there are several, each is given once, in order;
+            then the last one.
         does: What the application does, and when.
         options: Of the session; `turn_handling` is merged over VAD.
         seconds: How long it takes.
@@ -45,16 +46,21 @@ class Talk:
     name: str
     agent: Callable[[], Agent]
     says: tuple[tuple[float, str], ...] = ()
-    answers: Mapping[str, Answer | str] = attrs.field(factory=dict)
+    answers: Mapping[str, Answer | str | tuple[Answer | str, ...]] = attrs.field(factory=dict)
     does: tuple[tuple[float, Do], ...] = ()
     options: Mapping[str, Any] = attrs.field(factory=dict)
     seconds: float = 9.0
     model: Literal["pipeline", "realtime", "server"] = "pipeline"
     kits: tuple[str, ...] = ("ours", "fakes")
 
-    def answer(self, text: str) -> Answer:
-        """The answer to a text; nothing where there is none."""
+    def answer(self, text: str, before: int = 0) -> Answer:
+        """The answer to a text; nothing where there is none.
+
+        `before`: how often the model was shown the text before.
+        """
         found = self.answers.get(text, Answer())
+        if isinstance(found, tuple):
+            found = found[min(before, len(found) - 1)]
         return Answer(found) if isinstance(found, str) else found
 
 

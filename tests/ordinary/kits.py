@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
@@ -41,7 +42,8 @@ def play_ours(talk: Talk, session_class: Any) -> Course:
     user, voice = ScriptedUser(), ScriptedTTS()
     for at, text in talk.says:
         user.says(text, at=at)
-    scripted = ScriptedLLM(otherwise=lambda request: _reply(talk, request))
+    shown = Counter[str]()
+    scripted = ScriptedLLM(otherwise=lambda request: _reply(talk, request, shown))
     model: Any = scripted
     if talk.model != "pipeline":
         model = ScriptedRealtime(user, scripted, voice, turn_detection=talk.model == "server")
@@ -87,9 +89,10 @@ def play_ours(talk: Talk, session_class: Any) -> Course:
     return run(played())
 
 
-def _reply(talk: Talk, request: Request) -> Reply:
+def _reply(talk: Talk, request: Request, shown: Counter[str]) -> Reply:
     _, _, text = request.prompt.partition(": ")
-    found = talk.answer(text)
+    found = talk.answer(text, shown[text])
+    shown[text] += 1
     return Reply(found.text, calls=[Call(name, json.loads(of)) for name, of in found.calls])
 
 
@@ -176,10 +179,11 @@ def _fake_session(home: Any, talk: Talk, session_class: Any, listener: Listener)
         )
         for at, text in talk.says
     ]
-    answers = {text: talk.answer(text) for text in talk.answers}
     calls = iter(range(1, 1000))
-    responses = [
-        home.FakeLLMResponse(
+
+    def respond(text: str, before: int = 0) -> Any:
+        answer = talk.answer(text, before)
+        return home.FakeLLMResponse(
             input=text,
             content=answer.text,
             ttft=0.1,
@@ -189,12 +193,12 @@ def _fake_session(home: Any, talk: Talk, session_class: Any, listener: Listener)
                 for name, of in answer.calls
             ],
         )
-        for text, answer in answers.items()
-    ]
+
+    responses = list(map(respond, talk.answers))
     options = deepcopy(dict(talk.options))
     handling = {"turn_detection": None} | dict(options.pop("turn_handling", {}))
     handling = {"endpointing": {"min_delay": 0.5, "max_delay": 3.0}} | handling
-    model = _asked(home.FakeLLM, listener)(fake_responses=responses)
+    model = _asked(home.FakeLLM, listener, respond)(fake_responses=responses)
     session = session_class(
         vad=home.FakeVAD(fake_user_speeches=speeches, min_silence_duration=0.5),
         stt=home.FakeSTT(fake_user_speeches=speeches),
@@ -213,17 +217,23 @@ def _fake_session(home: Any, talk: Talk, session_class: Any, listener: Listener)
     return session, model
 
 
-def _asked(base: Any, listener: Listener) -> Any:
+def _asked(base: Any, listener: Listener, respond: Callable[[str, int], Any]) -> Any:
     class Asked(base):  # type: ignore[misc]
         """LiveKit's fake, that remembers what it was asked."""
 
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
             self.asked: list[tuple[float, list[str]]] = []
+            self._shown = Counter[str]()
 
         def chat(self, **options: Any) -> Any:
             shown = list(map(str, formatted_request(options["chat_ctx"])))
             self.asked.append((listener.now, shown))
+            last = options["chat_ctx"].items[-1]
+            text = last.output if last.type == "function_call_output" else last.text_content
+            if text in self.fake_response_map and self._shown[text]:
+                self.fake_response_map[text] = respond(text, self._shown[text])
+            self._shown[text] += 1
             return super().chat(**options)
 
     return Asked

@@ -11,6 +11,7 @@ import pytest
 import with_agents
 import with_applications
 import with_realtime
+import with_repeated_calls
 import with_tools
 from conversations import TALKS, Course, Talk
 from fetch import COMMIT, unpack
@@ -24,6 +25,7 @@ __all__ = [
     "with_agents",
     "with_applications",
     "with_realtime",
+    "with_repeated_calls",
     "with_tools",
 ]  # they write their conversations down
 

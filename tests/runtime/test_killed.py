@@ -234,7 +234,7 @@ def test_a_call_that_has_not_ended_is_made_again(case: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("play", "read"),
-    [(PLAIN, "booked"), (DICT, "{'table': 4}"), (Play(gives=Agent), "was not made again")],
+    [(PLAIN, "booked"), (DICT, "{'table': 4}"), (Play(gives=Agent), "did not run again")],
     ids=["text", "dict", "handoff"],
 )
 def test_the_model_reads_what_the_call_gave(play: Play, read: str, tmp_path: Path) -> None:

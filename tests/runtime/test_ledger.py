@@ -37,8 +37,9 @@ def test_the_last_identical_call_decides() -> None:
     """Two tables were booked: a repeated call is answered with the second one, once."""
     ledger = Ledger.from_journal(_journal(*_call("one"), *_call("two")))
     assert _answer(ledger, "three", "now") == "given to two"
-    assert _answer(ledger, "four", "now") == "given to two", "the same turn gets the same answer"
-    assert _answer(ledger, "five", "later") is None
+    assert _answer(ledger, "four", "now", once=True) == "given to two", "it runs once in a turn"
+    assert _answer(ledger, "five", "now") is None
+    assert _answer(ledger, "six", "later", once=True) is None
     unknown = Ledger.from_journal(_journal(*_call("one"), *_call("two", None)))
     assert _answer(unknown, "three", "now") is None, "nobody knows whether the second was booked"
 
@@ -102,7 +103,7 @@ def test_the_answer_that_a_call_still_runs_is_no_result() -> None:
 
 
 def test_a_ledger_keeps_what_is_needed_and_the_last_of_the_rest() -> None:
-    """Calls that run, that are owed, and whose turn may make them again; their values as long."""
+    """Calls that run, that are owed, and whose turn may make them again."""
     ledger = Ledger(maxlen=3)
     runs, owed = ledger.start("runs", "book", "{}", "u0"), ledger.start("owed", "book", "{}", "u0")
     for trigger in ("turn_over", "say_running"):
@@ -112,17 +113,16 @@ def test_a_ledger_keeps_what_is_needed_and_the_last_of_the_rest() -> None:
     ledger.close_turn("u0")
     for number in range(10):
         call = ledger.start(f"call_{number}", "book", "{}", f"u{number + 1}")
-        ledger.keep(call.id, {"table": number})
         ledger.end(call.id, "result", str(number))
         ledger.post(call, "committed")
         if number < 9:
             ledger.close_turn(call.turn)
     assert [call.id for call in ledger] == ["runs", "owed", "call_9"]
     assert (runs.state, owed.state) == ("running", "owed")
-    assert ledger.answer("again", "book", "{}", "u10") is call
-    ledger.close_turn("u10")
-    assert call.value is None
     assert ledger.answer("again", "book", "{}", "u10") is None
+    assert ledger.answer("again", "book", "{}", "u10", once=True) is call
+    ledger.close_turn("u10")
+    assert ledger.answer("again", "book", "{}", "u10", once=True) is None
 
 
 def test_the_calls_that_answer_for_a_session_before_are_kept() -> None:

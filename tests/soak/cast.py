@@ -18,8 +18,7 @@ from livekit.agents import (
     llm,
 )
 
-from turnfsm.runtime.conversation.policies import repeatable
-from turnfsm.runtime.livekit import on_interruption
+from turnfsm.runtime.livekit import on_interruption, once
 from turnfsm.runtime.testing.livekit import Call, Reply
 from turnfsm.runtime.testing.livekit.scripted_llm import Request
 
@@ -127,7 +126,7 @@ class Cast:
 
         tool.__name__ = policy
         made = function_tool(tool)
-        return repeatable(made) if policy == "again" else on_interruption(policy)(made)  # type: ignore[arg-type]
+        return made if policy == "again" else once(on_interruption(policy)(made))  # type: ignore[arg-type]
 
     async def _do(self, context: RunContext, number: int) -> Any:
         now = asyncio.get_running_loop().time

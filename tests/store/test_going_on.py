@@ -18,7 +18,7 @@ import pytest
 from livekit.agents import Agent
 
 from turnfsm import TurnfsmError
-from turnfsm.livekit import CutOffCall, NotMade, recover_with, repeatable
+from turnfsm.livekit import CutOffCall, NotMade, recover_with
 from turnfsm.runtime.testing.livekit import ScriptedUser, Stage
 
 from .play import GREETING, SORRY, Guest, Record, Waiter, silent, talk
@@ -123,7 +123,6 @@ def _cannot_tell(call: CutOffCall) -> str:
 
 
 RUNNING: dict[str, tuple[Any, list[str], int]] = {
-    "repeatable": (repeatable, ["One moment.", "The book is arranged."], 2),
     "its end is found out": (recover_with(_charged), [DONE], 1),
     "it was not made": (recover_with(_not_made), ["One moment.", "The book is arranged."], 2),
     "nobody can tell": (recover_with(_cannot_tell), [PERHAPS], 1),

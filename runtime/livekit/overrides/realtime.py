@@ -27,8 +27,8 @@ DECISION = 2.0
 """Seconds to wait for the reply of a model that detects turns, after the user has spoken."""
 
 UNLESS_TOLD = "If you have told them already, reply with nothing."
-LATER = "Do not answer what the user has said last: that is done next."
-ARRIVED = "The result of {calls} has arrived. Go on from it now, and do not make the call again."
+LATER = "What the user has said last is answered by the next reply."
+ARRIVED = "The result of {calls} has arrived."
 
 
 class _ForOneStep(str):

@@ -20,7 +20,7 @@ __all__ = ["RequestingActivity"]
 
 TOOL_ITEMS = ("function_call", "function_call_output")
 
-ELSEWHERE = "Another reply tells what has come of {calls}: leave that out now."
+ELSEWHERE = "Another reply tells what has come of {calls}; this one need not mention it."
 REMINDER = "turnfsm_reminder_"
 ELSEWHERE_ID = f"{REMINDER}elsewhere"
 

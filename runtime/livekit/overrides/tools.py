@@ -16,6 +16,7 @@ from livekit.agents.voice.tool_executor import _RunningTasks, _ToolExecutor
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.tool_call import UNKNOWN
 from turnfsm.runtime.conversation.tool_calls import Result
+from turnfsm.runtime.ledger import LedgerCall
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
 from .speech import GovernedHandle
@@ -34,7 +35,11 @@ __all__ = [
 ]
 
 REFUSED = "the handoff did not happen: its turn was interrupted"
-STILL_RUNNING = "The call is still running. Its result will follow; do not make the call again."
+NOT_RUN_AGAIN = "This is the result of the identical call {call}. The tool did not run again."
+ENDED = "The identical call {call} has ended. The tool did not run again."
+HANDED_OVER = "The identical call {call} handed the user over. The tool did not run again."
+STILL_UNDER_WAY = "The identical call {call} is still running. The tool did not run again."
+STILL_RUNNING = "The call is still running. Its result will follow."
 
 
 class TurnContext(RunContext[Userdata_T]):
@@ -147,18 +152,18 @@ def _items(output: Any) -> Collection[Any]:
 
 
 class GovernedExecutor(_ToolExecutor):
-    """An executor that answers a repeated call of a turn with the result that is there."""
+    """An executor that runs a call only if no identical call answers it; see `Ledger.answer`."""
 
     _conductor: Conductor
 
     async def execute(self, *, run_ctx: RunContext[Any], raw_arguments: Any, **how: Any) -> Any:
-        call = run_ctx.function_call
-        known = self._conductor.tools.known_result(
-            call.call_id, call.name, call.arguments, run_ctx.speech_handle.id
-        )
-        if known is not None:
-            return known.value
-        if (why := await self._conductor.before_call(call, run_ctx.speech_handle.id)) is not None:
+        call, turn = run_ctx.function_call, run_ctx.speech_handle.id
+        tools, made = self._conductor.tools, (call.name, call.arguments, turn)
+        if tools.waits_for_identical(*made):
+            await self._conductor.until(lambda: not tools.waits_for_identical(*made))
+        if (known := tools.identical(call.call_id, *made)) is not None:
+            return _answer_with(known, turn)
+        if (why := await self._conductor.before_call(call, turn)) is not None:
             raise ToolError(why)
         try:
             value = await super().execute(run_ctx=run_ctx, raw_arguments=raw_arguments, **how)
@@ -167,7 +172,8 @@ class GovernedExecutor(_ToolExecutor):
         running = self._running_tasks.get(call.call_id)
         if running is not None and running.exe_task.cancelled():
             self._conductor.tools.cancelled(call.call_id)
-        self._conductor.tools.gave(call.call_id, value, handoff=_hands_over(value))
+        if _hands_over(value):
+            tools.returned_agent(call.call_id)
         await self._conductor.after_call()
         return value
 
@@ -224,6 +230,17 @@ class GovernedExecutor(_ToolExecutor):
         for call, task in tuple(self._running_tasks.items()):
             if task.exe_task is asyncio.current_task():
                 del self._running_tasks[call]
+
+
+def _answer_with(known: LedgerCall, turn: str) -> Any:
+    """The output of a call that an identical one answers. It says that the tool did not run."""
+    if not known.over:
+        return STILL_UNDER_WAY.format(call=known.id)
+    if known.output and not known.handoff:
+        return f"{known.output}\n{NOT_RUN_AGAIN.format(call=known.id)}"
+    said = (HANDED_OVER if known.handoff else ENDED).format(call=known.id)
+    # the next agent speaks; after a restart nobody hands over
+    return llm.ToolResult(said, reply_required=known.handoff and known.turn != turn)
 
 
 def running_call(session: AgentSession[Any], call_id: str) -> TurnContext[Any] | None:

@@ -13,12 +13,6 @@ from .requests import RequestEntry
 
 __all__ = ["Belief", "Call"]
 
-NOT_DONE = "nothing was done"
-"""An output with these words says that its call had no effect."""
-
-LEFT_OUT = "Do not answer what the user has said last"
-"""A request that ends with these words leaves the calls for the user's last message to the next."""
-
 Key = tuple[str, str]
 """A tool's name and its arguments, as JSON with sorted keys."""
 
@@ -46,9 +40,12 @@ class Belief:
     A model has made tool calls for a message of the user. If a request shows the message and not
     the calls with their results, the model makes them again. A realtime model has its calls before
     their results, and does not repeat those.
+
+    Args:
+        retries: An output with this text says that its call had no effect; the model repeats it.
     """
 
-    def __init__(self, *, retries: bool = False) -> None:
+    def __init__(self, *, retries: str = "") -> None:
         self._wanted: dict[str, Counter[Key]] = {}
         self._retries = retries
 
@@ -75,8 +72,6 @@ class Belief:
             before = done if shown[-1].kind == "result" else Counter[Key]()  # the same once more
             again = Counter({key: count + before[key] for key, count in now.items()})
             self._wanted[asked[-1]] = self._wanted.get(asked[-1], Counter()) | again
-        if LEFT_OUT in shown[-1].text and shown[-1].kind == "system":
-            asked = asked[:-1]
         wanted: Counter[Key] = Counter()
         for text, times in Counter(asked).items():
             for key, each in self._wanted.get(text, Counter()).items():
@@ -85,7 +80,7 @@ class Belief:
         return (*made, *(Call(name, json.loads(of)) for name, of in missing if name in offered))
 
     def _undone(self, output: str) -> bool:
-        return self._retries and NOT_DONE in output
+        return bool(self._retries) and self._retries in output
 
 
 def _sorted(arguments: Any) -> str:

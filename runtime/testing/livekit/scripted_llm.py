@@ -109,7 +109,7 @@ class ScriptedLLM(llm.LLM[Any]):
         on_tool: The rules for tool results.
         otherwise: The answer if no rule matches.
         believes: False: it does not repeat calls.
-        retries: It also repeats a call whose output says that nothing was done.
+        retries: It also repeats a call whose output has this text.
 
     Example:
         >>> from turnfsm.testing import Call, Reply, ScriptedLLM
@@ -126,7 +126,7 @@ class ScriptedLLM(llm.LLM[Any]):
         *,
         otherwise: Rule = "I see.",
         believes: bool = True,
-        retries: bool = False,
+        retries: str = "",
     ) -> None:
         super().__init__()
         self._belief = Belief(retries=retries) if believes else None
