@@ -109,8 +109,8 @@ class Fact:
 
     Attributes:
         is_: What it means, in one sentence; the key ``is`` in YAML.
-        set_by: The triggers that make it true.
-        cleared_by: The triggers that make it false.
+        set_by: The triggers and timers that make it true.
+        cleared_by: The triggers and timers that make it false.
         scope: The fact is cleared when this scope begins or ends; None and ``session``: never.
         host: The host is asked for it at the moment of the decision.
 
@@ -121,8 +121,8 @@ class Fact:
     """
 
     is_: str = doc("What it means, in one sentence.", yaml="is", default="")
-    set_by: Names = doc("Triggers that make it true.", default=())
-    cleared_by: Names = doc("Triggers that make it false.", default=())
+    set_by: Names = doc("Triggers and timers that make it true.", default=())
+    cleared_by: Names = doc("Triggers and timers that make it false.", default=())
     scope: str | None = _loaded(default=None)
     host: bool = _loaded(default=False)
 

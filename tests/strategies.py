@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
+import attrs
 import yaml
 from hypothesis import strategies as st
 
@@ -77,6 +78,15 @@ def _facts(draw: st.DrawFn, triggers: Sequence[str], scopes: Sequence[str]) -> d
     own = {name: draw(_own_fact(triggers, scopes)) for name in draw(_names("fact", 0, 5))}
     host = {name: Fact(host=True, is_=draw(_TEXTS)) for name in draw(_names("host", 0, 3))}
     return own | host
+
+
+def _without(fact: Fact, gone: Set[str], instead: str) -> Fact:
+    """The fact without the timers that are not declared after all."""
+    if fact.host:
+        return fact
+    set_by = tuple(t for t in fact.set_by if t not in gone) or (instead,)
+    cleared_by = tuple(t for t in fact.cleared_by if t not in {*gone, *set_by})
+    return attrs.evolve(fact, set_by=set_by, cleared_by=cleared_by)
 
 
 @st.composite
@@ -176,13 +186,14 @@ def flows(
     triggers = draw(_names("event", 1, 8))
     scopes = draw(_names("scope", 0, 2))
     timers = draw(_names("timer", 0, 3))
-    facts = draw(_facts(triggers, scopes))
+    facts = draw(_facts((*triggers, *timers), scopes))
     actions = draw(_actions(triggers, scopes))
     transition = _transition(states, tuple(facts), tuple(actions))
     declared = draw(_triggers(triggers, scopes))
     bodies = draw(_states(states, declared, timers, transition, max_transitions))
     # The loader refuses a timer that no state has.
     used = [t for t in timers if any(t in body.after for body in bodies.values())]
+    facts = {n: _without(fact, {*timers} - {*used}, triggers[0]) for n, fact in facts.items()}
     seconds = st.sampled_from([0.05, 0.5, 1.0, 2.5, 60.0])
     held = _properties(states, tuple(facts), tuple(actions), used)
     return Flow(

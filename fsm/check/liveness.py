@@ -1,6 +1,7 @@
 """What happens when no event comes any more: timers fire, and running effects may end.
 
-Facts do not change then, and the host's answers stay as they are, whatever they are. Any timer of a
+Only timers and the ends of effects change facts then, and the host's answers stay as they are,
+whatever they are. Any timer of a
 state may be the one that fires, so that the proof holds for all seconds that a session gives its
 timers; the worst case takes the shortest timer that must fire, as declared. A running effect may
 end, but need not.

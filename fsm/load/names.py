@@ -54,8 +54,9 @@ class _Names:
     def facts(self) -> Iterator[Finding]:
         for name, fact in self.flow.facts.items():
             path: Path = ("facts", name)
-            yield from self._many((*path, "set_by"), "trigger", fact.set_by)
-            yield from self._many((*path, "cleared_by"), "trigger", fact.cleared_by)
+            timers = tuple(self.flow.timers)
+            yield from self._many((*path, "set_by"), "trigger", fact.set_by, timers)
+            yield from self._many((*path, "cleared_by"), "trigger", fact.cleared_by, timers)
 
     def triggers(self) -> Iterator[Finding]:
         for name, trigger in self.flow.triggers.items():
