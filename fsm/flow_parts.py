@@ -161,6 +161,7 @@ class Transition:
         conditions: Facts that must be true.
         unless: Facts that must be false.
         actions: What the host does once the state has changed.
+        restarts: Timers of the state that start again; the others continue. Only without `dest`.
 
     Example:
         >>> from turnfsm import load_flow
@@ -176,6 +177,10 @@ class Transition:
     conditions: Names = doc("Facts that must be true.", default=())
     unless: Names = doc("Facts that must be false.", default=())
     actions: Names = doc("What the host does once the state has changed.", default=())
+    restarts: Names = doc(
+        "Timers of this state that start again, while the others continue. Only without dest.",
+        default=(),
+    )
 
 
 @attrs.frozen
@@ -226,7 +231,8 @@ class State:
     Attributes:
         is_: What it means, in one sentence; the key ``is`` in YAML.
         on: Trigger to its transitions, tried in order: the first whose guard holds is taken.
-        after: Timer to its transitions. The timer starts on entry and stops on exit.
+        after: Timer to its transitions. The timer starts on entry and stops on exit. If no guard
+            holds when it fires, it is due: it is taken as soon as one holds.
         refuses: Requests that are refused here.
         ignores: Events that change nothing here, not even facts.
         final: No transition leaves this state.

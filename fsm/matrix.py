@@ -142,7 +142,8 @@ def _given(row: Transition, fact: str) -> Transition:
 
 def _line(row: Row) -> str:
     guard = _guard(row.transition)
-    does = "stays" if row.internal else f"→ {row.dest}"
+    stays = f"stays, restarts {', '.join(row.transition.restarts)}".removesuffix(", restarts ")
+    does = stays if row.internal else f"→ {row.dest}"
     return f"{does} [{guard}]" if guard else does
 
 
@@ -175,7 +176,9 @@ def as_csv(table: Matrix) -> str:
     """One line for each alternative of each cell, for spreadsheets and programs."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["state", "trigger", "timer", "of", "kind", "row", "dest", "guard", "actions"])
+    writer.writerow(
+        ["state", "trigger", "timer", "of", "kind", "row", "dest", "guard", "actions", "restarts"]
+    )
     writer.writerows(_records(table))
     return text.getvalue()
 
@@ -186,6 +189,8 @@ def _records(table: Matrix) -> Iterator[list[str]]:
         head = [state, trigger, timer, table.of.get(trigger, ""), cell.kind]
         for row in cell.rows:
             actions = " ".join(row.transition.actions)
-            yield [*head, row.id, row.transition.dest or "", _guard(row.transition), actions]
+            restarts = " ".join(row.transition.restarts)
+            dest, guard = row.transition.dest or "", _guard(row.transition)
+            yield [*head, row.id, dest, guard, actions, restarts]
         if not cell.rows:
-            yield [*head, "", "", "", ""]
+            yield [*head, "", "", "", "", ""]

@@ -15,7 +15,16 @@ from .errors import UnknownName, UnknownTrigger
 from .flow import Flow, Row, State
 from .verdicts import Refused, Taken, Verdict
 
-__all__ = ["ACTS", "ARMS", "SLOW_PATH", "Configuration", "Program", "Rows", "compile_flow"]
+__all__ = [
+    "ACTS",
+    "ARMS",
+    "RESTARTS",
+    "SLOW_PATH",
+    "Configuration",
+    "Program",
+    "Rows",
+    "compile_flow",
+]
 
 # One alternative: guard mask, guard value, facts kept, facts set, the rows of dest, the answer.
 Alternative: TypeAlias = "tuple[int, int, int, int, Rows, Taken]"
@@ -26,6 +35,7 @@ Answer: TypeAlias = "tuple[Configuration, Verdict, int]"
 ARMS = 1  # a state with timers was entered: they start
 ACTS = 2  # the host has something to do
 SLOW_PATH = 4  # the host is asked for a fact first, a scope begins or ends, or the trigger has one
+RESTARTS = 8  # some timers of the held state start again; this is on the slow path, too
 
 MOST_CONFIGURATIONS = 4096
 """How many a program remembers (about 2 MB) before it starts again."""
@@ -172,6 +182,8 @@ class Program:
                 to_do = ACTS * bool(taken.actions) | slow
                 if taken.entered and dest.timers:
                     to_do |= ARMS
+                if taken.restarts:
+                    to_do |= RESTARTS
                 return self.configuration(dest, facts & keep | set_), taken, to_do
         return held, self.refusal(rows, trigger, facts), slow
 
@@ -226,7 +238,9 @@ class Program:
         want = self.mask(body.conditions)
         keep, set_ = self._updates[row.trigger]
         entered = body.dest is not None
-        answer = Taken(row.trigger, row.source, row.dest, body.actions, entered, row.id)
+        own = self.flow.states[row.source].after
+        restarts = tuple(timer for timer in body.restarts if timer in own)
+        answer = Taken(row.trigger, row.source, row.dest, body.actions, entered, row.id, restarts)
         mask = want | self.mask(body.unless)
         return (mask, want, keep, set_, self.rows[row.dest], answer)
 

@@ -21,6 +21,7 @@ class Taken:
         actions: What the host now does, in order.
         entered: ``dest`` was entered, so its timers start; False for an internal transition.
         row: The id of the row in the flow; None where an event only changed facts.
+        restarts: The timers of the held state that start again, though it was not entered.
 
     Example:
         >>> from turnfsm import Machine, load_flow
@@ -35,6 +36,7 @@ class Taken:
     actions: tuple[str, ...]
     entered: bool
     row: str | None
+    restarts: tuple[str, ...] = ()
 
     def __bool__(self) -> Literal[True]:
         return True
@@ -74,6 +76,7 @@ class Refused:
     why: str
     actions: ClassVar[tuple[()]] = ()
     entered: ClassVar[Literal[False]] = False
+    restarts: ClassVar[tuple[()]] = ()
 
     @property
     def dest(self) -> str:

@@ -144,6 +144,8 @@ class Effects(StateTimers):
         finally:
             self._running = self._telling = False
             self._cause = None
+        if self._late:
+            self._take_due()
 
     def _in_line(self) -> deque[tuple[Event, tuple[str, ...]]]:
         if self._waiting is None:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from turnfsm.fsm import Machine, Refused, TurnfsmError, UnknownTrigger, Verdict
-from turnfsm.fsm.program import ACTS, ARMS, SLOW_PATH
+from turnfsm.fsm.program import ACTS, ARMS, RESTARTS, SLOW_PATH
 
 from .effects import CAUSE, CURRENT, Effects, Observer, said
 from .event import Event
@@ -96,6 +96,7 @@ class EventPump(Effects):
                 return verdict  # a host fact's method has closed the runtime
             after = machine.configuration
             to_do = ARMS * verdict.entered | ACTS * bool(verdict.actions)
+            to_do |= RESTARTS * bool(verdict.restarts)
         else:
             machine.configuration = after  # Machine.step, inlined (test_stateful)
         clock = self.clock  # a call through a local name is faster than through a slot
@@ -104,17 +105,19 @@ class EventPump(Effects):
         if to_do & ARMS:
             # StateTimers._enter, inlined (test_timers): a call would cost as much as the step
             self._entered = now
-            self._deadlines = None
+            self._deadlines = self._late = None
             timers = self._plan[after.state]
             if now + timers[0] < self._wakes:
                 now += self._wake_at(now + timers[0])
+        elif to_do & RESTARTS:
+            now += self._restart(verdict.restarts, now)
         # Committed. From here on other code may run, and post.
         journal = self.journal
         append = journal.append
         seq = journal.seq = journal.seq + 1
         raw = (seq, now, trigger, of, after, machine.tokens, verdict, cause, data or None)
         append(raw)
-        if to_do & ACTS or self._running or self._waiting:
+        if to_do & ACTS or self._running or self._waiting or self._late:
             self._follow_up(raw, verdict)
             return verdict
         observer = self._observer

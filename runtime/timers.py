@@ -12,6 +12,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -76,6 +77,7 @@ class StateTimers(ABC):
         "_deadlines",
         "_entered",
         "_handle",
+        "_late",
         "_loop",
         "_plan",
         "_wakes",
@@ -88,6 +90,7 @@ class StateTimers(ABC):
         self._plan = plan
         self._entered: float | None = None  # when the held state was
         self._deadlines: list[Deadline] | None = None  # None: all count from _entered
+        self._late: dict[str, None] | None = None  # the timers that are due, in their order
         self._handle: asyncio.TimerHandle | None = None
         self._wakes = math.inf  # when the handle fires
         self._loop = running_loop()
@@ -129,7 +132,7 @@ class StateTimers(ABC):
     def _enter(self, state: str, now: float) -> None:
         """Stop the timers of the state that was left, and start those of this one."""
         self._entered = now
-        self._deadlines = None
+        self._deadlines = self._late = None
         first, _ = self._plan[state]
         if now + first < self._wakes:
             self._wake_at(now + first)
@@ -149,6 +152,30 @@ class StateTimers(ABC):
             _, own = self._plan[self.machine.state]
             self._deadlines = [(entered + seconds, name, None) for name, seconds in own]
         return self._deadlines
+
+    def _restart(self, timers: tuple[str, ...], now: float) -> float:
+        """Start some timers of the held state again; the others run on.
+
+        Returns by how much the clock is ahead, if this call has found the loop.
+        """
+        deadlines = self._due()
+        seconds = dict(self._plan[self.machine.state][1])
+        for one in [one for one in deadlines if one[1] in timers]:
+            deadlines.remove(one)
+            deadlines.append((now + seconds[one[1]], one[1], None))
+            if self._late:
+                self._late.pop(one[1], None)
+        first = min(deadlines)[0] if deadlines else math.inf
+        return self._wake_at(first) if first < self._wakes else 0.0
+
+    def _take_due(self) -> None:
+        """Take every timer that is due and whose guard holds now."""
+        while self._late and not self.closed:
+            timer = next(filter(self.ask, self._late), None)
+            if timer is None:
+                return
+            self._restart((timer,), self.clock())  # before it is taken: nothing is due twice
+            copy_context().run(self.fire, timer)
 
     def _stop_waking(self) -> None:
         if self._handle is not None:
@@ -178,15 +205,21 @@ class StateTimers(ABC):
         declared = list(seconds)
         passed = [one for one in deadlines if one[0] <= now + _EPSILON]
         for one in sorted(passed, key=lambda one: (one[0], declared.index(one[1]))):
+            if one not in deadlines:
+                continue  # the timer before it has started it again
             deadlines.remove(one)
             _, name, said = one
             said = self._fire(name, said)
             left = self.machine.configuration.rows is not rows
             if left or self._deadlines is not deadlines or self.closed:
                 return  # a state was entered: these deadlines belong to the state before
-            # The state is still held: the timer starts again, so that it fires again once the
-            # fact that held it back has changed (test_timers, "held back").
+            # The state is still held: the timer starts again. If its guard does not hold, it is
+            # due: the next trigger may change a fact, and the host its answer by then.
             deadlines.append((now + seconds[name], name, said))
+            if not self.machine.configuration[name][1]:
+                self._late = {**(self._late or {}), name: None}
+            elif self._late:
+                self._late.pop(name, None)
         if deadlines:
             self._wake_at(min(deadlines)[0])
 

@@ -112,6 +112,7 @@ class Judge:
         self.rules, self.model = rulebook.rules, rulebook.model
         self.known = rulebook.known
         self.bounds = {state: _bound(flow, state, timers) for state in flow.states}
+        self.restarts = {row.id for row in flow.rows() if row.transition.restarts}
         self.node = self.model.initial
         self.tokens: dict[str, Any] = {}
         self.entered = 0.0
@@ -162,7 +163,8 @@ class Judge:
     def _begun(self, entry: Entry) -> None:
         for scope in self.program.begins.get(entry.trigger, ()):
             self.tokens[scope] = entry.of
-        if entry.verdict.entered:
+        verdict = entry.verdict
+        if verdict.entered or (isinstance(verdict, Taken) and verdict.row in self.restarts):
             self.entered = entry.t
 
     def _broken(self, move: Move, before: int) -> Iterator[Rule]:

@@ -103,6 +103,8 @@ class Twin:
             return None
         if (a is not None and a.entered) != (b is not None and b.entered):
             return None
+        if (a.restarts if a is not None else ()) != (b.restarts if b is not None else ()):
+            return None
         ours, theirs = (t.actions if t is not None else () for t in (a, b))
         if ours != theirs:
             idle = {name for name in HARMLESS if not node & self.model.effect_of(name)}

@@ -104,7 +104,11 @@ def _changes(flow: Flow, row: Row) -> Iterator[tuple[str, str, Transition]]:
     for dest in (None, *flow.states):
         if dest != body.dest:
             where = f"lead to {dest}" if dest else "stay inside"
-            yield "retarget", f"{where}:", attrs.evolve(body, dest=dest)
+            yield "retarget", f"{where}:", attrs.evolve(body, dest=dest, restarts=())
+    for timer in body.restarts:
+        rest = tuple(t for t in body.restarts if t != timer)
+        changed = attrs.evolve(body, restarts=rest)
+        yield "drop a restart", f"drop restart of {timer} by", changed
 
 
 def _alternatives(flow: Flow) -> Iterator[Mutant]:

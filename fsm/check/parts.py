@@ -54,6 +54,11 @@ class Move:
         return self.taken is not None and self.taken.entered
 
     @property
+    def restarts(self) -> tuple[str, ...]:
+        """The timers of the held state that start again, though it is not entered."""
+        return self.taken.restarts if self.taken else ()
+
+    @property
     def actions(self) -> tuple[str, ...]:
         """What the host then does."""
         return self.taken.actions if self.taken else ()

@@ -21,6 +21,7 @@ _STEP = (
     "playout_finished",
     "step_progressed",
     "output_held",
+    "output_paused",
     "output_released",
     "step_interrupted",
     "step_finished",
@@ -41,13 +42,14 @@ _WORLD = World(
         "cut",  # this step was interrupted: nothing of it is heard any more
         "paused",  # the output stands still until it is told to go on
         "stopped",  # it stood still in the middle of what was heard
+        "sound_over",  # since the output is kept back, a sound of the user has ended
         "unreleased",  # a call blocks, and nobody was asked to let it go
         "answered",  # the reply to the committed turn was asked for
     ),
     # trigger: (clears, sets, suspended by)
     events={
         "user_started_speaking": ((), ("user_speaking",), ()),
-        "user_stopped_speaking": (("user_speaking",), (), ()),
+        "user_stopped_speaking": (("user_speaking",), ("sound_over",), ()),
         "step_started": (
             ("playout_started", "output_held", "reply_due", "heard", "cut", "stopped"),
             ("step_running",),
@@ -61,7 +63,8 @@ _WORLD = World(
         "playout_started": ((), ("playout_started", "heard"), ("cut", "stopped")),
         "playout_finished": (("heard", "stopped"), (), ()),
         "step_interrupted": (("heard",), ("cut",), ()),
-        "output_held": ((), ("output_held",), ()),
+        "output_held": (("sound_over",), ("output_held",), ()),
+        "output_paused": (("sound_over",), (), ()),
         "output_released": (("output_held",), (), ()),
         "tool_started": ((), ("tools_running", "unreleased"), ()),
         "tools_drained": (("tools_running", "unreleased"), ("reply_due",), ()),

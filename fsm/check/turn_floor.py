@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from turnfsm.fsm.flow import Flow
+
 from .maker import Maker, Where
 from .parts import Move, Rule
 
@@ -13,6 +15,8 @@ __all__ = ["floor_is_alive", "over_the_user"]
 _BY_USER = frozenset({"barge_in", "turn_committed", "user_started_speaking", "final_transcript"})
 # Nothing of this step is left to be let go.
 _MAY_LET_GO = frozenset({"step_started", "step_finished", "playout_started", "playout_finished"})
+# What ends the wait for a decision, or for the transcript of a sound.
+_MAY_DECIDE = frozenset({"endpointing_ended", "noise_limit"})
 _LIMITS = frozenset({"thinking_limit", "speaking_limit", "pause_limit", "tool_limit"})
 _REPORTED = _LIMITS | {"turn_overdue"}
 _GOES_ON = frozenset({"step_started", "step_progressed", "step_finished"})
@@ -85,7 +89,7 @@ def _lets_go(move: Move) -> bool:
 
 
 def _lets_go_undecided(move: Move) -> bool:
-    return _lets_go(move) and move.trigger != "endpointing_ended"
+    return _lets_go(move) and move.trigger not in _MAY_DECIDE
 
 
 def _barge_in(make: Maker) -> Iterator[Rule]:
@@ -139,12 +143,13 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
         ),
         before_not=["~output_held"],
     )
-    for state, waits in (("paused", ()), ("thinking", ("~output_held", "~paused"))):
-        if state in make.flow.states and make.flow.states[state].after:
+    for state, kept in (("paused", ()), ("thinking", ("~output_held", "~paused"))):
+        for timer in _lets_go_after(make.flow, state):
             yield make.move(
-                f"user_stopped_speaking: {state} does not count the silence from its beginning",
-                partial(_not_anew, state),
-                before=waits,
+                f"user_stopped_speaking: {state} does not count {timer} from the first silence",
+                partial(_runs_on, "user_stopped_speaking", state, timer),
+                before=kept,
+                before_not=["~sound_over"],
             )
     yield make.move(
         "user_stopped_speaking: what is held is released before the words can have come",
@@ -152,8 +157,16 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
     )
 
 
-def _not_anew(state: str, move: Move) -> bool:
-    return _stays("user_stopped_speaking", state)(move) and not move.entered
+def _lets_go_after(flow: Flow, state: str) -> Iterator[str]:
+    """The timers after which a state lets the audio that it keeps back go on."""
+    rows = flow.rows(state) if state in flow.states else ()
+    letting = {"release_output", "resume_output"}
+    names = (row.trigger for row in rows if row.timer and letting & {*row.transition.actions})
+    return iter(dict.fromkeys(names))
+
+
+def _runs_on(trigger: str, state: str, timer: str, move: Move) -> bool:
+    return _stays(trigger, state)(move) and not move.entered and timer not in move.restarts
 
 
 def _uninterruptible(make: Maker) -> Iterator[Rule]:
@@ -210,11 +223,6 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
         "a trigger that changes nothing else starts the timers again: it may be held forever",
         lambda m: _again(m) and m.dest in timed and m.trigger not in _FIRST,
     )
-    yield make.move(
-        "user_stopped_speaking: the timers start again though no output is held",
-        lambda m: _stays("user_stopped_speaking", "thinking")(m) and m.entered,
-        before_not=["~output_held"],
-    )
     for first, waits in _FIRST.items():
         yield make.move(
             f"{first}: another turn that waits starts the timers again: it may be held forever",
@@ -239,15 +247,13 @@ def _limits(make: Maker) -> Iterator[Rule]:
                 m.trigger in _REPORTED and m.taken is not None and "report_limit" not in m.actions
             ),
         )
-    yield make.move(
-        "step_progressed: the limit runs on although the step makes progress",
-        lambda m: (
-            m.trigger == "step_progressed"
-            and m.arrives == "fresh"
-            and m.source in ("thinking", "speaking")
-            and not m.entered
-        ),
-    )
+    for state in ("thinking", "speaking"):
+        body = make.flow.states.get(state)
+        for timer in sorted(_LIMITS & {*body.after}) if body else ():
+            yield make.move(
+                f"step_progressed: {timer} runs on although the step makes progress",
+                partial(_runs_on, "step_progressed", state, timer),
+            )
     yield make.move(
         "handover: thinking is held on though a tool call runs and no step",
         lambda m: (m.source, m.dest, m.trigger) == ("thinking", "thinking", "handover"),
@@ -271,13 +277,7 @@ def _again(move: Move) -> bool:
 
 
 def _may_reenter(move: Move) -> bool:
-    voice = move.trigger in ("user_started_speaking", "user_stopped_speaking")
-    waits = move.dest == "paused" or _after_voice(move)  # thinking waits if its output is held
-    return move.trigger in _GOES_ON or (waits and voice)
-
-
-def _after_voice(move: Move) -> bool:
-    return (move.dest, move.trigger) == ("thinking", "user_stopped_speaking")
+    return move.trigger in _GOES_ON
 
 
 def _stays(trigger: str, state: str) -> Where:

@@ -95,6 +95,8 @@ def _actions(row: Row) -> Iterator[Token]:
         left = "" if index else "/ "
         right = "" if index == len(actions) - 1 else ","
         yield Token(f"{left}{action}{right}", "action")
+    if row.transition.restarts:
+        yield Token(f"restarts {', '.join(row.transition.restarts)}", "timer")
 
 
 class _Builder:
@@ -241,7 +243,8 @@ def _shown(value: object) -> str:
 
 def _is_note(row: Row) -> bool:
     body = row.transition
-    return row.internal and not (body.actions or body.conditions or body.unless)
+    does = body.actions or body.restarts
+    return row.internal and not (does or body.conditions or body.unless)
 
 
 def _listed(parts: list[Part]) -> Iterator[Part]:

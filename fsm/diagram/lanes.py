@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 
 import attrs
 
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Entry, Journal, Note
-from turnfsm.fsm.verdicts import Refused
+from turnfsm.fsm.verdicts import Refused, Taken
 
 __all__ = ["LaneMark", "Lanes", "Span", "read_lanes"]
 
@@ -218,14 +219,18 @@ def _states(journal: Journal, end: float) -> Iterator[Span]:
 
 
 def _timers(flow: Flow, journal: Journal, states: Iterable[Span]) -> Iterator[Span]:
-    """Armed on entry; fired, or gone with the state."""
-    fired = {(e.t, e.trigger) for e in journal.entries if e.verdict and e.trigger in flow.timers}
+    """Armed on entry or started again; fired, or gone with the state."""
+    taken = [entry for entry in journal.entries if isinstance(entry.verdict, Taken)]
+    fired = [(e.t, e.trigger) for e in taken if e.trigger in flow.timers]
+    begun = [(e.t, timer) for e in taken for timer in e.verdict.restarts]
     for span in states:
         body = flow.states.get(span.label)
         for name in body.after if body else ():
-            due = span.start + flow.timers[name]
             went = next((t for t, n in fired if n == name and span.start <= t <= span.end), None)
             stop = span.end if went is None else went
+            starts = [span.start, *(t for t, n in begun if n == name and span.start < t < stop)]
             kind = "ended" if went is None else "fired"
-            tip = f"{name}: armed {span.start:.2f} s, due {due:.2f} s, {kind} {stop:.2f} s"
-            yield Span(span.start, stop, name, kind, tip)
+            for start, end in pairwise([*starts, stop]):
+                due, how = start + flow.timers[name], kind if end == stop else "restarted"
+                tip = f"{name}: armed {start:.2f} s, due {due:.2f} s, {how} {end:.2f} s"
+                yield Span(start, end, name, kind if end == stop else "ended", tip)

@@ -1,8 +1,7 @@
 """Writes a flow as a machine of XState 5.
 
-The configuration is data. The functions that it names (``holds``, ``note``, ``give``, ``again``)
-are
-short and the same for every flow: `xstate_module` writes both, ready to import. An event is
+The configuration is data. The functions that it names (``holds``, ``note``, ``again``) are short
+and the same for every flow: `xstate_module` writes both, ready to import. An event is
 ``{type: TRIGGER, of: STEP}``; ``{type: 'turnfsm.set_host_facts', facts: {...}}`` sets host facts.
 """
 
@@ -29,7 +28,8 @@ export const delays = {delays};
 
 export const implementations = {{
   guards: {{
-    holds: ({{ context, event }}, {{ all = [], none = [], of }}) =>
+    holds: ({{ context, event }}, {{ all = [], none = [], of, due }}) =>
+      (due === undefined || context.due.includes(due)) &&
       all.every((fact) => context.facts[fact]) &&
       !none.some((fact) => context.facts[fact]) &&
       (of === undefined || event.of == null || context.tokens[of] === event.of),
@@ -47,10 +47,15 @@ export const implementations = {{
       for (const scope of ends) delete tokens[scope];
       return {{ facts, tokens }};
     }}),
-    // A timer whose state is still held starts again; leaving the state cancels it by its id.
-    again: enqueueActions(({{ enqueue, event }}, {{ timer }}) => {{
-      enqueue.raise({{ type: event.type }}, {{ id: event.type, delay: delays[timer] }});
+    // A timer starts again though its state is not entered; leaving the state cancels it by its id.
+    // One that no guard lets through is due: it is taken as soon as a guard holds.
+    again: enqueueActions(({{ context, enqueue }}, {{ timer, id, due }}) => {{
+      enqueue.cancel(id);
+      enqueue.raise({{ type: id }}, {{ id, delay: delays[timer] }});
+      const others = context.due.filter((other) => other !== timer);
+      enqueue.assign({{ due: due ? [...others, timer] : others }});
     }}),
+    nothingDue: assign({{ due: [] }}),
     // What the host carries out: machine.provide({{ actions: {{ NAME: ... }} }})
 {actions}
   }},
@@ -75,7 +80,7 @@ def to_xstate(flow: Flow) -> dict[str, Any]:
     config: dict[str, Any] = {
         "id": flow.name,
         "initial": flow.initial,
-        "context": {"facts": dict.fromkeys(flow.facts, False), "tokens": {}},
+        "context": {"facts": dict.fromkeys(flow.facts, False), "tokens": {}, "due": []},
         "on": {"turnfsm.set_host_facts": {"actions": "setHostFacts"}},
         "states": {name: _state(flow, name) for name in flow.states},
     }
@@ -105,20 +110,34 @@ def _state(flow: Flow, name: str) -> dict[str, Any]:
     for row in flow.rows(name):
         table = after if row.timer else on
         table.setdefault(row.trigger, []).append(_transition(flow, row))
+    due = [_if_due(entry, timer) for timer, rows in after.items() for entry in rows]
     for timer, rows in after.items():
-        rows.append({"actions": [_call("again", timer=timer)]})
+        rows.append({"actions": [_again(flow, name, timer, due=True)]})
     for trigger in facts_only(flow, name):
         on.setdefault(trigger, []).append(_entry(flow, trigger, Transition()))
+    if due:
+        state |= {"entry": "nothingDue", "always": due}
     return state | {key: table for key, table in (("on", on), ("after", after)) if table}
+
+
+def _if_due(entry: dict[str, Any], timer: str) -> dict[str, Any]:
+    """What a timer does, as soon as its guard holds, once it is due."""
+    wanted = entry.get("guard", {}).get("params", {})
+    return entry | {"guard": _call("holds", **wanted, due=timer)}
 
 
 def _transition(flow: Flow, row: Row) -> dict[str, Any]:
     entry = _entry(flow, row.trigger, row.transition)
     if not row.internal:
         return entry | {"target": row.dest} | ({"reenter": True} if row.dest == row.source else {})
-    if row.timer:
-        entry["actions"] = [*entry.get("actions", ()), _call("again", timer=row.trigger)]
-    return entry
+    timers = (row.trigger, *row.transition.restarts) if row.timer else row.transition.restarts
+    again = [_again(flow, row.source, t) for t in timers if t in flow.states[row.source].after]
+    return entry | ({"actions": [*entry.get("actions", ()), *again]} if again else {})
+
+
+def _again(flow: Flow, state: str, timer: str, *, due: bool = False) -> dict[str, Any]:
+    """Start a timer again, under the id that XState gives it."""
+    return _call("again", timer=timer, id=f"xstate.after.{timer}.{flow.name}.{state}", due=due)
 
 
 def _entry(flow: Flow, trigger: str, body: Transition) -> dict[str, Any]:

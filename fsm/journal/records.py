@@ -47,6 +47,7 @@ class Entry:
         if isinstance(verdict, Taken):
             record |= {"verdict": "taken", "dest": verdict.dest, "row": verdict.row}
             record |= {"actions": list(verdict.actions), "entered": verdict.entered}
+            record |= {"restarts": list(verdict.restarts)} if verdict.restarts else {}
         else:
             record |= {"verdict": "refused", "dest": verdict.source}
             record |= {"reason": verdict.reason, "why": verdict.why}

@@ -80,6 +80,7 @@ class _Names:
         yield from self._many((*path, "conditions"), "fact", transition.conditions)
         yield from self._many((*path, "unless"), "fact", transition.unless)
         yield from self._many((*path, "actions"), "action", transition.actions)
+        yield from self._many((*path, "restarts"), "timer", transition.restarts)
 
     def properties(self) -> Iterator[Finding]:
         held = self.flow.properties

@@ -8,7 +8,7 @@ import attrs
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import quoted
-from turnfsm.fsm.flow import Flow, Names, State, Transition, Tuning
+from turnfsm.fsm.flow import Flow, Names, Row, State, Transition, Tuning
 from turnfsm.fsm.source import Path, Source
 
 from .written import HOST
@@ -142,6 +142,20 @@ def _transitions(flow: Flow, source: Source) -> Iterator[Finding]:
         body: Transition = row.transition
         where = (*row.path, "unless")
         yield from _both(body.conditions, body.unless, where, source)
+        yield from _restarts(flow, row, source)
+
+
+def _restarts(flow: Flow, row: Row, source: Source) -> Iterator[Finding]:
+    if row.transition.restarts and not row.internal:
+        message = "a transition with 'dest' starts every timer, and 'restarts' names some"
+        remedy = "remove 'dest' or 'restarts'"
+        yield source.at_key((*row.path, "restarts"), message, remedy, code="contradiction")
+    # A variant that takes a timer away need not change what restarted it.
+    for index, timer in enumerate(() if source.inherited(row.path) else row.transition.restarts):
+        if timer in flow.timers and timer not in flow.states[row.source].after:
+            message = f"timer {quoted(timer)} does not run in state {quoted(row.source)}"
+            remedy = f"add 'after: {{{timer}: ...}}' to it, or remove the timer here"
+            yield source.at((*row.path, "restarts", index), message, remedy, code="unknown-timer")
 
 
 def _both(true: Names, false: Names, path: Path, source: Source) -> Iterator[Finding]:

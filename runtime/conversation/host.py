@@ -188,6 +188,7 @@ class TurnHost:
         step = self._floor.step
         if step is not None and step.output.audible:
             self._pause(step.output, heard=True)
+            self.turn.post("output_paused", step.id)
 
     def resume_output(self, event: Event) -> None:
         """Let the audio that was cut go on."""

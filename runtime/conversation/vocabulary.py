@@ -12,7 +12,7 @@ TRIGGERS = (
     *("turn_asked", "turn_replied"),
     *("preemptive_generation", "reply", "owed_reply"),
     *("step_started", "start_playout", "playout_started", "playout_finished"),
-    *("output_held", "output_released", "step_progressed", "step_interrupted"),
+    *("output_held", "output_paused", "output_released", "step_progressed", "step_interrupted"),
     "step_finished",
     *("speech_interrupted", "interruptions_disallowed"),
     *("tool_started", "tool_ended", "results_committed", "tools_drained", "tools_released"),

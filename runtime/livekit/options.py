@@ -137,9 +137,10 @@ def timers_of_resumption(flow: Flow, seconds: float | None) -> dict[str, float]:
     if "false_interruption" not in flow.timers or seconds is None:
         return {}
     timers = {"false_interruption": min(max(float(seconds), _AT_ONCE), _NEVER)}
-    limit = flow.timers.get("pause_limit")
-    if limit is not None and limit <= seconds:  # it ends a pause that nothing else has ended
-        timers["pause_limit"] = timers["false_interruption"] + limit
+    for name in ("noise_limit", "pause_limit"):  # they end a pause that nothing else has ended
+        limit = flow.timers.get(name)
+        if limit is not None and limit <= seconds:
+            timers[name] = timers["false_interruption"] + limit
     return timers
 
 

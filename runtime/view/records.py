@@ -57,6 +57,7 @@ class RecordEncoder:
             row |= {"e": 1} if verdict.entered else {}
             row |= {"r": verdict.row} if verdict.row else {}
             row |= {"a": list(verdict.actions)} if verdict.actions else {}
+            row |= {"z": list(verdict.restarts)} if verdict.restarts else {}
         if entry.of is not None:
             row["o"] = _cut(str(entry.of))
         if entry.cause is not None:

@@ -26,17 +26,21 @@ class _Simulation:
         self.journal = LiveJournal(self.machine.program, maxlen=_MOST)
         self.now = self.entered = 0.0
         self._begun: dict[str, int] = {}
+        self._restarted: dict[str, float] = {}
 
     def press(self, trigger: str, stale: bool) -> None:
         flow = self.flow
         if trigger in flow.timers:
-            self.now = max(self.now, self.entered + flow.timers[trigger])
+            since = self._restarted.get(trigger, self.entered)
+            self.now = max(self.now, since + flow.timers[trigger])
         else:
             self.now += _STEP
         of = self._of(trigger, stale)
         verdict = self.machine.step(trigger, of)
         if verdict.entered:
             self.entered = self.now
+            self._restarted.clear()
+        self._restarted |= dict.fromkeys(verdict.restarts, self.now)
         seq = len(self.journal) + 1
         after = self.machine.configuration, self.machine.tokens
         self.journal.append((seq, self.now, trigger, of, *after, verdict, None, None))

@@ -148,7 +148,7 @@ def test_the_worst_case_is_a_sum_of_timers() -> None:
     """An open turn is dropped no later than the timers on the longest quiet way take."""
     flow = load_flow("turn")
     details = {v.name: v.detail for v in shipped("turn").properties if v.origin == "turn"}
-    ways = ("false_interruption", "speaking_limit", "settle", "tool_limit", "turn_overdue")
+    ways = ("noise_limit", "speaking_limit", "settle", "tool_limit", "turn_overdue")
     total = sum(flow.timers[name] for name in ways)
     assert details["every_turn_is_accounted_for"].startswith(f"at most {total:g} s (")
     assert details["an_interruption_settles"] == "at most 0.5 s (settle 0.5)"
@@ -178,12 +178,16 @@ def test_a_step_that_begins_and_is_ignored_is_found() -> None:
 
 
 def test_speech_that_is_cut_must_go_on_after_a_false_interruption() -> None:
-    """Without the timer it would be cut for good by the limit of a pause."""
-    report = turn_with(
+    """Without its timers it would be cut for good by the limit of a pause."""
+    resumes = "actions: [resume_output, report_false_interruption]}\n"
+    text = TURN.replace(
         "      false_interruption: {dest: speaking, unless: [user_speaking, endpointing], "
-        "actions: [resume_output, report_false_interruption]}\n",
+        + resumes,
         "",
     )
+    text = text.replace("      noise_limit: {dest: speaking, unless: user_speaking, " + resumes, "")
+    waits = "{unless: sound_over, restarts: [false_interruption, noise_limit]}   # the first sound"
+    report = check_flow(flow_of(text.replace(waits, "{}")))
     (message,) = [f.message for f in report.findings if f.severity == "error"]
     assert message.startswith("no_dead_floor: from paused")
     assert "the audio that was cut goes on" in message

@@ -96,17 +96,36 @@ class _Clock:
         self.machine, self.now = Machine(flow), 0
         self.seconds = {name: round(s * 1000) for name, s in flow.timers.items()}
         self.due: dict[str, int] = {}
+        self.late: list[str] = []
         self._arm()
 
     def _arm(self) -> None:
         self.due = {name: self.now + self.seconds[name] for name in self.machine.timers}
+        self.late = []
 
     def post(self, trigger: str, of: int | None = None) -> None:
+        self._step(trigger, of)
+        self._take_late()
+
+    def _step(self, trigger: str, of: int | None = None) -> None:
+        timer = trigger in self.due
         verdict = self.machine.step(trigger, of)
         if verdict and verdict.entered:
             self._arm()
-        elif trigger in self.due:
-            self.due[trigger] = self.now + self.seconds[trigger]
+            return
+        for name in (*verdict.restarts, *((trigger,) if timer else ())):
+            self.due[name] = self.now + self.seconds[name]
+            self.late = [other for other in self.late if other != name]
+        if timer and not verdict:
+            self.late.append(trigger)
+
+    def _take_late(self) -> None:
+        while True:
+            taken = [name for name in self.machine.timers if name in self.late]
+            first = next((name for name in taken if self.machine.ask(name)), None)
+            if first is None:
+                return
+            self._step(first)
 
     def advance(self, seconds: float) -> None:
         end = self.now + round(seconds * 1000)
@@ -118,6 +137,7 @@ class _Clock:
     def answer(self, post: Post) -> list[Any]:
         self.advance(post.seconds)
         self.machine.set_host_facts(post.host_facts)
+        self._take_late()  # the host has told it
         if post.trigger:
             self.post(post.trigger, post.of)
         return [self.machine.state, sorted(self.machine.program.names(self.machine.facts))]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from math import inf
+from types import MappingProxyType
 from typing import Any
 
 from livekit import rtc
@@ -38,6 +40,7 @@ class HearingActivity(ArrivingActivity):
     _hears_silence = False
     _voice = 0.0
     _voice_before = 0.0
+    _sound = 0.0  # the last voice alone; `_voice` is the longest whose words are waited for
     _words_came = True
     words_since_voice = True
     """Words came since the last voice began. They may be those of an earlier voice."""
@@ -46,6 +49,9 @@ class HearingActivity(ArrivingActivity):
     _words_wait: asyncio.Task[None] | None = None
     _behind: asyncio.Task[None] | None = None  # for a speech that follows an uninterruptible one
     _words_here: asyncio.Event
+    _go_on: frozenset[str] = frozenset()
+    """Which waits for words were not over when the last voice began."""
+    _waits_until: Mapping[str, float] = MappingProxyType({})
 
     @property
     def _audio_recognition(self) -> AudioRecognition | None:
@@ -163,9 +169,11 @@ class HearingActivity(ArrivingActivity):
         due = self._words_may_come or self._words_limit() > 0.0
         self._earlier_words_due = due and not self._is_the_voice_before
         self._words_came = self.words_since_voice = self._voice_goes_on = False
-        waits = self._decision is not None and not self._decision.done()
-        if not waits:  # else words of the last voice may still come
+        waits = self._waits.items()
+        self._go_on = frozenset(name for name, task in waits if task and not task.done())
+        if "decision" not in self._go_on:  # else words of the last voice may still come
             self._voice = self._voice_before = 0.0
+        self._sound = 0.0
         self.expect_no_words()
         self._conductor.user_started()
 
@@ -180,23 +188,44 @@ class HearingActivity(ArrivingActivity):
         """Expect the words of a voice that ended `since` seconds ago."""
         if not self._words_are_due:
             return
-        self.decide_within(self._conductor.decision_limit(self._voice) - since)
+        now = asyncio.get_running_loop().time()
+        limits = {
+            "decision": self._conductor.decision_limit(self._voice),
+            "words": self._conductor.words_limit(inf),
+            "behind": self._conductor.words_limit(self._voice),
+        }
+        # A short sound prolongs no wait: the next one would do the same, and a reply would wait for
+        # as long as they go on.
+        before = {} if self._is_long else {n: self._waits_until[n] for n in self._go_on}
+        anew = {name: now + limit - since for name, limit in limits.items()}
+        self._waits_until = anew | before
+        left = {name: when - now for name, when in self._waits_until.items()}
         self._words_here = asyncio.Event()
-        limit = self._conductor.words_limit(inf)
-        self._words_wait = asyncio.create_task(until(self._words_here, limit - since))
-        limit = self._conductor.words_limit(self._voice)
-        self._behind = asyncio.create_task(until(self._decided, limit - since))
+        self.decide_within(left["decision"])
+        self._words_wait = asyncio.create_task(until(self._words_here, left["words"]))
+        self._behind = asyncio.create_task(until(self._decided, left["behind"]))
+
+    @property
+    def _is_long(self) -> bool:
+        """The last sound was long enough to interrupt."""
+        return self._conductor.words_limit(self._sound) > self._conductor.words_limit(0.0)
+
+    @property
+    def _waits(self) -> dict[str, asyncio.Task[None] | None]:
+        """What waits for the words of the last voice."""
+        return {"decision": self._decision, "words": self._words_wait, "behind": self._behind}
 
     def expect_no_words(self) -> None:
         """The words of the last voice are not waited for any more."""
-        for task in (self._decision, self._words_wait, self._behind):
+        for task in self._waits.values():
             if task is not None:
                 task.cancel()
 
     def on_vad_inference_done(self, ev: Any) -> None:
         super().on_vad_inference_done(ev)
         self._hears_silence = self._hears_silence or ev.speaking
-        self._voice = max(self._voice, self._voice_before + ev.speech_duration)
+        self._sound = max(self._sound, self._voice_before + ev.speech_duration)
+        self._voice = max(self._voice, self._sound)
 
     def on_interim_transcript(self, ev: Any, *, speaking: bool | None) -> None:
         unreported = self.vad is None and not self._rt_turn_detection_enabled and not speaking

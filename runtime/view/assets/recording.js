@@ -57,7 +57,8 @@ class Recording {
     return state.timers.map((name) => {
       let start = since;
       for (let k = i; k > from; k--) {
-        if (this.records[k].k === name) { start = this.times[k]; break; }
+        const record = this.records[k];
+        if (record.k === name || record.z?.includes(name)) { start = this.times[k]; break; }
       }
       // a timer whose guard holds it back starts again
       const seconds = this.flow.timers[name];

@@ -1,0 +1,127 @@
+"""Sounds without a transcript, such as those of a keyboard or a dog, do not silence the agent."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+from livekit.agents import AgentSession
+
+from turnfsm.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import (
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    ScriptedVAD,
+    Stage,
+)
+
+ANSWER = "The weather is fine."
+STORY = "Once upon a time there was a king who had three daughters and no sons."
+
+READY = 3.6
+"""When an answer that takes its model 1.5 s is ready to begin."""
+
+
+def _noisy(
+    *, lasts: float, every: float, first: float = 3.0, until: float = 9.0, said: str = "weather"
+) -> ScriptedUser:
+    """The user asks at 1 s; sounds begin after the turn is committed, and go on."""
+    user = ScriptedUser().says(f"{said} please", at=1.0)
+    for n in range(int((until - first) / every)):
+        user.makes_noise(at=first + n * every, duration=lasts)
+    return user
+
+
+def _answer(interruption: dict[str, Any], *, silence: float, **sounds: Any) -> Outcome:
+    model = ScriptedLLM({"weather": Reply(ANSWER, ttft=1.5)})
+    return Stage(
+        TurnSession,
+        user=_noisy(**sounds),
+        llm=model,
+        vad=ScriptedVAD(min_silence=silence),
+        can_pause=sounds.get("lasts", 0.0) > 0.1,
+        turn_handling={"interruption": interruption},
+    ).run(10.0)
+
+
+SETTINGS = [
+    (interruption, lasts, every, silence)
+    for interruption, lasts, every, silence in product(
+        ({}, {"min_words": 2}, {"min_duration": 1.0}, {"min_words": 2, "min_duration": 1.0}),
+        (0.1, 0.2, 0.3),
+        (0.7, 0.85, 1.0),
+        (0.25, 0.4, 0.55),  # of silence end a voice for the VAD; 0.55 is Silero's default
+    )
+    if every - lasts > silence  # else it hears one voice that does not end
+]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_an_answer_is_heard_whatever_short_sounds_come(part: int) -> None:
+    """It waits for the sound that is heard when it is ready, for the transcript of that sound, and
+    for the end of one that is heard then. A VAD that counts the silence after a sound as voice lets
+    it interrupt, if a word is not needed for that: then the sounds are noise after 5 s."""
+    for interruption, lasts, every, silence in SETTINGS[part::4]:
+        outcome = _answer(interruption, silence=silence, lasts=lasts, every=every)
+        assert outcome.heard, outcome.timeline()
+        wait = 0.3 if interruption else 5.0
+        late = outcome.heard[0].start - READY
+        assert late <= wait + 2 * (lasts + silence), outcome.timeline()
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_burst_of_sounds_costs_no_more_than_one(count: int) -> None:
+    """Five keys that are pressed in a row, as the model thinks."""
+    starts = [
+        _answer(
+            {"min_words": 2}, silence=0.55, lasts=0.1, every=0.75, first=3.2, until=3.2 + 0.75 * n
+        )
+        .heard[0]
+        .start
+        for n in (1, count + 0.1)
+    ]
+    assert starts[1] - starts[0] <= 0.75
+
+
+@pytest.mark.parametrize("lasts", [0.6, 0.9])
+def test_an_answer_is_heard_though_a_dog_barks_on(lasts: float) -> None:
+    """Each bark is long enough to interrupt. After `noise_limit`, 5 s, they are noise."""
+    stage = Stage(
+        TurnSession,
+        user=_noisy(lasts=lasts, every=2.0, until=20.0),
+        llm=ScriptedLLM({"weather": Reply(ANSWER, ttft=1.5)}),
+    )
+    outcome = stage.run(22.0)
+    assert outcome.heard[0].start - READY <= 5.0 + 2.0, outcome.timeline()
+
+
+@pytest.mark.parametrize("lasts", [0.6, 0.9])
+def test_speech_that_was_paused_goes_on_though_a_dog_barks_on(lasts: float) -> None:
+    """The dog barks into the answer: it goes on at the latest 5 s after the first bark, in the
+    next silence. On AgentSession it stays silent as long as the dog goes on."""
+    heard = []
+    for session_class in (AgentSession, TurnSession):
+        user = _noisy(lasts=lasts, every=2.0, first=4.5, until=30.0, said="story")
+        tts = ScriptedTTS(durations={STORY: 4.0})
+        model = ScriptedLLM({"story": STORY})
+        outcome = Stage(session_class, user=user, llm=model, tts=tts).run(32.0)
+        heard.append(outcome.heard[0].end)
+    stock, ours = heard
+    assert ours <= 4.5 + 3 * 7.0
+    assert ours <= stock
+
+
+@pytest.mark.parametrize("delay", [0.25, 0.6, 1.2])
+def test_a_sound_before_words_does_not_shorten_the_wait_for_them(delay: float) -> None:
+    """A cough, and 0.4 s later a sentence: its answer is the only one that is heard, if its words
+    come as soon as those of a sentence without a cough."""
+    user = ScriptedUser().says("weather please", at=1.0)
+    user.makes_noise(at=2.6, duration=0.15)
+    user.says("no wait tomorrow", at=3.1, duration=0.9, stt_delay=delay)
+    model = ScriptedLLM({"weather": Reply(ANSWER, ttft=1.0), "tomorrow": "Tomorrow it rains."})
+    outcome = Stage(TurnSession, user=user, llm=model).run(12.0)
+    assert [one.text for one in outcome.heard] == ["Tomorrow it rains."], outcome.timeline()
