@@ -34,7 +34,6 @@ ENDS_ONCE = "the audio output reports the end of what it plays, once, while it i
 AT_HAND = "the output of a call is there as it ends, before anything can ask"
 FLOOR = "a request lets calls end that are about to; by then its step has the floor"
 ALREADY = "words that no turn holds yet hold the first frame; later ones end the pause themselves"
-MANUAL = "a commit of the application, with manual turns; a test below has it"
 BESIDE = "a speech beside a call that holds its turn; tests/livekit/test_tool_results.py has it"
 AT_ONCE = "asked with the transcript that interrupts; tests/livekit/test_turns.py has it"
 UNSCRIPTED = {
@@ -59,7 +58,6 @@ UNSCRIPTED = {
     "row paused.step_finished.2": "audio that is paused has not ended, so neither has its step",
     "row interrupted.step_finished.0": BESIDE,
     "row interrupted.settle.0": BESIDE,
-    "row speaking.turn_committed.0": MANUAL,
     "row paused.turn_committed.0": ALREADY,
     "refused paused.turn_committed": BESIDE,
     "refused interrupted.turn_committed": BESIDE,

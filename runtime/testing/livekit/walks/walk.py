@@ -24,7 +24,7 @@ __all__ = ["Span", "Walk", "session_paths", "walk_path"]
 PATIENCE = 60.0
 """Seconds of virtual time in which a cue must have caused its trigger."""
 
-LONGEST = 9
+LONGEST = 10
 """The most steps of a path; longer ones reach nothing more of the turn."""
 
 

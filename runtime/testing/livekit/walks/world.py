@@ -254,6 +254,7 @@ _CAN: dict[str, Callable[[Memory, PathMove], bool]] = {
     "owed_reply": lambda m, v: m.owed and v.verdict == "taken",
     "false_interruption": lambda m, v: True,
     "transcript_wait": lambda m, v: True,
+    "noise_limit": lambda m, v: True,
     "pause_limit": lambda m, v: True,
     "settle": lambda m, v: _has(v, "playout_started"),
     "handover": lambda m, v: v.verdict != "taken" or m.tool == "other",
@@ -314,6 +315,7 @@ def _tools_go(m: Memory, move: PathMove) -> tuple[str, ...]:
 
 _FOLLOWS: dict[str, Callable[[Memory, PathMove], tuple[str, ...]]] = {
     "hold_output": lambda m, v: ("output_held",),
+    "pause_output": lambda m, v: ("output_paused",),
     "release_output": _released,
     "interrupt_speech": lambda m, v: ("step_interrupted",),
     "force_interrupt": lambda m, v: ("step_interrupted",),
