@@ -17,7 +17,7 @@ class Taken:
 
     Attributes:
         trigger: What was posted.
-        source, dest: The states before and after.
+        state, dest: The states before and after.
         actions: What the host now does, in order.
         entered: ``dest`` was entered, so its timers start; False for an internal transition.
         row: The id of the row in the flow; None where an event only changed facts.
@@ -31,7 +31,7 @@ class Taken:
     """
 
     trigger: str
-    source: str
+    state: str
     dest: str
     actions: tuple[str, ...]
     entered: bool
@@ -42,7 +42,7 @@ class Taken:
         return True
 
     def __str__(self) -> str:
-        arrow = f"{self.source} -> {self.dest}" if self.entered else f"stays {self.source}"
+        arrow = f"{self.state} -> {self.dest}" if self.entered else f"stays {self.state}"
         return f"{self.trigger}: {arrow}" + (f" / {', '.join(self.actions)}" * bool(self.actions))
 
 
@@ -52,7 +52,7 @@ class Refused:
 
     Attributes:
         trigger: What was posted.
-        source: The state that is held.
+        state: The state that is held.
         reason: One word.
 
             - ``guard``: the facts do not allow this request or timer.
@@ -71,7 +71,7 @@ class Refused:
     """
 
     trigger: str
-    source: str
+    state: str
     reason: Reason
     why: str
     actions: ClassVar[tuple[()]] = ()
@@ -81,14 +81,14 @@ class Refused:
     @property
     def dest(self) -> str:
         """The state afterwards: the one before."""
-        return self.source
+        return self.state
 
     def __bool__(self) -> Literal[False]:
         return False
 
     def __str__(self) -> str:
         word = "ignored" if self.reason == "ignores" else "refused"
-        return f"{self.trigger} {word} in {self.source}: {self.why}"
+        return f"{self.trigger} {word} in {self.state}: {self.why}"
 
 
 Verdict: TypeAlias = Taken | Refused

@@ -121,7 +121,7 @@ class Judge:
         """What is wrong with one entry, and the configuration after it."""
         verdict, arrives, before = entry.verdict, self._arrives(entry), self.node
         row = verdict.row if isinstance(verdict, Taken) else ""
-        key = (entry.trigger, verdict.source, row, arrives, entry.facts, before)
+        key = (entry.trigger, verdict.state, row, arrives, entry.facts, before)
         judged = self.known.get(key)
         if judged is None:
             move = self._move(entry, arrives)
@@ -134,11 +134,11 @@ class Judge:
         if verdict:
             self._begun(entry)
         for rule in broken:
-            where = f"{entry.trigger} in {verdict.source}"
+            where = f"{entry.trigger} in {verdict.state}"
             yield Broken(entry.t, where, rule.property, rule.broken)
 
     def _move(self, entry: Entry, arrives: Arrival) -> Move:
-        state, trigger = entry.verdict.source, entry.trigger
+        state, trigger = entry.verdict.state, entry.trigger
         host_facts = self.bits.mask(f for f in entry.facts if f in self.model.flow.host_facts)
         asked = self.bits.mask(self.program.rows[state].asks.get(trigger, ()))
         return Move(state, trigger, arrives, self._taken(entry), host_facts, asked)
@@ -148,7 +148,7 @@ class Judge:
         verdict = entry.verdict
         if not isinstance(verdict, Taken):
             return None
-        rows = self.program.rows[verdict.source][entry.trigger]
+        rows = self.program.rows[verdict.state][entry.trigger]
         return next(row[5] for row in rows if row[5].row == verdict.row)
 
     def _arrives(self, entry: Entry) -> Arrival:
@@ -185,7 +185,7 @@ class Judge:
                 yield rule
 
     def _overstayed(self, entry: Entry) -> Iterator[Broken]:
-        state, held = entry.verdict.source, entry.t - self.entered
+        state, held = entry.verdict.state, entry.t - self.entered
         if held > self.bounds[state] + _LATE:
             what = (
                 f"{state} was held for {held:.3f} s, though its timers "

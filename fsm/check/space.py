@@ -225,7 +225,7 @@ class StateSpace:
                 set_ |= bit
             if scope in self.program.ends.get(move.trigger, ()):
                 keep, set_ = keep & ~bit, set_ & ~bit
-        if taken.dest != taken.source:
+        if taken.dest != taken.state:
             keep &= (1 << self.bits.shift) - 1
             set_ |= self.index[taken.dest] << self.bits.shift
         return keep, set_

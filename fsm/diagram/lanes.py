@@ -97,7 +97,7 @@ def _refusals(events: Iterable[Entry], flow: Flow | None) -> Iterator[LaneMark]:
         verdict = event.verdict
         if isinstance(verdict, Refused) and event.trigger not in timers:
             why = verdict.why or verdict.reason
-            yield LaneMark(event.t, event.trigger, why, verdict.source, verdict.reason)
+            yield LaneMark(event.t, event.trigger, why, verdict.state, verdict.reason)
 
 
 def _order(flow: Flow | None, states: Iterable[Span]) -> tuple[str, ...]:

@@ -93,9 +93,9 @@ def journal_marks(flow: Flow, journal: Journal) -> Marks:
     known = {row.id for row in flow.rows()}
     for entry in journal.entries:
         verdict = entry.verdict
-        _must_know("state", verdict.source, flow, flow.states)
+        _must_know("state", verdict.state, flow, flow.states)
         if not isinstance(verdict, Taken):
-            refused[verdict.source, entry.trigger] += 1
+            refused[verdict.state, entry.trigger] += 1
             continue
         if verdict.row is not None:
             _must_know("row", verdict.row, flow, known)

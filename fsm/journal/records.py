@@ -43,13 +43,13 @@ class Entry:
         """The entry as a JSON object."""
         verdict = self.verdict
         record: dict[str, Any] = {"seq": self.seq, "t": round(self.t, 6), "trigger": self.trigger}
-        record |= {"of": self.of, "state": verdict.source, "facts": list(self.facts)}
+        record |= {"of": self.of, "state": verdict.state, "facts": list(self.facts)}
         if isinstance(verdict, Taken):
             record |= {"verdict": "taken", "dest": verdict.dest, "row": verdict.row}
             record |= {"actions": list(verdict.actions), "entered": verdict.entered}
             record |= {"restarts": list(verdict.restarts)} if verdict.restarts else {}
         else:
-            record |= {"verdict": "refused", "dest": verdict.source}
+            record |= {"verdict": "refused", "dest": verdict.state}
             record |= {"reason": verdict.reason, "why": verdict.why}
         return record | {"cause": self.cause, "data": dict(self.data)}
 

@@ -77,9 +77,9 @@ class Follower:
     def _entry(self, now: float, entry: Entry, out: list[Value]) -> None:
         verdict = entry.verdict
         if not verdict and self._counts(verdict):
-            out.append(Refusal(now, entry.trigger, verdict.source, verdict.why))
+            out.append(Refusal(now, entry.trigger, verdict.state, verdict.why))
         if not self._state:
-            self._state, self._since = verdict.source, now
+            self._state, self._since = verdict.state, now
         if verdict.dest != self._state:
             out.append(StateHeld(self._since, self._state, now - self._since))
             self._state, self._since = verdict.dest, now

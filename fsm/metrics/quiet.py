@@ -100,8 +100,8 @@ class QuietTimes:
         verdict, trigger = entry.verdict, entry.trigger
         if isinstance(verdict, Refused):
             if verdict.reason in ("guard", "refuses") and trigger in _MAY_WAIT:
-                where = f"{trigger} was refused in {verdict.source} at {now:.2f} s"
-                self._refused.setdefault(trigger, (verdict.source, f"{where}: {verdict.why}"))
+                where = f"{trigger} was refused in {verdict.state} at {now:.2f} s"
+                self._refused.setdefault(trigger, (verdict.state, f"{where}: {verdict.why}"))
             return
         self._refused.pop(trigger, None)
         if "hold_output" in verdict.actions or "pause_output" in verdict.actions:

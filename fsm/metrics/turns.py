@@ -40,7 +40,7 @@ class TurnTimes:
                 self._speech = entry.data.get("speech")
             case "turn_dropped" if verdict:
                 self._asked = None
-        if verdict.dest == HEARD and verdict.source != HEARD and verdict.source != "paused":
+        if verdict.dest == HEARD and verdict.state != HEARD and verdict.state != "paused":
             self._heard(now, str(entry.of or ""), out)
 
     def note(self, now: float, note: Note, out: list[Value]) -> None:

@@ -123,7 +123,7 @@ class SpanEvents:
         span = self._span()
         if span is None or not span.is_recording():
             return
-        fields: dict[str, Any] = {"turnfsm.trigger": trigger, "turnfsm.state": verdict.source}
+        fields: dict[str, Any] = {"turnfsm.trigger": trigger, "turnfsm.state": verdict.state}
         if isinstance(verdict, Refused):
             name = "turnfsm.refused"
             fields["turnfsm.reason"], fields["turnfsm.why"] = verdict.reason, verdict.why

@@ -37,7 +37,7 @@ class TurnLog:
         over = record is None
         if isinstance(record, Entry):
             verdict = record.verdict
-            over = verdict.entered and verdict.dest == "listening" != verdict.source
+            over = verdict.entered and verdict.dest == "listening" != verdict.state
         if over:
             self._write()
 
@@ -104,7 +104,7 @@ def _log_verdict(entry: Entry) -> None:
         "t": round(entry.t, 6),
         "trigger": entry.trigger,
         "of": entry.of,
-        "state": verdict.source,
+        "state": verdict.state,
         "dest": verdict.dest,
         "taken": bool(verdict),
         **_decided_by(verdict),

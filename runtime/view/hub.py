@@ -63,7 +63,7 @@ class Conversation:
     def add(self, record: Record) -> None:
         """Add a record. If records before it are missing, a mark says so."""
         if self._seq and record.seq > self._seq + 1:
-            state = record.verdict.source if isinstance(record, Entry) else None
+            state = record.verdict.state if isinstance(record, Entry) else None
             self._encode.restart()
             self._keep(self._mark(record.seq - self._seq - 1, record.t, state), state, None)
         self._seq = record.seq

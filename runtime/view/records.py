@@ -49,7 +49,7 @@ class RecordEncoder:
 
     def _entry(self, entry: Entry) -> dict[str, Any]:
         verdict = entry.verdict
-        row: dict[str, Any] = {"k": entry.trigger, "s": verdict.source}
+        row: dict[str, Any] = {"k": entry.trigger, "s": verdict.state}
         if isinstance(verdict, Refused):
             row |= {"q": verdict.reason, "w": _cut(verdict.why)}
         else:

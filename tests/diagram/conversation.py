@@ -31,12 +31,12 @@ class Conversation:
         verdict = self.machine.step(trigger)
         facts = self.machine.program.names(self.machine.facts)
         record: dict[str, Any] = {"seq": len(self.records), "t": round(t, 3), "trigger": trigger}
-        record |= {"state": verdict.source, "facts": facts, "reason": None, "why": ""}
+        record |= {"state": verdict.state, "facts": facts, "reason": None, "why": ""}
         if isinstance(verdict, Taken):
             record |= {"verdict": "taken", "dest": verdict.dest, "row": verdict.row}
             record |= {"actions": verdict.actions, "entered": verdict.entered}
         else:
-            record |= {"verdict": "refused", "dest": verdict.source, "row": None, "actions": []}
+            record |= {"verdict": "refused", "dest": verdict.state, "row": None, "actions": []}
             record |= {"reason": verdict.reason, "why": verdict.why, "entered": False}
         self.records.append(record)
 

@@ -109,7 +109,7 @@ def test_a_trigger_that_is_taken_moves() -> None:
     machine.set_host_facts({"open": True})
     verdict = machine.step("go")
     assert verdict
-    assert (verdict.source, verdict.dest, verdict.entered) == ("idle", "busy", True)
+    assert (verdict.state, verdict.dest, verdict.entered) == ("idle", "busy", True)
     assert (verdict.actions, verdict.row) == (("one", "two"), "idle.go.0")
     assert str(verdict) == "go: idle -> busy / one, two"
     assert (machine.state, machine.timers) == ("busy", ())
@@ -173,7 +173,7 @@ def test_the_state_itself_as_dest_is_entered_again() -> None:
     """Re-entry is told from an internal transition, so that timers start again."""
     verdict = small().step("again")
     assert verdict
-    assert (verdict.entered, verdict.source, verdict.dest) == (True, "idle", "idle")
+    assert (verdict.entered, verdict.state, verdict.dest) == (True, "idle", "idle")
 
 
 def test_a_timer_is_a_trigger() -> None:

@@ -55,7 +55,7 @@ class Played:
     def refused(self, trigger: str) -> list[str]:
         """The states that refused a trigger by name."""
         return [
-            e.verdict.source
+            e.verdict.state
             for e in self.turn.journal
             if e.trigger == trigger
             and not isinstance(e.verdict, Taken)

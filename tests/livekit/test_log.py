@@ -50,7 +50,7 @@ def test_every_verdict_is_a_line_at_debug(caplog: pytest.LogCaptureFixture) -> N
     for line, entry in zip(lines, entries, strict=True):
         fields = vars(line)
         assert line.getMessage() == str(entry.verdict)
-        assert (fields["trigger"], fields["state"]) == (entry.trigger, entry.verdict.source)
+        assert (fields["trigger"], fields["state"]) == (entry.trigger, entry.verdict.state)
         assert fields["row"] == getattr(entry.verdict, "row", None)
         assert fields["reason"] == getattr(entry.verdict, "reason", None)
 

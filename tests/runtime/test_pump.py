@@ -29,7 +29,7 @@ def test_the_verdict_is_immediate_and_needs_no_loop() -> None:
     turn = runtime(host)
     verdict = turn.post("ring")
     assert verdict
-    assert (verdict.source, verdict.dest, verdict.actions) == ("idle", "busy", ("greet", "thank"))
+    assert (verdict.state, verdict.dest, verdict.actions) == ("idle", "busy", ("greet", "thank"))
     assert (turn.state, host.done) == ("busy", ["greet", "thank"])
 
 
@@ -67,7 +67,7 @@ def test_a_post_from_an_effect_is_decided_at_once_and_its_effects_wait() -> None
     turn = runtime(host)
     turn.post("ring")
     assert inner[1] == ["greet"]
-    assert inner[0].source == "busy"
+    assert inner[0].state == "busy"
     assert host.done == ["greet", "thank", "count"]
 
 
@@ -119,7 +119,7 @@ def test_a_refusal_says_why(state: str, trigger: str, of: Any, reason: str, why:
     turn.machine.restore(state, ["user_speaking"])
     verdict = turn.post(trigger, of)
     assert (verdict.reason, verdict.why) == (reason, why)  # type: ignore[union-attr]
-    assert (verdict.trigger, verdict.source) == (trigger, state)
+    assert (verdict.trigger, verdict.state) == (trigger, state)
     assert turn.ask(trigger, of).reason == reason  # type: ignore[union-attr]
 
 
@@ -342,7 +342,7 @@ def test_a_closed_runtime_refuses_and_says_so() -> None:
     turn.close()
     turn.close()
     for verdict in (turn.post("ring"), turn.ask("ring")):
-        assert (verdict.reason, verdict.source) == ("closed", "idle")  # type: ignore[union-attr]
+        assert (verdict.reason, verdict.state) == ("closed", "idle")  # type: ignore[union-attr]
         why = "the runtime is closed; make a new one for a new session"
         assert str(verdict) == f"ring refused in idle: {why}"
     turn.note("late")

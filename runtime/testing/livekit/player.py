@@ -48,7 +48,7 @@ class Played:
 
     def state_at(self, at: float) -> str:
         """The state of the flow at a moment."""
-        state = self.entries[0].verdict.source if self.entries else ""
+        state = self.entries[0].verdict.state if self.entries else ""
         for entry in self.entries:
             if isinstance(entry.verdict, Taken) and entry.t <= at:
                 state = entry.verdict.dest
@@ -178,9 +178,9 @@ def _named(script: Script, key: str, name: str) -> Any:
 def _line(entry: Entry) -> str:
     verdict = entry.verdict
     if isinstance(verdict, Refused):
-        return f"refused {entry.trigger} in {verdict.source}: {verdict.why}"
-    if verdict.entered or verdict.dest != verdict.source:
-        return f"{verdict.source} -> {verdict.dest} ({entry.trigger})"
+        return f"refused {entry.trigger} in {verdict.state}: {verdict.why}"
+    if verdict.entered or verdict.dest != verdict.state:
+        return f"{verdict.state} -> {verdict.dest} ({entry.trigger})"
     return ""
 
 
@@ -217,7 +217,7 @@ def _asked(check: Check, played: Played, trigger: str, kind: type, word: str) ->
     asked = [e for e in played.entries if e.trigger == trigger]
     found = [e for e in asked if isinstance(e.verdict, kind)]
     where = f" while {check.while_}" if check.while_ else ""
-    if any(check.while_ in (None, e.verdict.source) for e in found):
+    if any(check.while_ in (None, e.verdict.state) for e in found):
         return ""
     return f"{trigger} is not {word}{where}; it {_seen(asked)}"
 
@@ -226,7 +226,7 @@ def _seen(entries: list[Entry]) -> str:
     if not entries:
         return "was never posted"
     return "was " + ", ".join(
-        f"{'taken' if e.verdict else 'refused'} in {e.verdict.source} at {e.t:.2f} s"
+        f"{'taken' if e.verdict else 'refused'} in {e.verdict.state} at {e.t:.2f} s"
         for e in entries[:4]
     )
 
@@ -239,7 +239,7 @@ def _never(check: Check, played: Played) -> str:
         if verdict.entered and verdict.dest == check.never:
             return f"{check.never} is entered at {entry.t:.2f} s by {entry.trigger}"
         if entry.trigger == check.never:
-            return f"{check.never} is taken at {entry.t:.2f} s in {verdict.source}"
+            return f"{check.never} is taken at {entry.t:.2f} s in {verdict.state}"
     return ""
 
 

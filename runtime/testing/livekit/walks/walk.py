@@ -176,7 +176,7 @@ class Walk(Stage):
             if _fits(verdict, step):
                 return True
             if isinstance(verdict, Taken) and verdict.dest != state:
-                went = f"{verdict.trigger} leads from {verdict.source} to {verdict.dest}"
+                went = f"{verdict.trigger} leads from {verdict.state} to {verdict.dest}"
                 self.problems.append(f"before {step.trigger}: {went}")
         return False
 

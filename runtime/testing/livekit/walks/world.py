@@ -236,13 +236,13 @@ _CAN: dict[str, Callable[[Memory, PathMove], bool]] = {
     "endpointing_ended": lambda m, v: (
         m.watched and (m.words or m.due) and not _has(v, "user_speaking")
     ),
-    "preemptive_generation": lambda m, v: v.source == "listening" and m.words and not m.tool,
+    "preemptive_generation": lambda m, v: v.state == "listening" and m.words and not m.tool,
     "reply": _may_ask,
     "step_started": lambda m, v: not _has(v, "step_running"),
     "start_playout": _may_start_playout,
     "playout_started": _may_be_heard,
-    "playout_finished": lambda m, v: v.source == "speaking" and m.output == "audio",
-    "step_interrupted": lambda m, v: v.source != "interrupted" and m.interruptible is not False,
+    "playout_finished": lambda m, v: v.state == "speaking" and m.output == "audio",
+    "step_interrupted": lambda m, v: v.state != "interrupted" and m.interruptible is not False,
     "step_finished": _may_finish,
     "speech_interrupted": _may_interrupt_other,
     "interruptions_disallowed": lambda m, v: (
