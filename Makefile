@@ -12,13 +12,14 @@ ARGS   ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo room talk room-server room-test coverage check diagrams docs bench mutation soak crash clean
+.PHONY: help test examples demo room talk room-server room-test coverage check diagrams docs bench mutation soak crash clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 help:
 	@echo 'make test      run the tests (JOBS=1: in one process)'
+	@echo 'make examples  LiveKit'"'"'s own examples on AgentSession and on TurnSession: do they agree?'
 	@echo 'make coverage  how much of the code the tests run, branches included'
 	@echo 'make demo      play a recorded conversation, write ./demo-out/'
 	@echo 'make room      the same in a LiveKit room over WebRTC, write ./room-out/ (builds a server)'
@@ -51,6 +52,10 @@ room-server:
 
 room-test: .venv/.test .venv/.demo room-server
 	$(BIN)/python -m pytest -n 0 -m room tests/room $(ARGS)
+
+examples: .venv/.test
+	@$(BIN)/python tests/ordinary/fetch.py
+	$(BIN)/python tests/ordinary/play_examples.py
 
 coverage: .venv/.test .venv/.browser
 	$(BIN)/coverage erase

@@ -34,7 +34,7 @@ from turnfsm.runtime.testing.livekit import (
 from turnfsm.runtime.testing.livekit.requests import formatted_request, realtime_request
 from turnfsm.runtime.testing.livekit.wallclock import bind_wall_clock
 
-__all__ = ["KITS", "fakes_folder", "play_fakes", "play_ours"]
+__all__ = ["KITS", "examples_folder", "fakes_folder", "play_fakes", "play_ours"]
 
 
 def play_ours(talk: Talk, session_class: Any) -> Course:
@@ -113,14 +113,21 @@ def _logged(course: Course, errors: list[Any], warnings: list[Any]) -> None:
 
 def fakes_folder() -> Path | None:
     """Where LiveKit's fakes are, if they are to be had."""
+    folders = [folder for place in _places() for folder in (place / "tests", place)]
+    return next((folder for folder in folders if (folder / "fake_session.py").is_file()), None)
+
+
+def examples_folder() -> Path | None:
+    """Where LiveKit's examples are, if they are to be had."""
+    folders = [place / "examples" for place in _places()]
+    return next((folder for folder in folders if (folder / "drive_thru").is_dir()), None)
+
+
+def _places() -> list[Path]:
+    """Checkouts of livekit/agents, or parts of one."""
     named = os.environ.get("TURNFSM_LIVEKIT_TESTS")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "turnfsm"
-    places = [Path(named)] if named else sorted((cache / "livekit-tests").glob("*"))
-    for place in places:
-        for folder in (place / "tests", place):
-            if (folder / "fake_session.py").is_file():
-                return folder
-    return None
+    return [Path(named)] if named else sorted((cache / "livekit-tests").glob("*"))
 
 
 def _fakes() -> ModuleType:

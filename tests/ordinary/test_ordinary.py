@@ -65,17 +65,24 @@ def test_every_known_difference_belongs_to_a_conversation() -> None:
     assert set(KNOWN) <= set(NAMES)
 
 
-def test_the_fakes_are_unpacked_and_nothing_else(tmp_path: Path) -> None:
+def test_the_fakes_and_the_examples_are_unpacked_and_nothing_else(tmp_path: Path) -> None:
     """The archive of the repository has a folder around everything."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w:gz") as tar:
-        for name in ("tests/fake_session.py", "tests/__init__.py", "tests/test_a.py", "README.md"):
+        for name in (
+            "tests/fake_session.py",
+            "tests/__init__.py",
+            "tests/test_a.py",
+            "examples/survey/agent.py",
+            "examples/survey/README.md",
+            "examples/avatar/agent.py",
+            "README.md",
+        ):
             tar.addfile(tarfile.TarInfo(f"agents-{COMMIT}/{name}"))
     archive.seek(0)
     unpack(archive, tmp_path)
-    found = sorted(path.name for path in tmp_path.rglob("*.py"))
-    assert found == ["__init__.py", "fake_session.py"]
-    assert not (tmp_path / "README.md").exists()
+    found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
+    assert found == ["examples/survey/agent.py", "tests/__init__.py", "tests/fake_session.py"]
 
 
 def _differences(lane: str, stock: Course, ours: Course) -> list[str]:
