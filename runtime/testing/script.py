@@ -87,10 +87,11 @@ class Answer:
 
 @attrs.frozen
 class Model:
-    """Answers by words of the user, and by the tool whose result it gets."""
+    """Answers by words of the user, and by the tool whose result or report it gets."""
 
     on_user: Mapping[str, Answer] = attrs.field(factory=dict)
     on_tool: Mapping[str, Answer] = attrs.field(factory=dict)
+    on_update: Mapping[str, Answer] = attrs.field(factory=dict)
     otherwise: Answer = Answer("I see.")
 
 
@@ -260,7 +261,7 @@ def _spelt_out(data: Any) -> Any:
 
 
 def _answers(model: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    for rules in (model.get("on_user"), model.get("on_tool")):
+    for rules in (model.get(key) for key in ("on_user", "on_tool", "on_update")):
         if isinstance(rules, dict):
             yield from ((rules, key) for key in rules)
     if "otherwise" in model:

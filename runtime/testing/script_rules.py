@@ -97,8 +97,8 @@ def _seconds(script: Script) -> Iterator[tuple[Path, float]]:
         yield from _numbers(step, ("do", i), ("at",))
     for i, check in enumerate(script.expect):
         yield from _numbers(check, ("expect", i), ("at", "within", "after", "times"))
-    for words, answers in (("on_user", script.model.on_user), ("on_tool", script.model.on_tool)):
-        for key, answer in answers.items():
+    for words in ("on_user", "on_tool", "on_update"):
+        for key, answer in getattr(script.model, words).items():
             yield from _numbers(answer, ("model", words, key), ("after",))
     yield from _numbers(script.model.otherwise, ("model", "otherwise"), ("after",))
     yield from ((("durations", key), value) for key, value in script.durations.items())

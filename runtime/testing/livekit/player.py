@@ -103,6 +103,7 @@ def _stage(script: Script) -> Stage:
     model = ScriptedLLM(
         {key: _reply(answer) for key, answer in script.model.on_user.items()},
         {key: _reply(answer) for key, answer in script.model.on_tool.items()},
+        on_update={key: _reply(answer) for key, answer in script.model.on_update.items()},
         otherwise=_reply(script.model.otherwise),
     )
     stage = Stage(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Callable
 from typing import Any
 
 from livekit.agents import AgentSession
@@ -32,6 +33,8 @@ class Recorder(logging.Handler):
         self.outcome = Outcome()
         self._loop = asyncio.get_running_loop()
         self._origin = self._loop.time()
+        self.on_update: Callable[[str], None] | None = None
+        """Told the id of each output with which a tool reports while it runs."""
 
     @property
     def now(self) -> float:
@@ -124,6 +127,8 @@ class Recorder(logging.Handler):
             self._tool_ended(update)
         elif isinstance(update, ev.ToolCallUpdated):
             self.add("tool", f"{update.call_id} update: {update.message}")
+            if self.on_update is not None:
+                self.on_update(update.id)
         else:
             self.add("tool", f"reply {update.status}")
 

@@ -98,8 +98,8 @@ class ScriptedLLM(llm.LLM[Any]):
     """A model that answers by rules.
 
     A rule for the user matches if its key is contained in the last user message or the
-    instructions; a rule for a tool has the tool's name as key. A rule gives a `Reply`, a text, or
-    a function of the `Request`.
+    instructions; a rule for a tool or an update has the tool's name as key. A rule gives a `Reply`,
+    a text, or a function of the `Request`.
 
     Like a real model, it repeats a tool call that it has made for a message if a later request
     shows the message but not the call.
@@ -107,6 +107,9 @@ class ScriptedLLM(llm.LLM[Any]):
     Args:
         on_user: The rules for what the user says.
         on_tool: The rules for tool results.
+        on_update: The rules for what a tool reports with ``ctx.update()`` while it runs. A tool
+            without one is answered as its result would be. A `Stage` tells the model what is a
+            report.
         otherwise: The answer if no rule matches.
         believes: False: it does not repeat calls.
         retries: It also repeats a call whose output has this text.
@@ -124,6 +127,7 @@ class ScriptedLLM(llm.LLM[Any]):
         on_user: Mapping[str, Rule] | None = None,
         on_tool: Mapping[str, Rule] | None = None,
         *,
+        on_update: Mapping[str, Rule] | None = None,
         otherwise: Rule = "I see.",
         believes: bool = True,
         retries: str = "",
@@ -131,7 +135,10 @@ class ScriptedLLM(llm.LLM[Any]):
         super().__init__()
         self._belief = Belief(retries=retries) if believes else None
         self.on_user, self.on_tool = dict(on_user or {}), dict(on_tool or {})
+        self.on_update = dict(on_update or {})
         self.otherwise = otherwise
+        self.updates: set[str] = set()
+        """The ids of the outputs that are no results yet."""
         self.requests: list[Request] = []
         self.on_request: Callable[[Request], None] | None = None
         """Told of each request when it is made and again when it has ended."""
@@ -163,7 +170,7 @@ class ScriptedLLM(llm.LLM[Any]):
 
         With `may_call=False` the answer has no tool calls.
         """
-        kind, name, text = _question(chat_ctx)
+        kind, name, text, output = _question(chat_ctx)
         request = Request(
             at=asyncio.get_running_loop().time(),
             prompt=f"{kind} {name}".strip() + f": {text}",
@@ -174,6 +181,8 @@ class ScriptedLLM(llm.LLM[Any]):
         self.requests.append(request)
         self.tell(request)
         rules, key = (self.on_tool, name) if kind == "tool" else (self.on_user, text)
+        if output in self.updates:
+            rules = self.on_update | {k: r for k, r in rules.items() if k not in self.on_update}
         rule = next((r for k, r in rules.items() if k.lower() in key.lower()), self.otherwise)
         reply = rule if isinstance(rule, Reply | str) else rule(request)
         reply = Reply(reply) if isinstance(reply, str) else reply
@@ -237,16 +246,16 @@ def _tool_call(call: Call, call_id: str) -> llm.FunctionToolCall:
     )
 
 
-def _question(chat_ctx: llm.ChatContext) -> tuple[str, str, str]:
-    """Kind, tool name and text of the last item that wants an answer."""
+def _question(chat_ctx: llm.ChatContext) -> tuple[str, str, str, str]:
+    """Kind, tool name, text and id of output of the last item that wants an answer."""
     for item in reversed(chat_ctx.items):
         if item.type == "function_call_output":
-            return "tool", item.name, item.output
+            return "tool", item.name, item.output, item.call_id
         if item.type == "message" and item.role in ("user", "developer"):
-            return "user", "", item.text_content or ""
+            return "user", "", item.text_content or "", ""
     first = chat_ctx.items[-1:]
     text = first[0].text_content or "" if first and first[0].type == "message" else ""
-    return "instructions", "", text
+    return "instructions", "", text, ""
 
 
 def items_of(chat_ctx: llm.ChatContext) -> tuple[str, ...]:

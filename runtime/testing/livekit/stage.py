@@ -204,6 +204,7 @@ class Stage:
         self._recorder.attach(self.session)
         answers = self.llm.answers if isinstance(self.llm, ScriptedRealtime) else self.llm
         answers.on_request = self._recorder.on_request
+        self._recorder.on_update = answers.updates.add
         microphone = ScriptedAudioInput(self.user, settled=self._settled())
         microphone.start(origin)
         self.session.input.audio = microphone
