@@ -17,6 +17,7 @@ from turnfsm.fsm.metrics.panel import TICK
 
 from .events import Recording, parse_recording
 from .facts import Facts, Span, facts_of
+from .outages import outages_in
 from .properties import broken_properties
 from .rules import AuditFinding, findings_in
 from .spans import is_span, objects_in, recording_of_spans, spans_in
@@ -32,8 +33,8 @@ class Gap:
 
     Attributes:
         start, end: When, in seconds.
-        cause: ``tool_running``, ``model`` or ``nothing_asked``. For a journal, a cause of
-            `Silence`.
+        cause: ``tool_running``, ``thinking`` (LLM or TTS; the events do not say which) or
+            ``nothing_asked``. For a journal, a cause of `Silence`.
     """
 
     start: float
@@ -50,7 +51,7 @@ class Audit:
 
     Attributes:
         of: What was read: ``recording``, ``spans`` or ``journal``.
-        findings: The failures, in the order of time.
+        findings: The failures, in the order of time. For a journal: the outages.
         broken: For a journal: the properties of its flow that are broken, and the places where the
             flow decides otherwise than the journal, a sentence each.
         silences: The silences of more than 2 s.
@@ -171,7 +172,7 @@ def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:
         divergence = replay(journal, flow)
         broken += [] if divergence is None else [str(divergence)]
     gaps = tuple(map(_gap, figures.silences))
-    return Audit("journal", (), tuple(broken), gaps, figures.panel)
+    return Audit("journal", outages_in(figures), tuple(broken), gaps, figures.panel)
 
 
 def _known_timers(journal: Journal, flow: Flow) -> dict[str, float]:
@@ -198,7 +199,7 @@ def _cause(facts: Facts, start: float, end: float) -> str:
     middle = (start + end) / 2
     if any(call.runs_at(middle) for call in facts.calls):
         return "tool_running"
-    return "model" if facts.state_at(middle) == "thinking" else "nothing_asked"
+    return "thinking" if facts.state_at(middle) == "thinking" else "nothing_asked"
 
 
 def _ticks(facts: Facts) -> list[Tick]:

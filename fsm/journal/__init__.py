@@ -4,9 +4,28 @@ from .errors import JournalError
 from .read import JournalReader, journal_of, parse_journal, read_journal
 from .records import VERSION, Entry, Header, Journal, Note, Record, Snapshot
 from .replay import Divergence, replay
+from .session_events import (
+    AudioResumed,
+    AudioStopped,
+    Closed,
+    ComponentFailed,
+    ComponentPart,
+    ComponentSwitched,
+    ReplyAudio,
+    ReplyText,
+    SessionEvent,
+    VoiceUnrecognised,
+    session_event,
+)
 
 __all__ = [
     "VERSION",
+    "AudioResumed",
+    "AudioStopped",
+    "Closed",
+    "ComponentFailed",
+    "ComponentPart",
+    "ComponentSwitched",
     "Divergence",
     "Entry",
     "Header",
@@ -15,9 +34,14 @@ __all__ = [
     "JournalReader",
     "Note",
     "Record",
+    "ReplyAudio",
+    "ReplyText",
+    "SessionEvent",
     "Snapshot",
+    "VoiceUnrecognised",
     "journal_of",
     "parse_journal",
     "read_journal",
     "replay",
+    "session_event",
 ]

@@ -17,6 +17,7 @@ from turnfsm.fsm.verdicts import Refused, Taken, Verdict
 
 from .errors import JournalError
 from .records import VERSION, Entry, Header, Journal, Note, Record, Snapshot
+from .session_events import session_event
 
 __all__ = ["JournalReader", "journal_of", "parse_journal", "read_journal"]
 
@@ -251,7 +252,12 @@ def _snapshot(line: _Fields) -> Snapshot:
 def _record(line: _Fields) -> Record:
     data = line.mapping("data") or {}
     if "note" in line:
-        return Note(line.take("seq", (int,)), line.time(), line.take("note", _TEXT), data)
+        note = Note(line.take("seq", (int,)), line.time(), line.take("note", _TEXT), data)
+        try:
+            session_event(note)
+        except TypeError as exc:
+            raise line.error(f"{exc}; name a journal, whole and unchanged") from None
+        return note
     trigger = line.take("trigger", _TEXT)
     return Entry(
         verdict=_verdict(line, trigger),

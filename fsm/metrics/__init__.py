@@ -22,6 +22,7 @@ from .values import (
     Part,
     Quiet,
     Refusal,
+    Reported,
     Response,
     Silence,
     StateHeld,
@@ -29,7 +30,7 @@ from .values import (
     TurnEnd,
     Value,
 )
-from .why import Explanation, explain, explain_at
+from .why import Explanation, explain, explain_at, how_it_ended
 
 __all__ = [
     "CAUSES",
@@ -50,6 +51,7 @@ __all__ = [
     "Part",
     "Quiet",
     "Refusal",
+    "Reported",
     "Response",
     "Silence",
     "StateHeld",
@@ -60,6 +62,7 @@ __all__ = [
     "Value",
     "explain",
     "explain_at",
+    "how_it_ended",
     "measure",
     "measurements_in",
     "measurements_of",

@@ -15,11 +15,13 @@ from .follower import SILENCE, values_of
 from .panel import Panel, Tick, panel
 from .speech import ticks_of
 from .values import (
+    CAUSES,
     Blip,
     Cut,
     Interruption,
     Overlap,
     Refusal,
+    Reported,
     Response,
     Silence,
     StateHeld,
@@ -76,6 +78,10 @@ def _percentile(values: Sequence[float], share: float) -> float:
     low = int(place)
     high = min(low + 1, len(values) - 1)
     return values[low] + (values[high] - values[low]) * (place - low)
+
+
+def _place_of(part: str) -> int:
+    return CAUSES.index(part) if part in CAUSES else len(CAUSES)
 
 
 def _rate(count: int, total: int) -> float | None:
@@ -172,6 +178,35 @@ class Figures:
     def refusals(self) -> Mapping[tuple[str, str], int]:
         """How often a trigger was refused in a state."""
         return Counter((v.trigger, v.state) for v in self.values if isinstance(v, Refusal))
+
+    @property
+    def response_parts(self) -> Mapping[str, tuple[float, ...]]:
+        """What the response latencies were spent on, by part, in seconds for each turn."""
+        parts: dict[str, list[float]] = {}
+        for value in self.values:
+            if isinstance(value, Response):
+                for part, seconds in value.parts:
+                    parts.setdefault(part, []).append(seconds)
+        return {part: tuple(parts[part]) for part in sorted(parts, key=_place_of)}
+
+    @property
+    def turn_ends(self) -> tuple[tuple[TurnEnd, Response | None], ...]:
+        """Each turn that has ended, in order, and its response if it was heard."""
+        found: list[tuple[TurnEnd, Response | None]] = []
+        response: Response | None = None
+        for value in self.values:
+            if isinstance(value, Response):
+                response = value
+            elif isinstance(value, TurnEnd):
+                heard = value.outcome == "replied"
+                found.append((value, response if heard else None))
+                response = None if heard else response
+        return tuple(found)
+
+    @property
+    def events(self) -> tuple[Reported, ...]:
+        """What the sessions have reported: failures, missing audio and transcripts, the close."""
+        return tuple(value for value in self.values if isinstance(value, Reported))
 
     @property
     def turns(self) -> Mapping[str, int]:

@@ -5,15 +5,35 @@ A journal gives the same figures as the live session.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from turnfsm.fsm.journal import Entry, Journal, Record
+import attrs
+
+from turnfsm.fsm.journal import (
+    Entry,
+    Journal,
+    Note,
+    Record,
+    ReplyAudio,
+    ReplyText,
+    SessionEvent,
+    session_event,
+)
 from turnfsm.fsm.verdicts import Refused
 
 from .floor import FloorTimes
 from .quiet import QuietTimes
 from .turns import TurnTimes
-from .values import Part, Quiet, Refusal, Silence, StateHeld, Value
+from .values import (
+    Part,
+    Quiet,
+    Refusal,
+    Reported,
+    Response,
+    Silence,
+    StateHeld,
+    Value,
+)
 
 __all__ = ["SILENCE", "TURN_TIMERS", "Follower", "silences_in", "values_of"]
 
@@ -61,9 +81,12 @@ class Follower:
             turns.entry(now, record, out)
             quiet.entry(now, record, out)
         else:
+            event = event_of(record)
+            if event is not None and not isinstance(event, ReplyText | ReplyAudio):
+                out.append(Reported(now, event))
             turns.note(now, record, out)
-            quiet.note(now, record, out)
-        return self._with_silences(out) if out else ()
+            quiet.note(now, record, event)
+        return self._complete(out) if out else ()
 
     def end(self) -> Sequence[Value]:
         """The values that the end of the journal completes."""
@@ -72,7 +95,7 @@ class Follower:
             out.append(StateHeld(self._since, self._state, self._now - self._since))
         for tracker in self._trackers:
             tracker.end(self._now, out)
-        return self._with_silences(out)
+        return self._complete(out)
 
     def _entry(self, now: float, entry: Entry, out: list[Value]) -> None:
         verdict = entry.verdict
@@ -87,11 +110,36 @@ class Follower:
     def _counts(self, refused: Refused) -> bool:
         return refused.reason != "ignores" and refused.trigger not in self._timers
 
-    def _with_silences(self, values: list[Value]) -> list[Value]:
-        for value in tuple(values):
-            if isinstance(value, Quiet):
-                values.extend(silences_in(value, self._silence))
+    def _complete(self, values: list[Value]) -> list[Value]:
+        """With the silences, and the parts of the responses."""
+        quiet = [value for value in values if isinstance(value, Quiet)]
+        parts = [part for value in quiet for part in value.parts]
+        for number, value in enumerate(values):
+            if isinstance(value, Response):
+                values[number] = attrs.evolve(value, parts=parts_of(value, parts))
+        for value in quiet:
+            values.extend(silences_in(value, self._silence))
         return values
+
+
+def event_of(note: Note) -> SessionEvent | None:
+    """What the session has reported with a note; None if the note says something else."""
+    try:
+        return session_event(note)
+    except TypeError:  # the application has written a note of this kind
+        return None
+
+
+def parts_of(response: Response, quiet: Iterable[Part]) -> tuple[tuple[str, float], ...]:
+    """What the time until a response was spent on."""
+    spent: dict[str, float] = {}
+    for part in quiet:
+        seconds = min(part.end, response.heard_at) - max(part.start, response.at)
+        if seconds > 0:
+            spent[part.cause] = spent.get(part.cause, 0.0) + seconds
+    if (rest := response.seconds - sum(spent.values())) > 1e-6:
+        spent = {"agent_heard": rest, **spent}
+    return tuple((cause, round(seconds, 6)) for cause, seconds in spent.items())
 
 
 def silences_in(quiet: Quiet, longer_than: float) -> Iterator[Silence]:

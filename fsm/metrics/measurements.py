@@ -7,7 +7,14 @@ from typing import Literal
 
 import attrs
 
-from turnfsm.fsm.journal import Journal
+from turnfsm.fsm.journal import (
+    AudioStopped,
+    Closed,
+    ComponentFailed,
+    Journal,
+    SessionEvent,
+    VoiceUnrecognised,
+)
 
 from . import values
 from .follower import values_of
@@ -64,6 +71,26 @@ INSTRUMENTS = (
         "Properties that a session has broken, of `TurnSession(audit=True)`.",
     ),
     Instrument("turnfsm.blips", "counter", "{blip}", "Audio under 0.7 s that was cut."),
+    Instrument(
+        "turnfsm.turn.response.part",
+        "histogram",
+        "s",
+        "What a response latency was spent on: STT, endpointing, LLM, TTS, tool, and others.",
+    ),
+    Instrument(
+        "turnfsm.component.failures",
+        "counter",
+        "{failure}",
+        "Failures of the STT, LLM, TTS, VAD or realtime model; not recoverable: it was given up.",
+    ),
+    Instrument(
+        "turnfsm.voices.unrecognised",
+        "counter",
+        "{voice}",
+        "Voices of at least 1 s without a transcript.",
+    ),
+    Instrument("turnfsm.audio.stopped", "counter", "{time}", "Times without audio of the user."),
+    Instrument("turnfsm.sessions.closed", "counter", "{session}", "Closed sessions, by reason."),
 )
 """Every instrument, with the labels that its name suggests; no label is an id."""
 
@@ -87,7 +114,9 @@ def measurements_in(value: values.Value) -> tuple[Measurement, ...]:
     """The measurements that a value gives."""
     match value:
         case values.Response():
-            return (Measurement("turnfsm.turn.response.latency", value.seconds),)
+            latency = Measurement("turnfsm.turn.response.latency", value.seconds)
+            part = "turnfsm.turn.response.part"
+            return latency, *(Measurement(part, s, (("part", of),)) for of, s in value.parts)
         case values.Interruption():
             return _interruption(value)
         case values.StateHeld(state=state, seconds=seconds):
@@ -106,8 +135,24 @@ def measurements_in(value: values.Value) -> tuple[Measurement, ...]:
             return (Measurement("turnfsm.tool.calls", 1, (("end", end),)),)
         case values.Blip():
             return (Measurement("turnfsm.blips", 1),)
+        case values.Reported(event=event):
+            return _reported(event)
         case _:
             return ()
+
+
+def _reported(event: SessionEvent) -> tuple[Measurement, ...]:
+    match event:
+        case ComponentFailed(part=part, recoverable=recoverable):
+            labels = (("part", part), ("recoverable", str(recoverable).lower()))
+            return (Measurement("turnfsm.component.failures", 1, labels),)
+        case VoiceUnrecognised() if event.long:
+            return (Measurement("turnfsm.voices.unrecognised", 1),)
+        case AudioStopped():
+            return (Measurement("turnfsm.audio.stopped", 1),)
+        case Closed(reason=reason):
+            return (Measurement("turnfsm.sessions.closed", 1, (("reason", reason),)),)
+    return ()
 
 
 def measurements_of(journal: Journal) -> Iterator[Measurement]:

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import attrs
 
-from turnfsm.fsm.journal import Entry, Note
+from turnfsm.fsm.journal import (
+    AudioResumed,
+    AudioStopped,
+    ComponentFailed,
+    Entry,
+    Note,
+    ReplyAudio,
+    ReplyText,
+    SessionEvent,
+    VoiceUnrecognised,
+)
 from turnfsm.fsm.verdicts import Refused
 
 from .floor import HEARD
+from .trouble import Trouble
 from .values import Cause, Part, Quiet, Value
 
 __all__ = ["QuietTimes"]
@@ -27,6 +38,7 @@ class _Open:
     Attributes:
         voice: The utterance that it falls into; 0 if the user is silent.
         after: The utterance whose words or end are still being decided; 0 if none is.
+        of: The component that is waited for, whose failures are told; None if none is.
     """
 
     start: float
@@ -35,6 +47,7 @@ class _Open:
     voice: int = 0
     after: int = 0
     refused: tuple[tuple[str, str], ...] = ()
+    of: Cause | None = None
 
 
 class QuietTimes:
@@ -47,10 +60,15 @@ class QuietTimes:
     def __init__(self) -> None:
         self._parts: list[tuple[_Open, float]] = []
         self._open: _Open | None = _Open(0.0, "nothing_asked", "no reply was asked for")
+        self._state = "listening"
+        self._facts: tuple[str, ...] = ()
         self._heard = False
         self._user = False
         self._utterance = 0
-        self._worded: set[int] = set()
+        self._voices: dict[int, tuple[float, float]] = {}  # when each began, and ended
+        self._worded: dict[int, float] = {}  # when its first words came
+        self._unrecognised: set[int] = set()
+        self._in_a_row: list[set[int]] = []  # unrecognised since the last words; one may be a noise
         self._any_words = False
         self._voice_at = 0.0
         self._undecided = 0  # the utterance after whose end no turn has been committed
@@ -58,25 +76,35 @@ class QuietTimes:
         self._scheduled: float | None = None
         self._asked: float | None = None
         self._step: float | None = None
-        self._playing: float | None = None
+        self._speech = ""
+        self._replies: dict[str, tuple[str, float]] = {}  # what has come of a step, and when
         self._held: str = ""
         self._refused: dict[str, tuple[str, str]] = {}  # the state, the sentence
         self._calls: dict[str, str] = {}
         self._released: dict[str, str] = {}
+        self._trouble = Trouble()
+        self._no_audio: float | None = None
 
     def entry(self, now: float, entry: Entry, out: list[Value]) -> None:
         """One trigger."""
         self._learn(now, entry)
-        heard = entry.verdict.dest == HEARD
+        self._state, self._facts = entry.verdict.dest, entry.facts
+        heard = self._state == HEARD
         if heard and not self._heard:
             self._heard = True
+            self._trouble.works("llm", "tts")
             self._tell(now, out)
         elif not heard:
             self._heard = False
-            self._turn_to(now, *self._cause(entry))
+            self._turn_to(now, *self._cause())
 
-    def note(self, now: float, note: Note, out: list[Value]) -> None:
-        """The names of the tools that run."""
+    def note(self, now: float, note: Note, event: SessionEvent | None) -> None:
+        """The names of the tools that run, and what the session has reported."""
+        if event is not None:
+            self._reported(now, event)
+            if not self._heard:
+                self._turn_to(now, *self._cause())
+            return
         call, name = str(note.data.get("call")), str(note.data.get("name", "a tool"))
         if note.kind == "tool_started":
             self._calls[call] = f"{name} since {now:.2f} s"
@@ -96,6 +124,30 @@ class QuietTimes:
 
     # -- what the causes are made of
 
+    def _reported(self, now: float, event: SessionEvent) -> None:
+        match event:
+            case ComponentFailed():
+                self._trouble.failed(now, event)
+            case ReplyText():
+                self._trouble.works("llm")
+                self._began(event.speech, "text", now)
+            case ReplyAudio():
+                self._trouble.works("llm", "tts")
+                self._began(event.speech, "audio", now)
+            case VoiceUnrecognised() if event.long:
+                voices = self._voices.items()
+                since = event.since - _ROUNDED
+                self._in_a_row.append({n for n, (begun, _) in voices if begun >= since})
+            case AudioStopped():
+                self._no_audio = event.since
+            case AudioResumed():
+                self._no_audio = None
+
+    def _began(self, speech: str, what: str, now: float) -> None:
+        if len(self._replies) >= _MOST_CALLS:
+            self._replies.pop(next(iter(self._replies)))
+        self._replies[speech] = what, now
+
     def _learn(self, now: float, entry: Entry) -> None:
         verdict, trigger = entry.verdict, entry.trigger
         if isinstance(verdict, Refused):
@@ -111,15 +163,21 @@ class QuietTimes:
                 self._user, self._voice_at = True, now
                 self._utterance += 1
                 self._undecided = self._utterance
+                self._voices[self._utterance] = now, now
+                self._trouble.works("vad")
             case "user_stopped_speaking":
                 self._user = False
+                self._voices[self._utterance] = self._voice_at, now
             case "final_transcript":
-                self._worded.add(self._utterance)
-                self._any_words = True
+                self._worded.setdefault(self._utterance, now)
+                self._unrecognised = self._without_words()
+                self._in_a_row, self._any_words = [], True
+                self._trouble.works("stt")
             case "turn_committed":
                 self._committed.add(self._undecided)
                 self._undecided = 0
                 self._asked = now
+                self._trouble.asked_again()
             case "turn_kept":
                 self._committed.add(self._undecided)
                 self._undecided = 0
@@ -129,19 +187,22 @@ class QuietTimes:
             case "turn_asked":
                 self._asked, self._scheduled = None, now
             case "step_started":
-                self._scheduled, self._step, self._playing = None, now, None
-            case "start_playout" if "start_output" in verdict.actions:
-                self._playing = now
+                self._scheduled, self._step = None, now
+                self._speech = str(entry.of or "").rpartition("#")[0]
+                self._trouble.works("llm", "tts")
+                self._trouble.asked_again()
             case "playout_finished":
-                self._playing, self._step = None, now
+                self._step = now
+                self._replies.pop(self._speech, None)
             case "step_finished":
-                self._step = self._playing = None
+                self._step = None
+                self._replies.pop(self._speech, None)
             case "tools_drained":
                 self._scheduled = now
 
-    def _cause(self, entry: Entry) -> tuple[Cause, str]:
-        state, facts = entry.verdict.dest, entry.facts
-        if state == "paused" or "output_held" in facts:
+    def _cause(self) -> tuple[Cause, str]:
+        state = self._state
+        if state == "paused" or "output_held" in self._facts:
             what = "cut off" if state == "paused" else "held before its first frame"
             by = f" by {self._held}" if self._held else ""
             voice = ", the user's voice goes on" if self._user else ""
@@ -160,17 +221,30 @@ class QuietTimes:
         return self._of_reply(state)
 
     def _of_reply(self, state: str) -> tuple[Cause, str]:
-        if self._playing is not None and state == "thinking":
-            since = f"the reply may be heard since {self._playing:.2f} s"
-            return "voice", f"{since}; voice or output has not begun"
         if self._step is not None and state == "thinking":
-            return "model", f"model and voice were asked at {self._step:.2f} s, no audio has come"
+            what, at = self._replies.get(self._speech, ("", self._step))
+            if what == "audio":
+                return "output", f"the first audio came at {at:.2f} s, the output has not begun"
+            if what == "text":
+                return "tts", f"the first text came at {at:.2f} s, no audio has come"
+            return "llm", f"the model was asked at {self._step:.2f} s, nothing has come"
         if self._asked is not None:
             why = f"the turn of {self._asked:.2f} s is in on_user_turn_completed"
             return "application", why
         if self._scheduled is not None or state == "thinking":
             since = "" if self._scheduled is None else f" since {self._scheduled:.2f} s"
-            return "model", f"a reply is due{since} and has not begun"
+            return "llm", f"a reply is due{since} and has not begun"
+        if self._undecided and self._undecided in self._worded:
+            return "endpointing", _UNDECIDED
+        if self._undecided:
+            return "stt", "no transcript has come of the voice before it"
+        return self._of_nothing()
+
+    def _of_nothing(self) -> tuple[Cause, str]:
+        if self._trouble.lost is not None:
+            return self._trouble.lost
+        if self._no_audio is not None:
+            return "no_audio", f"no audio of the user has come since {self._no_audio:.2f} s"
         goes_on = ", ".join(self._released.values())
         aside = f"; in the background runs {goes_on}" if goes_on else ""
         return "nothing_asked", f"no reply was asked for{aside}"
@@ -179,7 +253,7 @@ class QuietTimes:
 
     def _turn_to(self, now: float, cause: Cause, why: str) -> None:
         voice = self._utterance if self._user else 0
-        after = self._undecided if cause == "nothing_asked" else 0
+        after = self._undecided if cause in ("stt", "endpointing") else 0
         last = self._open
         if last is not None:
             if (last.why, last.cause, last.voice, last.after) == (why, cause, voice, after):
@@ -188,11 +262,15 @@ class QuietTimes:
         refused: tuple[tuple[str, str], ...] = ()
         if cause == "refused":
             refused = tuple((trigger, state) for trigger, (state, _) in self._refused.items())
-        self._open = _Open(now, cause, why, voice, after, refused)
+        waits = cause in ("llm", "tts") and (cause, why) != self._trouble.lost
+        of = cause if waits or after or voice else None
+        self._open = _Open(now, cause, why, voice, after, refused, of)
 
     def _close(self, part: _Open, now: float) -> None:
         if now <= part.start:
             return
+        if part.of is not None:
+            part.why += self._trouble.of("stt" if part.voice or part.after else part.of)
         if len(self._parts) >= _MOST_PARTS:
             self._parts[-1] = (self._parts[-1][0], now)
         else:
@@ -204,19 +282,44 @@ class QuietTimes:
         parts, self._parts, self._open = self._parts, [], None
         if parts:
             out.append(Quiet(tuple(self._told(part, end) for part, end in parts)))
-        self._worded &= {self._utterance}
+        for known in (self._worded, self._voices):
+            for utterance in [n for n in known if n != self._utterance]:
+                del known[utterance]
+        self._unrecognised &= {self._utterance}
+        self._in_a_row = [voices & {self._utterance} for voices in self._in_a_row]
         self._committed.clear()
 
-    def _told(self, part: _Open, end: float) -> Part:
-        spoken = bool(part.voice) and (not self._any_words or part.voice in self._worded)
-        cause, why = part.cause, part.why
-        if part.after:
-            if part.after in self._worded or part.after in self._committed:
-                cause, why = "endpointing", "it is not decided whether the user's turn has ended"
-            else:
-                why = "no reply was asked for: the voice before it gave no words"
-        return Part(part.start, end, cause, why, spoken, part.refused)
+    def _without_words(self) -> set[int]:
+        """The voices that had words, probably, and no transcript."""
+        several = len(self._in_a_row) > 1 or not self._any_words
+        return self._unrecognised.union(*self._in_a_row if several else ())
 
+    def _told(self, part: _Open, end: float) -> Part:
+        cause, why = part.cause, part.why
+        worded, unheard = self._worded, self._without_words()
+        if part.voice:
+            spoken = part.voice in worded or not (self._any_words or part.voice in unheard)
+            if part.voice in unheard and not spoken:
+                cause, why = "stt", f"{why}, and no transcript comes"
+            return Part(part.start, end, cause, why, spoken, part.refused)
+        if part.after in worded and cause == "stt":
+            ended, came = self._voices[part.after][1], worded[part.after]
+            why = f"the transcript of the voice that ended at {ended:.2f} s came at {came:.2f} s"
+        elif part.after and part.after not in worded:
+            if part.after in self._committed:
+                cause, why = "endpointing", _UNDECIDED
+            elif part.after not in unheard and _FAILED not in why:
+                cause = "nothing_asked"
+                why = "no reply was asked for: the voice before it gave no words"
+        return Part(part.start, end, cause, why, False, part.refused)
+
+
+_UNDECIDED = "it is not decided whether the user's turn has ended"
+
+_FAILED = "the STT failed"
+
+_ROUNDED = 0.002
+"""Seconds; the times of a note are rounded."""
 
 _LET_GO = ("tool_unblocked", "tool_turn_over", "tool_reported")
 """The notes of a call that goes on and that no turn waits for."""

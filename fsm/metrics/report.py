@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from .figures import Figures, Summary, summarize
+from .turn_tables import outages, turn_rows
 
 __all__ = ["report_html", "report_json", "report_markdown", "report_text"]
 
@@ -141,6 +142,14 @@ def _tables(figures: Figures) -> Iterable[_Table]:
     ):
         if counts:
             yield _Table(title, (name, "count"), _counted(counts))
+    if parts := figures.response_parts:
+        rows = tuple((part, *_summed(summarize(parts[part]))) for part in parts)
+        yield _Table("Response by part, in seconds", ("part", *_SECONDS), rows)
+    if figures.journals == 1 and figures.turn_ends:
+        head, turns = turn_rows(figures)
+        yield _Table("Each turn, in seconds", head, tuple(turns))
+    if failed := tuple(outages(figures)):
+        yield _Table("Outages", ("what", "count"), failed)
     if figures.silences:
         yield _silences(figures)
     if figures.refusals:
@@ -264,7 +273,20 @@ def _plain(figures: Figures) -> dict[str, Any]:
             {"trigger": trigger, "state": state, "count": count}
             for (trigger, state), count in figures.refusals.items()
         ],
+        "response_parts": {p: summary(s) for p, s in figures.response_parts.items()},
         "turns": dict(figures.turns),
+        "turn_ends": [
+            attrs.asdict(turn)
+            | {
+                "response": None if response is None else response.seconds,
+                "parts": {} if response is None else dict(response.parts),
+            }
+            for turn, response in figures.turn_ends
+        ],
+        "events": [
+            {"at": reported.at, "kind": reported.event.KIND, **reported.event.fields()}
+            for reported in figures.events
+        ],
         "tool_calls": dict(figures.tool_calls),
         "states": {state: summary(held) for state, held in figures.states.items()},
         "panel": attrs.asdict(figures.panel),

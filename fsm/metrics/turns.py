@@ -23,6 +23,7 @@ class TurnTimes:
         self._kept: deque[float] = deque(maxlen=_KEPT)
         self._asked: float | None = None
         self._speech: str | None = None
+        self._turn = 0
         self._calls: dict[str, tuple[str, str]] = {}  # the tool's name, its policy
 
     def entry(self, now: float, entry: Entry, out: list[Value]) -> None:
@@ -35,9 +36,9 @@ class TurnTimes:
                 self._kept.append(self._asked_at(now))
             case "turn_committed" if verdict:
                 self._asked = self._kept.popleft() if self._kept else self._asked_at(now)
-                self._speech = None
+                self._speech, self._turn = None, 0
             case "turn_asked" if verdict:
-                self._speech = entry.data.get("speech")
+                self._speech, self._turn = entry.data.get("speech"), _number(entry.data.get("turn"))
             case "turn_dropped" if verdict:
                 self._asked = None
         if verdict.dest == HEARD and verdict.state != HEARD and verdict.state != "paused":
@@ -47,7 +48,7 @@ class TurnTimes:
         """What the conversation says of turns and calls."""
         data = note.data
         if note.kind == "turn":
-            number, outcome = data.get("number", 0), str(data.get("outcome", ""))
+            number, outcome = _number(data.get("number")), str(data.get("outcome", ""))
             kept, why = bool(data.get("kept")), str(data.get("why", ""))
             out.append(TurnEnd(now, number, outcome, kept, why))
         elif note.kind == "tool_started":
@@ -81,5 +82,9 @@ class TurnTimes:
         if self._speech is not None and step.rpartition("#")[0] not in ("", self._speech):
             return  # somebody else's words
         if self._asked is not None:
-            out.append(Response(self._asked, now))
+            out.append(Response(self._asked, now, self._turn))
             self._asked = None
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0

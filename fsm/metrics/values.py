@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias, get_args
 
 import attrs
 
+from turnfsm.fsm.journal import SessionEvent
+
 __all__ = [
     "CAUSES",
     "Blip",
@@ -16,6 +18,7 @@ __all__ = [
     "Part",
     "Quiet",
     "Refusal",
+    "Reported",
     "Response",
     "Silence",
     "StateHeld",
@@ -26,15 +29,19 @@ __all__ = [
 
 Cause = Literal[
     "user_has_the_floor",
+    "stt",
     "endpointing",
     "application",
-    "model",
-    "voice",
+    "llm",
+    "tts",
+    "output",
     "output_held",
     "tool_running",
     "refused",
     "winding_down",
     "own_state",
+    "vad",
+    "no_audio",
     "nothing_asked",
 ]
 """Why the agent is silent; docs/observe.md explains each."""
@@ -50,10 +57,15 @@ class Response:
     Attributes:
         at: When the user stopped speaking; for a turn without voice, when it was committed.
         heard_at: When the answer was first heard.
+        turn: The turn's place in the conversation, from 1; 0 if it is not known.
+        parts: What the time was spent on, in order: a cause of silence, or ``agent_heard`` while
+            something else of the agent was heard; and the seconds. Together they are `seconds`.
     """
 
     at: float
     heard_at: float
+    turn: int = 0
+    parts: tuple[tuple[str, float], ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -194,6 +206,20 @@ class ToolEnd:
 
 
 @attrs.frozen
+class Reported:
+    """The session has reported something beside its triggers.
+
+    Attributes:
+        at: When.
+        event: What: a component has failed or was switched, audio or a transcript is missing, the
+            session has closed.
+    """
+
+    at: float
+    event: SessionEvent
+
+
+@attrs.frozen
 class Part:
     """A span in which the agent was silent for one cause.
 
@@ -275,4 +301,5 @@ Value: TypeAlias = (
     | ToolEnd
     | Quiet
     | Silence
+    | Reported
 )

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.journal import Journal
+from turnfsm.fsm.journal import Closed, Journal, Note
 
-from .follower import SILENCE, silences_in, values_of
+from .follower import SILENCE, event_of, silences_in, values_of
 from .values import Cause, Part, Quiet, Silence
 
-__all__ = ["Explanation", "explain", "explain_at"]
+__all__ = ["Explanation", "explain", "explain_at", "how_it_ended"]
 
 
 @attrs.frozen
@@ -59,6 +59,24 @@ def explain(
     """
     silences = (v for v in values_of(journal, silence=longer_than) if isinstance(v, Silence))
     return tuple(_explained(silence.parts, silence.cause, flow) for silence in silences)
+
+
+def how_it_ended(journal: Journal) -> str | None:
+    """How a conversation has ended, in a sentence; None if it was closed without an error.
+
+    Example:
+        >>> from turnfsm import read_journal
+        >>> from turnfsm.metrics import how_it_ended
+        >>> how_it_ended(read_journal("journal.jsonl")) is None
+        True
+    """
+    last = journal.records[-1] if journal.records else None
+    closed = event_of(last) if isinstance(last, Note) else None
+    if not isinstance(closed, Closed):
+        at = last.t if last is not None else 0.0
+        return f"{at:8.2f} s  the journal ends here, and the session has not closed"
+    assert last is not None
+    return f"{last.t:8.2f} s  {closed}" if closed.reason == "error" else None
 
 
 def explain_at(journal: Journal, at: float, flow: Flow | None = None) -> Explanation | None:

@@ -31,7 +31,7 @@ def why(
     """Say why a conversation was silent: the cause of every silence, from its journal."""
     from turnfsm.fsm import TurnfsmError
     from turnfsm.fsm.journal import read_journal
-    from turnfsm.fsm.metrics import explain, explain_at
+    from turnfsm.fsm.metrics import explain, explain_at, how_it_ended
 
     told = read_journal(journal)
     run = flow_of(flow, told.header.flow)
@@ -41,6 +41,8 @@ def why(
             print(printable(str(silence)))
         if not silences:
             print(f"no silence of more than {longer_than:g} s")
+        if (ended := how_it_ended(told)) is not None:
+            print(printable(ended))
         return
     moment = explain_at(told, at, run)
     if moment is None:

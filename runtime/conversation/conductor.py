@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from turnfsm.fsm import Taken, Verdict
+from turnfsm.fsm.journal import ReplyAudio, SessionEvent
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.turn import TurnRuntime
 
@@ -20,6 +21,7 @@ from .call_ids import CallIds
 from .deferred import DeferredQueue
 from .floor import Floor
 from .host import TurnHost
+from .outages import Outages
 from .ports import Agent, Lifecycle, Session, Speech
 from .progress import Progress
 from .tool_calls import ToolCalls
@@ -46,7 +48,18 @@ class Conductor(UserReports):
         self.lifecycle = lifecycle
         self.tools = ToolCalls(session, ledger, self._moved)
         self.progress = Progress(self._step_progressed, self._look_every)
-        self.floor = Floor(self._playout_started, self._playout_finished, self.progress.audio_came)
+        self.floor = Floor(
+            self._playout_started,
+            self._playout_finished,
+            self.progress.audio_came,
+            lambda speech: self.record(ReplyAudio(speech.id)),
+        )
+        self.outages = Outages(
+            self.record,
+            lambda: self.turn.now,
+            lambda: session.expects_audio,
+            self.turns.fail,
+        )
         self.host = TurnHost(session, self.floor, self.tools, self.turns)
         self.agent_state = AgentState(session)
         self._ids = CallIds()
@@ -79,6 +92,7 @@ class Conductor(UserReports):
         """The session has closed."""
         await self.lifecycle.aclose()
         self.turns.close()
+        self.outages.end()
         self.floor.close()
         self.progress.end()
         self.agent_state.close()
@@ -104,6 +118,7 @@ class Conductor(UserReports):
 
         Posts `owed_reply` when the floor is free, if something must be said.
         """
+        self.outages.start()
         if self.host.resumption is not None:
             self.host.resumption.post("started")
             self._schedule_deferred()
@@ -206,6 +221,11 @@ class Conductor(UserReports):
     def tokens_came(self) -> None:
         """The agent's `llm_node` has produced something."""
         self.progress.tokens_came()
+
+    def record(self, event: SessionEvent) -> None:
+        """Note something in the journal that is no trigger."""
+        if self._governs:
+            self.turn.note(event.KIND, **event.fields())
 
     def calls_known(self) -> None:
         """The agent's `llm_node` has ended without calls. Posts nothing: what waits goes on."""

@@ -19,12 +19,13 @@ class Gate:
 
     Attributes:
         passed: The output has got the first frame.
+        reached: A frame of the step has come to it.
     """
 
     def __init__(self) -> None:
         self._open = asyncio.Event()
         self._open.set()
-        self.passed = False
+        self.passed = self.reached = False
 
     def begin(self) -> None:
         """The next frame is the first one of a segment."""
@@ -71,6 +72,7 @@ class Floor:
     Args:
         started, finished: Called with the step's id when its audio starts and ends.
         audio_came: Called with the seconds of each frame that the output gets.
+        audio_began: Called with the speech when the first frame of a step has come.
     """
 
     def __init__(
@@ -78,11 +80,13 @@ class Floor:
         started: Callable[[str, float], None],
         finished: Callable[[str], None],
         audio_came: Callable[[float], None],
+        audio_began: Callable[[Speech], None],
     ) -> None:
         self.step: Step | None = None
         self._started = started
         self._finished = finished
         self._audio_came = audio_came
+        self._audio_began = audio_began
         self._count = 0
         self._stop_listening: Callable[[], None] | None = None
         self._playing: str | None = None
@@ -98,7 +102,7 @@ class Floor:
     def listen(self, step: Step) -> None:
         """Listen to what the step is heard on, and to nothing else."""
         self.close()
-        came = partial(self._frame_came, step.gate)
+        came = partial(self._frame_came, step)
         self._stop_listening = step.output.listen(self._on_started, self._on_finished, came)
 
     def leave(self, speech: Speech) -> Step | None:
@@ -125,8 +129,11 @@ class Floor:
             self._stop_listening()
             self._stop_listening = None
 
-    async def _frame_came(self, gate: Gate, seconds: float) -> None:
-        await gate.pass_on()
+    async def _frame_came(self, step: Step, seconds: float) -> None:
+        if not step.gate.reached:
+            step.gate.reached = True
+            self._audio_began(step.speech)
+        await step.gate.pass_on()
         self._audio_came(seconds)
 
     def _on_started(self, at: float) -> None:

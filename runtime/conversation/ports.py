@@ -326,6 +326,10 @@ class Session(Protocol):
     def hears_user(self) -> bool:
         """The microphone is on."""
 
+    @property
+    def expects_audio(self) -> bool:
+        """There is a microphone, and it is on."""
+
     def hear_user(self, on: bool) -> None:
         """Turn the microphone on or off."""
 

@@ -116,6 +116,7 @@ class UserTurns:
         self._latest: Turn | None = None
         self._tasks: dict[asyncio.Task[Any], Turn] = {}
         self._asked: list[Turn] = []  # their replies were asked for, and nothing of them was heard
+        self._failed = ("", "")  # the speech that failed last, and how
         self._unsaid: list[Turn] = []  # whose words may not be in the conversation yet
         self.skipped: list[str] = []
 
@@ -236,6 +237,8 @@ class UserTurns:
         turn = self.answered_by(task)
         if turn is not None:
             turn.speech = speech
+            if self._failed[0] == speech.id:  # it was asked for ahead
+                turn.failure = self._failed[1]
             self._asked.append(turn)
             speech.when_over(lambda: self._speech_over(turn))
         return turn
@@ -249,6 +252,7 @@ class UserTurns:
 
     def fail(self, speech: str, failure: str) -> None:
         """Something that this speech needs has failed for good."""
+        self._failed = (speech, failure)
         for turn in self._asked:
             if turn.speech is not None and turn.speech.id == speech:
                 turn.failure = failure

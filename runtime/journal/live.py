@@ -232,7 +232,8 @@ class LiveJournal:
         """
         kept = self._kept()
         first = next((raw for raw in kept if raw[6] is not None), None)
-        snapshot = None if first is None or first[0] == 1 else self._snapshot(first)
+        whole = first is None or kept[0][0] == 1
+        snapshot = None if first is None or whole else self._snapshot(first)
         return Journal(self._header(snapshot), tuple(self.typed(raw) for raw in kept))
 
     @property

@@ -12,7 +12,10 @@ __all__ = ["PRIVATE", "Redact", "Redactor"]
 Redact = Literal["leave_out", "hash"]
 
 PRIVATE = frozenset(
-    {"text", "transcript", "words", "content", "instructions", "arguments", "output", "result"}
+    {
+        *("text", "transcript", "words", "content", "instructions", "arguments", "output"),
+        *("result", "message"),
+    }
 )
 """The keys of ``data``, at any depth, under which an entry or a note holds what was said."""
 

@@ -87,7 +87,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         on_vad_inference_done(self ev) | silence while the user speaks
         _on_input_speech_started(self _) | a realtime model says that the user speaks
         interrupt(self force source) | a tool ends its own turn; the user talks over a `hold` call
-        push_audio(self frame) | the user is heard over the preamble of a `hold` call
+        push_audio(self frame) | whether audio comes; the user talks over a `hold` preamble
         wait_for_idle(self wait_for_agent wait_for_user) | a result waits for a model's own answer
         commit_user_turn(self ...) | the next agent answers a turn of a handoff
         clear_user_turn(self) | a preemptive reply to these words is cancelled
@@ -209,6 +209,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _RECOGNITION,
         "method",
         """
+        _vad_task(self vad ...) | the VAD fails
         _run_eou_detection(self chat_ctx trigger ...) | tell a manual commit from a detected one
         _clear_user_turn(self) | a commit is cleared together with its words
         _process_stt_event(self ev) | words that a commit has taken do not come again

@@ -18,6 +18,7 @@ from .overrides import (
     GovernedHandle,
     activity_of,
     current_speech,
+    failure_of,
     govern,
     refuse_handoff,
     running_call,
@@ -45,7 +46,12 @@ class Reports:
 
     def hear(self, event: str, arg: Any) -> None:
         """LiveKit emits this event."""
-        if event == "tool_execution_updated":
+        if event == "error":
+            if (failure := failure_of(arg.error)) is not None:
+                self._conductor.outages.failed(failure)
+        elif event == "user_input_transcribed" and arg.transcript:
+            self._conductor.outages.transcript_came()
+        elif event == "tool_execution_updated":
             self._hear_of_call(arg.update)
         elif event == "speech_created" and arg.source == "generate_reply" and arg.user_initiated:
             self._conductor.reply_requested()

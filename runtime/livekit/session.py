@@ -15,6 +15,7 @@ from livekit.agents.voice.events import EventTypes
 from livekit.agents.voice.run_result import RunOutputOptions, RunResult
 
 from turnfsm.fsm import Flow, load_flow
+from turnfsm.fsm.journal import Closed
 from turnfsm.runtime.arguments import check_ledger, check_sinks, check_timers
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
@@ -272,6 +273,7 @@ class TurnSession(GovernedSession[Userdata_T]):
 
     def taken(self, error: SessionTaken) -> None:
         """Another worker has taken the session: say nothing more, and close."""
+        self._conductor.record(Closed("taken_over"))
         self._turn.close()
         self._taken = asyncio.ensure_future(self.aclose())
 

@@ -1,4 +1,5 @@
-"""Log lines of a session: INFO at the end of a turn, DEBUG for every verdict.
+"""Log lines of a session: INFO at the end of a turn, for outages and at the close; DEBUG for every
+verdict.
 
 The fields are in the record's ``extra``, too. The words of the conversation are in neither.
 """
@@ -6,12 +7,23 @@ The fields are in the record's ``extra``, too. The words of the conversation are
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from turnfsm.fsm import Refused, Verdict
-from turnfsm.fsm.journal import Entry, Note
-from turnfsm.fsm.metrics import Interruption, Response, TurnEnd, Value
+from turnfsm.fsm.journal import (
+    AudioResumed,
+    AudioStopped,
+    Closed,
+    ComponentFailed,
+    ComponentSwitched,
+    Entry,
+    Note,
+    SessionEvent,
+    VoiceUnrecognised,
+)
+from turnfsm.fsm.metrics import Interruption, Reported, Response, TurnEnd, Value
 from turnfsm.runtime.journal import Raw
 
 __all__ = ["TurnLog", "VerdictLog"]
@@ -27,8 +39,9 @@ class TurnLog:
 
     def __init__(self) -> None:
         self._turn: TurnEnd | None = None
-        self._response: float | None = None
+        self._response: Response | None = None
         self._stop: float | None = None
+        self._outcomes: Counter[str] = Counter()
 
     def take(self, record: Entry | Note | None, values: Sequence[Value]) -> None:
         """Take one record; None at the end."""
@@ -46,33 +59,65 @@ class TurnLog:
             case TurnEnd():
                 self._write()
                 self._turn = value
+                self._outcomes[value.outcome] += 1
                 if value.outcome != "replied":
                     self._write()
             case Response():
-                self._response = value.seconds
+                self._write()
+                self._response = value
             case Interruption() if value.stop_latency is not None:
                 self._stop = value.stop_latency
+            case Reported(event=event):
+                self._write()
+                self._report(event)
 
     def _write(self) -> None:
         turn, self._turn = self._turn, None
         if turn is None:
             return
+        response = self._response if turn.outcome == "replied" else None
         fields: dict[str, Any] = {
             "turn": turn.number,
             "outcome": turn.outcome,
+            "why": turn.why,
             "kept": turn.kept,
-            "response_latency": self._response,
+            "response_latency": response.seconds if response is not None else None,
+            "response_parts": dict(response.parts) if response is not None else {},
             "stop_latency": self._stop,
         }
-        words = [f"turn {turn.number} {turn.outcome}"]
+        words = [f"turn {turn.number} {turn.outcome}" + (f": {turn.why}" if turn.why else "")]
         if turn.kept:
             words.append("had to wait")
-        if self._response is not None:
-            words.append(f"response {self._response:.2f} s")
+        if response is not None:
+            words.append(f"response {response.seconds:.2f} s")
         if self._stop is not None:
             words.append(f"stopped {self._stop:.2f} s after the user began")
         self._response = self._stop = None
         logger.info("%s", ", ".join(words), extra=fields)
+
+    def _report(self, event: SessionEvent) -> None:
+        said = self._said(event)
+        if said:
+            fields = {name: value for name, value in event.fields().items() if name != "message"}
+            logger.info("%s", said, extra={"event": event.KIND, **fields})
+
+    def _said(self, event: SessionEvent) -> str:
+        match event:
+            case ComponentFailed(recoverable=False):
+                return f"{event} and was given up"
+            case ComponentSwitched():
+                now = "is used again" if event.available else "is replaced by another one"
+                return f"{event.component} {now}"
+            case VoiceUnrecognised() if event.long:
+                return f"no transcript of the voice from {event.since:.2f} to {event.until:.2f} s"
+            case AudioStopped():
+                return f"no audio of the user since {event.since:.2f} s"
+            case AudioResumed():
+                return "audio of the user comes again"
+            case Closed():
+                counts = [f"{count} {outcome}" for outcome, count in self._outcomes.items()]
+                return f"{event}; turns: {', '.join(counts) or 'none'}"
+        return ""
 
 
 class VerdictLog:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,10 @@ from turnfsm.fsm.journal import JournalReader
 
 from .hub import Conversation, Hub
 
-__all__ = ["Folder"]
+__all__ = ["CUT_OFF", "Folder"]
+
+CUT_OFF = 600.0
+"""Seconds without a new record after which a session that has not closed was cut off."""
 
 
 class _Growing:
@@ -26,6 +30,24 @@ class _Growing:
 
     def look(self) -> bool:
         """Show what has been written since the last look. Returns whether there was something."""
+        fresh = self._read()
+        return self._settle() or fresh
+
+    def _settle(self) -> bool:
+        """A worker that was killed has not closed its session. Returns whether that is news."""
+        shown = self._shown
+        if shown is None or shown.closed or self.trouble is not None:
+            return False
+        try:
+            cut_off = time.time() - self.path.stat().st_mtime > CUT_OFF
+        except OSError:
+            return False  # it may come back
+        if cut_off == shown.ended:
+            return False
+        shown.ended, shown.how = cut_off, "cut off: the session has not closed" if cut_off else ""
+        return True
+
+    def _read(self) -> bool:
         if self.trouble is not None:
             return False
         try:

@@ -16,7 +16,8 @@ from time import monotonic
 from typing import Any
 
 from turnfsm.fsm.flow import Flow
-from turnfsm.fsm.journal import Entry, Header, JournalReader, Record
+from turnfsm.fsm.journal import Closed, Entry, Header, JournalReader, Note, Record
+from turnfsm.fsm.metrics.follower import event_of
 from turnfsm.runtime.journal.redact import Redact, Redactor
 
 from .flow_data import flow_data
@@ -39,13 +40,16 @@ class Conversation:
     Attributes:
         first: The number of the oldest row that is kept, from 0.
         ended: The session is over.
+        closed: The journal says so.
+        how: How it has ended, in a sentence; empty if the journal does not say it.
     """
 
     def __init__(self, key: str, flow: Flow, head: Header, title: str) -> None:
         self.key, self.title = key, title
         self.flow = flow
         self.started_at = head.started_at
-        self.ended = False
+        self.ended = self.closed = False
+        self.how = ""
         self.trouble: str | None = None
         self.first = 0
         self.seen = monotonic()
@@ -71,6 +75,8 @@ class Conversation:
         self.t, self.seen = max(self.t, record.t), monotonic()
         state = record.verdict.dest if isinstance(record, Entry) else None
         self._keep(row, state, row.get("f"))
+        if isinstance(record, Note) and isinstance(closed := event_of(record), Closed):
+            self.ended, self.closed, self.how = True, True, str(closed)
 
     def rows(self, after: int, most: int = 500) -> tuple[int, list[str]]:
         """The rows after a number, as JSON, and the number after them.
@@ -103,7 +109,7 @@ class Conversation:
 
     def listed(self) -> dict[str, Any]:
         """The session's entry in the list of sessions."""
-        return {"key": self.key, "title": self.title, "ended": self.ended}
+        return {"key": self.key, "title": self.title, "ended": self.ended, "how": self.how}
 
     @property
     def now(self) -> float:

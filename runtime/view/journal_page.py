@@ -8,6 +8,7 @@ from typing import Any
 from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Journal, replay
+from turnfsm.fsm.metrics import how_it_ended
 
 from .flow_data import flow_data
 from .page import build_page
@@ -64,6 +65,7 @@ def journal_data(journal: Journal, flow: Flow, title: str = "") -> dict[str, Any
         "initial": header.snapshot.state if header.snapshot else header.initial,
         "startedAt": header.started_at if math.isfinite(header.started_at) else 0.0,
         "redacted": header.redacted is not None,
+        "how": how_it_ended(journal),
         "damage": journal.damage,
         "replays": None if divergence is None else str(divergence),
         "records": RecordEncoder(flow).all(journal.records),

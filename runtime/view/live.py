@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import threading
@@ -131,7 +132,9 @@ class LiveView:
                 at, rows = shown.rows(at)
                 ended = "true" if shown.ended else "false"
                 if rows or not over:
-                    yield f'{{"rows":[{",".join(rows)}],"now":{shown.now:.3f},"ended":{ended}}}'
+                    how = json.dumps(shown.how)
+                    told = f'"now":{shown.now:.3f},"ended":{ended},"how":{how}'
+                    yield f'{{"rows":[{",".join(rows)}],{told}}}'
                 if at < len(shown):
                     continue
                 over = shown.ended

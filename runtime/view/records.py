@@ -7,6 +7,7 @@ from typing import Any
 
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Entry, Record
+from turnfsm.fsm.metrics import Follower, Response, TurnEnd
 from turnfsm.fsm.verdicts import Refused
 
 __all__ = ["RecordEncoder"]
@@ -24,12 +25,15 @@ class RecordEncoder:
     ``n`` number, ``t`` seconds; of a note ``m`` its kind; of an entry ``k`` trigger, ``s`` and
     ``d`` the states before and after, ``e`` whether ``d`` was entered, ``r`` row, ``q`` and ``w``
     why it was refused, ``a`` actions, ``o`` what it is of, ``c`` cause, ``f`` the facts that hold
-    since (left out: the same as before); ``x`` data.
+    since (left out: the same as before); ``x`` data; of the note that a turn has ended ``l`` its
+    response latency, in seconds, and ``p`` what that was spent on.
     """
 
     def __init__(self, flow: Flow) -> None:
         self._numbers = {name: number for number, name in enumerate(flow.facts)}
         self._facts: tuple[str, ...] | None = None
+        self._follower = Follower(flow.timers, initial=flow.initial)
+        self._response: Response | None = None
 
     def all(self, records: Iterable[Record]) -> list[dict[str, Any]]:
         """Encode records one after the other."""
@@ -45,6 +49,19 @@ class RecordEncoder:
         row |= self._entry(record) if isinstance(record, Entry) else {"m": _cut(record.kind)}
         if record.data:
             row["x"] = _plain(record.data)
+        return row | self._measured(record)
+
+    def _measured(self, record: Record) -> dict[str, Any]:
+        """The response latency of a turn, where it has ended."""
+        row: dict[str, Any] = {}
+        for value in self._follower.feed(record):
+            if isinstance(value, Response):
+                self._response = value
+            elif isinstance(value, TurnEnd) and value.outcome == "replied":
+                response, self._response = self._response, None
+                if response is not None:
+                    parts = {part: round(seconds, 3) for part, seconds in response.parts}
+                    row |= {"l": round(response.seconds, 3), "p": parts}
         return row
 
     def _entry(self, entry: Entry) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def test_report_writes_every_format(
     printed = capsys.readouterr().out
     assert run("report", str(journal), "--format", format, "-o", str(file)) == 0
     assert file.read_text(encoding="utf-8") == printed
-    assert "model" in printed
+    assert "llm" in printed
     if format == "json":
         assert json.loads(printed)["turns"] == {"replied": 1}
 
@@ -56,7 +56,7 @@ def test_report_puts_journals_together(journal: Path, capsys: pytest.CaptureFixt
 def test_why_names_the_cause(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of every silence, or of one moment."""
     assert run("why", str(journal)) == 0
-    assert "of silence: model\n" in capsys.readouterr().out
+    assert "of silence: llm\n" in capsys.readouterr().out
     assert run("why", str(journal), "--at", "1.5") == 0
     assert "user_has_the_floor: the user speaks since 1.05 s" in capsys.readouterr().out
     assert run("why", str(journal), "--longer-than", "60") == 0

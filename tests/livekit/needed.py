@@ -57,6 +57,16 @@ def a_turn_is_counted() -> list[str]:
     return [] if ends == ["replied"] else [f"the turn ends {ends}"]
 
 
+def a_vad_that_fails_is_in_the_journal() -> list[str]:
+    """LiveKit only logs it."""
+    user = ScriptedUser().says("hello", at=1.0)
+    stage = Stage(TurnSession, user=user, vad=ScriptedVAD(fails_at=2.0))
+    stage.run(5)
+    notes = stage.session.turn.journal.notes("component_failed")  # type: ignore[attr-defined]
+    parts = [note.data["part"] for note in notes]
+    return [] if parts == ["vad"] else [f"these have failed: {parts}"]
+
+
 def a_typed_line_that_waits_is_known() -> list[str]:
     """It waits for the reply to the line before: a store keeps it for the next worker."""
     lines: list[str] = []
@@ -429,6 +439,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "HearingActivity.on_vad_inference_done": an_utterance_has_silences,
     "GovernedActivity._scheduling_paused": a_turn_outlives_its_agent,
     "GovernedActivity._new_turns_blocked": lambda: a_turn_outlives_its_agent(_Front),
+    "GovernedRecognition._vad_task": a_vad_that_fails_is_in_the_journal,
     "GovernedRecognition._clear_user_turn": what_is_cleared_is_not_committed,
     "GovernedRecognition._commit_user_turn": what_waits_for_words_is_cleared,
     "GovernedRecognition._process_stt_event": committed_words_come_once,

@@ -28,7 +28,7 @@ def test_a_turn_ends_with_one_line(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "turnfsm.turn"):
         figures = measure(played().turn.journal.read())
     lines = [record for record in caplog.records if record.name == "turnfsm.turn"]
-    [first, second] = lines
+    [first, second, closed] = lines
     response, stop = figures.responses[0], figures.stops[0]
     assert first.getMessage() == (
         f"turn 1 replied, response {response:.2f} s, stopped {stop:.2f} s after the user began"
@@ -36,7 +36,9 @@ def test_a_turn_ends_with_one_line(caplog: pytest.LogCaptureFixture) -> None:
     fields = vars(first)
     assert (fields["outcome"], fields["response_latency"]) == ("replied", response)
     assert fields["stop_latency"] == stop
+    assert fields["response_parts"] == dict(figures.turn_ends[0][1].parts)
     assert second.getMessage().startswith("turn 2 replied, response ")
+    assert closed.getMessage() == "the session closed: user_initiated; turns: 2 replied"
     assert {line.levelname for line in lines} == {"INFO"}
 
 

@@ -24,7 +24,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from turnfsm import TurnfsmError, read_journal, write_journal
 from turnfsm.livekit import Telemetry, TurnSession
-from turnfsm.metrics import INSTRUMENTS, measurements_of
+from turnfsm.metrics import CAUSES, INSTRUMENTS, measurements_of
 from turnfsm.testing import Call, Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
 STORY = "Once upon a time there was a king who had three daughters and a horse."
@@ -92,8 +92,8 @@ def test_no_label_is_an_id() -> None:
     reader = InMemoryMetricReader()
     session = played(Telemetry(MeterProvider([reader])))
     flow = session.turn.flow
-    known = {*flow.states, *flow.triggers, *flow.timers, "model", "interrupted", "resumed"}
-    known |= {"replied", "user", "agent", "nothing_asked"}
+    known = {*flow.states, *flow.triggers, *flow.timers, *CAUSES, "interrupted", "resumed"}
+    known |= {"replied", "user", "agent", "agent_heard", "user_initiated"}
     points = exported(reader).values()
     assert {value for p in points for labels in p for _, value in labels} <= known
 
@@ -207,6 +207,7 @@ def test_prometheus_scrapes_what_the_dashboard_shows() -> None:
     assert bases >= {"turnfsm_turn_response_latency_seconds", "turnfsm_turns_total"}
     seen = {line.split("{")[0] for line in scraped.splitlines() if line.startswith("turnfsm_")}
     never = {"turnfsm_tool_calls_total", "turnfsm_refusals_total", "turnfsm_blips_total"}
+    never |= {"turnfsm_component_failures_total", "turnfsm_audio_stopped_total"}
     assert {name for name in asked if name not in seen} <= never
 
 

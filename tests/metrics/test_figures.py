@@ -16,7 +16,6 @@ from turnfsm.metrics import (
     Figures,
     Interruption,
     Response,
-    Silence,
     measure,
     report_html,
     report_json,
@@ -123,7 +122,7 @@ def test_a_tool_that_runs_on_is_counted_once() -> None:
     figures = measure(journal)
     assert figures.tool_calls == {"released": 1}
     assert figures.turns == {"superseded": 1, "replied": 1}  # the first was still waiting
-    assert [s.cause for s in figures.silences] == ["tool_running", "nothing_asked"]
+    assert [s.cause for s in figures.silences] == ["tool_running", "nothing_asked", "nothing_asked"]
 
 
 def test_the_states_take_all_of_the_time() -> None:
@@ -200,4 +199,3 @@ def test_ticks_sample_who_speaks() -> None:
     kinds = {type(value) for value in measure(journal).values}
     assert {Response} <= kinds
     assert Interruption not in kinds
-    assert Silence not in kinds

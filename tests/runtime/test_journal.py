@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -18,14 +19,23 @@ from calls import runtime as make_runtime
 
 from turnfsm.fsm import TurnfsmError
 from turnfsm.fsm.journal import (
+    AudioResumed,
+    AudioStopped,
+    Closed,
+    ComponentFailed,
+    ComponentSwitched,
     Header,
     Journal,
     JournalError,
     Note,
+    ReplyAudio,
+    ReplyText,
     Snapshot,
+    VoiceUnrecognised,
     journal_of,
     read_journal,
     replay,
+    session_event,
 )
 from turnfsm.runtime import JsonlSink, TurnRuntime, write_journal
 from turnfsm.runtime.journal import Redactor
@@ -455,3 +465,66 @@ def test_a_session_that_goes_on_without_its_folder_has_no_second_file(tmp_path: 
     folder.rmdir()
     conversation(sinks=[sink]).close()
     assert isinstance(sink.error, JournalError)
+
+
+# -- what the session has reported
+
+
+EVENTS = [
+    ComponentFailed("llm", "openai.LLM", "APIStatusError", False, 429, "speech_1", "500 euro"),
+    ComponentSwitched("tts", "openai.TTS", available=False),
+    AudioStopped(since=3.5),
+    AudioResumed(),
+    VoiceUnrecognised(since=1.0, until=2.5, longest=1.5),
+    ReplyText("speech_1"),
+    ReplyAudio("speech_1"),
+    Closed("error", "the LLM failed (APIStatusError 429)"),
+]
+
+
+def test_every_event_of_a_session_is_read_as_it_was_written() -> None:
+    """From memory, and through JSON; a replay passes them over."""
+    turn = conversation()
+    for event in EVENTS:
+        turn.note(event.KIND, **event.fields())
+    journal = turn.journal.read()
+    read = journal_of(json.loads(json.dumps(list(journal.to_json()))))
+    for kept in (journal, read):
+        assert [e for note in kept.notes if (e := session_event(note)) is not None] == EVENTS
+        assert replay(kept, turn.flow) is None
+
+
+def test_the_message_of_an_error_is_left_out_with_the_words() -> None:
+    """It may repeat what somebody has said. The class of the error stays."""
+    out = io.StringIO()
+    turn = runtime(sinks=[JsonlSink(out)])
+    turn.note(EVENTS[0].KIND, **EVENTS[0].fields())
+    assert "500 euro" not in out.getvalue()
+    assert "APIStatusError" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({}, "a note 'closed' without 'reason'"),
+        ({"reason": 3}, "'reason' is text, not 3"),
+    ],
+)
+def test_an_event_with_a_wrong_field_is_reported_with_its_line(
+    data: dict[str, Any], said: str
+) -> None:
+    """A journal that was edited, or is of something else."""
+    records = [
+        {"journal": 1, "flow": "call", "initial": "idle"},
+        {"seq": 1, "t": 1.0, "note": "closed", "data": data},
+    ]
+    with pytest.raises(JournalError, match=re.escape(f"record 2: {said}")):
+        journal_of(records)
+
+
+def test_a_journal_that_begins_with_a_note_is_whole() -> None:
+    """It is replayed from its beginning, not from a snapshot."""
+    turn = runtime()
+    turn.note("other")
+    turn.post("ring")
+    assert turn.journal.read().header.snapshot is None

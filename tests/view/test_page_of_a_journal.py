@@ -9,10 +9,12 @@ import wave
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from turnfsm.fsm import TurnfsmError, load_flow
 from turnfsm.fsm.journal import Journal, journal_of
+from turnfsm.metrics import measure
 from turnfsm.runtime.view import journal_page
 from turnfsm.runtime.view.places import Places
 from turnfsm.runtime.view.records import RecordEncoder
@@ -145,3 +147,22 @@ def test_large_values_are_cut(journal: Journal) -> None:
         journal_of([HEADER, {"seq": 1, "t": 0, "note": "n", "data": data}]).records[0]
     )
     assert len(json.dumps(row)) < 30_000
+
+
+def test_a_turn_has_its_latency_and_what_that_was_spent_on(journal: Journal) -> None:
+    """With the note that says how it has ended."""
+    figures = measure(journal)
+    ends = [row for row in RecordEncoder(TURN).all(journal.records) if row.get("m") == "turn"]
+    assert [row["x"]["outcome"] for row in ends] == [turn.outcome for turn, _ in figures.turn_ends]
+    responses = [response for _, response in figures.turn_ends]
+    assert any(responses)
+    for row, response in zip(ends, responses, strict=True):
+        spent = None if response is None else dict(response.parts)
+        assert row.get("p") == (None if spent is None else pytest.approx(spent, abs=1e-3))
+
+
+def test_a_session_that_has_not_closed_says_so(journal: Journal) -> None:
+    """Its worker has died, or it still runs."""
+    assert data_of(journal_page(journal, TURN))["how"] is None
+    cut = attrs.evolve(journal, records=journal.records[:-1])
+    assert "the session has not closed" in data_of(journal_page(cut, TURN))["how"]

@@ -6,6 +6,7 @@ checks the names at import. Each override is needed: without it a scenario fails
 """
 
 from .activity import GovernedActivity, activity_of
+from .components import failure_of
 from .recognition import turn_of
 from .run import GovernedRun
 from .session import GovernedSession
@@ -20,6 +21,7 @@ __all__ = [
     "TurnContext",
     "activity_of",
     "current_speech",
+    "failure_of",
     "govern",
     "refuse_handoff",
     "running_call",

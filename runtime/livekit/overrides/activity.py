@@ -301,7 +301,7 @@ def adopt(activity: AgentActivity, conductor: Conductor) -> None:
     assert isinstance(activity, GovernedActivity)
     activity._conductor, activity._replies, activity._said = conductor, [], []
     count_tokens(
-        activity._agent, activity.stream_begins, conductor.tokens_came, activity.stream_ended
+        activity._agent, activity.stream_begins, activity.stream_came, activity.stream_ended
     )
     executor = activity._tool_executor
     executor.__class__ = GovernedExecutor

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import inf
 from types import MappingProxyType
 from typing import Any
 
 from livekit import rtc
 from livekit.agents import llm
+from livekit.agents.vad import VAD
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.audio_recognition import AudioRecognition
 from livekit.agents.voice.speech_handle import SpeechHandle
@@ -17,6 +18,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from turnfsm.runtime.conversation.user_turns import CarriedVoice
 
 from .arriving import ArrivingActivity
+from .components import follow_fallbacks, vad_failure
 from .recognition import GovernedRecognition, turn_of, until
 from .segment import Segment
 from .speech import govern
@@ -37,6 +39,7 @@ class HearingActivity(ArrivingActivity):
     segment: Segment | None = None
     """Of the STT stream with which it will go on."""
 
+    _stop_following: Callable[[], None] | None = None
     _hears_silence = False
     _voice = 0.0
     _voice_before = 0.0
@@ -63,6 +66,7 @@ class HearingActivity(ArrivingActivity):
             recognition.__class__ = GovernedRecognition
             assert isinstance(recognition, GovernedRecognition)
             recognition.words_limit = self._words_limit
+            recognition.vad_failed = self._vad_failed
             recognition.segment, self.segment = self.segment or Segment(), None
             recognition.resume_with(self._conductor.take_carried_transcript())
         self.__dict__["_audio_recognition"] = recognition
@@ -77,6 +81,8 @@ class HearingActivity(ArrivingActivity):
         return resources
 
     async def _close_session(self) -> None:
+        if self._stop_following is not None:
+            self._stop_following()
         # The agent is closed, or pauses: recognised words in no committed turn would be lost.
         # (When the session closes LiveKit itself commits those of the last agent.)
         recognition, committed = self._audio_recognition, False
@@ -105,6 +111,8 @@ class HearingActivity(ArrivingActivity):
     async def _start_session(self, **how: Any) -> None:
         goes_on = getattr(how.get("reuse_resources"), "stt_pipeline", None) is not None
         await super()._start_session(**how)
+        switched = self._conductor.record
+        self._stop_following = follow_fallbacks(self.stt, self.llm, self.tts, switched)
         carried = self._conductor.take_carried_voice()
         if carried is not None and goes_on:  # the agent before has heard it
             self._voice = self._voice_before = carried.seconds
@@ -136,6 +144,7 @@ class HearingActivity(ArrivingActivity):
     # -- the user
 
     def push_audio(self, frame: rtc.AudioFrame) -> None:
+        self._conductor.outages.frame_came()
         speech, options = self._current_speech, self._session.options.interruption
         discards = options["discard_audio_if_uninterruptible"]
         if speech is not None and govern(speech, self._conductor).held_by_tools:
@@ -161,8 +170,13 @@ class HearingActivity(ArrivingActivity):
         if self._words_may_come:
             self._words_here.set()
 
+    def _vad_failed(self, vad: VAD, error: BaseException) -> None:
+        self._conductor.outages.failed(vad_failure(vad, error))
+
     def on_start_of_speech(self, ev: Any, speech_start_time: float) -> None:
         super().on_start_of_speech(ev, speech_start_time)
+        if self._hears_words:
+            self._conductor.outages.voice_started()
         if self.manual_turns and not self._conductor.voice_holds_output:
             self._user_silence_event.set()  # LiveKit would wait until the voice has ended
         self._hears_silence = False
@@ -179,6 +193,7 @@ class HearingActivity(ArrivingActivity):
 
     def on_end_of_speech(self, ev: Any) -> None:
         super().on_end_of_speech(ev)
+        self._conductor.outages.voice_ended()
         if ev is not None:
             self._wait_for_words()
         self._voice_before = 0.0
@@ -261,8 +276,11 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def _words_missing(self) -> bool:
-        hears_words = self.stt is not None and self._rt_session is None
-        return hears_words and not self._words_came
+        return self._hears_words and not self._words_came
+
+    @property
+    def _hears_words(self) -> bool:
+        return self.stt is not None and self._rt_session is None
 
     def _words_limit(self) -> float:
         """For how many seconds the words of the last voice may still come."""

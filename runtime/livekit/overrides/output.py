@@ -11,6 +11,7 @@ from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.io import AudioOutput, PlaybackFinishedEvent, PlaybackStartedEvent
 from livekit.agents.voice.speech_handle import SpeechHandle
 
+from turnfsm.fsm.journal import ReplyText
 from turnfsm.runtime.conversation.conductor import Conductor
 
 from .progress import count_audio
@@ -125,6 +126,7 @@ class OutputActivity(AgentActivity):
         self._conductor.output_known(governed)
 
     async def _tts_task(self, speech_handle: SpeechHandle, *what: Any, **how: Any) -> None:
+        self._conductor.record(ReplyText(speech_handle.id))
         self._plays(speech_handle)
         await super()._tts_task(speech_handle, *what, **how)
 

@@ -35,11 +35,11 @@ def count_audio(
 def count_tokens(
     agent: Agent,
     begins: Callable[[llm.ChatContext], None],
-    came: Callable[[], None],
+    came: Callable[[bool], None],
     ended: Callable[[bool], None],
 ) -> None:
-    """Report when the agent's `llm_node` begins, whenever it produces something, and whether it has
-    made calls when it has ended."""
+    """Report when the agent's `llm_node` begins, whenever it produces something (True: it is the
+    first text), and whether it has made calls when it has ended."""
     node = agent.llm_node
     if isinstance(node, _CountedNode):
         node = node.node  # the agent was in another activity before
@@ -52,7 +52,7 @@ class _CountedNode:
         self,
         node: Callable[..., Any],
         begins: Callable[[llm.ChatContext], None],
-        came: Callable[[], None],
+        came: Callable[[bool], None],
         ended: Callable[[bool], None],
     ) -> None:
         self.node, self._begins, self._came, self._ended = node, begins, came, ended
@@ -77,10 +77,13 @@ class _Counted:
     """A stream that reports each item and its end."""
 
     def __init__(
-        self, items: AsyncIterable[Any], came: Callable[[], None], ended: Callable[[bool], None]
+        self,
+        items: AsyncIterable[Any],
+        came: Callable[[bool], None],
+        ended: Callable[[bool], None],
     ) -> None:
         self._source, self._items = items, aiter(items)
-        self._came, self._ended, self._called = came, ended, False
+        self._came, self._ended, self._called, self._spoke = came, ended, False, False
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
@@ -92,13 +95,21 @@ class _Counted:
             self._ended(self._called)
             raise
         self._called |= _calls(item)
-        self._came()
+        first_text = not self._spoke and _text(item)
+        self._spoke |= first_text
+        self._came(first_text)
         return item
 
     async def aclose(self) -> None:
         """End the stream, if it can be ended."""
         if (close := getattr(self._source, "aclose", None)) is not None:
             await close()
+
+
+def _text(item: Any) -> bool:
+    if isinstance(item, llm.ChatChunk):
+        return item.delta is not None and bool(item.delta.content)
+    return isinstance(item, str) and bool(item)
 
 
 def _calls(item: Any) -> bool:

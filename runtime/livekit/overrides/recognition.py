@@ -10,6 +10,7 @@ from typing import Any
 
 from livekit.agents import llm
 from livekit.agents.stt import SpeechEvent
+from livekit.agents.vad import VAD
 from livekit.agents.voice.audio_recognition import (
     AudioRecognition,
     _EndOfTurnInfo,
@@ -32,6 +33,9 @@ class GovernedRecognition(AudioRecognition):
     words_limit: Callable[[], float]
     """For how many seconds the words of the last voice may still come."""
 
+    vad_failed: Callable[[VAD, BaseException], None]
+    """Called with the VAD and what it has raised."""
+
     segment: Segment
     """It goes with the STT stream, which the next agent may go on with."""
 
@@ -42,6 +46,13 @@ class GovernedRecognition(AudioRecognition):
     _words_here: asyncio.Event | None = None
     _leaves = False
     _commit_waits_until = 0.0
+
+    async def _vad_task(self, vad: VAD, *audio: Any) -> None:
+        try:
+            await super()._vad_task(vad, *audio)
+        except Exception as error:
+            self.vad_failed(vad, error)
+            raise
 
     def _run_eou_detection(self, *args: Any, **kwargs: Any) -> None:
         if kwargs["trigger"] == "manual":

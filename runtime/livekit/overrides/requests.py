@@ -11,6 +11,8 @@ from typing import Any
 from livekit.agents import llm, utils
 from livekit.agents.voice.speech_handle import SpeechHandle
 
+from turnfsm.fsm.journal import ReplyText
+
 from .answering import let_tools_end
 from .conversation import results_in
 from .hearing import HearingActivity
@@ -143,6 +145,13 @@ class RequestingActivity(HearingActivity):
             items.append(items.pop(at))
             at = len(items) - 1
         _put_reminders_before(items, at)
+
+    def stream_came(self, first_text: bool) -> None:
+        """The `llm_node` of a speech has produced something; `first_text`: its first text."""
+        self._conductor.tokens_came()
+        speech = current_speech()
+        if first_text and speech is not None:
+            self._conductor.record(ReplyText(speech.id))
 
     def stream_ended(self, called: bool) -> None:
         """The `llm_node` of a speech has ended; `called`: it has made calls."""

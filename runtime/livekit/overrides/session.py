@@ -21,6 +21,7 @@ from turnfsm.runtime.conversation.tool_calls import Result
 
 from .activity import GovernedActivity, adopt
 from .arriving import results_when_copied
+from .components import closed_by
 from .leaving import CLEANUP_LIMIT
 from .run import GovernedRun
 
@@ -93,6 +94,7 @@ class GovernedSession(AgentSession[Userdata_T]):
         )
 
     async def _aclose_locked(self, **how: Any) -> None:
+        self._conductor.outages.closing(closed_by(how["reason"], how["error"]))
         self._conductor.close_begun()
         try:
             await super()._aclose_locked(**how)
@@ -149,6 +151,11 @@ class GovernedSession(AgentSession[Userdata_T]):
     def hears_user(self) -> bool:
         """The microphone is on."""
         return self.input.audio_enabled
+
+    @property
+    def expects_audio(self) -> bool:
+        """There is a microphone, and it is on."""
+        return self.input.audio is not None and self.input.audio_enabled
 
     def hear_user(self, on: bool) -> None:
         """Turn the microphone on or off."""

@@ -121,6 +121,7 @@ class ScriptedSTT(stt.STT[Any]):
         user: The user.
         failures: Text to seconds: the stream breaks off so long after the start of that sound,
             once. LiveKit then opens another one.
+        down: True: it cannot be reached; every attempt fails. It may be changed while it plays.
         ends_turns: It also reports the start of speech and, after each final transcript, its end,
             as ``turn_detection="stt"`` needs it.
 
@@ -134,14 +135,18 @@ class ScriptedSTT(stt.STT[Any]):
         user: ScriptedUser,
         *,
         failures: dict[str, float] | None = None,
+        down: bool = False,
         ends_turns: bool = False,
     ) -> None:
         super().__init__(capabilities=stt.STTCapabilities(streaming=True, interim_results=True))
+        self.down = down
         self.user, self.ends_turns = user, ends_turns
         self.failures = dict(failures or {})
 
     def check(self, code: int, offset: float) -> None:
         """Break off if the script says so."""
+        if self.down:
+            raise APIConnectionError("the scripted STT is down")
         text = self.user.utterance(code).text if code else ""
         if offset >= self.failures.get(text, float("inf")):
             del self.failures[text]

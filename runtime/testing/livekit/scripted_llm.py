@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import attrs
-from livekit.agents import DEFAULT_API_CONNECT_OPTIONS, NOT_GIVEN, APIConnectOptions, llm
+from livekit.agents import (
+    DEFAULT_API_CONNECT_OPTIONS,
+    NOT_GIVEN,
+    APIConnectionError,
+    APIConnectOptions,
+    llm,
+)
 from livekit.agents.types import NotGivenOr
 
 from turnfsm.runtime.testing.errors import KitError
@@ -113,6 +119,7 @@ class ScriptedLLM(llm.LLM[Any]):
         otherwise: The answer if no rule matches.
         believes: False: it does not repeat calls.
         retries: It also repeats a call whose output has this text.
+        down: True: it cannot be reached; every attempt fails. It may be changed while it plays.
 
     Example:
         >>> from turnfsm.testing import Call, Reply, ScriptedLLM
@@ -131,8 +138,10 @@ class ScriptedLLM(llm.LLM[Any]):
         otherwise: Rule = "I see.",
         believes: bool = True,
         retries: str = "",
+        down: bool = False,
     ) -> None:
         super().__init__()
+        self.down = down
         self._belief = Belief(retries=retries) if believes else None
         self.on_user, self.on_tool = dict(on_user or {}), dict(on_tool or {})
         self.on_update = dict(on_update or {})
@@ -210,6 +219,8 @@ class _Stream(llm.LLMStream):
     async def _run(self) -> None:
         model = self._llm
         assert isinstance(model, ScriptedLLM)
+        if model.down:
+            raise APIConnectionError("the scripted LLM is down")
         loop = asyncio.get_running_loop()
         request, reply = model.ask(self._chat_ctx, self._tools, may_call=self.may_call)
         try:

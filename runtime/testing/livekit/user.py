@@ -78,6 +78,8 @@ class ScriptedUser:
     def __init__(self) -> None:
         self.utterances: list[Utterance] = []
         self._starts: list[tuple[float, int]] = []  # when each begins, and its code
+        self.gaps: list[tuple[float, float]] = []
+        """When no frames come from the microphone: from and until."""
         self.waiting: set[asyncio.Future[None]] = set()
         """Done when something is added: microphones in the middle of a silence."""
 
@@ -108,6 +110,11 @@ class ScriptedUser:
     def makes_noise(self, *, at: float, duration: float) -> ScriptedUser:
         """Make a sound without words, such as a cough: the VAD takes it for speech."""
         return self._add(Utterance(at, duration, "", None))
+
+    def drops_out(self, *, at: float, duration: float) -> ScriptedUser:
+        """Send no audio for some seconds, not even silence, as when the network is down."""
+        self.gaps.append((at, at + duration))
+        return self
 
     def _add(self, new: Utterance) -> ScriptedUser:
         for name, seconds in (("at", new.at), ("stt_delay", new.stt_delay or 0.0)):
@@ -179,9 +186,14 @@ class ScriptedAudioInput(io.AudioInput):
 
     async def __anext__(self) -> rtc.AudioFrame:
         frame = await self._next()
-        while not self._attached:
+        while not self._attached or self._dropped_out:
             frame = await self._next()
         return frame
+
+    @property
+    def _dropped_out(self) -> bool:
+        t = self._count * FRAME
+        return any(start < t <= end for start, end in self._user.gaps)
 
     async def _next(self) -> rtc.AudioFrame:
         loop = asyncio.get_running_loop()

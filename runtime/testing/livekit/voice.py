@@ -23,6 +23,7 @@ class ScriptedTTS(tts.TTS[Any]):
     Args:
         durations: Text to seconds.
         failures: Text to seconds: the audio breaks off after so long.
+        down: True: it cannot be reached; every attempt fails. It may be changed while it plays.
         latency: Seconds before the first audio.
         seconds_per_word: The duration of a text that `durations` does not have.
 
@@ -37,6 +38,7 @@ class ScriptedTTS(tts.TTS[Any]):
         *,
         durations: dict[str, float] | None = None,
         failures: dict[str, float] | None = None,
+        down: bool = False,
         latency: float = 0.1,
         seconds_per_word: float = 0.3,
     ) -> None:
@@ -45,6 +47,7 @@ class ScriptedTTS(tts.TTS[Any]):
         )
         self.durations = dict(durations or {})
         self.failures = dict(failures or {})
+        self.down = down
         self.latency, self.seconds_per_word = latency, seconds_per_word
         self._texts: list[str] = []
 
@@ -83,6 +86,8 @@ class _Speech(tts.ChunkedStream):
             request_id=f"tts-{len(text)}", sample_rate=RATE, num_channels=1, mime_type="audio/pcm"
         )
         await asyncio.sleep(owner.latency)
+        if owner.down:
+            raise APIConnectionError("the scripted TTS is down")
         breaks_at = owner.failures.get(text.strip())
         output_emitter.push(
             owner.pcm(text, owner.duration(text) if breaks_at is None else breaks_at)

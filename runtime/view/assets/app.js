@@ -9,12 +9,13 @@ class Page {
     this.source = new SourcePanel(byId("source"), byId("source-name"), byId("files"));
     this.why = new WhyPanel(byId("why"), (i) => this.pick(i), (place) => this.source.show(place));
     this.list = new EventList(byId("rows"), (i) => this.pick(i));
+    this.turns = new TurnsPanel(byId("turns"), (i) => this.pick(i));
     this.words = new WordsPanel(byId("words"), (t) => this.seek(t));
     this.player = new Player((t) => this.show(t), () => this.transport());
     this.timeline = new Timeline(byId("lanes"), byId("canvas"), byId("cursor"), byId("tip"), (t) => this.seek(t));
     this.theme(localTheme());
     this.controls();
-    this.tabs("tab-events", "tab-words");
+    this.tabs("tab-events", "tab-words", "tab-turns");
   }
 
   // Show another conversation, of the same flow or of another one.
@@ -63,6 +64,7 @@ class Page {
     byId("slider").max = recording.end;
     this.timeline.show(recording, this.sound);
     this.words.setup(recording, this.data.redacted);
+    this.turns.setup(recording);
     this.filter();
     const wait = recording.lanes.refusals.length;
     byId("refusal").textContent = wait === 1 ? "1 refusal" : `${wait} refusals`;
@@ -76,6 +78,7 @@ class Page {
     if (data.replays === null) badge("good", "replays", "the flow decides every entry again in the same way");
     else if (data.replays) badge("bad", "differs from the flow", data.replays);
     if (data.damage) badge("bad", "cut off", data.damage);
+    if (data.how) badge("bad", / error/.test(data.how) ? "closed by an error" : "not closed", data.how.trim());
     if (data.redacted) badge("plain", "words left out", "the journal does not contain what people said");
     byId("badges").replaceChildren(...badges);
   }

@@ -52,9 +52,10 @@ class Live {
     if (this.ended && this.following && next && next.key !== this.key) this.connect(next.key);
   }
 
-  more({ rows, now, ended }) {
+  more({ rows, now, ended, how }) {
     this.heard = [performance.now(), now];
-    if (ended && !this.ended) this.say("over", "plain");
+    if (ended && !this.ended) this.say(how || "over", / error/.test(how) ? "bad" : "plain");
+    if (!ended && this.ended) this.say("live", "live");
     this.ended = ended;
     if (rows.length) {
       this.waiting.push(...rows);

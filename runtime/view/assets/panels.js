@@ -111,6 +111,30 @@ class WhyPanel {
   }
 }
 
+// The turns of the user: how each has ended, and what the time until its reply was spent on.
+class TurnsPanel {
+  constructor(box, onSeek) {
+    Object.assign(this, { box, onSeek });
+  }
+
+  setup(recording) {
+    const ends = recording.records.flatMap((row, i) => (row.m === "turn" ? [[row, i]] : []));
+    if (!ends.length) {
+      this.box.replaceChildren(element("p", { class: "quiet" }, "No turn has ended."));
+      return;
+    }
+    const parts = [...new Set(ends.flatMap(([row]) => Object.keys(row.p ?? {})))];
+    const head = element("tr", {}, ...["turn", "outcome", "response", ...parts].map((name) => element("th", { scope: "col" }, name)));
+    const rows = ends.map(([row, i]) => {
+      const { number, outcome, why } = row.x ?? {};
+      const cell = (s) => element("td", {}, s === undefined ? "" : s.toFixed(2));
+      const turn = element("button", { type: "button", class: "link", onclick: () => this.onSeek(i) }, `${number}`);
+      return element("tr", { title: why }, element("th", { scope: "row" }, turn), element("td", { class: "outcome" }, outcome), cell(row.l), ...parts.map((part) => cell(row.p?.[part])));
+    });
+    this.box.replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)), element("p", { class: "quiet" }, "Seconds from the end of the user's voice to the first audio, and what they were spent on."));
+  }
+}
+
 class WordsPanel {
   constructor(box, onTime) {
     this.box = box;

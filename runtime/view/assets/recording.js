@@ -114,11 +114,18 @@ function noteText(row) {
   const x = row.x ?? {};
   const said = typeof x.text === "string" ? x.text : "";
   if (row.m === "message") return said ? `${x.role}: ${said}` : `${x.role}: words left out`;
-  if (row.m === "turn") return `turn ${x.number} ${x.outcome}`;
+  if (row.m === "turn") return [`turn ${x.number} ${x.outcome}${x.why ? `: ${x.why}` : ""}`, partsText(row)].filter(Boolean).join(", ");
   if (row.m === "agent_state") return `${x.old} → ${x.new}`;
   const named = [x.name, x.how, x.outcome, x.line, said].filter((v) => typeof v === "string" && v);
   if (named.length) return named.join("  ");
   return Object.entries(x).map(([k, v]) => `${k} ${typeof v === "object" ? JSON.stringify(v) : v}`).join("  ");
+}
+
+// What a response latency was spent on.
+function partsText(row) {
+  if (row.l === undefined) return "";
+  const parts = Object.entries(row.p).map(([part, s]) => `${part} ${s.toFixed(2)}`).join(", ");
+  return `response ${row.l.toFixed(2)} s${parts ? ` (${parts})` : ""}`;
 }
 
 function element(tag, attributes = {}, ...children) {

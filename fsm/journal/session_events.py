@@ -1,0 +1,242 @@
+"""What a journal knows of a session beside its triggers: failures, missing audio, the end.
+
+Each is a note of its own kind. `session_event` makes a value of such a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+import attrs
+
+from .records import Note
+
+__all__ = [
+    "PARTS",
+    "AudioResumed",
+    "AudioStopped",
+    "Closed",
+    "ComponentFailed",
+    "ComponentPart",
+    "ComponentSwitched",
+    "ReplyAudio",
+    "ReplyText",
+    "SessionEvent",
+    "VoiceUnrecognised",
+    "session_event",
+]
+
+ComponentPart = Literal["stt", "llm", "tts", "vad", "realtime"]
+PARTS: tuple[ComponentPart, ...] = get_args(ComponentPart)
+"""The components of a session that can fail; ``realtime`` is a realtime model."""
+
+LONG_VOICE = 1.0
+"""Seconds of a voice from which on it had words, probably."""
+
+_NAMES = {"stt": "STT", "llm": "LLM", "tts": "TTS", "vad": "VAD", "realtime": "realtime model"}
+
+
+def _text(instance: object, field: attrs.Attribute[Any], value: object) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{field.name!r} is text, not {value!r}")
+
+
+def _number(instance: object, field: attrs.Attribute[Any], value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{field.name!r} is a number, not {value!r}")
+
+
+def _flag(instance: object, field: attrs.Attribute[Any], value: object) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"{field.name!r} is true or false, not {value!r}")
+
+
+def _part(instance: object, field: attrs.Attribute[Any], value: object) -> None:
+    if value not in PARTS:
+        raise TypeError(f"{field.name!r} is one of {', '.join(PARTS)}, not {value!r}")
+
+
+class _Event:
+    """A note with typed fields."""
+
+    KIND: ClassVar[str]
+
+    def fields(self) -> dict[str, Any]:
+        """The data of the note; what is not known is left out."""
+        kept = attrs.asdict(self)  # type: ignore[arg-type]
+        return {name: value for name, value in kept.items() if value is not None}
+
+
+@attrs.frozen
+class ComponentFailed(_Event):
+    """A component has failed.
+
+    Attributes:
+        part: Which one.
+        component: Its label, such as ``livekit.plugins.openai.stt.STT``.
+        error: The class of the error.
+        recoverable: It is tried again, or another one takes over; False: it is given up.
+        status: The HTTP status, if there is one.
+        speech: The speech that it worked for, if it worked for one.
+        message: What the error says. It may contain words of the conversation, so it is left out
+            of a journal that does not contain them.
+
+    Example:
+        >>> from turnfsm.fsm.journal import ComponentFailed
+        >>> str(ComponentFailed("llm", "openai.LLM", "APIStatusError", False, 429))
+        'the LLM failed (APIStatusError 429)'
+    """
+
+    KIND: ClassVar[str] = "component_failed"
+    part: ComponentPart = attrs.field(validator=_part)
+    component: str = attrs.field(validator=_text)
+    error: str = attrs.field(validator=_text)
+    recoverable: bool = attrs.field(validator=_flag)
+    status: int | None = attrs.field(default=None, validator=attrs.validators.optional(_number))
+    speech: str | None = attrs.field(default=None, validator=attrs.validators.optional(_text))
+    message: str | None = attrs.field(default=None, validator=attrs.validators.optional(_text))
+
+    @property
+    def name(self) -> str:
+        """The component in words, such as ``LLM``."""
+        return _NAMES[self.part]
+
+    def __str__(self) -> str:
+        status = "" if self.status is None else f" {self.status}"
+        return f"the {self.name} failed ({self.error}{status})"
+
+
+@attrs.frozen
+class ComponentSwitched(_Event):
+    """A fallback adapter has given a component up, or uses it again.
+
+    Attributes:
+        part: Which one.
+        component: Its label.
+        available: It is used again.
+    """
+
+    KIND: ClassVar[str] = "component_switched"
+    part: ComponentPart = attrs.field(validator=_part)
+    component: str = attrs.field(validator=_text)
+    available: bool = attrs.field(validator=_flag)
+
+
+@attrs.frozen
+class AudioStopped(_Event):
+    """No audio of the user has come for some seconds, although the microphone is on.
+
+    Attributes:
+        since: When the last frame came, in seconds of the journal; 0 if none ever came.
+    """
+
+    KIND: ClassVar[str] = "audio_stopped"
+    since: float = attrs.field(validator=_number)
+
+
+@attrs.frozen
+class AudioResumed(_Event):
+    """Audio of the user comes again."""
+
+    KIND: ClassVar[str] = "audio_resumed"
+
+
+@attrs.frozen
+class VoiceUnrecognised(_Event):
+    """A voice, or several with short pauses, of which no transcript has come.
+
+    Attributes:
+        since, until: When it began and ended, in seconds of the journal.
+        longest: Seconds of the longest voice without a pause: a short sound may be a noise.
+    """
+
+    KIND: ClassVar[str] = "voice_unrecognised"
+    since: float = attrs.field(validator=_number)
+    until: float = attrs.field(validator=_number)
+    longest: float = attrs.field(validator=_number)
+
+    @property
+    def long(self) -> bool:
+        """It was so long that it had words, probably."""
+        return self.longest >= LONG_VOICE
+
+
+@attrs.frozen
+class ReplyText(_Event):
+    """The first text of a step's reply is there: of the model, or of the application's `say`.
+
+    Attributes:
+        speech: The speech.
+    """
+
+    KIND: ClassVar[str] = "reply_text"
+    speech: str = attrs.field(validator=_text)
+
+
+@attrs.frozen
+class ReplyAudio(_Event):
+    """The first audio of a step's reply has come to the output, which may hold it.
+
+    Attributes:
+        speech: The speech.
+    """
+
+    KIND: ClassVar[str] = "reply_audio"
+    speech: str = attrs.field(validator=_text)
+
+
+@attrs.frozen
+class Closed(_Event):
+    """The session has closed: the last record of a journal. Without it, it was cut off.
+
+    Attributes:
+        reason: Why, such as ``user_initiated``, ``participant_disconnected`` or ``error``.
+        error: What has failed, if the reason is an error, such as ``the LLM failed (APIError)``.
+    """
+
+    KIND: ClassVar[str] = "closed"
+    reason: str = attrs.field(validator=_text)
+    error: str | None = attrs.field(default=None, validator=attrs.validators.optional(_text))
+
+    def __str__(self) -> str:
+        return f"the session closed: {self.reason}" + (f", {self.error}" if self.error else "")
+
+
+SessionEvent: TypeAlias = (
+    ComponentFailed
+    | ComponentSwitched
+    | AudioStopped
+    | AudioResumed
+    | VoiceUnrecognised
+    | ReplyText
+    | ReplyAudio
+    | Closed
+)
+
+_KINDS: Mapping[str, type[SessionEvent]] = {kind.KIND: kind for kind in get_args(SessionEvent)}
+
+
+def session_event(note: Note) -> SessionEvent | None:
+    """The typed value of a note; None if the note is of another kind.
+
+    Fields that this version does not know are left out.
+
+    Raises:
+        TypeError: A field is missing, or of another type. The message names it.
+
+    Example:
+        >>> from turnfsm.fsm.journal import Note, session_event
+        >>> session_event(Note(9, 4.5, "closed", {"reason": "user_initiated"}))
+        Closed(reason='user_initiated', error=None)
+    """
+    kind = _KINDS.get(note.kind)
+    if kind is None:
+        return None
+    known: dict[str, Any] = {}
+    for field in attrs.fields(kind):
+        if field.name in note.data:
+            known[field.name] = note.data[field.name]
+        elif field.default is attrs.NOTHING:
+            raise TypeError(f"a note {note.kind!r} without {field.name!r}")
+    return kind(**known)

@@ -1,0 +1,57 @@
+"""What has failed and is not known to work again, in sentences."""
+
+from __future__ import annotations
+
+from turnfsm.fsm.journal import ComponentFailed
+
+from .values import Cause
+
+__all__ = ["Trouble"]
+
+_CAUSES: dict[str, Cause] = {
+    "stt": "stt",
+    "llm": "llm",
+    "realtime": "llm",
+    "tts": "tts",
+    "vad": "vad",
+}
+
+
+class Trouble:
+    """Remembers the failures of each component until it works."""
+
+    def __init__(self) -> None:
+        self._failed: dict[Cause, tuple[int, float, ComponentFailed]] = {}
+        self._lost: tuple[Cause, str] | None = None
+
+    def failed(self, now: float, failure: ComponentFailed) -> None:
+        """A component has failed."""
+        cause = _CAUSES[failure.part]
+        count = self._failed[cause][0] if cause in self._failed else 0
+        self._failed[cause] = count + 1, now, failure
+        if not failure.recoverable and cause in ("llm", "tts"):
+            self._lost = cause, f"{failure} at {now:.2f} s and was given up: the reply was lost"
+        elif cause == "vad":
+            self._lost = cause, f"{failure} at {now:.2f} s: no voice is noticed any more"
+
+    def works(self, *causes: Cause) -> None:
+        """These components work."""
+        for cause in causes:
+            self._failed.pop(cause, None)
+
+    def asked_again(self) -> None:
+        """A reply was asked for: nobody waits for what was lost."""
+        self._lost = None
+
+    @property
+    def lost(self) -> tuple[Cause, str] | None:
+        """What was given up, so that nothing follows; None if nothing was."""
+        return self._lost
+
+    def of(self, cause: Cause) -> str:
+        """The failures of a component, to be added to a sentence; empty if there are none."""
+        if cause not in self._failed:
+            return ""
+        count, at, failure = self._failed[cause]
+        times = f", {count} times, last at" if count > 1 else " at"
+        return f"; {failure}{times} {at:.2f} s"

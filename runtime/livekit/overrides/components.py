@@ -1,0 +1,97 @@
+"""What LiveKit says of its components: STT, LLM, TTS, VAD, realtime model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from livekit.agents import APIStatusError
+from livekit.agents.vad import VAD
+from livekit.rtc import EventEmitter
+
+from turnfsm.fsm.journal import (
+    Closed,
+    ComponentFailed,
+    ComponentPart,
+    ComponentSwitched,
+)
+
+from .speech import current_speech
+
+__all__ = ["closed_by", "failure_of", "follow_fallbacks", "vad_failure"]
+
+_PARTS: dict[str, ComponentPart] = {
+    "stt_error": "stt",
+    "llm_error": "llm",
+    "tts_error": "tts",
+    "realtime_model_error": "realtime",
+}
+
+
+def failure_of(error: Any) -> ComponentFailed | None:
+    """What LiveKit's event ``error`` says; None if it is about something else.
+
+    LiveKit emits it in the task that works for a speech.
+    """
+    part = _PARTS.get(getattr(error, "type", ""))
+    if part is None:
+        return None
+    speech = current_speech()
+    raised: BaseException = error.error
+    return ComponentFailed(
+        part=part,
+        component=str(error.label),
+        error=type(raised).__name__,
+        recoverable=bool(error.recoverable),
+        status=raised.status_code if isinstance(raised, APIStatusError) else None,
+        speech=speech.id if speech is not None and part != "stt" else None,
+        message=str(raised),
+    )
+
+
+def _tells(component: object) -> bool:
+    return isinstance(component, EventEmitter)
+
+
+def vad_failure(vad: VAD, raised: BaseException) -> ComponentFailed:
+    """The VAD has raised: LiveKit logs that, and hears no more voice."""
+    kind, error = type(vad), type(raised).__name__
+    label = f"{kind.__module__}.{kind.__qualname__}"
+    return ComponentFailed("vad", label, error, recoverable=False, message=str(raised))
+
+
+def closed_by(reason: Enum, error: Any) -> Closed:
+    """Why LiveKit closes a session."""
+    failure = failure_of(error)
+    return Closed(str(reason.value), str(failure) if failure is not None else None)
+
+
+def follow_fallbacks(
+    stt: Any, llm: Any, tts: Any, record: Callable[[ComponentSwitched], None]
+) -> Callable[[], None]:
+    """Report when a fallback adapter gives a component up, or uses it again. Returns a function
+    that stops it."""
+
+    def switched(part: ComponentPart, field: str) -> Callable[[Any], None]:
+        def told(event: Any) -> None:
+            label = str(getattr(event, field).label)
+            record(ComponentSwitched(part, label, bool(event.available)))
+
+        return told
+
+    known = (
+        (stt, "stt_availability_changed", switched("stt", "stt")),
+        (llm, "llm_availability_changed", switched("llm", "llm")),
+        (llm, "realtime_availability_changed", switched("realtime", "realtime_model")),
+        (tts, "tts_availability_changed", switched("tts", "tts")),
+    )
+    followed = [(component, name, told) for component, name, told in known if _tells(component)]
+    for component, name, told in followed:
+        component.on(name, told)
+
+    def stop() -> None:
+        for component, name, told in followed:
+            component.off(name, told)
+
+    return stop
