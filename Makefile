@@ -30,7 +30,7 @@ help:
 	@echo 'make docs      the documentation as a site, in build/docs/; a broken link is an error'
 	@echo 'make bench     measure speed, also of other libraries (ARGS=docs: write docs/performance.md)'
 	@echo 'make mutation  make small mistakes in the machine and the pump; do the tests notice?'
-	@echo 'make soak      random conversations, five minutes; continues where it stopped (docs/soak.md)'
+	@echo 'make soak      random conversations, new ones at each run, five minutes (docs/soak.md)'
 	@echo 'make crash     kill a worker at every record of a conversation; another continues (docs/store.md)'
 	@echo 'make clean     remove .venv and all caches'
 

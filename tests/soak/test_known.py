@@ -39,6 +39,14 @@ KNOWN = {
     "one noise after another while a reply is ready": Script(
         "", (ASKED, *NOISES), {1: Job(1.4)}, switches=frozenset({"noise"})
     ),
+    "a line is typed while the turn detector waits for more words": Script(
+        "",
+        (Sound(0.5, 0.3, 1, likely=False, answer=3),),
+        moves=(Move(2.4, "ask"),),
+        switches=frozenset({"application"}),
+        detection="detector",
+        detector_delay=0.2,
+    ),
     "a commit takes an interim transcript that was wrong": Script(
         "",
         (Sound(0.5, 0.6, 2, stt_delay=1.5, interims="revised"), Sound(8.0, 0.3, 1)),

@@ -75,10 +75,11 @@ def outputs(chat_ctx: llm.ChatContext) -> Iterator[tuple[Asked, str]]:
 
 def answered(played: Played, number: int, heard: dict[str, float]) -> float | None:
     """When an answer to a sentence began to be heard, or was complete if it has no words. An answer
-    to a later sentence is one, if its request shows this one."""
-    return _first(
-        [s for s in played.said if number in s.shows and number <= max(s.answers, default=0)], heard
-    )
+    to a later sentence is one, if its request shows this one; so is the result of its call."""
+    later = [s for s in played.said if number in s.shows and number <= max(s.answers, default=0)]
+    results = [("result", (job, number)) for job in played.script.sounds[number - 1].calls]
+    told = [heard[w] for w, about in played.meaning.items() if about in results and w in heard]
+    return min((at for at in (_first(later, heard), *told) if at is not None), default=None)
 
 
 def obeyed(played: Played, number: int, heard: dict[str, float]) -> float | None:

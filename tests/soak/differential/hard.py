@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from .facts import (
     Finding,
-    delivered,
     heard_words,
     known_result,
     may_be_lost,
@@ -21,7 +20,7 @@ from .play import Played
 __all__ = ["hard_findings"]
 
 SETTLED = 10.0
-"""Seconds after which a result has been delivered, and a sentence is in the history."""
+"""Seconds after which a call has been made, and a sentence is in the history."""
 
 CLOSES = 12.0
 """Seconds that a close may take: LiveKit gives tools five, and lets a speech end."""
@@ -42,7 +41,7 @@ def hard_findings(played: Played) -> list[Finding]:
     """All that is wrong."""
     if played.failed:
         return [Finding("failed", played.failed)]
-    measures = (_twice, _undone, _lost, _unseen, _unheard, _lies, _words, _leftovers)
+    measures = (_twice, _undone, _lost, _unseen, _lies, _words, _leftovers)
     return [Finding(m.__name__.strip("_"), text) for m in measures for text in m(played)]
 
 
@@ -101,18 +100,6 @@ def _results(outputs: Iterator[tuple[tuple[int, int], str]]) -> Iterator[tuple[i
     for (job, asked), output in outputs:
         for text in re.findall(r"\b(?:done|failed)\d+\b", output):
             yield job, asked, text
-
-
-def _unheard(played: Played) -> Iterator[str]:
-    """The user hears of each result, unless the model leaves it out or the application stops it."""
-    heard, asked_at = heard_words(played), [said.request.at for said in played.said]
-    for run, end, _ in with_results(played, played.script.end - SETTLED):
-        if delivered(played, (run.job, run.asked), heard) is not None:
-            continue
-        stopped = [at for at in stops(played) if at > run.start - 3.0]
-        if stopped and not any(at > max(end, *stopped) for at in asked_at):
-            continue
-        yield f"the result of job {run.job} (sentence {run.asked}, {end:.2f} s)"
 
 
 def _lies(played: Played) -> Iterator[str]:

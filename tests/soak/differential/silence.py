@@ -62,10 +62,10 @@ class Wait:
 
 
 def silent_findings(played: Played) -> list[Finding]:
-    """Each wait that took too long."""
+    """Each wait that took too long, and each result that was never heard."""
     return [
         Finding(
-            "silence",
+            "unheard" if wait.about == "result" and not wait.met else "silence",
             f"{wait.what}, due at {wait.since:.2f} s, "
             + (f"is heard at {wait.until:.2f} s" if wait.met else "is never heard")
             + f": {wait.silent:.2f} s of silence, {wait.limit:.2f} s are allowed",
@@ -87,9 +87,12 @@ def waits(played: Played) -> Iterator[Wait]:
             yield _wait(played, "sentence", f"the answer to sentence {number}", since, until)
     for run, end, _ in with_results(played, script.end - 1.0):
         until = delivered(played, (run.job, run.asked), heard)
-        if not any(at > run.start - 3.0 for at in stops(played)):
+        stopped = [at for at in stops(played) if run.start - 3.0 < at < (until or script.end)]
+        later = [said.request.at for said in played.said if said.request.at > max([end, *stopped])]
+        if not stopped or later:  # what the application stops is due in the next reply
             what = f"the result of job {run.job} (sentence {run.asked})"
-            yield _wait(played, "result", what, end, until)
+            since = min(later) if stopped else end
+            yield _wait(played, "result", what, min(since, until or since), until)
     for number, move in enumerate(script.moves, 1):
         if move.what in ("say", "say_on", "reply", "ask", "chat", "run"):
             until = obeyed(played, number, heard)
