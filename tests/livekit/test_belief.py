@@ -79,6 +79,15 @@ async def test_what_was_not_done_is_done_by_a_model_that_retries() -> None:
         assert called(scripted, *lines) == ["book"] * times
 
 
+async def test_a_realtime_model_that_is_given_instructions_answers_the_words_before_them() -> None:
+    """Unless something stands between them."""
+    for lines, calls in ((), ["book"]), (("call 1", "output 1 booked"), []):
+        context = conversation("user: a table", *lines)
+        context.add_message(role="developer", content="remember the result")
+        _, reply = model().ask(context, [book], realtime=True)
+        assert [call.name for call in reply.calls] == calls
+
+
 async def test_two_questions_want_two_calls() -> None:
     """One is shown, so one is missing."""
     scripted = model()

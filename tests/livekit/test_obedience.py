@@ -20,7 +20,15 @@ from orders import Obedient, orders_in
 
 from turnfsm.runtime.conversation import host
 from turnfsm.runtime.livekit import TurnSession
-from turnfsm.runtime.testing.livekit import Call, Reply, ScriptedLLM, ScriptedUser, Stage
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Reply,
+    ScriptedLLM,
+    ScriptedRealtime,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
 from turnfsm.runtime.testing.livekit.scripted_llm import Request
 
 ROOT = Path(__file__).parents[2] / "runtime"
@@ -186,12 +194,24 @@ TALKS = {
 }
 
 
-def _played(talk: Talk, moment: float, session: Any, model: type[ScriptedLLM]) -> Counter[str]:
-    shop, user = Shop(), ScriptedUser()
+READERS: dict[str, type[ScriptedLLM]] = {
+    "a model that reads no hint": ScriptedLLM,
+    "a model that obeys every hint": Obedient,
+}
+
+
+def _played(
+    talk: Talk, moment: float, session: Any, reader: type[ScriptedLLM], kind: str = "pipeline"
+) -> Counter[str]:
+    shop, user, voice = Shop(), ScriptedUser(), ScriptedTTS()
     for text, at in talk.says:
         user.says(text, at=moment if at is None else at)
-    llm = model(talk.on_user, talk.on_tool)
-    Stage(session, user=user, llm=llm, agent=lambda: talk.agent(shop)).run(26.0)
+    model: Any = reader(talk.on_user, talk.on_tool)
+    handling = {"turn_detection": "realtime_llm"} if kind == "detects turns" else {}
+    if kind != "pipeline":
+        model = ScriptedRealtime(user, model, voice, turn_detection=kind == "detects turns")
+    parts = {"user": user, "llm": model, "tts": voice, "turn_handling": handling}
+    Stage(session, **parts, agent=lambda: talk.agent(shop)).run(18.0)
     return Counter(shop.done)
 
 
@@ -204,13 +224,24 @@ def test_the_effects_are_those_of_agent_session_whatever_the_model_makes_of_our_
     wanted = Counter(talk.wants)
     wrong = {}
     for moment in talk.moments:
-        effects = {
-            "AgentSession": _played(talk, moment, AgentSession, ScriptedLLM),
-            "a model that reads no hint": _played(talk, moment, TurnSession, ScriptedLLM),
-            "a model that obeys every hint": _played(talk, moment, TurnSession, Obedient),
-        }
+        effects = {who: _played(talk, moment, TurnSession, reads) for who, reads in READERS.items()}
+        effects["AgentSession"] = _played(talk, moment, AgentSession, ScriptedLLM)
         if any(done != wanted for done in effects.values()):
             wrong[moment] = {who: dict(done) for who, done in effects.items()}
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("kind", ["realtime", "detects turns"])
+@pytest.mark.parametrize("name", TALKS)
+def test_a_realtime_model_makes_the_calls_that_the_user_has_asked_for(name: str, kind: str) -> None:
+    """Whatever it makes of our texts. (On `AgentSession` some are not made.)"""
+    talk = TALKS[name]
+    wrong = {}
+    for moment in talk.moments[::2]:
+        for who, reads in READERS.items():
+            done = _played(talk, moment, TurnSession, reads, kind)
+            if done != Counter(talk.wants):
+                wrong[moment, who] = dict(done)
     assert wrong == {}
 
 

@@ -142,11 +142,12 @@ def test_the_flow_names_policies(tmp_path: Path) -> None:
     assert [call.end for call in stage.session.ledger] == ["cancelled"]  # type: ignore[attr-defined]
 
 
-def test_a_misspelt_tool_name_is_a_warning(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tools", ["by_name: {bok: cancel}", "once: [bok]"])
+def test_a_misspelt_tool_name_is_a_warning(tools: str, tmp_path: Path) -> None:
     """A name in the flow that is nearly a tool's, and no tool's, is logged when the session
     starts."""
     flow = tmp_path / "mine.yaml"
-    flow.write_text("flow: mine\nextends: turn\ntools: {by_name: {bok: cancel}}\n")
+    flow.write_text(f"flow: mine\nextends: turn\ntools: {{{tools}}}\n")
     stage = _play(_slow(), session=partial(TurnSession, flow=flow))
     assert "the flow names the tool 'bok'" in str(_outcome(stage).warnings)
     assert "did you mean 'book'?" in str(_outcome(stage).warnings)

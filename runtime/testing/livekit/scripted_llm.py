@@ -104,8 +104,9 @@ class ScriptedLLM(llm.LLM[Any]):
     """A model that answers by rules.
 
     A rule for the user matches if its key is contained in the last user message or the
-    instructions; a rule for a tool or an update has the tool's name as key. A rule gives a `Reply`,
-    a text, or a function of the `Request`.
+    instructions; if no rule matches the instructions, the words right before them are answered. A
+    rule for a tool or an update has the tool's name as key. A rule gives a `Reply`, a text, or a
+    function of the `Request`.
 
     Like a real model, it repeats a tool call that it has made for a message if a later request
     shows the message but not the call.
@@ -189,10 +190,12 @@ class ScriptedLLM(llm.LLM[Any]):
         )
         self.requests.append(request)
         self.tell(request)
-        rules, key = (self.on_tool, name) if kind == "tool" else (self.on_user, text)
+        rules, keys = (self.on_tool, [name]) if kind == "tool" else (self.on_user, [text])
+        keys += _open_words(chat_ctx)
         if output in self.updates:
             rules = self.on_update | {k: r for k, r in rules.items() if k not in self.on_update}
-        rule = next((r for k, r in rules.items() if k.lower() in key.lower()), self.otherwise)
+        found = (r for key in keys for k, r in rules.items() if k.lower() in key.lower())
+        rule = next(found, self.otherwise)
         reply = rule if isinstance(rule, Reply | str) else rule(request)
         reply = Reply(reply) if isinstance(reply, str) else reply
         if not may_call:
@@ -267,6 +270,13 @@ def _question(chat_ctx: llm.ChatContext) -> tuple[str, str, str, str]:
     first = chat_ctx.items[-1:]
     text = first[0].text_content or "" if first and first[0].type == "message" else ""
     return "instructions", "", text, ""
+
+
+def _open_words(chat_ctx: llm.ChatContext) -> list[str]:
+    """What the user has said right before the instructions that a realtime model is given."""
+    items = [item for item in chat_ctx.items[-2:] if item.type == "message"]
+    roles = [item.role for item in items]
+    return [items[0].text_content or ""] if roles == ["user", "developer"] else []
 
 
 def items_of(chat_ctx: llm.ChatContext) -> tuple[str, ...]:
