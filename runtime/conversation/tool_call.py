@@ -19,8 +19,8 @@ __all__ = ["NOTHING_DONE", "UNKNOWN", "End", "ToolCall"]
 End = Literal["result", "error", "cancelled"]
 """How a tool ended."""
 
-NOTHING_DONE = "the user interrupted before this call took effect: nothing was done"
-UNKNOWN = "the user interrupted this call while it waited; it is not known whether it took effect"
+NOTHING_DONE = "this call was interrupted before it took effect: nothing was done"
+UNKNOWN = "this call was interrupted while it waited; it is not known whether it took effect"
 CANCELLED = "cancelled: the call was stopped before it had ended"
 CANCELLED_WITH_TURN = "cancelled: its turn was interrupted before it had ended"
 
