@@ -17,6 +17,7 @@ from turnfsm.runtime.cli import main
 from turnfsm.testing import (
     Reply,
     ScriptedLLM,
+    ScriptedRealtime,
     ScriptedSTT,
     ScriptedTTS,
     ScriptedUser,
@@ -151,6 +152,24 @@ def test_an_stt_that_is_slow(told: Play) -> None:
     assert "turn  outcome  response   stt   llm   tts\n" in report
     assert "1     replied      6.15  5.75  0.20  0.20\n" in report
     assert "0 findings" in call.by("audit")
+
+
+def test_a_realtime_model_that_loses_its_connection(told: Play) -> None:
+    """LiveKit closes the session; an error from which it recovers does not."""
+    user = ScriptedUser()
+    model = ScriptedRealtime(user, ScriptedLLM(), ScriptedTTS())
+    played = stage(user, llm=model)
+    played.at(3.0, lambda s: model.fail(recoverable=True))
+    played.at(6.0, lambda s: model.fail())
+    call = told(played)
+    failed = "the realtime model failed (APIConnectionError)"
+    assert f"{failed}, tried again" in call.by("report")
+    assert f"{failed} and was given up\n" in call.by("audit")
+    assert call.why.endswith(f"6.00 s  the session closed: error, {failed}\n")
+    assert call.log == [
+        f"{failed} and was given up",
+        f"the session closed: error, {failed}; turns: none",
+    ]
 
 
 def test_a_vad_that_fails(told: Play) -> None:

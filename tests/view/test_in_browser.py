@@ -16,6 +16,7 @@ from on_page import until, violations
 from turnfsm.fsm import load_flow
 from turnfsm.fsm.diagram.lanes import read_lanes
 from turnfsm.fsm.journal import Journal, journal_of, parse_journal
+from turnfsm.metrics import measure
 from turnfsm.runtime.view import journal_page
 from turnfsm.runtime.view.sound import read_sound
 
@@ -183,9 +184,32 @@ def test_axe_has_nothing_against_it(tab: Any, axe: str, talk: Path, theme: str, 
     tab.goto(f"{(talk / 'conversation.html').as_uri()}#t=12")
     assert violations(tab, axe) == []
     tab.keyboard.press("r")
-    tab.click("#tab-words")
-    assert violations(tab, axe) == []
+    for list_ in ("words", "turns"):
+        tab.click(f"#tab-{list_}")
+        assert violations(tab, axe) == []
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_turns_are_listed_with_what_their_time_was_spent_on(
+    tab: Any, journal: Journal, tmp_path: Path
+) -> None:
+    """As the report has them; a click goes to the end of the turn."""
+    opened(tab, journal_page(journal, TURN), tmp_path)
+    tab.click("#tab-turns")
+    cells = "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
+    head, *lines = tab.eval_on_selector_all("#turns tr", cells)
+    rows = [dict(zip(head, line, strict=True)) for line in lines]
+    ends = measure(journal).turn_ends
+    assert [(row["turn"], row["outcome"]) for row in rows] == [
+        (str(turn.number), turn.outcome) for turn, _ in ends
+    ]
+    for row, (_, response) in zip(rows, ends, strict=True):
+        spent = {name: f"{seconds:.2f}" for name, seconds in (response.parts if response else ())}
+        assert {part: row[part] for part in head[3:] if row[part]} == spent
+        assert row["response"] == ("" if response is None else f"{response.seconds:.2f}")
+    tab.click("#turns tbody button")
+    at = float(tab.text_content("#clock").removesuffix(" s"))
+    assert at == pytest.approx(ends[0][0].at, abs=0.01)
 
 
 def test_half_an_hour_opens_in_a_second_and_scrubs_smoothly(tab: Any, half_an_hour: Path) -> None:

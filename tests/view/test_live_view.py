@@ -89,7 +89,10 @@ def test_a_session_is_seen_while_it_runs(tab: Any, view: LiveView) -> None:
     played.run(9.0)
     assert {"listening", "thinking", "speaking"} <= set(seen)
     until(tab, "page.live.ended")
-    assert "over" in tab.text_content("#badges")
+    assert "the session closed: user_initiated" in tab.text_content("#badges")
+    clock = tab.text_content("#clock")
+    tab.wait_for_timeout(300)
+    assert tab.text_content("#clock") == clock  # it stands still
 
 
 def test_a_late_viewer_sees_the_past_and_the_other_sessions(tab: Any, view: LiveView) -> None:

@@ -9,7 +9,7 @@ from math import inf
 from typing import Any, Literal
 
 from livekit import rtc
-from livekit.agents import NOT_GIVEN, llm
+from livekit.agents import NOT_GIVEN, APIConnectionError, llm
 from livekit.agents.metrics import RealtimeModelMetrics
 from livekit.agents.types import NotGivenOr
 from livekit.agents.utils import aio, is_given
@@ -81,6 +81,19 @@ class ScriptedRealtime(llm.RealtimeModel):
     def session(self, *, turn_detection_disabled: bool = False) -> llm.RealtimeSession[Any]:
         self.sessions.append(_Session(self))
         return self.sessions[-1]
+
+    def fail(self, *, recoverable: bool = False) -> None:
+        """Report an error now, as when the connection is lost.
+
+        Args:
+            recoverable: It connects again by itself; otherwise LiveKit closes the session.
+        """
+        error = APIConnectionError("the scripted realtime model is down")
+        for session in self.sessions:
+            failed = llm.RealtimeModelError(
+                timestamp=time.time(), label=self._label, error=error, recoverable=recoverable
+            )
+            session.emit("error", failed)
 
     async def aclose(self) -> None:
         """Nothing to close: LiveKit closes the sessions."""
