@@ -25,6 +25,7 @@ class Finding:
         code: A stable identifier, for tools; docs/diagnostics.md lists them.
         severity: ``error`` or ``warning``.
         text: The whole line.
+        also: The codes of what else has the same cause, and is not reported by itself.
 
     Example:
         >>> from turnfsm import parse_flow
@@ -42,6 +43,7 @@ class Finding:
     severity: str = "error"
     file: str = "<flow>"
     text: str = ""
+    also: tuple[str, ...] = ()
 
     def __lt__(self, other: Finding) -> bool:
         return self._order < other._order
@@ -55,9 +57,15 @@ class Finding:
         """``file:line:column``; the file alone if the finding is about all of it."""
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
+    @property
+    def sentence(self) -> str:
+        """What is wrong, with all that has the same cause."""
+        more = f" (the same cause breaks {', '.join(self.also)})" if self.also else ""
+        return self.message + more
+
     def render(self) -> str:
         """The finding as a compiler would print it: place, line, caret, remedy."""
-        head = f"{self.place}: {self.severity}: {self.message}"
+        head = f"{self.place}: {self.severity}: {self.sentence}"
         if not self.text.strip():
             return head + (f"\n  {self.remedy}" if self.remedy else "")
         before, marked, after = self._window()

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 
+import attrs
+
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import FlowError, near
 from turnfsm.fsm.flow import Flow
@@ -81,17 +83,26 @@ def first_error(flow: Flow) -> str | None:
     return _Check(flow, LIMIT).first()
 
 
-def _by_cause(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """In the order of places.
+def _by_cause(findings: Iterable[Finding], traces: dict[Finding, Trace]) -> Iterator[Finding]:
+    """One finding for each cause, in the order of places.
 
-    If the same line is the remedy of several findings, only the first.
+    What stands at one place and has one remedy has one cause. Of several counterexamples the
+    shortest is kept, and says which other properties are broken.
     """
-    mended: set[tuple[object, ...]] = set()
+    causes: dict[tuple[object, ...], list[Finding]] = {}
     for finding in sorted(set(findings)):
-        cause = (finding.file, finding.line, finding.column, finding.code, finding.remedy)
-        if not finding.remedy or cause not in mended:
-            yield finding
-        mended.add(cause)
+        what = "proof" if finding in traces else (finding.code, finding.remedy or finding.message)
+        causes.setdefault((finding.place, finding.remedy, what), []).append(finding)
+    for same in causes.values():
+        first = same[0]
+        if first in traces:
+            first = min(same, key=lambda finding: len(traces[finding].steps))
+            also = dict.fromkeys(f.code for f in same if f.code not in first.message)
+            proof, first = traces[first], attrs.evolve(first, also=tuple(also))
+            for finding in same:
+                del traces[finding]
+            traces[first] = proof
+        yield first
 
 
 class _Check:
@@ -135,7 +146,7 @@ class _Check:
         return Report(
             file=file,
             flow=self.flow.name,
-            findings=tuple(_by_cause(self.findings)),
+            findings=tuple(_by_cause(self.findings, self.traces)),
             properties=tuple(self._verdicts(found.complete)),
             configurations=len(found.links),
             transitions=found.transitions,

@@ -196,5 +196,5 @@ def _escape(text: str, also: str = "") -> str:
 
 def said(finding: Finding, trace: Trace | None) -> str:
     """A finding and its counterexample as one text, without the place."""
-    text = finding.message + (f"; {finding.remedy}" if finding.remedy else "")
+    text = finding.sentence + (f"; {finding.remedy}" if finding.remedy else "")
     return text + (f"\n{trace.text()}" if trace else "")

@@ -24,8 +24,8 @@ def turn_with(old: str, new: str) -> Report:
 
 
 def codes(report: Report) -> set[str]:
-    """The codes of all findings."""
-    return {finding.code for finding in report.findings}
+    """The codes of all findings, and of what has the same cause."""
+    return {code for finding in report.findings for code in (finding.code, *finding.also)}
 
 
 @cache

@@ -68,6 +68,23 @@ def test_one_cause_is_one_finding() -> None:
     }
 
 
+def test_one_wrong_line_in_a_group_is_one_finding() -> None:
+    """It changes every state, and breaks eight properties; the report has the shortest example."""
+    line = "      final_transcript: {dest: listening}\n"
+    flow, _ = parse_flow(
+        f"flow: mine\nextends: turn\ngroups:\n  all:\n    on:\n{line}", "mine.yaml"
+    )
+    assert flow is not None
+    report = check_flow(flow)
+    (finding,) = report.findings
+    assert finding.place == "mine.yaml:6:7"
+    assert len(report.traces[finding].steps) == 1
+    failed = {v.name for v in report.properties if v.result == "fails"}
+    assert {finding.code, *finding.also} == failed
+    assert len(failed) > 5
+    assert f"(the same cause breaks {finding.also[0]}, " in finding.render()
+
+
 def test_a_new_state_may_refuse_turns() -> None:
     """`refuses` is enough: the turn is kept meanwhile."""
     text = TOOL_STARTED + AFTER + "    refuses: turn_committed\n"
