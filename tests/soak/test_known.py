@@ -36,6 +36,19 @@ KNOWN = {
         model="server",
         detection="realtime_llm",
     ),
+    "a noise ends the answer of a realtime model that detects turns": Script(
+        "",
+        (attrs.evolve(ASKED, calls=(), ttft=1.5), Sound(2.3, 0.3)),
+        switches=frozenset({"noise", "realtime"}),
+        model="server",
+        detection="realtime_llm",
+    ),
+    "another noise before the wait for the words of a long one is over": Script(
+        "",
+        (attrs.evolve(ASKED, answer=10), Sound(6.4, 1.0), Sound(8.9, 0.3)),
+        {1: Job(5.0)},
+        switches=frozenset({"noise"}),
+    ),
     "too few words to interrupt are said before a reply that is ready": Script(
         "",
         (Sound(0.5, 0.3, 1, likely=False, answer=3),),

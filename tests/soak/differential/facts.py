@@ -15,7 +15,7 @@ from .tools import Run
 
 __all__ = [
     "Finding", "answered", "commits", "delivered", "heard_words", "known_result", "may_be_lost",
-    "obeyed", "outputs", "stops", "with_results",
+    "obeyed", "outputs", "stops", "too_few", "with_results",
 ]  # fmt: skip
 
 WORD = 0.3
@@ -119,16 +119,23 @@ def _begun(said: Said, heard: dict[str, float]) -> float | None:
 def may_be_lost(played: Played, sound: Sound) -> bool:
     """Its words are few, cleared, not committed in time, or said over uninterruptible speech."""
     script = played.script
-    if sound.words < script.min_words:
-        return True
     cleared = (move.at for move in script.moves if move.what == "clear")
-    if any(sound.at <= at <= sound.recognised + 5.0 for at in cleared):
+    if too_few(played, sound) or any(sound.at <= at <= sound.recognised + 5.0 for at in cleared):
         return True
-    over = any(h.text.startswith("y") and h.start < sound.recognised and h.end > sound.at
-               for h in played.outcome.heard)  # fmt: skip
-    if over and any(move.what == "say_on" for move in script.moves):
-        return True
+    if any(text.startswith("y") for text in _said_over(played, sound)):
+        return any(move.what == "say_on" for move in script.moves)
     return script.detection == "manual" and not commits(script, sound)
+
+
+def too_few(played: Played, sound: Sound) -> bool:
+    """The agent speaks, and the words are too few to interrupt: LiveKit waits for more."""
+    return sound.words < played.script.min_words and bool(_said_over(played, sound))
+
+
+def _said_over(played: Played, sound: Sound) -> list[str]:
+    """What the agent says between the beginning of a sound and its final transcript."""
+    audible = (h for h in played.outcome.heard if h.start < sound.recognised and h.end > sound.at)
+    return [heard.text for heard in audible]
 
 
 def commits(script: Script, sound: Sound) -> list[float]:

@@ -15,6 +15,7 @@ from .facts import (
     may_be_lost,
     obeyed,
     stops,
+    too_few,
     with_results,
 )
 from .play import Played
@@ -125,7 +126,7 @@ def _given_up(played: Played, number: int, sound: Sound, until: float | None) ->
     if any(s.fails or played.said.index(s) + 1 in script.tts_fails for s in replies):
         return True
     shown = any(number in said.shows for said in played.said)
-    return not shown and may_be_lost(played, sound)
+    return too_few(played, sound) or (not shown and may_be_lost(played, sound))
 
 
 def _overtaken(played: Played, number: int, until: float | None) -> bool:
