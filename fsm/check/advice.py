@@ -29,9 +29,12 @@ def event_advice(flow: Flow, source: Source, way: Sequence[tuple[int, Edge]]) ->
 
 def timer_advice(flow: Flow, source: Source, state: str) -> str:
     """The line for a state that no timer leaves."""
-    if state in flow.states and not flow.states[state].after:
+    if state not in flow.states:
+        return ""
+    if not flow.states[state].after:
         return f"add 'after: {{TIMER: {{dest: {flow.initial}}}}}' to {state!r}"
-    return ""
+    timer = next(iter(flow.states[state].after))
+    return f"add a transition that needs no fact to {timer!r}: '{{dest: {flow.initial}}}'"
 
 
 def _as_elsewhere(flow: Flow, move: Move) -> Transition | None:

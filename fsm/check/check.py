@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -83,16 +83,23 @@ def first_error(flow: Flow) -> str | None:
     return _Check(flow, LIMIT).first()
 
 
-def _by_cause(findings: Iterable[Finding], traces: dict[Finding, Trace]) -> Iterator[Finding]:
+def _by_cause(
+    findings: Iterable[Finding], traces: dict[Finding, Trace], missing: Mapping[Finding, str]
+) -> Iterator[Finding]:
     """One finding for each cause, in the order of places.
 
-    What stands at one place and has one remedy has one cause. Of several counterexamples the
-    shortest is kept, and says which other properties are broken.
+    What stands at one place has one cause, unless there are several lines to add. Of several
+    counterexamples the shortest is kept, and says which other properties are broken.
+
+    Args:
+        missing: The line that is to be added, for findings with a counterexample.
     """
     causes: dict[tuple[object, ...], list[Finding]] = {}
     for finding in sorted(set(findings)):
-        what = "proof" if finding in traces else (finding.code, finding.remedy or finding.message)
-        causes.setdefault((finding.place, finding.remedy, what), []).append(finding)
+        what: tuple[str, ...] = (finding.code, finding.remedy or finding.message)
+        if finding in traces:
+            what = (missing.get(finding, ""),)
+        causes.setdefault((finding.place, what), []).append(finding)
     for same in causes.values():
         first = same[0]
         if first in traces:
@@ -118,6 +125,7 @@ class _Check:
         self.model = StateSpace(program, world, self.bits, self.rules)
         self.findings: list[Finding] = []
         self.traces: dict[Finding, Trace] = {}
+        self.missing: dict[Finding, str] = {}
         self.failed: set[tuple[bool, str]] = set()
         self.worst: dict[tuple[bool, str], str] = {}
 
@@ -146,7 +154,7 @@ class _Check:
         return Report(
             file=file,
             flow=self.flow.name,
-            findings=tuple(_by_cause(self.findings, self.traces)),
+            findings=tuple(_by_cause(self.findings, self.traces, self.missing)),
             properties=tuple(self._verdicts(found.complete)),
             configurations=len(found.links),
             transitions=found.transitions,
@@ -176,8 +184,10 @@ class _Check:
             way.append((violation.node, violation.edge))
         message = f"{violation.rule.property}: {violation.rule.broken}"
         path = self._path(way[-1][1][3].taken, way[-1][1][3].source) if way else ("initial",)
-        remedy = event_advice(self.flow, self.source, way) or violation.rule.remedy
+        missing = event_advice(self.flow, self.source, way)
+        remedy = missing or violation.rule.remedy
         finding = placed(self.source, path, way, message, violation.rule.property, remedy)
+        self.missing[finding] = missing
         self._add(
             finding, (violation.rule.builtin, violation.rule.property), trace(self.model, way)
         )
@@ -213,6 +223,7 @@ class _Check:
         way = found.path(outcome.node or 0)
         remedy = timer_advice(self.flow, self.source, outcome.end or "")
         finding = placed(self.source, path, way, message, names[0], remedy)
+        self.missing[finding] = remedy
         proof = trace(self.model, way, outcome.quiet)
         for wait, _ in broken:
             self._add(finding, (wait.builtin, wait.property), proof)

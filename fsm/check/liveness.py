@@ -127,11 +127,23 @@ class Quiet:
         if self.goal(spot[0], ()):
             return Run(True, 0.0, ())
         if not moves:
-            return Run(False, float("inf"), (), f"no timer leaves {spot[0]}", spot[0])
+            return Run(False, float("inf"), (), self._stuck(spot, host_facts), spot[0])
         timers = {after[0] for after in moves if after[0] in self.flow.timers}
         timer = min(timers, key=self.flow.timers.__getitem__)
         runs = [self._join(timer, after, host_facts) for after in moves]
         return max(runs, key=lambda run: (not run.reached, run.seconds))
+
+    def _stuck(self, spot: _Spot, host_facts: int) -> str:
+        """The state has no timer, or none of its timers goes anywhere with these facts."""
+        state, why = spot[0], []
+        for timer in self.flow.states[state].after:
+            if self._take(spot, timer, host_facts) is None:
+                facts = spot[1] | host_facts
+                refused = self.program.refusal(self.program.rows[state], timer, facts)
+                why.append(f"{timer} is refused ({refused.why})")
+            else:
+                why.append(f"{timer} changes nothing")
+        return f"no timer leaves {state}" + (f": {', '.join(why)}" if why else "")
 
     def _moves(self, spot: _Spot, host_facts: int) -> list[_Next]:
         """The timers that can fire, then the ends of what is under way; none from the goal."""

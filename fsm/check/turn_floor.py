@@ -222,12 +222,15 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
     yield make.move(
         "a trigger that changes nothing else starts the timers again: it may be held forever",
         lambda m: _again(m) and m.dest in timed and m.trigger not in _FIRST,
+        remedy="leave 'dest' out: the timers go on; or name a timer that starts again: "
+        "'restarts: TIMER'",
     )
     for first, waits in _FIRST.items():
         yield make.move(
             f"{first}: another turn that waits starts the timers again: it may be held forever",
             partial(_anew, first, timed),
             before=[waits],
+            remedy=f"leave 'dest' out for a later {first}: the timers go on",
         )
 
 

@@ -89,3 +89,25 @@ def test_a_new_state_may_refuse_turns() -> None:
     """`refuses` is enough: the turn is kept meanwhile."""
     text = TOOL_STARTED + AFTER + "    refuses: turn_committed\n"
     assert codes(proved(text)) == set()
+
+
+def test_a_guarded_timer_is_named_with_the_fact_that_holds_it_back() -> None:
+    """The state has a timer that leaves it, and its guard need not hold."""
+    guarded = "    after: {consult_limit: {dest: listening, unless: user_speaking}}\n"
+    (finding,) = proved(TURN_COMMITTED + TOOL_STARTED + guarded).findings
+    assert "no timer leaves consulting: consult_limit is refused (user_speaking)" in finding.message
+    assert (
+        finding.remedy
+        == "add a transition that needs no fact to 'consult_limit': '{dest: listening}'"
+    )
+
+
+def test_a_state_that_is_entered_again_by_a_voice_has_a_remedy() -> None:
+    """Whatever the state is called, its timers are not to start again each time."""
+    again = TURN_COMMITTED + "      user_stopped_speaking: {dest: consulting}\n"
+    (finding,) = proved(again + TOOL_STARTED + AFTER).findings
+    assert finding.code == "no_dead_floor"
+    assert finding.remedy.startswith("leave 'dest' out: the timers go on; or name a timer")
+    for mended in ("{}", "{restarts: consult_limit}"):
+        text = again.replace("{dest: consulting}", mended) + TOOL_STARTED + AFTER
+        assert codes(proved(text)) <= {"unread"}
