@@ -7,12 +7,14 @@ from functools import partial
 from typing import Any
 
 import pytest
+from livekit.agents.stt import SpeechEvent, SpeechEventType
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Outcome,
     Reply,
     ScriptedLLM,
+    ScriptedSTT,
     ScriptedTTS,
     ScriptedUser,
     Stage,
@@ -90,3 +92,35 @@ def test_a_voice_that_only_transcripts_show_begins_and_ends_once() -> None:
     voice = ("user_started_speaking", "user_stopped_speaking")
     posted = [entry.trigger for entry in journal if entry.trigger in voice]
     assert posted == list(voice)
+
+
+class EndsOnly(ScriptedSTT):
+    """An STT that detects turns, and reports their end only."""
+
+    def stream(self, **how: Any) -> Any:
+        stream = super().stream(**how)
+        send = stream._send  # type: ignore[attr-defined]
+
+        def only_ends(event: SpeechEvent) -> None:
+            if event.type != SpeechEventType.START_OF_SPEECH:
+                send(event)
+
+        stream._send = only_ends  # type: ignore[attr-defined]
+        return stream
+
+
+@pytest.mark.parametrize("at", [2.8, 4.0, 5.2, 6.4])
+def test_an_stt_that_reports_only_the_end_of_speech_is_no_exception(at: float) -> None:
+    """`turn_detection="stt"`. Nothing begins over the sentence, and its words are answered."""
+    user = ScriptedUser().says(QUESTION, at=1.0, duration=1.0, stt_delay=0.2)
+    user.says(LONG, at=at, duration=6.0, interims=_interims(LONG, 6.0, 0.5))
+    model = ScriptedLLM({"park": PARK, "hours": Reply(OPEN, ttft=3.0)})
+    handling = {"turn_detection": "stt"}
+    stage = Stage(
+        AUDITED, user=user, llm=model, stt=EndsOnly(user, ends_turns=True), turn_handling=handling
+    )
+    stage.vad = None  # type: ignore[assignment]
+    outcome = stage.run(25.0)
+    assert _begins_over(outcome, at + 0.51, at + 6.0) == [], outcome.timeline()
+    assert outcome.heard[-1].text == PARK
+    assert outcome.warnings == []
