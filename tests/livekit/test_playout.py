@@ -209,7 +209,7 @@ def test_a_step_that_is_held_is_held_on_the_output_with_which_it_begins(can_paus
     speech: Any = SimpleNamespace(id="speech", output=None)
     agent: Any = SimpleNamespace(output=before, overlaps=False)
     never: Any = None
-    floor = Floor(never, never, never)
+    floor = Floor(never, never, never, never)
     host = TurnHost(never, floor, never, never)
     host.turn = SimpleNamespace(post=lambda *_: None)  # type: ignore[assignment]
     step = floor.take(agent, speech)
