@@ -8,6 +8,7 @@ from turnfsm.fsm.journal import Closed, ComponentFailed, VoiceUnrecognised
 from turnfsm.fsm.metrics import Figures, Reported, TurnEnd
 
 from .rules import AuditFinding
+from .rules.outages import given_up
 
 __all__ = ["outages_in"]
 
@@ -26,13 +27,10 @@ def _finding(at: float, what: str) -> AuditFinding:
 
 
 def _given_up(figures: Figures) -> Iterator[AuditFinding]:
-    failed: dict[str, list[float]] = {}
-    for reported in figures.events:
-        if isinstance(reported.event, ComponentFailed) and not reported.event.recoverable:
-            failed.setdefault(str(reported.event), []).append(reported.at)
-    for what, times in failed.items():
-        often = f", {len(times)} times until {times[-1]:.2f} s" if len(times) > 1 else ""
-        yield _finding(times[0], f"{what} and was given up{often}")
+    events = ((reported.at, reported.event) for reported in figures.events)
+    failures = [(at, event) for at, event in events if isinstance(event, ComponentFailed)]
+    for at, what in given_up(failures):
+        yield _finding(at, what)
 
 
 def _unrecognised(figures: Figures) -> Iterator[AuditFinding]:

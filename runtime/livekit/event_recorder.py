@@ -17,6 +17,8 @@ from livekit.agents.version import __version__ as LIVEKIT
 
 from turnfsm.runtime.journal.sinks import new_file
 
+from .overrides import closed_by, failure_of
+
 __all__ = ["EventRecorder"]
 
 logger = logging.getLogger("turnfsm")
@@ -201,10 +203,14 @@ class EventRecorder:
         return fields | {"duration": found.duration, "ttft": found.ttft}
 
     def _error(self, event: Any) -> dict[str, Any]:
-        return {"kind": type(event.error).__name__}
+        failure = failure_of(event.error)
+        fields = failure.fields() if failure is not None else {}
+        fields.pop("message", None)  # it may repeat words
+        return {"kind": type(event.error).__name__, **fields}
 
     def _close(self, event: Any) -> dict[str, Any]:
-        return {"reason": getattr(event.reason, "value", str(event.reason))}
+        closed = closed_by(event.reason, event.error)
+        return closed.fields()
 
 
 _FIELDS: dict[str, Callable[[EventRecorder, Any], dict[str, Any] | None]] = {

@@ -22,7 +22,7 @@ from turnfsm.audit import Audit, audit_file, audit_recording, parse_recording
 from turnfsm.livekit import EventRecorder, TurnSession
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.compare import CONTROLS, SCENARIOS, Scenario, scenario
-from turnfsm.testing import ScriptedLLM, ScriptedUser, Stage
+from turnfsm.testing import ScriptedLLM, ScriptedSTT, ScriptedTTS, ScriptedUser, Stage
 
 NOT_SEEN = {
     "S4c": "which run an event belongs to is no public event",
@@ -65,14 +65,27 @@ def test_nine_of_ten_failures_are_named() -> None:
 
 @pytest.mark.parametrize("right", CONTROLS, ids=lambda s: s.id)
 def test_a_conversation_that_goes_right_raises_no_alarm(right: Scenario) -> None:
-    """On a stock session, where nothing goes wrong."""
-    assert audited(right).findings == ()
+    """On a stock session, where nothing goes wrong but what the scenario lets fail."""
+    assert _outages(audited(right)) == FAILING.get(right.id, [])
 
 
 @pytest.mark.parametrize("right", [*CONTROLS, *SCENARIOS], ids=lambda s: s.id)
 def test_what_goes_right_on_our_sessions_raises_no_alarm(right: Scenario) -> None:
     """Every conversation that `turnfsm compare` plays."""
-    assert audited(right, TurnSession).findings == ()
+    assert _outages(audited(right, TurnSession)) == FAILING.get(right.id, [])
+
+
+FAILING = {
+    "P2": ["the TTS failed (APIConnectionError) and was given up"],
+    "P3": ["the LLM failed (APIConnectionError) and was given up"],
+}
+"""What fails in a scenario, so that the audit names it."""
+
+
+def _outages(audit: Audit) -> list[str]:
+    """The findings, which are all about outages."""
+    assert not any(finding.failure or finding.property for finding in audit.findings)
+    return [finding.what for finding in audit.findings]
 
 
 def event(t: float, name: str, **fields: object) -> str:
@@ -280,3 +293,26 @@ def test_a_file_that_cannot_be_judged_is_named(tmp_path: Path) -> None:
     file.write_text('{"events": 1}\n[1, 2]\n{}\n')
     with pytest.raises(JournalError, match=r"jsonl:2: not an event; a recording has one"):
         audit_file(file)
+
+
+def test_an_outage_of_a_stock_session_is_named() -> None:
+    """What LiveKit has given up, and that it has closed the session. The message is not kept."""
+    events = io.StringIO()
+
+    class Recorded(AgentSession[Any]):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            EventRecorder(self, events)
+
+    user = ScriptedUser().says("hello there", at=1.0)
+    stt, voice = ScriptedSTT(user, down=True), ScriptedTTS(down=True)
+    stage = Stage(Recorded, user=user, stt=stt, tts=voice)
+    stage.at(2.0, lambda s: s.session.say("Hello.") and None)
+    stage.run(30.0)
+    assert "is down" not in events.getvalue()
+    audit = audit_recording(parse_recording(events.getvalue().encode(), "events.jsonl"))
+    assert [finding.what for finding in audit.findings] == [
+        "the STT failed (APIConnectionError) and was given up, 4 times until 19.60 s",
+        "the TTS failed (APIConnectionError) and was given up",
+        "the session closed: error, the STT failed (APIConnectionError)",
+    ]

@@ -1,19 +1,19 @@
 """Rules that find failures in a recording of public events.
 
-Each rule finds something that the flow `turn` makes impossible. A rule reports only what the events
-show beyond doubt: a false alarm costs more than a missed one.
+Each rule finds something that the flow `turn` makes impossible, or an outage. A rule reports only
+what the events show beyond doubt: a false alarm costs more than a missed one.
 """
 
 from __future__ import annotations
 
 from turnfsm.fsm.audit.facts import Facts
 
-from . import replies, tools, user
+from . import outages, replies, tools, user
 from .rule import AuditFinding
 
 __all__ = ["AuditFinding", "findings_in"]
 
-_RULES = (*tools.RULES, *replies.RULES, *user.RULES)
+_RULES = (*tools.RULES, *replies.RULES, *user.RULES, *outages.RULES)
 
 
 def findings_in(facts: Facts) -> tuple[AuditFinding, ...]:

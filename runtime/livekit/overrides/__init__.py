@@ -6,7 +6,7 @@ checks the names at import. Each override is needed: without it a scenario fails
 """
 
 from .activity import GovernedActivity, activity_of
-from .components import failure_of
+from .components import closed_by, failure_of
 from .recognition import turn_of
 from .run import GovernedRun
 from .session import GovernedSession
@@ -20,6 +20,7 @@ __all__ = [
     "GovernedSession",
     "TurnContext",
     "activity_of",
+    "closed_by",
     "current_speech",
     "failure_of",
     "govern",

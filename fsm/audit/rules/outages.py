@@ -1,0 +1,43 @@
+"""Outages that LiveKit reports: a component was given up, the session was closed by an error."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from turnfsm.fsm.audit.facts import Facts
+from turnfsm.fsm.journal import Closed, ComponentFailed, Note, session_event
+
+from .rule import Found, Rule
+
+__all__ = ["RULES", "given_up"]
+
+
+def given_up(failures: list[tuple[float, ComponentFailed]]) -> Found:
+    """The components that were given up, each once."""
+    times: dict[str, list[float]] = {}
+    for at, failure in failures:
+        if not failure.recoverable:
+            times.setdefault(str(failure), []).append(at)
+    for what, when in times.items():
+        often = f", {len(when)} times until {when[-1]:.2f} s" if len(when) > 1 else ""
+        yield when[0], f"{what} and was given up{often}"
+
+
+def _given_up(facts: Facts) -> Found:
+    """A component that LiveKit does not try again for what it was needed for."""
+    failures = []
+    for event in facts.recording.named("error"):
+        with suppress(TypeError):  # an older recording does not say what has failed
+            failed = session_event(Note(0, event.t, ComponentFailed.KIND, event.fields))
+            failures += [(event.t, failed)] if isinstance(failed, ComponentFailed) else []
+    yield from given_up(failures)
+
+
+def _closed(facts: Facts) -> Found:
+    """LiveKit closes a session whose components fail again and again."""
+    for event in facts.recording.named("close"):
+        if event.text("reason") == "error":
+            yield event.t, str(Closed("error", event.text("error") or None))
+
+
+RULES = (Rule("", "", _given_up), Rule("", "", _closed))
