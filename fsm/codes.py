@@ -66,6 +66,7 @@ PROOF_CODES: Mapping[str, str] = MappingProxyType(
         "unused": "An action that is never chosen, or a trigger that does nothing.",
         "unread": "A fact that no guard and no property reads.",
         "never-cleared": "A fact that stays true forever once it is set.",
+        "restarted": "A limit that an event starts again, so that it does not limit the state.",
         "vocabulary": "A built-in property needs a trigger or a state that the flow lacks.",
         "waived": "`waived` names a property that cannot be waived, or gives no reason.",
         "not-proved": "The flow is too large: not every configuration was visited.",

@@ -25,6 +25,7 @@ from .liveness import Quiet
 from .parts import Bits
 from .properties import declared_rules
 from .report import PropertyResult, Report, Result
+from .restarted import restarted_limits
 from .shape import structure_findings
 from .space import StateSpace
 from .trace import Trace, trace
@@ -266,6 +267,7 @@ class _Check:
             message = f"{name} is waived: {reason}"
             if self.flow.kind == "turn" and name in PROPERTIES:
                 yield self.source.at_key(path, message, code=name, severity="note")
+        yield from restarted_limits(self.flow, self.source)
 
     def _waivers(self) -> Iterator[Finding]:
         for name, reason in self.flow.properties.waived.items():

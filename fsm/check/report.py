@@ -48,7 +48,8 @@ class Report:
         complete: Everything reachable was visited. If not, nothing is proved.
         facts: How many facts were followed, those of the checker itself (ghosts) included.
         traces: Finding to its shortest counterexample.
-        notes: The waived properties with their reasons, where the flow waives them.
+        notes: The waived properties with their reasons, where the flow waives them; and limits that
+            an event starts again.
         loaded: The file is a flow. If not, the findings say why and nothing else is known.
     """
 
@@ -95,6 +96,8 @@ def _text(report: Report) -> list[str]:
         if finding in report.traces:
             lines += [f"  the shortest way there, from {report.flow}'s initial state:"]
             lines += [report.traces[finding].text(), ""]
+    # A waiver stands among the properties below.
+    lines += [note.render() for note in report.notes if note.code == "restarted"]
     width = max((len(v.name) for v in report.properties), default=0)
     for verdict in report.properties:
         line = f"  {verdict.result:<6}  {verdict.name:<{width}}  {verdict.detail}"
