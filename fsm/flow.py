@@ -7,6 +7,7 @@ from typing import Literal
 
 import attrs
 
+from .agenda.settlement import Rules
 from .flow_parts import (
     Action,
     AgentState,
@@ -114,6 +115,7 @@ class Flow:
         tools: What an interruption does to tool calls.
         discard_audio_if_uninterruptible: The STT gets silence while the agent says something that
             cannot be interrupted, unless the application gives the session another value.
+        agenda: What the agent owes the user, and what becomes of it when a reply ends.
         properties: The properties that the flow declares. Those of its kind are not among them.
         extends: The flow that it changes, as the file names it.
         source: Where everything stands in the file; None if the flow was not read from a text.
@@ -138,6 +140,7 @@ class Flow:
     actions: Mapping[str, Action] = attrs.field(factory=dict)
     tools: Tools = attrs.field(factory=Tools)
     discard_audio_if_uninterruptible: bool = True
+    agenda: Rules = attrs.field(factory=Rules)
     properties: Properties = attrs.field(factory=Properties)
     extends: str | None = attrs.field(default=None, eq=False)
     source: Source | None = attrs.field(default=None, eq=False, repr=False)

@@ -7,15 +7,16 @@ through the same flow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from turnfsm.fsm import TurnfsmError, Verdict
+from turnfsm.fsm import TurnfsmError, Verdict, load_flow
 from turnfsm.fsm.flow import Policy
 from turnfsm.fsm.journal import Journal, JournalError, Note
 
 from .arguments import check_count
 from .ledger_call import End, LedgerCall, canonical
+from .log import agenda_of, rules_of
 
 __all__ = ["End", "Ledger", "LedgerCall"]
 
@@ -36,6 +37,9 @@ class Ledger:
     Attributes:
         note: Called with the kind and the data of each note. A session sets it, so that they go
             into its journal.
+        undelivered: The calls of a session that was cut off whose results the user has not heard.
+        delivers: Whether the result of a call is still to be delivered to the user. A session sets
+            it to what its agenda says.
 
     Example:
         >>> ledger = Ledger()
@@ -47,6 +51,8 @@ class Ledger:
     def __init__(self, maxlen: int = 256) -> None:
         self.maxlen = check_count("maxlen", maxlen)
         self.note: Callable[..., object] = _write_nothing
+        self.undelivered: Collection[str] = frozenset()
+        self.delivers: Callable[[str], bool] = lambda call: call in self.undelivered
         self._calls: dict[str, LedgerCall] = {}
         self._by_result: dict[str, LedgerCall] = {}
         self._turns: dict[str, list[LedgerCall]] = {}  # those that may repeat a call
@@ -129,16 +135,6 @@ class Ledger:
         """The call with this id, or whose result has this id in the conversation."""
         return self._by_result.get(call_id) or self._calls.get(call_id)
 
-    def untold(self, call_ids: Iterable[str]) -> frozenset[str]:
-        """Those of these ids that are of results which the user has not heard.
-
-        The answer that a call still runs is no result; it has the call's id, and the late result
-        has another.
-        """
-        found = ((id, self.find(id)) for id in call_ids)
-        ended = ((id, call) for id, call in found if call is not None and call.gave)
-        return frozenset(i for i, c in ended if i == (c.result_id or c.id) and not c.told)
-
     def answer(
         self,
         call_id: str,
@@ -166,7 +162,8 @@ class Ledger:
         """
         key = name, canonical(arguments)
         known = self._old.pop(key, None)
-        if known is None or (known.told and {known.id, known.result_id} & set(shown)):
+        heard = known is not None and not self.delivers(known.id)
+        if known is None or (heard and {known.id, known.result_id} & set(shown)):
             known = self._made_before(key, turn) if once else None
             if known is None:
                 return None
@@ -225,11 +222,17 @@ class Ledger:
                 why = f"note {note.seq} ({note.kind}) is not as turnfsm writes it: {exc}"
                 raise JournalError(f"{why}; name a journal that was not changed") from None
         ledger._cut_off()
+        agenda = agenda_of(journal, rules_of(load_flow("turn")))
+        due = {o.id for o in agenda.obligations if o.kind == "result"}
+        news = (call.id for call in ledger if call.gave in _NEWS)
+        ledger.undelivered = due.intersection(news)
         return ledger
 
     def take_over(self, other: Ledger) -> None:
         """Replace the calls of this ledger by those of another one."""
-        vars(self).update({name: held for name, held in vars(other).items() if name != "note"})
+        vars(self).update(
+            {name: held for name, held in vars(other).items() if name not in ("note", "delivers")}
+        )
 
     # -- inside
 
@@ -296,7 +299,7 @@ class Ledger:
         needed = {id(call) for calls in self._turns.values() for call in calls}
         needed |= {id(call) for call in self._old.values()}
         for call in self:
-            if left > 0 and call.over and call.state != "owed" and id(call) not in needed:
+            if left > 0 and call.over and not self.delivers(call.id) and id(call) not in needed:
                 del self._calls[call.id]
                 self._by_result.pop(call.result_id or "", None)
                 left -= 1

@@ -79,9 +79,9 @@ class LedgerCall:
         return self.machine.holds("in_conversation")
 
     @property
-    def told(self) -> bool:
-        """The user has heard a reply that was made with its result."""
-        return self.machine.holds("told")
+    def interrupts(self) -> bool:
+        """Its tool has interrupted its own turn."""
+        return self.machine.holds("interrupts")
 
     def as_note(self) -> dict[str, Any]:
         """What a journal keeps of the call for the next restart."""

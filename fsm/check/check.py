@@ -17,6 +17,7 @@ from turnfsm.fsm.source import Page, Source
 from turnfsm.fsm.source import Path as Place
 
 from .advice import event_advice, timer_advice
+from .agenda import agenda_findings
 from .cause import placed
 from .deadlock import deadlocks
 from .explore import Exploration, Violation, explore
@@ -150,6 +151,7 @@ class _Check:
             self._gave_up(found)
         self.findings += structure_findings(self.model, found, self.source)
         self.findings += self._waivers()
+        self.findings += agenda_findings(self.flow, self.source)
         self.findings += self._vocabulary()
         file = self.source.file
         return Report(

@@ -45,6 +45,7 @@ def flow_tree(flow: Flow) -> dict[str, Any]:
         "timers": _plain(flow.timers),
         "actions": _plain(flow.actions),
         "tools": _plain(flow.tools),
+        "agenda": _plain(flow.agenda),
         "states": _plain(flow.states),
         "properties": _said({**properties, "waived": _plain(held.waived)}),
     }

@@ -40,6 +40,7 @@ def resolve(file: FlowFile, source: Source) -> Flow:
         actions=file.actions,
         tools=file.tools,
         discard_audio_if_uninterruptible=file.discard_audio_if_uninterruptible,
+        agenda=file.agenda,
         properties=properties,
         extends=file.extends,
         source=source,

@@ -11,6 +11,7 @@ from turnfsm.fsm.errors import quoted
 from turnfsm.fsm.flow import Flow, Names, Row, State, Transition, Tuning
 from turnfsm.fsm.source import Path, Source
 
+from .agenda_rules import check_agenda
 from .written import HOST
 
 __all__ = ["check_rules"]
@@ -33,6 +34,7 @@ def check_rules(flow: Flow, source: Source) -> Iterator[Finding]:
         _scopes,
         _transitions,
         _properties,
+        check_agenda,
     )
     for check in checks:
         yield from check(flow, source)

@@ -37,6 +37,7 @@ _NOUNS = {
     "Never": "a 'never' property",
     "Always": "an 'always' property",
     "Tools": "the tools",
+    "Rules": "the agenda",
     "Tuning": "the tuning",
 }
 _WORDS = {"dict": "a mapping", "list": "a list", "NoneType": "nothing", "str": "text"}

@@ -10,6 +10,7 @@ from typing import Literal
 
 import attrs
 
+from turnfsm.fsm.agenda.settlement import Rules
 from turnfsm.fsm.flow import (
     Action,
     AgentState,
@@ -138,6 +139,11 @@ class FlowFile:
         "line without echo: otherwise the agent hears itself, and answers itself. If the "
         "application gives the session LiveKit's option of this name, the option counts.",
         default=True,
+    )
+    agenda: Rules = doc(
+        "What the agent owes the user: answers, results and notices. A flow without this key has "
+        "that of the flow turn.",
+        factory=Rules,
     )
     groups: Mapping[str, Group] = doc(
         "What several states have in common. Every state is in the group 'all'.", factory=dict

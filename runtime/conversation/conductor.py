@@ -12,8 +12,10 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from turnfsm.fsm import Taken, Verdict
+from turnfsm.fsm.agenda import CallInBackground, CallMade, ResultReady
 from turnfsm.fsm.journal import ReplyAudio, SessionEvent
 from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.log import Log
 from turnfsm.runtime.turn import TurnRuntime
 
 from .agent_state import AgentState
@@ -24,6 +26,7 @@ from .host import TurnHost
 from .outages import Outages
 from .ports import Agent, Lifecycle, Session, Speech
 from .progress import Progress
+from .replies import Replies
 from .tool_calls import ToolCalls
 from .user_reports import UserReports
 
@@ -46,7 +49,9 @@ class Conductor(UserReports):
         super().__init__(session, deferred)
         self._ledger = ledger
         self.lifecycle = lifecycle
-        self.tools = ToolCalls(session, ledger, self._moved)
+        self.log = Log(self._moved)
+        self.replies = Replies(self.log)
+        self.tools = ToolCalls(session, ledger, self.log, self.replies, self._moved)
         self.progress = Progress(self._step_progressed, self._look_every)
         self.floor = Floor(
             self._playout_started,
@@ -60,7 +65,7 @@ class Conductor(UserReports):
             lambda: session.expects_audio,
             self.turns.fail,
         )
-        self.host = TurnHost(session, self.floor, self.tools, self.turns)
+        self.host = TurnHost(session, self.floor, self.tools, self.turns, self.log, self.replies)
         self.agent_state = AgentState(session)
         self._ids = CallIds()
         self._deferred_due = False
@@ -70,6 +75,12 @@ class Conductor(UserReports):
         """Report to this runtime, whose host is `host`."""
         self.turn = self.host.turn = self.tools.turn = self.agent_state.turn = turn
         self._ledger.note = turn.note
+        self.log.govern(turn.flow, turn.note)
+        for call in self._ledger.undelivered:
+            self.log.add(CallMade(call, ""))
+            self.log.add(CallInBackground(call))  # delivered with the next reply that shows it
+            self.log.add(ResultReady(call))
+        self._ledger.delivers = lambda call: self.log.agenda.find("result", call) is not None
 
     def start(self) -> None:
         """The session starts."""
@@ -124,11 +135,7 @@ class Conductor(UserReports):
             self._schedule_deferred()
 
     def reply_requested(self) -> None:
-        """A reply is asked for, with all results that are there: LiveKit's ``speech_created``.
-
-        Posts nothing. The reply also tells results that are still owed.
-        """
-        self.tools.reply_requested()
+        """A reply is asked for: LiveKit's ``speech_created``. Posts nothing."""
         if self.host.resumption is not None:
             self.host.resumption.post("overtaken")
 
@@ -173,6 +180,8 @@ class Conductor(UserReports):
     def floor_returned(self, speech: Speech) -> None:
         """LiveKit clears `AgentActivity._current_speech`. Posts `step_finished`."""
         step = self.floor.leave(speech)
+        if speech.interrupted:
+            self.replies.over(speech)  # what was heard of it is in the conversation
         if step is not None:
             self.progress.end()
             self._post("step_finished", step.id)
@@ -185,11 +194,17 @@ class Conductor(UserReports):
         step = self.floor.step
         if step is not None and step.speech is speech:
             self._post("step_interrupted", step.id)
-        elif self.tools.runs_for(speech):
+            return
+        self.replies.over(speech)
+        if self.tools.runs_for(speech):
             self._post("speech_interrupted", speech=speech.id)
         elif speech.steps_over:
             speech.end()  # its calls have ended: it need not wait for other speeches
         self._moved()
+
+    def speech_over(self, speech: Speech) -> None:
+        """LiveKit's `SpeechHandle._mark_done`. Posts nothing."""
+        self.replies.over(speech)
 
     def start_playout(self, speech: Speech) -> None:
         """LiveKit is about to play a step: `_reconcile_playout_pause`. Posts `start_playout`."""
@@ -277,31 +292,44 @@ class Conductor(UserReports):
             self._post("reply", speech=speech.id)
         return True
 
-    def request_made(self, speech: str, shown: Collection[str], *, answers: bool) -> None:
-        """LiveKit asks the model, and shows it the results of these calls. Posts nothing.
+    def request_sent(
+        self,
+        speech: Speech,
+        shown: Collection[str],
+        instructions: str | None = None,
+        *,
+        answers: bool | None = None,
+    ) -> str | None:
+        """LiveKit asks the model for a step of a reply. Posts nothing.
 
-        `answers`: the reply is not only about results.
+        Args:
+            shown: The ids of the results in the request.
+            instructions: The reply's own instructions.
+            answers: It answers what the user has said; as a rule one without instructions does.
+
+        Returns:
+            What the request says about the results of other replies that this one is to deliver.
         """
-        self.tools.request_made(speech, shown, answers=answers)
+        calls = self.tools.with_results(shown)
+        if answers is None:
+            answers = instructions is None
+        self.replies.request_sent(speech, self.agent, calls, instructions, answers=answers)
+        if instructions is not None:
+            return None
+        return self.host.wording(self.replies.delivers(speech.id))
 
-    def to_tell(self, speech: Speech, shown: Collection[str]) -> str | None:
-        """What the instructions add if the request shows results of these calls. Posts nothing."""
-        self._cut_by_voice = False  # this reply says what was cut
-        return self.host.wording(self.tools.to_tell(speech, shown))
+    def answers_by_itself(self, speech: Speech) -> None:
+        """LiveKit's `_realtime_generation_task`: a realtime model that detects turns answers the
+        user by itself. Nobody has asked it to deliver anything. Posts nothing."""
+        self.replies.answers_by_itself(speech, self.agent)
+        self.tools.overtaken_by(speech)
 
-    def asked_about(
-        self, speech: Speech, shown: Collection[str], instructions: str
-    ) -> frozenset[str]:
-        """The reply has instructions of its own: of the results that its request shows, those that
-        it says. Posts nothing."""
-        return self.tools.asked_about(speech, shown, instructions)
-
-    def reply_said(self, speech: str, *, whole: bool) -> None:
+    def reply_heard(self, speech: str, *, whole: bool) -> None:
         """LiveKit's `SpeechHandle._item_added`, with a reply that was heard. Posts nothing.
 
         `whole`: it was heard to its end.
         """
-        self.tools.told.said(speech, whole=whole)
+        self.replies.heard(speech, whole=whole)
         self.tools.forget_settled()
 
     def _may_request_now(self, speech: Speech) -> bool:
@@ -377,7 +405,7 @@ class Conductor(UserReports):
 
     def _schedule_deferred(self) -> None:
         """In the next turn of the loop: LiveKit may be in the middle of giving the floor back."""
-        due = self.turns.kept or self.host.owes or self._speculation or self._cut_by_voice
+        due = self.turns.kept or self.host.owes or self._speculation
         if due and not self._deferred_due:
             self._deferred_due = True
             asyncio.get_running_loop().call_soon(self._run_deferred)
@@ -390,9 +418,6 @@ class Conductor(UserReports):
         if not agent.accepts_turns:
             return  # a handoff is under way; this is tried again when it has ended
         self._speculate_again()
-        if self._was_a_noise(agent):
-            self._cut_by_voice = False
-            self.tools.reply_cut()
         step = self.floor.step
         if step is not None and self.turns.kept and not step.speech.interruptible:
             return  # it is ending, and LiveKit takes no turn before it has ended
@@ -402,5 +427,5 @@ class Conductor(UserReports):
             return  # it comes first: the turn would cut it
         if self.turns.kept and self.turn.ask("turn_committed"):
             self.turns.join_kept().run(agent.take_turn)
-        elif self.host.owes and self.turn.ask("owed_reply"):
+        elif self.host.owes and not agent.may_greet and self.turn.ask("owed_reply"):
             self._post("owed_reply")

@@ -1,4 +1,4 @@
-"""The tool calls of a worker that has died: what became of them, and what must still be told."""
+"""The tool calls of a worker that has died: what became of them, what is still due."""
 
 from __future__ import annotations
 
@@ -6,22 +6,27 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import attrs
 
+from turnfsm.fsm.agenda import AnswerDue, CallMade, Entry, ResultReady, Rules
 from turnfsm.fsm.journal import Journal, Note
 from turnfsm.runtime.ledger import Ledger, LedgerCall
+from turnfsm.runtime.log import agenda_of
 
 from .policies import CutOffCall, NotMade, recover_of
 from .resumption import CUT_OFF, HANDED_OVER, NO_EFFECT, NOT_KEPT, UNKNOWN_END
 
-__all__ = ["ledger_of", "output_of", "untold_of"]
+__all__ = ["agenda_entries", "ledger_of", "output_of"]
 
 logger = logging.getLogger("turnfsm")
 
 KeyOf = Callable[[str, str], str]
+
+_NEWS = ("result", "unknown")
+"""How a call has ended whose outcome the user is to hear."""
 
 RECOVER_LIMIT = 5.0
 """Seconds that the function of `recover_with` may take."""
@@ -48,12 +53,26 @@ async def ledger_of(journal: Journal, tools: Mapping[str, Any], key_of: KeyOf) -
     return Ledger.from_journal(attrs.evolve(journal, records=(*journal.records, *notes)))
 
 
-def untold_of(ledger: Ledger, *, reply_under_way: bool) -> list[LedgerCall]:
-    """The calls whose outcome the user must still hear: nobody has told it or begun to tell it."""
-    states = {"ended", "given", "owed"} | ({"untold"} if reply_under_way else set())
-    news = [call for call in ledger if not call.told and call.output]
-    results = [call for call in news if call.gave == "result" and call.state in states]
-    return [call for call in news if call in results or call.gave == "unknown"]
+def agenda_entries(
+    journal: Journal, ledger: Ledger, rules: Rules, messages: Collection[str]
+) -> list[Entry]:
+    """What the worker that has died still owed the user, as entries for the next one's log.
+
+    Args:
+        journal: The journal of that worker.
+        ledger: Its calls, which have all ended.
+        rules: The agenda of the flow.
+        messages: The ids of the messages in the conversation.
+    """
+    agenda = agenda_of(journal, rules)
+    entries: list[Entry] = []
+    for due in agenda.obligations:
+        if due.kind == "utterance" and due.id in messages:
+            entries.append(AnswerDue(due.id))
+        elif (call := ledger.find(due.id)) is not None and call.gave in _NEWS and call.output:
+            entries.append(CallMade(due.id, due.made_by or ""))
+            entries.append(ResultReady(due.id))
+    return entries
 
 
 def output_of(call: LedgerCall, *, made: bool) -> str | None:

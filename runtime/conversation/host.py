@@ -6,14 +6,17 @@ import asyncio
 import logging
 from contextvars import copy_context
 
+from turnfsm.fsm.agenda import Answered, Obligation
 from turnfsm.runtime.event import Event
+from turnfsm.runtime.ledger import LedgerCall
+from turnfsm.runtime.log import Log
 from turnfsm.runtime.turn import TurnRuntime
 
 from .floor import Floor, Step
 from .limits import TurnLimitReached
 from .ports import Output, Session, Source
+from .replies import Replies
 from .resumption import Resumption
-from .tool_call import ToolCall
 from .tool_calls import ToolCalls
 from .user_turns import UserTurns
 
@@ -27,16 +30,27 @@ BESIDES = (
     "with your answer."
 )
 CANCELLED = "{calls} was cancelled before it had ended. Tell the user in a sentence."
+UNKNOWN = "It is not known whether {calls} took effect: tell the user so."
 
 
 class TurnHost:
     """The actions and the host facts of `specs/turn.yaml`, carried out by the ports."""
 
-    def __init__(self, session: Session, floor: Floor, tools: ToolCalls, turns: UserTurns) -> None:
+    def __init__(
+        self,
+        session: Session,
+        floor: Floor,
+        tools: ToolCalls,
+        turns: UserTurns,
+        log: Log,
+        replies: Replies,
+    ) -> None:
         self._session = session
         self._floor = floor
         self._tools = tools
         self._turns = turns
+        self._log = log
+        self._replies = replies
         self._decisions: set[asyncio.Task[None]] = set()
         self.turn: TurnRuntime
         self.results_need_reply = False
@@ -59,7 +73,7 @@ class TurnHost:
     def owes(self) -> bool:
         """There is something to say that nobody else asks for."""
         pending = self.resumption is not None and self.resumption.pending
-        return pending or bool(self._tools.owed or self._turns.skipped)
+        return pending or bool(self._log.agenda.open)
 
     # -- host facts: asked at the moment of a decision
 
@@ -254,39 +268,53 @@ class TurnHost:
         self._tools.lift_holds()
 
     def deliver_owed_reply(self, event: Event) -> None:
-        """Tell the results that the user has not heard, or answer what was left open.
-
-        The answer to the user comes first. It may tell the results, too.
-        """
-        if skipped := self._turns.skipped:
-            words = tuple(skipped)
-            skipped.clear()
-            agent = self._session.activity
-            if agent is None or agent.answer_words(words):
+        """Ask for a reply that delivers what is due: an answer first, then the results."""
+        agent = self._session.activity
+        if agent is None:
+            return
+        resumes = self.resumption is not None and self.resumption.pending
+        unanswered = [o.id for o in self._log.agenda.open if o.kind == "utterance"]
+        if unanswered and not resumes:
+            if (reply := agent.answer_words(unanswered)) is not None:
+                self._replies.claims(reply, utterances=unanswered)
                 return
-        due = self._tools.deliver()
-        cancelled = [call for call in due if call.how == "cancelled"]
-        arrived = [call for call in due if call.how != "cancelled"]
-        said = [OWED.format(calls=_names(arrived))] if arrived else []
-        said += [CANCELLED.format(calls=_names(cancelled))] if cancelled else []
-        context = due[0].context if due else copy_context()
+            self._log.add(Answered(unanswered))
+        results = [o for o in self._log.agenda.due if o.kind == "result"]
+        said = self._reported(self._tools.entries(results))
         if self.resumption is not None and self.resumption.pending:
             said = [self.resumption.deliver(), *said]
             if self.resumption.apologises:
                 self.turn.note("apology")
-        if (agent := self._session.activity) is not None and said:
-            context.run(agent.request, " ".join(said))
+        if said:
+            calls = (self._tools.get(o.id) for o in results)
+            context = next((call.context for call in calls if call is not None), copy_context())
+            reply = context.run(agent.request, " ".join(said))
+            claims = unanswered if resumes else []  # its words ask for the answer, too
+            self._replies.claims(reply, utterances=claims, results=[o.id for o in results])
 
-    def wording(self, calls: list[ToolCall]) -> str | None:
-        """The instructions for a model that tells results together with its answer."""
-        said = [BESIDES.format(calls=_names(calls))] if calls else []
-        said += self.resumption.besides() if self.resumption is not None else []
+    def _reported(self, calls: list[LedgerCall]) -> list[str]:
+        """What the instructions of a reply of its own say about calls."""
+        named = {
+            how: _names([call for call in calls if (call.gave, how) in _WORDING])
+            for how in (OWED, CANCELLED, UNKNOWN)
+        }
+        return [how.format(calls=names) for how, names in named.items() if names]
+
+    def wording(self, results: list[Obligation]) -> str | None:
+        """What a request says about results that it delivers with something else."""
+        calls = self._tools.entries(results)
+        unknown = _names([call for call in calls if call.gave == "unknown"])
+        known = _names([call for call in calls if call.gave != "unknown"])
+        said = [BESIDES.format(calls=known)] if known else []
+        said += [UNKNOWN.format(calls=unknown)] if unknown else []
         return " ".join(said) or None
 
     # -- inside
 
     def _stop(self, source: Source, *, force: bool) -> None:
         if (step := self._floor.step) is not None:
+            if force:
+                self._replies.stopped(step.speech, "limit")
             step.agent.interrupt_model()
             step.speech.stop(source, force=force)
 
@@ -328,5 +356,13 @@ class TurnHost:
             self.turn.post("endpointing_ended")
 
 
-def _names(calls: list[ToolCall]) -> str:
+_WORDING = {
+    ("result", OWED),
+    ("error", OWED),
+    ("cancelled", CANCELLED),
+    ("unknown", UNKNOWN),
+}
+
+
+def _names(calls: list[LedgerCall]) -> str:
     return ", ".join(f"{call.name} ({call.id})" for call in calls)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from turnfsm.fsm.agenda import Obligation
 from turnfsm.fsm.flow import Tools
 from turnfsm.runtime.ledger import Ledger, LedgerCall
+from turnfsm.runtime.log import Log
 from turnfsm.runtime.turn import TurnRuntime
 
 from .policies import is_once
 from .ports import Session, Speech
-from .told_results import ToldResults
 from .tool_call import ToolCall
 
 __all__ = ["BLOCKING", "HOLDING", "RUNNING", "UNCOMMITTED", "OpenCalls"]
@@ -32,12 +33,12 @@ class OpenCalls:
 
     turn: TurnRuntime
 
-    def __init__(self, session: Session, ledger: Ledger) -> None:
+    def __init__(self, session: Session, ledger: Ledger, log: Log) -> None:
         self._session = session
         self._ledger = ledger
         self._calls: dict[str, ToolCall] = {}
         self._speeches: dict[str, Speech] = {}  # those that may repeat a call
-        self.told = ToldResults(ledger)
+        self._log = log
 
     def get(self, call_id: str) -> ToolCall | None:
         """The call of this id; None if it is finished."""
@@ -104,19 +105,60 @@ class OpenCalls:
         return all(call.speech.finished for call in self._in(("ended",)))
 
     @property
-    def owed(self) -> list[ToolCall]:
-        """The calls whose results are in the conversation and must still be told."""
-        return self._in(("owed",))
+    def pending(self) -> list[ToolCall]:
+        """The calls whose results start a reply when the floor is free."""
+        due = (self._calls.get(o.id) for o in self._log.agenda.open if o.kind == "result")
+        return [call for call in due if call is not None]
 
-    def untold_of(self, speech: str, step: Collection[str]) -> frozenset[str]:
-        """The results that the next step of this speech is to say.
+    def entries(self, results: Iterable[Obligation]) -> list[LedgerCall]:
+        """The calls of these obligations."""
+        found = (self._ledger.find(o.id) for o in results)
+        return [call for call in found if call is not None]
+
+    def with_results(self, results: Collection[str]) -> list[str]:
+        """The calls, of those that the user has not heard of, whose results are among these.
+
+        Args:
+            results: The ids of results in a conversation. The answer that a call still runs is no
+                result; it has the call's id, and the late result has another.
+        """
+        due = (o.id for o in self._log.agenda.obligations if o.kind == "result" and o.ready)
+        found = ((id, self._ledger.find(id)) for id in due)
+        return [id for id, call in found if call and (call.result_id or call.id) in results]
+
+    def is_delivered(self, result: str) -> bool:
+        """The user has heard the result of this id."""
+        call = self._ledger.find(result)
+        if call is None or result != (call.result_id or call.id) or call.gave is None:
+            return False
+        return self._log.agenda.find("result", call.id) is None
+
+    def undelivered_of(self, speech: str, step: Collection[str]) -> frozenset[str]:
+        """The results that the next step of this speech is to deliver.
 
         Args:
             speech: Its id.
-            step: The results of the step before. Late ones of its calls are said with them.
+            step: The results of the step before. Late ones of its calls are delivered with them.
         """
-        late = (call.result_id for call in self._in(("untold",)) if call.is_left_to(speech))
-        return self.told.untold((*step, *late))
+        due = self._log.agenda.obligations
+        its = {o.id for o in due if o.kind == "result" and o.ready}
+        late = {o.id for o in due if o.id in its and (o.by or o.made_by) == speech}
+        found = (self._ledger.find(id) for id in its)
+        ids = {call.result_id or call.id: call.id for call in found if call is not None}
+        return frozenset(result for result, id in ids.items() if result in step or id in late)
+
+    def delivered_elsewhere(self, speech: str, shown: Collection[str]) -> list[ToolCall]:
+        """Of the results that the request of this speech shows: those that another reply is about
+        to deliver. One that waits for a call of its own delivers nothing before that has ended, but
+        for what its last request has asked for."""
+        found = ((o, self._calls.get(o.id)) for o in self._log.agenda.claimed_elsewhere(speech))
+        return [
+            call
+            for o, call in found
+            if call is not None
+            and call.result_id in shown
+            and (o.requested or not any(c.speech.id == o.by for c in self._in(RUNNING)))
+        ]
 
     def speeches_between_steps(self) -> list[Speech]:
         """The speeches whose calls have ended, and that have yet to say the results."""
@@ -164,11 +206,11 @@ class OpenCalls:
 
     def _post(self, call: ToolCall, trigger: str, **data: Any) -> None:
         call.post(trigger, **data)
-        if call.settled and self._calls.get(call.id) is call:
-            del self._calls[call.id]
+        self.forget_settled()
 
     def forget_settled(self) -> None:
-        """Drop the owed results that the user has heard by now."""
-        settled = [call.id for call in self._calls.values() if call.settled]
-        for call_id in settled:
-            del self._calls[call_id]
+        """Drop the calls that are over, and whose results are not on the agenda any more."""
+        over = [call.id for call in self._in(("closed",))]
+        for call_id in over:
+            if self._log.agenda.find("result", call_id) is None:
+                del self._calls[call_id]

@@ -45,15 +45,19 @@ class Speech(Protocol):
         """It was interrupted."""
 
     @property
-    def interrupted_by_user(self) -> bool:
-        """The user has interrupted it, with a voice or a turn."""
-
-    @property
     def over(self) -> bool:
         """Nothing more of it is heard."""
 
     def when_over(self, call: Callable[[], None]) -> None:
         """Call when nothing more of it is heard."""
+
+    @property
+    def interrupted_by(self) -> Source | None:
+        """What has interrupted it. None if it is a speculation that is not used, or goes on."""
+
+    @property
+    def failed(self) -> bool:
+        """An error has ended it."""
 
     @property
     def interruptible(self) -> bool:
@@ -165,19 +169,20 @@ class Model(Protocol):
     def model_replies(self) -> bool:
         """A realtime model that replies to tool results without being asked."""
 
-    def request(self, instructions: str) -> None:
-        """Ask for a reply, for example to tell a result that is owed.
+    def request(self, instructions: str) -> Speech:
+        """Ask for a reply, for example to deliver a result.
 
         LiveKit: `AgentSession.generate_reply`; `step_started` follows.
         """
+        ...
 
-    def answer_words(self, words: Collection[str]) -> bool:
+    def answer_words(self, words: Collection[str]) -> Speech | None:
         """Ask for a reply to these messages of the user.
 
         LiveKit: `AgentSession.generate_reply`; `step_started` follows.
 
         Returns:
-            False if the model was asked to answer them meanwhile: then nothing follows.
+            None if the model was asked to answer them meanwhile: then nothing follows.
         """
 
     def interrupt_model(self) -> None:
@@ -266,6 +271,10 @@ class Turns(Protocol):
     @property
     def accepts_turns(self) -> bool:
         """No handoff is under way."""
+
+    @property
+    def may_greet(self) -> bool:
+        """Its `on_enter` has said nothing yet, and may do so. `Conductor.chain_moved` follows."""
 
     @property
     def greets(self) -> bool:

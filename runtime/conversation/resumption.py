@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
 from turnfsm.fsm import Machine, load_flow
-from turnfsm.runtime.ledger import LedgerCall
 
 __all__ = ["CUT_OFF", "HANDED_OVER", "NOT_KEPT", "NO_EFFECT", "UNKNOWN_END", "Before", "Resumption"]
 
@@ -40,9 +39,6 @@ _WORDS = {
     ),
     "tell_calls": "The connection was interrupted for a moment; the user need not hear of that.",
 }
-
-_GAVE = "The user has not heard the result of {calls} yet: tell them."
-_UNKNOWN = "It is not known whether {calls} took effect: tell the user so."
 
 
 class Before(Protocol):
@@ -81,18 +77,17 @@ class Resumption:
 
     Args:
         before: How the conversation stood.
-        untold: The calls whose outcome the user has not heard.
+        results: A result is to be delivered.
 
     Attributes:
         apologises: What must be said contains an apology.
     """
 
-    def __init__(self, before: Before, untold: Sequence[LedgerCall]) -> None:
+    def __init__(self, before: Before, *, results: bool) -> None:
         self._before = before
-        self._untold = tuple(untold)
+        self._results = results
         self._machine = Machine(load_flow("resume"))
         self._words = ""
-        self._tells_besides = False
         self.apologises = False
         self.greets = True
 
@@ -119,31 +114,15 @@ class Resumption:
             return
         for action in self._machine.step(trigger).actions:
             self.greets = action == "let_greet"
-            self._tells_besides = action == "tell_calls_with_it"
             self._words = _WORDS.get(action, "")
             self.apologises = action.endswith("_apology") or action == "ask_again"
 
     def deliver(self) -> str:
         """The instructions of the reply that says what must be said."""
         self.post("delivered")
-        return " ".join([self._words, *self._of_calls()])
-
-    def besides(self) -> list[str]:
-        """What is added to the instructions of another reply that comes first."""
-        return self._of_calls() if self._tells_besides else []
-
-    def _of_calls(self) -> list[str]:
-        calls = [call for call in self._untold if not call.told]
-        unknown = [call for call in calls if call.gave == "unknown"]
-        known = [call for call in calls if call.gave != "unknown"]
-        said = [_GAVE.format(calls=_names(known))] if known else []
-        return said + ([_UNKNOWN.format(calls=_names(unknown))] if unknown else [])
+        return self._words
 
     def _fact(self, name: str) -> bool:
         if name == "calls_untold":
-            return bool(self._untold)
+            return self._results
         return bool(getattr(self._before, name))
-
-
-def _names(calls: Sequence[LedgerCall]) -> str:
-    return ", ".join(f"{call.name} ({call.id})" for call in calls)

@@ -38,8 +38,8 @@ class ToolCall:
         has_output: It has a result that the user may want to hear.
         was_cancelled: It was cancelled. Its end is reported later.
         step_hands_over: It was the last call of its step, and one of them has returned an agent.
-        told_by: The speech that is to tell its result, if that was asked for, or will be.
-        context: The context variables of the call; the reply that tells its result runs with them.
+        context: The context variables of the call; the reply that delivers its result runs with
+            them.
     """
 
     entry: LedgerCall
@@ -49,9 +49,6 @@ class ToolCall:
     has_output: bool = False
     was_cancelled: bool = False
     step_hands_over: bool = False
-    told_by: Speech | None = attrs.field(
-        default=attrs.Factory(lambda self: self.speech, takes_self=True)
-    )
     context: Context = attrs.field(factory=copy_context, repr=False)
 
     @property
@@ -85,20 +82,15 @@ class ToolCall:
         return self.entry.result_id or self.id
 
     @property
-    def settled(self) -> bool:
-        """It is finished, and its result need not be told."""
-        said = self.entry.machine.holds("begun") or not self.has_result()
-        return self.state == "closed" or (self.state == "untold" and said)
+    def gave_update(self) -> bool:
+        """The conversation has an update of it, or that it still runs. Its result comes later."""
+        late = self.entry.machine.holds("in_conversation")
+        return self.state in ("answered", "reported") and not late
 
     @property
     def turn_over(self) -> bool:
         """The turn that it was made for was interrupted."""
         return self.entry.machine.holds("turn_over")
-
-    @property
-    def late(self) -> bool:
-        """Its result comes apart from its step."""
-        return self.entry.machine.holds("late")
 
     @property
     def cancellation(self) -> str | None:
@@ -115,14 +107,6 @@ class ToolCall:
     def returned(self) -> Literal["agent", "other"] | None:
         """What its tool has returned, if LiveKit is about to report its end. None if it runs."""
         return self.agent.returned(self.id) if self.agent is not None else None
-
-    def is_told_by(self, speech: str) -> bool:
-        """The speech with this id is to tell its result."""
-        return self.told_by is not None and self.told_by.id == speech
-
-    def is_left_to(self, speech: str) -> bool:
-        """The speech with this id is to tell its result, or made the call and no other tells it."""
-        return self.is_told_by(speech) or (self.speech.id == speech and not self.being_told())
 
     def post(self, trigger: str, **data: Any) -> Verdict:
         """Decide on a trigger, change the state, and carry the actions out.
@@ -163,16 +147,15 @@ class ToolCall:
         """The policy is finish."""
         return self.policy == "finish"
 
-    def has_result(self) -> bool:
-        """It has a result that the user may want to hear, and no realtime model tells it."""
+    def moot(self) -> str | None:
+        """Why nobody is to deliver its result; None if it is to be delivered."""
         if self.cancellation is not None and self._ends_with_turn:
-            return False
-        return self.has_output and (self.agent is None or not self.agent.model_replies)
-
-    def being_told(self) -> bool:
-        """The speech that is to tell the result is not over."""
-        speech = self.told_by
-        return speech is not None and not (speech.interrupted or speech.finished)
+            return "it was cancelled with its turn"
+        if not self.has_output:
+            return "it gave nothing to say"
+        if self.agent is not None and self.agent.model_replies:
+            return "the model replies to it by itself"
+        return None
 
     def hands_over(self) -> bool:
         """LiveKit hands over to the agent that a call of its step has returned."""

@@ -8,12 +8,14 @@ from typing import Any
 
 import attrs
 
+from turnfsm.fsm.agenda import CallDetached, CallInBackground, CallMade, ResultMoot, ResultReady
 from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.log import Log
 
-from .open_calls import BLOCKING, RUNNING, UNCOMMITTED
+from .open_calls import BLOCKING, RUNNING, UNCOMMITTED, OpenCalls
 from .policies import policy_of
 from .ports import Agent, Session, Speech
-from .telling import TellingCalls
+from .replies import Replies
 from .tool_call import End, ToolCall
 
 __all__ = ["Result", "ToolCalls"]
@@ -33,15 +35,23 @@ class Result:
     empty: bool = False
 
 
-class ToolCalls(TellingCalls):
+class ToolCalls(OpenCalls):
     """The tool calls that are not finished, each with its own machine.
 
     Args:
-        moved: Called when a result that is owed has come.
+        moved: Called when something has happened that a request may wait for.
     """
 
-    def __init__(self, session: Session, ledger: Ledger, moved: Callable[[], None]) -> None:
-        super().__init__(session, ledger)
+    def __init__(
+        self,
+        session: Session,
+        ledger: Ledger,
+        log: Log,
+        replies: Replies,
+        moved: Callable[[], None],
+    ) -> None:
+        super().__init__(session, ledger, log)
+        self._replies = replies
         self._moved = moved
 
     # -- reports of the adapter
@@ -57,6 +67,7 @@ class ToolCalls(TellingCalls):
         policy = policy_of(name, tool, self._policies)
         entry = self._ledger.enter(call_id, name, arguments, speech.id, policy)
         call = self._calls[call_id] = ToolCall(entry, speech, agent, self._ledger)
+        self._log.add(CallMade(call_id, speech.id))
         call.post("started")
         if speech.interrupted:
             self.turn.post("speech_interrupted", speech=speech.id)
@@ -70,6 +81,7 @@ class ToolCalls(TellingCalls):
         """
         if (call := self._calls.get(call_id)) is not None:
             self._post(call, "reported")
+            self._log.add(CallInBackground(call_id))
             self.count()
 
     def ended(self, call_id: str, how: End, output: str | None, *, result_id: str) -> None:
@@ -86,6 +98,7 @@ class ToolCalls(TellingCalls):
                 # LiveKit adds a late result to the conversation before it reports it
                 call.has_output = bool(output)
                 self._post(call, "late_result")
+                self._ready(call)
         if call is not None:
             call.step_hands_over = self.step_hands_over(call)
             self._post(call, "let_go")
@@ -107,6 +120,8 @@ class ToolCalls(TellingCalls):
             if (call := self._calls.get(result.call)) is not None:
                 call.has_output = not result.empty
                 self._post(call, "given")
+                if call.has_output:  # what becomes of a handoff is known when it is committed
+                    self._ready(call)
         self._moved()
 
     def committed(self, results: Iterable[Result]) -> None:
@@ -117,6 +132,7 @@ class ToolCalls(TellingCalls):
         for result in results:
             if (call := self._calls.get(result.call)) is not None:
                 call.has_output = not result.empty
+                self._ready(call)
                 self._post(call, "committed")
             elif (entry := self._ledger.find(result.call)) is not None:
                 self._ledger.post(entry, "committed")  # it was answered from another call
@@ -144,13 +160,14 @@ class ToolCalls(TellingCalls):
     def late_result(self, result: Result) -> None:
         """The result of an answered call is in the conversation.
 
-        Posts `owed_reply` when it can be told.
+        Posts `owed_reply` when the floor is free.
 
         LiveKit: `_ToolExecutor._enqueue_reply`.
         """
         if (call := self._calls.get(result.call)) is not None:
             call.has_output = not result.empty
             self._post(call, "late_result")
+            self._ready(call)
             self._moved()
 
     # -- what the adapter asks
@@ -170,26 +187,41 @@ class ToolCalls(TellingCalls):
     def may_hand_over(self, call_id: str, speech: Speech) -> bool:
         """The session may hand over to the agent that the tool has returned."""
         entry, stands = self._ledger.find(call_id), not speech.interrupted
-        if entry is None or entry.state == "closed":  # its result was heard, if it gave one
-            return stands
+        if entry is None or entry.state == "closed":
+            return stands or (entry is not None and entry.interrupts)
         return bool(self._ledger.post(entry, "hand_over", {"turn_stands": stands}))
 
     def may_answer(self, call_id: str) -> bool:
         """The model may be told that the call still runs."""
         call = self._calls.get(call_id)
-        return call is not None and bool(call.post("say_running"))
+        if call is None or not call.post("say_running"):
+            return False
+        self._log.add(CallDetached(call_id))
+        return True
+
+    def cut_wait(self, call_id: str) -> str | None:
+        """The interruption ends a wait of this call, whose result nobody delivers then.
+
+        Returns:
+            What the model is to read; None if the tool waits on.
+        """
+        call = self._calls.get(call_id)
+        said = call.cut_wait() if call is not None else None
+        if said is not None:
+            self._log.add(ResultMoot(call_id, "the interruption ended a wait of the tool"))
+        return said
 
     def interrupts(self, call_id: str) -> None:
         """A tool is about to interrupt its own turn, with LiveKit's ``interrupt``.
 
         No call holds the turn any more. A result of another turn that the interrupted reply was to
-        say is owed. Posts nothing; `speech_interrupted` may follow.
+        deliver is delivered by another one. Posts nothing; `speech_interrupted` may follow.
         """
         if (own := self._calls.get(call_id)) is not None:
             for call in self._in(RUNNING):
                 if call.speech is own.speech:
                     self._post(call, "interrupts" if call is own else "turn_given_up")
-            self.reply_cut(besides=own.speech)
+            self._replies.stopped(own.speech, "tool", call_id)
 
     # -- what the turn's flow needs of all calls together
 
@@ -225,6 +257,7 @@ class ToolCalls(TellingCalls):
             logger.warning(
                 "tool %s (%s) did not end in time; its agent is closed", call.name, call.id
             )
+            self._replies.stopped(call.speech, "agent_left")
             call.speech.stop("programmatic", force=True)
             for ended in self.uncommitted():  # beside it: nobody says its result any more
                 if ended.speech is call.speech:
@@ -233,10 +266,11 @@ class ToolCalls(TellingCalls):
                 call.cancel_tool()
 
     def left(self, agent: object) -> None:
-        """An agent has been left, and LiveKit drops the replies that it has not begun."""
-        for call in self._in(("untold",)):
-            if call.agent is agent:
-                self._post(call, "agent_left")
+        """An agent has been left. Its framework asks for no reply with the results of its calls."""
+        for due in self._log.agenda.obligations:
+            call = self._calls.get(due.id)
+            if due.background and call is not None and call.agent is agent:
+                self._log.add(CallDetached(due.id))
 
     def unblock(self) -> list[ToolCall]:
         """The turn continues without the calls that it has waited for. Posts `tools_released`."""
@@ -285,6 +319,15 @@ class ToolCalls(TellingCalls):
             self._answer([call for call in self._in(("detached",)) if call.speech is speech])
 
     # -- inside
+
+    def _ready(self, call: ToolCall) -> None:
+        """The result of a call is there: is it to be delivered to the user?"""
+        if call.gave_update:
+            return  # the result follows
+        if (reason := call.moot()) is not None:
+            self._log.add(ResultMoot(call.id, reason))
+        else:
+            self._log.add(ResultReady(call.id))
 
     def _forget_finished(self) -> None:
         for speech in [speech for speech in self._speeches.values() if speech.finished]:

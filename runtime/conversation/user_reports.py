@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from turnfsm.fsm import Refused, Taken, Verdict
+from turnfsm.fsm.agenda import AnswerDue, Answered
+from turnfsm.runtime.log import Log
 from turnfsm.runtime.turn import TurnRuntime
 
 from .deferred import DeferredQueue
@@ -38,6 +40,7 @@ class UserReports:
     turn: TurnRuntime
     floor: Floor
     host: TurnHost
+    log: Log
     keeping: Keeping | None = None
 
     def __init__(self, session: Session, deferred: DeferredQueue) -> None:
@@ -51,7 +54,6 @@ class UserReports:
         self._speculation: Callable[[], None] | None = None
         self._look_again: asyncio.TimerHandle | None = None
         self._awaited_decision: asyncio.Task[None] | None = None
-        self._cut_by_voice = False
         self._said_first: tuple[Speech, ...] = ()
         self.transcribed_voice = TranscribedVoice(self._voice_begins, self._transcribed_voice_ended)
 
@@ -180,12 +182,6 @@ class UserReports:
             self._look_again = asyncio.get_running_loop().call_later(wait, later)
         return due
 
-    def _was_a_noise(self, agent: Agent) -> bool:
-        """A voice has interrupted, and no words of it have come."""
-        if not self._cut_by_voice or agent.manual_turns or agent.commits_audio:
-            return False
-        return not (self.user_speaks or self.host.endpointing() or self.host.answer_coming())
-
     def _stop_looking(self) -> None:
         if self._look_again is not None:
             self._look_again.cancel()
@@ -196,7 +192,6 @@ class UserReports:
         Posts `final_transcript`, unless a speech has the floor and LiveKit ignores the words: they
         come after the voice, and are too few to interrupt.
         """
-        self._cut_by_voice = False
         if self._may_interrupt or self.user_speaks or self.floor.step is None:
             self._post("final_transcript")
         self.transcribed_voice.recognised()
@@ -219,12 +214,7 @@ class UserReports:
         if not acts and (verdict is last or (last and taken)):
             return
         self._last_barge_in = verdict
-        self._cut_by_voice |= "interrupt_speech" in self._post("barge_in").actions
-
-    def model_interrupted(self) -> None:
-        """LiveKit's `_on_input_speech_started`: a realtime model that detects turns hears a voice,
-        and this has interrupted a speech. It may be a noise. Posts nothing."""
-        self._cut_by_voice = True
+        self._post("barge_in")
 
     def speculation(self) -> dict[str, Any]:
         """The options of preemptive generation that the held state replaces."""
@@ -297,20 +287,26 @@ class UserReports:
         Args:
             words: The ids of the messages that the model answers.
         """
-        self.turns.skipped += [id for id in words if id not in self.turns.skipped]
+        for id in words:
+            self.log.add(AnswerDue(id))
 
     def answered_by_model(self) -> None:
         """LiveKit's `_on_generation_created`: a realtime model answers the user by itself.
 
         Posts nothing. Nothing is left to answer.
         """
-        self.turns.skipped.clear()
+        self.log.add(Answered())
 
     def words_settled(self, words: Iterable[str]) -> None:
         """LiveKit's `_on_generation_created`: a reply that was asked for answers these words. Or
         its `_start_session`: the new agent cannot know of them. Posts nothing."""
-        settled = set(words)
-        self.turns.skipped[:] = [id for id in self.turns.skipped if id not in settled]
+        self.log.add(Answered(words))
+
+    @property
+    def unanswered(self) -> list[str]:
+        """The ids of the user's messages that are to be answered, and that no reply answers yet."""
+        due = self.log.agenda.obligations
+        return [o.id for o in due if o.kind == "utterance" and o.state != "claimed"]
 
     def keep_uncommitted_turn(self, owner: str, info: Any, commits_by_itself: bool) -> None:
         """LiveKit's `_close_session` while a turn is open: the next agent gets the turn, or the

@@ -96,10 +96,6 @@ class UserTurns:
             newer turn was committed.
         deferred: Holds the turns that are kept.
         closing: Says whether the session closes.
-
-    Attributes:
-        skipped: The ids of messages that an agent with a realtime model has heard and has not
-            answered: it was handing over, or was asked for something else. They are answered next.
     """
 
     def __init__(
@@ -118,7 +114,6 @@ class UserTurns:
         self._asked: list[Turn] = []  # their replies were asked for, and nothing of them was heard
         self._failed = ("", "")  # the speech that failed last, and how
         self._unsaid: list[Turn] = []  # whose words may not be in the conversation yet
-        self.skipped: list[str] = []
 
     def restore(self, outcomes: Mapping[str, int]) -> None:
         """Continue counting: this many turns of the session have ended before."""
@@ -321,7 +316,8 @@ class UserTurns:
             self._end(turn, "dropped", CLOSED)
         elif not speech.interrupted:
             self._end(turn, "silent", "its reply had nothing to be heard")
-        elif not speech.interrupted_by_user:  # else the user goes on: the next turn supersedes it
+        elif speech.interrupted_by not in ("audio_activity", "user_turn"):
+            # else the user goes on: the next turn supersedes it
             self._end(turn, "dropped", "its reply was interrupted before it was heard")
 
     def _end(

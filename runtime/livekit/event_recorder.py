@@ -202,7 +202,7 @@ class EventRecorder:
         fields = {"of": "llm", "speech": found.speech_id, "cancelled": found.cancelled}
         return fields | {"duration": found.duration, "ttft": found.ttft}
 
-    def _error(self, event: Any) -> dict[str, Any]:
+    def _on_error_event(self, event: Any) -> dict[str, Any]:
         failure = failure_of(event.error)
         fields = failure.fields() if failure is not None else {}
         fields.pop("message", None)  # it may repeat words
@@ -223,7 +223,7 @@ _FIELDS: dict[str, Callable[[EventRecorder, Any], dict[str, Any] | None]] = {
     "tool_execution_updated": EventRecorder._tool,
     "function_tools_executed": EventRecorder._executed,
     "metrics_collected": EventRecorder._metrics,
-    "error": EventRecorder._error,
+    "error": EventRecorder._on_error_event,
     "close": EventRecorder._close,
 }
 

@@ -198,7 +198,8 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _allow_interruptions | whether a speech can be interrupted
         _interruption_holds | whether calls keep a speech from being interrupted
         _interruption_holds_restore | whether the application lets such a speech be interrupted
-        _interrupt_source | whether the user has interrupted a speech
+        _interrupt_source | what has interrupted a speech
+        _error | whether an error has ended a speech
         _interrupt_fut | a tool waits for playout or for an interruption
         _generations | whether a step has given the floor back
         _agent_turn_context | the span of the turn, as parent of the agent state's spans

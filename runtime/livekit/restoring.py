@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from livekit.agents import Agent, llm
 
 from turnfsm.runtime.conversation.conductor import Conductor
-from turnfsm.runtime.conversation.cut_off import ledger_of, output_of, untold_of
+from turnfsm.runtime.conversation.cut_off import agenda_entries, ledger_of, output_of
 from turnfsm.runtime.conversation.resumption import Resumption
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.keeping import Keeping
@@ -62,7 +62,6 @@ async def restore(past: Past, session: RestoredSession, agent: Agent, keeping: K
 
     items = items_of_past(past)
     calls = items_of_calls(session.ledger, items)
-    untold = untold_of(session.ledger, reply_under_way=past.reply_under_way)
     for call in session.ledger:
         if call.state in ("ended", "given"):
             session.ledger.post(call, "committed")
@@ -79,7 +78,12 @@ async def restore(past: Past, session: RestoredSession, agent: Agent, keeping: K
         by_itself = session.turn_detection != "manual"
         conductor.keep_uncommitted_turn(agent.label, turn_of(words, 0.0), by_itself)
 
-    resumption = Resumption(past, untold)
+    entries = agenda_entries(
+        past.journal, session.ledger, conductor.log.rules, {i.id for i in items}
+    )
+    for entry in entries:
+        conductor.log.add(entry)
+    resumption = Resumption(past, results=bool(conductor.log.agenda.open))
     resumption.post("taken_over")
     if not resumption.greets:
         enter_again(agent, past)

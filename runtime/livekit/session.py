@@ -185,7 +185,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         why = "the user interrupted before the result had come"
         owed = (
             Deferred("owed reply", call.id, owner=call.name, reason=why, context=call.context)
-            for call in self._conductor.tools.owed
+            for call in self._conductor.tools.pending
         )
         return *self._deferred, *owed
 

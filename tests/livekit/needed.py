@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from livekit.agents import Agent, AgentTask, RunContext, function_tool
+from livekit.agents import Agent, AgentTask, APIConnectionError, RunContext, function_tool
 from needed_arriving import ARRIVING
 from needed_leaving import LEAVING
 from needed_realtime import REALTIME
@@ -341,6 +341,24 @@ def a_tool_ends_its_own_turn() -> list[str]:
     return [] if told is None else [f"it is told at {told.start:.2f} s"]
 
 
+def a_reply_that_fails_is_followed_by_another() -> list[str]:
+    """It was to deliver a result."""
+
+    @function_tool
+    async def book() -> str:
+        """Book a table."""
+        return "booked"
+
+    gone = Reply("", error=APIConnectionError("gone", retryable=False))
+    replies = iter((gone, Reply("It is booked."), Reply("It is booked.")))
+    model = ScriptedLLM(
+        {"table": Reply(calls=Call("book"))}, {"book": lambda request: next(replies)}
+    )
+    user = ScriptedUser().says("book a table", at=1.0)
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[book]).run(12)
+    return [] if outcome.heard_saying("It is booked.") is not None else ["it is not delivered"]
+
+
 def words_that_the_agent_cut_into_stand_once() -> list[str]:
     """`user_turn_limit`: what the cut-in answers is no turn once more when the user goes on."""
     said = "one two three four five six seven eight nine ten"
@@ -431,6 +449,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "HearingActivity._generate_reply": a_typed_line_that_waits_is_known,
     "GovernedSession._tool_items_added": a_late_result_is_told,
     "GovernedHandle.interrupt": a_tool_ends_its_own_turn,
+    "GovernedHandle._mark_done": a_reply_that_fails_is_followed_by_another,
     "GovernedHandle.allow_interruptions": speech_goes_on_when_it_must,
     "HearingActivity.on_interim_transcript": an_interim_transcript_shows_that_the_user_speaks,
     "HearingActivity.on_start_of_speech": speech_starts_by_stt,

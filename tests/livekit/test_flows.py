@@ -50,7 +50,7 @@ class Played:
     def states(self) -> list[str]:
         """The states in their order, each as long as it was held."""
         moves = [e.verdict for e in self.turn.journal if e.verdict.entered]
-        return [move.dest for move in moves if move.dest != move.source]
+        return [move.dest for move in moves if move.dest != move.state]
 
     def refused(self, trigger: str) -> list[str]:
         """The states that refused a trigger by name."""

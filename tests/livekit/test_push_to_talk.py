@@ -95,11 +95,15 @@ def test_a_kept_turn_is_not_answered_while_the_button_is_held() -> None:
     assert outcome.heard[1].start > 7.0
 
 
-def test_a_result_is_told_when_the_turn_is_taken_back() -> None:
-    """The user presses the button, says nothing, and takes it back."""
-    outcome = asks(ScriptedUser()).at(4.0, press).at(8.0, take_back).run(16.0)
-    assert heard(outcome) == ["I am looking.", "It is seven."]
-    assert 8.0 < outcome.heard[1].start < 9.0
+def test_a_turn_that_is_taken_back_starts_no_reply_and_the_next_one_delivers_the_result() -> None:
+    """The button interrupts the agent with `session.interrupt()`: then it is silent until it is
+    asked again."""
+    user = ScriptedUser().says("hurry", at=11.0, duration=0.5)
+    stage = asks(user).at(4.0, press).at(8.0, take_back)
+    stage.at(10.5, press).at(12.0, release)
+    outcome = stage.run(18.0)
+    assert heard(outcome) == ["I am looking.", "It is seven already."]
+    assert any("result of look" in entry.text for entry in outcome.requests[-1].shown)
 
 
 def test_a_microphone_that_stays_on_after_a_commit_is_no_button() -> None:

@@ -92,12 +92,12 @@ def test_a_drain_lets_a_tool_begin_its_task(session_class: Any) -> None:
     assert outcome.errors == []
 
 
-def test_an_agent_that_was_replaced_during_a_task_of_its_tool_is_not_asked_for_a_reply() -> None:
+def test_the_result_of_an_agent_that_was_replaced_during_a_task_is_delivered_by_the_next() -> None:
     """The application replaces the agent while the tool's task is about to begin."""
     stage = booking(TurnSession)
     stage.at(2.7, lambda stage: stage.session.update_agent(Waiter()))
     outcome = stage.run(20.0)
-    assert heard(outcome)[-1] == "I take over.", outcome.timeline()
+    assert heard(outcome)[-2:] == ["I take over.", "Your table is booked."], outcome.timeline()
     assert outcome.errors == []
     assert [text for _, text in outcome.warnings if "scheduling_task" in text] == []
 

@@ -44,20 +44,14 @@ def test_the_last_identical_call_decides() -> None:
     assert _answer(unknown, "three", "now") is None, "nobody knows whether the second was booked"
 
 
-def test_a_call_that_was_told_and_is_shown_is_made_again() -> None:
-    """Under its own id, or under that of a later call that was answered with it."""
-    told = ("tool_told", {"call": "one", "speech": "s"})
-    assert (
-        _answer(Ledger.from_journal(_journal(*_call("one"), told)), "two", "now") == "given to one"
-    )
-    known = Ledger.from_journal(_journal(*_call("one"), told))
-    assert _answer(known, "two", "now", shown={"one"}) is None
-    answered = ("tool_answered", {"call": "two", "name": "book", "by": "one", "turn": "t"})
-    anew = ("tool_told", {"call": "two", "speech": "s"})
-    untold = Ledger.from_journal(_journal(*_call("one"), told, answered))
-    assert _answer(untold, "three", "now", shown={"one", "two"}) == "given to one"
-    known = Ledger.from_journal(_journal(*_call("one"), answered, anew))
-    assert _answer(known, "three", "now", shown={"two"}) is None
+def test_a_call_whose_result_was_delivered_and_is_shown_is_made_again() -> None:
+    """A result that is still to be delivered answers the call."""
+    delivered = _journal(*_call("one"))
+    assert _answer(Ledger.from_journal(delivered), "two", "now") == "given to one"
+    assert _answer(Ledger.from_journal(delivered), "two", "now", shown={"one"}) is None
+    due = ("call_made", {"call": "one", "reply": "s"}), ("result_ready", {"call": "one"})
+    pending = Ledger.from_journal(_journal(*_call("one"), *due))
+    assert _answer(pending, "two", "now", shown={"one"}) == "given to one"
 
 
 def test_a_ledger_goes_through_its_own_notes() -> None:
@@ -69,16 +63,15 @@ def test_a_ledger_goes_through_its_own_notes() -> None:
     for call in lived:
         lived.post(call, "started", {"turn_stands": True})
     lived.post(one, "ended", how="result", output="a table")
-    for trigger in ("committed", "told"):
-        lived.post(one, trigger)
+    lived.post(one, "committed")
     for trigger in ("turn_over", "say_running"):
         lived.post(two, trigger)
-    lived.post(two, "late_result", {"has_result": True})
+    lived.post(two, "late_result")
     lived.post(two, "ended", how="result", output=None, id="two_final")
     lived.post(three, "ended", how="error")
     first = Ledger.from_journal(_journal(*life))
-    assert [call.state for call in lived] == ["closed", "owed", "ended", "running"]
-    assert [call.state for call in first] == ["closed", "owed", "ended", "lost"]
+    assert [call.state for call in lived] == ["closed", "closed", "ended", "running"]
+    assert [call.state for call in first] == ["closed", "closed", "ended", "lost"]
     again = Ledger.from_journal(_journal(*(("tool_restored", c.as_note()) for c in first)))
     assert [c.as_note() for c in again] == [c.as_note() for c in first]
     assert [c.result_id for c in again] == [None, "two_final", None, None]
@@ -89,27 +82,14 @@ def test_a_ledger_goes_through_its_own_notes() -> None:
     assert all(call.over for call in again)
 
 
-def test_the_answer_that_a_call_still_runs_is_no_result() -> None:
-    """It has the call's id. A request that shows only this does not show the late result."""
-    ledger = Ledger()
-    late, plain = (ledger.start(name, "book", "{}", "u1") for name in ("late", "plain"))
-    for trigger in ("turn_over", "say_running"):
-        ledger.post(late, trigger)
-    ledger.post(late, "late_result", {"has_result": True})
-    ledger.post(late, "ended", how="result", output="booked", id="late_final")
-    ledger.post(plain, "ended", how="result", output="booked")
-    assert ledger.untold(["late"]) == frozenset()
-    assert ledger.untold(["late", "late_final", "plain"]) == {"late_final", "plain"}
-
-
 def test_a_ledger_keeps_what_is_needed_and_the_last_of_the_rest() -> None:
-    """Calls that run, that are owed, and whose turn may make them again."""
+    """Calls that run, whose results are to be delivered, and whose turn may make them again."""
     ledger = Ledger(maxlen=3)
-    runs, owed = ledger.start("runs", "book", "{}", "u0"), ledger.start("owed", "book", "{}", "u0")
-    for trigger in ("turn_over", "say_running"):
-        ledger.post(owed, trigger)
-    ledger.post(owed, "late_result", {"has_result": True})
-    ledger.end("owed", "result")
+    runs, due = ledger.start("runs", "book", "{}", "u0"), ledger.start("due", "book", "{}", "u0")
+    for trigger in ("turn_over", "say_running", "late_result"):
+        ledger.post(due, trigger)
+    ledger.end("due", "result")
+    ledger.delivers = lambda call: call == "due"
     ledger.close_turn("u0")
     for number in range(10):
         call = ledger.start(f"call_{number}", "book", "{}", f"u{number + 1}")
@@ -117,8 +97,8 @@ def test_a_ledger_keeps_what_is_needed_and_the_last_of_the_rest() -> None:
         ledger.post(call, "committed")
         if number < 9:
             ledger.close_turn(call.turn)
-    assert [call.id for call in ledger] == ["runs", "owed", "call_9"]
-    assert (runs.state, owed.state) == ("running", "owed")
+    assert [call.id for call in ledger] == ["runs", "due", "call_9"]
+    assert (runs.state, due.state) == ("running", "closed")
     assert ledger.answer("again", "book", "{}", "u10") is None
     assert ledger.answer("again", "book", "{}", "u10", once=True) is call
     ledger.close_turn("u10")
@@ -146,11 +126,11 @@ def test_the_calls_that_answer_for_a_session_before_are_kept() -> None:
     [
         ("tool_started", {"call": "one", "name": "book", "turn": "t"}),
         ("tool_ended", {"call": "two"}),
-        ("tool_told", {"calls": 7}),
+        ("reply_heard", {"replies": 7}),
         ("tool_restored", {"call": "one", "also": []}),
         ("tool_seen", {"call": "nil"}),
     ],
-    ids=["started", "ended", "told", "restored", "unknown"],
+    ids=["started", "ended", "heard", "restored", "unknown"],
 )
 def test_a_note_that_was_changed_is_named(note: tuple[str, dict[str, Any]]) -> None:
     """Its number, its kind and what is wrong; no traceback."""

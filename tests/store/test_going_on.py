@@ -64,7 +64,7 @@ PLACES: dict[str, tuple[Any, list[str], int]] = {
     "the call runs": (posted("tool_started"), [PERHAPS], 0),
     "the call has ended": (noted("tool_ended"), [DONE], 1),
     "the result is committed": (noted("tool_committed"), [DONE], 1),
-    "the result is said": (noted("tool_told"), [], 1),
+    "the result is said": (noted("reply_heard"), [], 1),
 }
 """Where the worker dies, what the next one says, and how often the table was booked."""
 
@@ -105,7 +105,7 @@ def test_the_conversation_is_restored(tmp_path: Path) -> None:
     assert shown[-4:] == [text for _, text in said[1:]]
     session: Any = stage.session
     (call,) = session.ledger
-    assert (call.name, call.gave, call.told, call.state) == ("book", "result", True, "closed")
+    assert (call.name, call.gave, call.state) == ("book", "result", "closed")
     assert session.user_turns["replied"] == 1
     assert session.epoch == 0, "it has closed"
 
@@ -239,7 +239,7 @@ def test_restarts_in_a_row_apologise_once(again: str, tmp_path: Path) -> None:
     second: dict[str, Any] = {
         "at once": noted("resumed"),
         "as it apologises": posted("playout_started"),
-        "as it is heard to its end": noted("tool_told"),
+        "as it is heard to its end": noted("reply_heard"),
     }
     assert guest.killed(silent(), second[again])
     outcome = guest.gone_on(silent(), 12.0)

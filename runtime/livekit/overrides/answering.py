@@ -71,14 +71,14 @@ class AnsweringActivity(OutputActivity):
 
         The model answers what comes last, and results come right after their calls.
         """
-        due = self._conductor.tools.untold_of(speech.id, _results_of(speech))
+        due = self._conductor.tools.undelivered_of(speech.id, _results_of(speech))
         items = (*self._agent._chat_ctx.items, *speech.chat_items)
         its = {i.id: i for i in items if i.type == "function_call_output" and i.call_id in due}
         held = self._rt_session.chat_ctx.items if self._rt_session is not None else []
         return list(its.values()) if overtaken(its, held) else []
 
-    def _has_untold_results(self, step: SpeechHandle) -> bool:
-        return bool(self._conductor.tools.told.untold(_results_of(step)))
+    def _has_undelivered_results(self, step: SpeechHandle) -> bool:
+        return bool(self._conductor.tools.with_results(_results_of(step)))
 
     def returned(self, call: str) -> Literal["agent", "other"] | None:
         """What a tool has returned whose end LiveKit is about to report. None if it still runs."""

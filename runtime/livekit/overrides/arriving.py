@@ -12,7 +12,7 @@ from livekit.agents import llm
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from .leaving import LeavingActivity
-from .speech import govern
+from .speech import GovernedHandle, govern
 
 __all__ = ["ArrivingActivity", "results_when_copied"]
 
@@ -44,7 +44,7 @@ class ArrivingActivity(LeavingActivity):
             # LiveKit interrupts the model, which may be about to answer.
             self._conductor.answer_skipped(model.update_chat_ctx.open_words)
         # The agent before has heard them, and nobody has answered them yet.
-        skipped = tuple(self._conductor.turns.skipped)
+        skipped = tuple(self._conductor.unanswered)
         recognised = [self._session.history.get_by_id(id) for id in skipped]
         conversation = self._agent._chat_ctx
         conversation.insert(
@@ -63,23 +63,29 @@ class ArrivingActivity(LeavingActivity):
                 self.label,
             )
 
-    def answer_words(self, words: Collection[str]) -> bool:
+    def answer_words(self, words: Collection[str]) -> GovernedHandle | None:
         """Ask for a reply to these messages, which the model or an agent before has heard."""
         if self._sync is not None and self._sync.has_answered(words):
-            return False
+            return None
         conversation = self._agent._chat_ctx
         if self._rt_session is None:  # it answers what comes last
             asked = [item for item in conversation.items if item.id in words]
             rest = [item for item in conversation.items if item.id not in words]
             conversation.items[:] = [*rest, *map(_said_now, asked)]
-        reply = self._session.generate_reply()
-        govern(reply, self._conductor).answers_audio = True
-        return True
+        reply = govern(self._session.generate_reply(), self._conductor)
+        reply.answers_audio = True
+        return reply
 
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
         if asyncio.current_task() is self._on_enter_task:
             self._greeting = speech
         super()._schedule_speech(speech, priority, force)
+
+    @property
+    def may_greet(self) -> bool:
+        """Its `on_enter` has said nothing yet, and may do so."""
+        entering = self._on_enter_task
+        return entering is None or not (entering.done() or self._greeting is not None)
 
     @property
     def greets(self) -> bool:
@@ -93,19 +99,20 @@ class ArrivingActivity(LeavingActivity):
         # upon such a result may have told it.
         held = {item.id for item in self._agent._chat_ctx.items}
         tools, asked = llm.ToolContext(self.tools).function_tools, ""
-        owed = {call.id for call in self._conductor.tools.owed if call.how != "cancelled"}
+        due = {call.id for call in self._conductor.tools.pending if call.how != "cancelled"}
+        unanswered = self._conductor.unanswered
         calls: dict[str, llm.FunctionCall] = {}
         told = False
         for item in _as_they_came(self._session.history, self._agent._chat_ctx):
             if item.type == "message" and item.role == "user":
-                if item.id not in self._conductor.turns.skipped:  # nobody has answered these
+                if item.id not in unanswered:  # nobody has answered these
                     asked, told = item.id, False
             elif item.type == "message" and told and item.id not in held:
                 yield item
             elif item.type == "function_call":
                 first = _first_of_pair(item.call_id)
                 known = asked in held or item.id in held or first in calls
-                if first in owed or (known and item.name in tools):
+                if first in due or (known and item.name in tools):
                     calls[item.call_id] = item
             elif (
                 item.type == "function_call_output"

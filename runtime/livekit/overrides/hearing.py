@@ -341,6 +341,12 @@ class HearingActivity(ArrivingActivity):
     def _generate_reply(self, **request: Any) -> SpeechHandle:
         handle = govern(super()._generate_reply(**request), self._conductor)
         asked: llm.ChatMessage | None = request.get("user_message") or None
+        self._conductor.replies.asked(
+            handle,
+            self,
+            [asked.id] if asked is not None else [],
+            instructed=bool(request.get("instructions")),
+        )
         if asked is None:
             return handle
         if not isinstance(self.llm, llm.RealtimeModel):  # it makes its own message

@@ -137,6 +137,7 @@ class LeavingActivity(RealtimeActivity):
         return [task for task in tasks if task in self._speech_tasks]
 
     async def aclose(self) -> None:
+        self._conductor.replies.leaving(self)
         try:
             async with asyncio.timeout(None) as limit, self._bounded(limit):
                 await super().aclose()
@@ -149,8 +150,9 @@ class LeavingActivity(RealtimeActivity):
             await self._tool_executor.aclose()
             self._agent._activity = None
         finally:
-            self._free_floor()
+            self._conductor.replies.left(self)
             self._conductor.tools.left(self)
+            self._free_floor()
             cast(Any, self._session).agent_left()
 
     def _free_floor(self) -> None:

@@ -89,11 +89,7 @@ class RealtimeActivity(AnsweringActivity):
             cast(ChatContextSync, model.update_chat_ctx).generations.end_all()
 
     def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
-        speech = self._current_speech
-        heard = speech is not None and not speech.interrupted
         super()._on_input_speech_started(ev)
-        if heard and speech is not None and speech.interrupted:
-            self._conductor.model_interrupted()
         if self._decision is not None:
             self._decision.cancel()
         if self.vad is None or self.using_default_vad:
@@ -141,8 +137,8 @@ class RealtimeActivity(AnsweringActivity):
             if self._sync is not None:
                 self._sync.reply_begins()
         elif (sync := self._sync) is not None:  # what it answers, the next agent need not
-            skipped = self._conductor.turns.skipped
-            self._conductor.words_settled(id for id in skipped if sync.has_answered([id]))
+            unanswered = self._conductor.unanswered
+            self._conductor.words_settled(id for id in unanswered if sync.has_answered([id]))
             if self._is_asked_about(frozenset(sync.words) - self._words_before):
                 self.turn_decided()  # the model has given up its own answer
 
@@ -194,7 +190,7 @@ class RealtimeActivity(AnsweringActivity):
     def talked_over(self) -> bool:
         """A model that detects turns hears the user, may be about to answer, or has given its
         answer up and is asked for it soon. A model that is left is not asked."""
-        is_asked = bool(self._conductor.turns.skipped) and not self._scheduling_paused
+        is_asked = bool(self._conductor.unanswered) and not self._scheduling_paused
         answers = self.answer_decision is not None or is_asked
         return self._rt_turn_detection_enabled and (self._conductor.user_speaks or answers)
 
@@ -238,24 +234,25 @@ class RealtimeActivity(AnsweringActivity):
                 await asyncio.wait(under_way)
             await self._forget()
         handle = self._asking = request["speech_handle"]
-        shown, answers = results_in(self._agent._chat_ctx), False
+        shown = results_in(self._agent._chat_ctx)
+        speech = govern(handle, self._conductor)
         if instructed:
-            shown = self._conductor.asked_about(handle, shown, str(given))
             answers = self._sync is not None and self._sync.ends_with_open_words
+            self._conductor.request_sent(speech, shown, str(given), answers=answers)
         else:
             tool_reply = bool(request.get("tool_reply"))
             due = self._overtaken(handle) if tool_reply else []
-            besides = self._conductor.to_tell(handle, shown)
-            answers = not tool_reply or besides is not None
             later = tool_reply and self._words_are_answered_next
-            if later and besides is None and not self._has_untold_results(handle):
+            others = self._conductor.replies.would_deliver(speech)
+            if later and not others and not self._has_undelivered_results(handle):
                 return  # it would answer the words, and may not make all calls
+            if speech.answers_audio:
+                self._conductor.replies.answers(speech, self._open_words)
+            besides = self._conductor.request_sent(speech, shown, answers=not tool_reply)
             own = f"{ARRIVED.format(calls=names(due))} {UNLESS_TOLD}" if due else None
             asks = " ".join(filter(None, (own, besides)))
             request["instructions"] = _ForOneStep(asks) if asks else None
         if not handle.interrupted:
-            # The model was not shown what ends before it begins its reply.
-            self._conductor.request_made(handle.id, shown, answers=answers)
             await super()._realtime_reply_task(**request)
         if handle.interrupted and self._unhandled is not None and self._unhandled[0] is handle:
             # LiveKit does nothing if the interruption comes when the response begins.
@@ -273,7 +270,8 @@ class RealtimeActivity(AnsweringActivity):
         turns = self._conductor.turns
         waiting = (govern(handle, self._conductor) for _, _, handle in self._speech_q)
         due = any(handle.answers_audio and not handle.interrupted for handle in waiting)
-        return due or turns.reply_due or bool(turns.skipped) or self.answer_decision is not None
+        unanswered = bool(self._conductor.unanswered)
+        return due or turns.reply_due or unanswered or self.answer_decision is not None
 
     def _begins(self, ev: llm.GenerationCreatedEvent, speech: SpeechHandle) -> Generation | None:
         before, generation = self._begun
@@ -291,7 +289,7 @@ class RealtimeActivity(AnsweringActivity):
         generation = self._begins(generation_ev, speech_handle)
         if not (generation_ev.user_initiated or self.model_replies):
             self._own_answer = govern(speech_handle, self._conductor)
-            self._conductor.tools.overtaken_by(self._own_answer)
+            self._conductor.answers_by_itself(self._own_answer)
         return self._generate(speech_handle, generation_ev, how, generation)
 
     async def _generate(
@@ -303,7 +301,8 @@ class RealtimeActivity(AnsweringActivity):
     ) -> None:
         if self.model_replies:
             shown = results_in(self._agent._chat_ctx)
-            self._conductor.request_made(speech_handle.id, shown, answers=False)
+            speech = govern(speech_handle, self._conductor)
+            self._conductor.request_sent(speech, shown, answers=False)
         # LiveKit leaves unheard text, and calls that were not made, in the model's conversation.
         said: list[str] = []
         made: list[str] = []
@@ -334,7 +333,7 @@ class RealtimeActivity(AnsweringActivity):
             generation.over = True
         await self._forget(made)
         if not (said or made or speech_handle.interrupted):  # the model has told them already
-            self._conductor.reply_said(speech_handle.id, whole=True)
+            self._conductor.reply_heard(speech_handle.id, whole=True)
 
     def _with_own_id(self, call: llm.FunctionCall) -> llm.FunctionCall:
         # A copy: the model knows the call by its own id.
@@ -358,11 +357,12 @@ class RealtimeActivity(AnsweringActivity):
         with contextlib.suppress(llm.RealtimeError):
             await sync.forget(unheard)
 
-    def request(self, instructions: str) -> None:
+    def request(self, instructions: str) -> GovernedHandle:
         """Ask for a reply, for example to tell a result that is owed."""
         if self._rt_turn_detection_enabled:  # it may have answered the user by itself meanwhile
             instructions = f"{instructions} {UNLESS_TOLD}"
-        self._session.generate_reply(instructions=_Owed(instructions))
+        reply = self._session.generate_reply(instructions=_Owed(instructions))
+        return govern(reply, self._conductor)
 
     def interrupt_model(self) -> None:
         """Interrupt a realtime model's response."""

@@ -84,32 +84,26 @@ class RequestingActivity(HearingActivity):
         if asked is not None and (waited or news or self._conductor.tools.any_runs):
             # It comes last: otherwise a model answers the result after it.
             asked.created_at = time.time()
-        speech, shown, besides = govern(handle, self._conductor), results_in(context), None
+        speech = govern(handle, self._conductor)
         unanswered = frozenset(_unanswered(context))
         if asked is not None:
             self._replies.append((speech, unanswered | {asked.id}))
         elif unanswered:  # a reply with instructions may leave them to another
             own = request.get("instructions")
             self._replies.append((speech, frozenset() if own else unanswered))
-        if own := request.get("instructions"):
-            shown = self._conductor.asked_about(speech, shown, str(own))
-        else:
-            besides = self._conductor.to_tell(speech, shown)
-        elsewhere = self._told_elsewhere(handle, results_in(context))
+        own, shown = request.get("instructions"), results_in(context)
+        besides = self._conductor.request_sent(speech, shown, str(own) if own else None)
+        elsewhere = self._delivered_elsewhere(handle, shown)
         request["chat_ctx"] = _with_reminders(context, asked, besides, elsewhere)
-        if handle.scheduled:
-            self._conductor.tools.shown(calls)
-        answers = asked is not None or besides is not None
-        self._conductor.request_made(handle.id, shown, answers=answers)
         if self._conductor.keeping is not None:
             await self._conductor.keeping.before_reply()
         self._plays(handle)
         await ask(**request)
 
-    def _told_elsewhere(
+    def _delivered_elsewhere(
         self, handle: SpeechHandle, shown: frozenset[str]
     ) -> llm.ChatMessage | None:
-        calls = self._conductor.tools.told_elsewhere(handle.id, shown)
+        calls = self._conductor.tools.delivered_elsewhere(handle.id, shown)
         if not calls:
             return None
         names = ", ".join(f"{call.name} ({call.id})" for call in calls)

@@ -55,6 +55,16 @@ class GovernedHandle(SpeechHandle):
             self._conductor.interruptions_turned(self, on=value)
 
     @property
+    def interrupted_by(self) -> Source | None:
+        """What has interrupted it."""
+        return self._interrupt_source
+
+    @property
+    def failed(self) -> bool:
+        """An error has ended it."""
+        return self._error is not None
+
+    @property
     def interruptible(self) -> bool:
         """As `allow_interruptions`, without asking the conductor."""
         return self._allow_interruptions
@@ -95,7 +105,11 @@ class GovernedHandle(SpeechHandle):
             self._conductor.tools.given(given)
         if replies := [item for item in items if _is_heard_reply(item)]:
             whole = not any(item.interrupted for item in replies)
-            self._conductor.reply_said(self.id, whole=whole)
+            self._conductor.reply_heard(self.id, whole=whole)
+
+    def _mark_done(self, error: BaseException | None = None) -> None:
+        super()._mark_done(error)
+        self._conductor.speech_over(self)
 
     async def _wait_for_generation(self, step_idx: int = -1) -> None:
         # LiveKit itself waits for the last step; a step index means RunContext.wait_for_playout,
@@ -108,8 +122,8 @@ class GovernedHandle(SpeechHandle):
         wait = asyncio.ensure_future(played)
         try:
             await asyncio.wait({wait, self._interrupt_fut}, return_when=asyncio.FIRST_COMPLETED)
-            known = self._conductor.tools.get(call.call_id) if self.interrupted else None
-            if known is not None and (said := known.cut_wait()) is not None:
+            said = self._conductor.tools.cut_wait(call.call_id) if self.interrupted else None
+            if said is not None:
                 raise SpeechInterrupted(self.id, said)
             await wait
         finally:
@@ -141,11 +155,6 @@ class GovernedHandle(SpeechHandle):
     def stop(self, source: Source, *, force: bool = False) -> None:
         """Interrupt it."""
         super().interrupt(force=force, source=source)
-
-    @property
-    def interrupted_by_user(self) -> bool:
-        """The user has interrupted it, with a voice or a turn."""
-        return self.interrupted and self._interrupt_source in ("audio_activity", "user_turn")
 
     @property
     def over(self) -> bool:

@@ -197,16 +197,16 @@ class GovernedExecutor(_ToolExecutor):
         # LiveKit takes them when nobody speaks, perhaps long after the result: by then an answer
         # may have told it.
         pending: list[Any] = self.__dict__["_pending_updates"]
-        pending[:] = [update for update in pending if not self._is_told(update)]
+        pending[:] = [update for update in pending if not self._is_delivered(update)]
         return pending
 
     @_pending_updates.setter
     def _pending_updates(self, pending: list[Any]) -> None:
         self.__dict__["_pending_updates"] = pending
 
-    def _is_told(self, update: Any) -> bool:
+    def _is_delivered(self, update: Any) -> bool:
         outputs = [item for item in update.items if item.type == "function_call_output"]
-        return all(self._conductor.tools.told.is_told(output.call_id) for output in outputs)
+        return all(self._conductor.tools.is_delivered(output.call_id) for output in outputs)
 
     async def drain(self) -> None:
         # A handoff waits for the calls of the turn, as LiveKit has it, but not forever for calls

@@ -1,0 +1,298 @@
+"""The agenda: a pure fold of the log's entries. It can be hashed, and so explored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+import attrs
+
+from .entries import (
+    AnswerDue,
+    Answered,
+    CallDetached,
+    CallInBackground,
+    CallMade,
+    Entry,
+    ReplyAsked,
+    ReplyEnded,
+    ReplyHeard,
+    RequestSent,
+    ResultMoot,
+    ResultReady,
+)
+from .settlement import Column, Kind, Row, Rules, row_of
+
+__all__ = ["Agenda", "Obligation", "Reply"]
+
+
+@attrs.frozen
+class Obligation:
+    """Something that the agent owes the user. One that is done or moot is not on the agenda.
+
+    Attributes:
+        kind: What it is.
+        id: The id of the message or the call.
+        state: ``open``: it starts a reply when the floor is free. ``with_next``: the next reply
+            delivers it, and none is started for it. ``claimed``: the reply `by` delivers it.
+        by: The live reply that has claimed it.
+        ready: It can be delivered. A call that runs is not ready.
+        requested: The last request of that reply has asked to deliver it.
+        made_by: The reply that has made the call.
+        background: The framework asks for a reply with it.
+        failures: How many replies that were to deliver it have failed.
+    """
+
+    kind: Kind
+    id: str
+    state: Literal["open", "with_next", "claimed"] = "open"
+    by: str | None = None
+    ready: bool = True
+    requested: bool = False
+    made_by: str | None = None
+    background: bool = False
+    failures: int = 0
+
+    @property
+    def due(self) -> bool:
+        """The next request without instructions of its own is to deliver it."""
+        return self.ready and self.state != "claimed"
+
+
+@attrs.frozen
+class Reply:
+    """A reply that has not ended.
+
+    Attributes:
+        requested: The model was asked for it.
+        heard: A part of what its last request gave was heard.
+        sole: That request has asked to deliver one thing only.
+    """
+
+    id: str
+    instructed: bool = False
+    requested: bool = False
+    heard: bool = False
+    sole: bool = False
+
+
+Change = Callable[[Obligation], Obligation | None]
+
+
+@attrs.frozen
+class Agenda:
+    """What the agent owes the user, and the live replies that deliver it.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> rules = load_flow("turn").agenda
+        >>> agenda = Agenda().after(AnswerDue("message"), rules)
+        >>> agenda = agenda.after(ReplyAsked("reply", utterances=["message"]), rules)
+        >>> agenda.open, agenda.claimed_by("reply")[0].id
+        ((), 'message')
+    """
+
+    obligations: tuple[Obligation, ...] = ()
+    replies: tuple[Reply, ...] = ()
+
+    def find(self, kind: Kind, id: str) -> Obligation | None:
+        """The obligation, if it is on the agenda."""
+        return next((o for o in self.obligations if (o.kind, o.id) == (kind, id)), None)
+
+    def reply(self, id: str) -> Reply | None:
+        """The reply, if it is live."""
+        return next((reply for reply in self.replies if reply.id == id), None)
+
+    @property
+    def open(self) -> tuple[Obligation, ...]:
+        """What starts a reply when the floor is free.
+
+        Nothing does while a reply is live whose request will deliver all that is due.
+        """
+        if any(not (reply.requested or reply.instructed) for reply in self.replies):
+            return ()
+        return tuple(o for o in self.obligations if o.state == "open" and o.ready)
+
+    @property
+    def due(self) -> tuple[Obligation, ...]:
+        """What the next request is to deliver."""
+        return tuple(o for o in self.obligations if o.due)
+
+    def claimed_by(self, reply: str) -> tuple[Obligation, ...]:
+        """What this reply delivers."""
+        return tuple(o for o in self.obligations if o.by == reply)
+
+    def requested_of(self, reply: str) -> tuple[Obligation, ...]:
+        """What the last request of this reply has asked to deliver."""
+        return tuple(o for o in self.claimed_by(reply) if o.requested)
+
+    def claimed_elsewhere(self, reply: str) -> tuple[Obligation, ...]:
+        """What other live replies are about to deliver."""
+        return tuple(o for o in self.obligations if o.by not in (None, reply) and o.ready)
+
+    def after(self, entry: Entry, rules: Rules) -> Agenda:
+        """The agenda after one more entry."""
+        match entry:
+            case AnswerDue(id):
+                return self._with(Obligation("utterance", id))
+            case Answered(utterances=ids) if ids is not None:
+                return self._each(lambda o: None if _is(o, "utterance", ids) else o)
+            case Answered():
+                return self._each(_answered_by_itself)
+            case CallMade(call, reply):
+                return self._call_made(call, reply)
+            case CallInBackground(call):
+                return self._each(lambda o: _in_background(o) if _is(o, "result", (call,)) else o)
+            case CallDetached(call):
+                return self._each(lambda o: _detached(o) if _is(o, "result", (call,)) else o)
+            case ResultReady(call):
+                return self._each(
+                    lambda o: attrs.evolve(o, ready=True) if _is(o, "result", (call,)) else o
+                )
+            case ResultMoot(call):
+                return self._each(lambda o: None if _is(o, "result", (call,)) else o)
+            case ReplyAsked():
+                return self._reply_asked(entry)
+            case RequestSent():
+                return self._request_sent(entry)
+            case ReplyHeard(reply, whole=True):
+                return self._settled(reply, "heard", rules, only_requested=True)
+            case ReplyHeard(reply):
+                live = self.reply(reply)
+                return self if live is None else self._with_reply(attrs.evolve(live, heard=True))
+            case ReplyEnded():
+                return self._reply_ended(entry, rules)
+
+    # -- inside
+
+    def _with(self, obligation: Obligation) -> Agenda:
+        if self.find(obligation.kind, obligation.id) is not None:
+            return self
+        return attrs.evolve(self, obligations=(*self.obligations, obligation))
+
+    def _each(self, change: Change) -> Agenda:
+        changed = (change(o) for o in self.obligations)
+        return attrs.evolve(self, obligations=tuple(o for o in changed if o is not None))
+
+    def _with_reply(self, changed: Reply) -> Agenda:
+        replies = (changed if reply.id == changed.id else reply for reply in self.replies)
+        return attrs.evolve(self, replies=tuple(replies))
+
+    def _call_made(self, call: str, reply: str) -> Agenda:
+        """The result answers the utterance from now on: who delivers it, answers the utterance."""
+        live = self.reply(reply) is not None
+        made = Obligation(
+            "result",
+            call,
+            "claimed" if live else "open",
+            reply if live else None,
+            ready=False,
+            made_by=reply,
+        )
+        rest = tuple(
+            o
+            for o in self.obligations
+            if not _is(o, "result", (call,)) and (o.kind != "utterance" or o.by != reply)
+        )
+        return attrs.evolve(self, obligations=(*rest, made))
+
+    def _reply_asked(self, asked: ReplyAsked) -> Agenda:
+        agenda = self
+        if self.reply(asked.reply) is None:
+            reply = Reply(asked.reply, asked.instructed)
+            agenda = attrs.evolve(self, replies=(*self.replies, reply))
+
+        def claim(o: Obligation) -> Obligation:
+            if o.state == "claimed" or not asked.claims(o.kind, o.id):
+                return o
+            return attrs.evolve(o, state="claimed", by=asked.reply, requested=False)
+
+        return agenda._each(claim)
+
+    def _request_sent(self, sent: RequestSent) -> Agenda:
+        """A request that was interrupted before it was sent claims nothing."""
+        if (reply := self.reply(sent.reply)) is None:
+            return self
+        others = sent.shown if sent.named is None else sent.named
+        passed = sent.named is None and sent.answers
+
+        def claim(o: Obligation) -> Obligation:
+            if o.by == sent.reply:
+                has_it = o.made_by != sent.reply or o.id in sent.shown
+                return attrs.evolve(o, requested=o.ready and has_it)
+            delivers = o.id in others if o.kind == "result" else passed
+            # the framework's own reply about it takes it from the reply that has made the call
+            free = o.due or (o.background and o.ready and not o.requested and sent.named)
+            if not (free and delivers):
+                # the next reply is this one; what it cannot deliver yet starts one of its own
+                return attrs.evolve(o, state="open") if passed and o.state == "with_next" else o
+            return attrs.evolve(o, state="claimed", by=sent.reply, requested=True)
+
+        claimed = self._each(claim)
+        also_answers = sent.named is not None and sent.answers
+        sole = len(claimed.requested_of(sent.reply)) == 1 and not also_answers
+        return claimed._with_reply(attrs.evolve(reply, requested=True, heard=False, sole=sole))
+
+    def _reply_ended(self, ended: ReplyEnded, rules: Rules) -> Agenda:
+        reply = self.reply(ended.reply)
+        row = row_of(ended.by, heard=reply is not None and reply.heard)
+        settled = self._settled(ended.reply, row, rules, own=ended.call)
+        replies = tuple(reply for reply in settled.replies if reply.id != ended.reply)
+        return attrs.evolve(settled, replies=replies)
+
+    def _settled(
+        self,
+        reply: str,
+        row: Row,
+        rules: Rules,
+        *,
+        own: str | None = None,
+        only_requested: bool = False,
+    ) -> Agenda:
+        live = self.reply(reply)
+        sole, fates = live is not None and live.sole, rules.settle[row]
+
+        def settle(o: Obligation) -> Obligation | None:
+            if o.by != reply or (only_requested and not o.requested):
+                return o
+            fate = fates[_column(o, own, sole=sole)]
+            failures = o.failures + (fate == "retry")
+            if fate == "retry":
+                fate = "open" if failures < 2 else "with_next"
+            if fate not in ("open", "with_next"):
+                return None
+            return attrs.evolve(o, state=fate, by=None, requested=False, failures=failures)
+
+        return self._each(settle)
+
+
+def _column(o: Obligation, own: str | None, *, sole: bool) -> Column:
+    if o.kind == "utterance":
+        return "utterance"
+    if o.id == own:
+        return "own_result"
+    if not o.requested:
+        return "background_result" if o.background else "pending_result"
+    return "sole_result" if sole else "result"
+
+
+def _is(o: Obligation, kind: Kind, ids: Iterable[str]) -> bool:
+    return o.kind == kind and o.id in ids
+
+
+def _in_background(o: Obligation) -> Obligation:
+    state: Literal["with_next", "claimed"] = "with_next" if o.by is None else "claimed"
+    return attrs.evolve(o, state=state, background=True)
+
+
+def _detached(o: Obligation) -> Obligation:
+    """Another reply that has claimed it keeps it."""
+    if o.by not in (None, o.made_by):
+        return attrs.evolve(o, background=False)
+    return attrs.evolve(o, state="open", by=None, requested=False, background=False)
+
+
+def _answered_by_itself(o: Obligation) -> Obligation | None:
+    if o.kind == "utterance" and o.state != "claimed":
+        return None
+    return attrs.evolve(o, state="open") if o.state == "with_next" else o

@@ -1,0 +1,202 @@
+"""What happens to obligations and replies, in the order in which it happens. The agenda is a fold
+of these entries, and of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from .settlement import Ending, Kind
+
+__all__ = [
+    "AnswerDue",
+    "Answered",
+    "CallDetached",
+    "CallInBackground",
+    "CallMade",
+    "Entry",
+    "ReplyAsked",
+    "ReplyEnded",
+    "ReplyHeard",
+    "RequestSent",
+    "ResultMoot",
+    "ResultReady",
+    "entry_from_note",
+    "note_of",
+]
+
+
+def _names(names: Any) -> tuple[str, ...]:
+    return tuple(names)
+
+
+@attrs.frozen
+class AnswerDue:
+    """The user has said something that no reply answers yet. `utterance`: the message's id."""
+
+    utterance: str
+
+
+@attrs.frozen
+class Answered:
+    """These utterances were answered, or will never be. None: all of them, as a realtime model does
+    that answers by itself; no request has asked it to deliver anything else."""
+
+    utterances: tuple[str, ...] | None = attrs.field(
+        default=None, converter=attrs.converters.optional(_names)
+    )
+
+
+@attrs.frozen
+class CallMade:
+    """A reply has made a tool call: it delivers the result in a later step, if it goes on."""
+
+    call: str
+    reply: str
+
+
+@attrs.frozen
+class CallInBackground:
+    """The tool goes on in the background. The framework asks for a reply with its result, or gives
+    it to the next step of the reply that has made the call."""
+
+    call: str
+
+
+@attrs.frozen
+class CallDetached:
+    """Neither the reply that has made this call delivers its result, nor does the framework."""
+
+    call: str
+
+
+@attrs.frozen
+class ResultReady:
+    """The result of a call can be part of a request."""
+
+    call: str
+
+
+@attrs.frozen
+class ResultMoot:
+    """Nobody is to deliver the result of this call, for this reason."""
+
+    call: str
+    reason: str
+
+
+@attrs.frozen
+class ReplyAsked:
+    """A reply is asked for.
+
+    Attributes:
+        utterances, results: What it is asked for.
+        instructed: It says what the application wants said, and delivers nothing else.
+    """
+
+    reply: str
+    utterances: tuple[str, ...] = attrs.field(default=(), converter=_names)
+    results: tuple[str, ...] = attrs.field(default=(), converter=_names)
+    instructed: bool = False
+
+    def claims(self, kind: Kind, id: str) -> bool:
+        """The reply is asked for to deliver this."""
+        return id in (self.utterances if kind == "utterance" else self.results)
+
+
+@attrs.frozen
+class RequestSent:
+    """The model is asked for a step of this reply.
+
+    Attributes:
+        shown: The calls whose results the request contains.
+        named: With instructions of its own: the calls that these name. None without.
+        answers: It answers what the user has said.
+    """
+
+    reply: str
+    shown: tuple[str, ...] = attrs.field(default=(), converter=_names)
+    named: tuple[str, ...] | None = attrs.field(
+        default=None, converter=attrs.converters.optional(_names)
+    )
+    answers: bool = True
+
+
+@attrs.frozen
+class ReplyHeard:
+    """The user has heard what the last request of this reply gave: to its end, or a part of it."""
+
+    reply: str
+    whole: bool = True
+
+
+@attrs.frozen
+class ReplyEnded:
+    """Nothing more is heard of this reply.
+
+    Attributes:
+        by: What has ended it.
+        call: The call that has interrupted its own reply.
+    """
+
+    reply: str
+    by: Ending
+    call: str | None = None
+
+
+Entry = (
+    AnswerDue
+    | Answered
+    | CallMade
+    | CallDetached
+    | CallInBackground
+    | ResultReady
+    | ResultMoot
+    | ReplyAsked
+    | RequestSent
+    | ReplyHeard
+    | ReplyEnded
+)
+
+_KINDS: Mapping[str, type[Any]] = {
+    "answer_due": AnswerDue,
+    "answered": Answered,
+    "call_made": CallMade,
+    "call_detached": CallDetached,
+    "call_in_background": CallInBackground,
+    "result_ready": ResultReady,
+    "result_moot": ResultMoot,
+    "reply_asked": ReplyAsked,
+    "request_sent": RequestSent,
+    "reply_heard": ReplyHeard,
+    "reply_ended": ReplyEnded,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+def note_of(entry: Entry) -> tuple[str, dict[str, Any]]:
+    """The kind and the data of the journal's note about an entry.
+
+    Example:
+        >>> note_of(ReplyEnded("speech_1", "user"))
+        ('reply_ended', {'reply': 'speech_1', 'by': 'user'})
+    """
+    data = {
+        field.name: list(value) if isinstance(value, tuple) else value
+        for field in attrs.fields(type(entry))
+        if (value := getattr(entry, field.name)) != field.default
+        and not (isinstance(value, tuple) and not value and field.default == ())
+    }
+    return _NAMES[type(entry)], data
+
+
+def entry_from_note(kind: str, data: Mapping[str, Any]) -> Entry | None:
+    """The entry that a note of a journal is about; None if it is about something else.
+
+    Raises:
+        TypeError: The data is not that of such a note.
+    """
+    made = _KINDS.get(kind)
+    return None if made is None else made(**data)

@@ -1,0 +1,93 @@
+"""The table of a flow that says what becomes of a reply's claims when the reply ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, cast, get_args
+
+import attrs
+
+from turnfsm.fsm.flow_parts import doc
+
+__all__ = ["COLUMNS", "ROWS", "Column", "Ending", "Fate", "Kind", "Row", "Rules", "row_of"]
+
+Kind = Literal["utterance", "result"]
+"""What the agent owes the user: an answer to an utterance, the result of a tool call."""
+
+Ending = Literal[
+    "finished", "user", "application", "tool", "limit", "failure", "agent_left", "dropped", "crash"
+]
+"""What has ended a reply: nothing else, an interruption and by whom, a limit of the flow, an error,
+a handoff or a close, a speculation that was not used, or the death of its worker."""
+
+Row = Literal[
+    "heard",
+    "interrupted_by_user",
+    "interrupted_by_user_unheard",
+    "interrupted_by_application",
+    "interrupted_by_application_unheard",
+    "interrupted_by_tool",
+    "interrupted_by_tool_unheard",
+    "limit_reached",
+    "failed",
+    "agent_left",
+    "speculation_dropped",
+    "worker_died",
+]
+
+Column = Literal[
+    "utterance",
+    "result",
+    "sole_result",
+    "pending_result",
+    "background_result",
+    "own_result",
+]
+
+Fate = Literal["open", "with_next", "retry", "done", "moot"]
+"""What becomes of a claim. open: it starts a reply when the floor is free. with_next: the next
+reply delivers it, and none is started for it. retry: open after the first failure, with_next after
+the second. done: the user has got it. moot: nobody is to deliver it."""
+
+ROWS: tuple[Row, ...] = get_args(Row)
+COLUMNS: tuple[Column, ...] = get_args(Column)
+
+_INTERRUPTED = ("user", "application", "tool")
+_ROW_OF: Mapping[Ending, Row] = {
+    "finished": "heard",
+    "limit": "limit_reached",
+    "failure": "failed",
+    "agent_left": "agent_left",
+    "dropped": "speculation_dropped",
+    "crash": "worker_died",
+}
+
+
+def row_of(ending: Ending, *, heard: bool) -> Row:
+    """The row of the table for a reply that has ended.
+
+    Args:
+        ending: What has ended it.
+        heard: The user has heard a part of it since its last request.
+
+    Example:
+        >>> row_of("user", heard=False)
+        'interrupted_by_user_unheard'
+    """
+    if ending in _INTERRUPTED:
+        row = f"interrupted_by_{ending}" + ("" if heard else "_unheard")
+        return cast(Row, row)
+    return _ROW_OF[ending]
+
+
+@attrs.frozen
+class Rules:
+    """What the agent owes the user, and what becomes of it when a reply ends."""
+
+    settle: Mapping[str, Mapping[str, Fate]] = doc(
+        "For each way in which a reply ends: what becomes of each kind of claim. open: it starts a "
+        "reply when the floor is free. with_next: the next reply delivers it, and none is started "
+        "for it. retry: open after the first failure, with_next after the second. done: the user "
+        "has it. moot: nobody delivers it.",
+        factory=dict,
+    )

@@ -1,0 +1,161 @@
+"""The replies that are live: what each is asked for, shows and delivers, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import attrs
+
+from turnfsm.fsm.agenda import (
+    AnswerDue,
+    Answered,
+    Ending,
+    Obligation,
+    ReplyAsked,
+    ReplyEnded,
+    ReplyHeard,
+    RequestSent,
+)
+from turnfsm.runtime.log import Log
+
+from .ports import Source, Speech
+
+__all__ = ["Replies"]
+
+_BY_SOURCE: dict[Source | None, Ending] = {
+    "audio_activity": "user",
+    "user_turn": "user",
+    "programmatic": "application",
+    None: "dropped",
+}
+
+
+@attrs.define(eq=False)
+class _Live:
+    """A reply that has not ended.
+
+    Attributes:
+        agent: The agent that gives it.
+        stopped: What has interrupted it, if that is not the speech's own source, and the call that
+            has done so.
+    """
+
+    speech: Speech
+    agent: object
+    stopped: tuple[Ending, str | None] | None = None
+
+
+class Replies:
+    """Reports each reply to the log, from its request to its end."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._live: dict[str, _Live] = {}
+
+    # -- reports
+
+    def asked(
+        self, speech: Speech, agent: object, utterances: Iterable[str] = (), *, instructed: bool
+    ) -> None:
+        """A reply is asked for.
+
+        Args:
+            utterances: The ids of the user's messages that it answers.
+            instructed: It has instructions of its own, and delivers only what these name.
+        """
+        self._live[speech.id] = _Live(speech, agent)
+        self._log.add(ReplyAsked(speech.id, instructed=instructed))
+        self.answers(speech, utterances)
+
+    def answers(self, speech: Speech, utterances: Iterable[str]) -> None:
+        """A reply answers these messages of the user."""
+        for utterance in utterances:
+            self._log.add(AnswerDue(utterance))
+            self._log.add(ReplyAsked(speech.id, utterances=[utterance]))
+
+    def claims(
+        self, speech: Speech, *, utterances: Iterable[str] = (), results: Iterable[str] = ()
+    ) -> None:
+        """A reply was asked for in order to deliver these."""
+        self._log.add(ReplyAsked(speech.id, utterances, results))
+
+    def request_sent(
+        self,
+        speech: Speech,
+        agent: object,
+        shown: Collection[str],
+        instructions: str | None,
+        *,
+        answers: bool,
+    ) -> None:
+        """The model is asked for a step of a reply.
+
+        Args:
+            shown: The calls whose results the request contains.
+            instructions: The reply's own instructions.
+            answers: It answers what the user has said.
+        """
+        if speech.id not in self._live:
+            if speech.interrupted:
+                return
+            self.asked(speech, agent, instructed=instructions is not None)
+        named = None
+        if instructions is not None:
+            results = (o for o in self._log.agenda.obligations if o.kind == "result")
+            named = [o.id for o in results if o.id in instructions]
+        self._log.add(RequestSent(speech.id, shown, named, answers))
+
+    def answers_by_itself(self, speech: Speech, agent: object) -> None:
+        """A realtime model replies without being asked, and so delivers nothing that is due."""
+        self._log.add(Answered())
+        self.asked(speech, agent, instructed=False)
+        self._log.add(RequestSent(speech.id, named=(), answers=False))
+
+    def heard(self, speech: str, *, whole: bool) -> None:
+        """The user has heard what a reply's last request gave, or a part of it."""
+        self._log.add(ReplyHeard(speech, whole))
+
+    def stopped(self, speech: Speech, by: Ending, call: str | None = None) -> None:
+        """A reply is about to be interrupted by this; `over` follows."""
+        if (live := self._live.get(speech.id)) is not None and live.stopped is None:
+            live.stopped = by, call
+
+    def over(self, speech: Speech) -> None:
+        """Nothing more is heard of a reply."""
+        live = self._live.pop(speech.id, None)
+        if live is None:
+            return
+        by: Ending = "failure" if speech.failed else "finished"
+        call: str | None = None
+        if speech.interrupted:
+            by, call = live.stopped or (_BY_SOURCE[speech.interrupted_by], None)
+        self._log.add(ReplyEnded(speech.id, by, call))
+
+    def leaving(self, agent: object) -> None:
+        """An agent is left: if a reply of it is interrupted now, this is why."""
+        for live in self._live.values():
+            if live.agent is agent:
+                self.stopped(live.speech, "agent_left")
+
+    def left(self, agent: object) -> None:
+        """An agent was left, and what it has not said is not said by it any more."""
+        for live in tuple(self._live.values()):
+            if live.agent is agent and not live.speech.interrupted:
+                del self._live[live.speech.id]
+                self._log.add(ReplyEnded(live.speech.id, "agent_left"))
+            elif live.agent is agent:
+                self.over(live.speech)
+
+    # -- questions
+
+    def delivers(self, speech: str) -> list[Obligation]:
+        """What the last request of a reply has asked to deliver besides its own results, then its
+        own. Nothing if it delivers only its own: they come right after its calls."""
+        requested = [o for o in self._log.agenda.requested_of(speech) if o.kind == "result"]
+        others = [o for o in requested if o.made_by != speech]
+        return [*others, *(o for o in requested if o not in others)] if others else []
+
+    def would_deliver(self, speech: Speech) -> bool:
+        """A request of this reply would ask to deliver results of other replies."""
+        due = self._log.agenda.due
+        return any(o.kind == "result" and o.made_by != speech.id for o in due)

@@ -1,0 +1,63 @@
+"""The exploration of the agenda: what the table of `turn` guarantees, and what breaks it."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from turnfsm import load_flow, parse_flow
+from turnfsm.check import check_flow
+from turnfsm.fsm.agenda import Rules
+from turnfsm.fsm.check.agenda import Bounds, explore_agenda
+
+RULES = load_flow("turn").agenda
+
+
+def changed(row: str, column: str, fate: str) -> Rules:
+    settle = {name: dict(cells) for name, cells in RULES.settle.items()}
+    assert settle[row][column] != fate
+    settle[row][column] = fate
+    return attrs.evolve(RULES, settle=settle)
+
+
+def test_nothing_is_forgotten_or_comes_twice() -> None:
+    """Two utterances, two calls, four replies, two disturbances."""
+    report = explore_agenda(RULES, Bounds(utterances=2, replies=4, disturbances=2))
+    assert (report.broken, report.path) == ("", ())
+    assert report.states > 5_000, "it has a world to look at"
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "fate", "broken"),
+    [
+        ("heard", "result", "open", "a_result_is_delivered_once"),
+        ("heard", "sole_result", "open", "a_result_is_delivered_once"),
+        ("heard", "sole_result", "with_next", "nothing_due_is_forgotten"),
+        ("interrupted_by_user_unheard", "utterance", "with_next", "nothing_due_is_forgotten"),
+        ("interrupted_by_user_unheard", "pending_result", "moot", "nothing_due_is_forgotten"),
+        ("interrupted_by_user_unheard", "sole_result", "moot", "nothing_due_is_forgotten"),
+        ("agent_left", "utterance", "with_next", "nothing_due_is_forgotten"),
+        ("agent_left", "pending_result", "moot", "nothing_due_is_forgotten"),
+        ("worker_died", "utterance", "with_next", "nothing_due_is_forgotten"),
+        ("worker_died", "sole_result", "moot", "nothing_due_is_forgotten"),
+    ],
+)
+def test_a_wrong_cell_gives_the_shortest_conversation(
+    row: str, column: str, fate: str, broken: str
+) -> None:
+    report = explore_agenda(changed(row, column, fate))
+    assert report.broken == broken
+    assert 2 <= len(report.path) <= 16, report.path
+
+
+def test_the_check_of_a_flow_names_the_place_and_the_conversation() -> None:
+    text = (
+        "flow: mine\nkind: turn\nextends: turn\n"
+        "agenda: {settle: {agent_left: {utterance: with_next}}}\n"
+    )
+    flow, _ = parse_flow(text, "mine.yaml")
+    assert flow is not None
+    (finding,) = (f for f in check_flow(flow).findings if f.code == "agenda")
+    assert "nothing_due_is_forgotten: utterance 0 is never delivered" in finding.message
+    assert "the agent of reply 0 is left" in finding.message
+    assert finding.severity == "error"

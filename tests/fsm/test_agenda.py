@@ -1,0 +1,158 @@
+"""The agenda is a fold of what has happened: claims, and how they settle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfsm import load_flow
+from turnfsm.fsm.agenda import (
+    Agenda,
+    AnswerDue,
+    Answered,
+    CallDetached,
+    CallInBackground,
+    CallMade,
+    Entry,
+    ReplyAsked,
+    ReplyEnded,
+    ReplyHeard,
+    RequestSent,
+    ResultMoot,
+    ResultReady,
+    entry_from_note,
+    note_of,
+)
+
+RULES = load_flow("turn").agenda
+
+
+def fold(*entries: Entry) -> Agenda:
+    agenda = Agenda()
+    for entry in entries:
+        agenda = agenda.after(entry, RULES)
+    return agenda
+
+
+def states(agenda: Agenda) -> dict[str, str]:
+    return {o.id: o.state for o in agenda.obligations}
+
+
+ASKED = AnswerDue("u"), ReplyAsked("r", utterances=["u"]), RequestSent("r", answers=True)
+
+
+def test_a_call_takes_the_utterance_over_that_it_was_made_for() -> None:
+    assert states(fold(*ASKED)) == {"u": "claimed"}
+    assert states(fold(*ASKED, CallMade("c", "r"))) == {"c": "claimed"}
+
+
+def test_a_result_is_done_when_the_reply_that_was_to_deliver_it_was_heard() -> None:
+    made = *ASKED, CallMade("c", "r"), ResultReady("c"), RequestSent("r", shown=["c"])
+    assert states(fold(*made, ReplyHeard("r"))) == {}
+
+
+def test_what_the_reply_has_heard_before_its_request_settles_nothing() -> None:
+    """A preamble is no delivery."""
+    made = *ASKED, CallMade("c", "r"), ReplyHeard("r"), ResultReady("c")
+    assert states(fold(*made)) == {"c": "claimed"}
+
+
+@pytest.mark.parametrize(
+    ("by", "state"), [("user", "open"), ("application", "with_next"), ("agent_left", "open")]
+)
+def test_a_call_that_still_runs_is_settled_by_who_has_ended_its_reply(by: str, state: str) -> None:
+    agenda = fold(*ASKED, CallMade("c", "r"), ReplyEnded("r", by))  # type: ignore[arg-type]
+    assert states(agenda) == {"c": state}
+    assert agenda.open == (), "it has not ended"
+
+
+def test_what_the_application_has_stopped_starts_no_reply_until_another_one_was_asked_for() -> None:
+    stopped = *ASKED, CallMade("c", "r"), ReplyEnded("r", "application")
+    assert fold(*stopped, ResultReady("c")).open == ()
+    following = ReplyAsked("s"), RequestSent("s", answers=True), ReplyEnded("s", "finished")
+    assert [o.id for o in fold(*stopped, *following, ResultReady("c")).open] == ["c"]
+
+
+def test_nothing_starts_a_reply_while_one_is_about_to_ask_for_all_that_is_due() -> None:
+    due = AnswerDue("u")
+    assert [o.id for o in fold(due).open] == ["u"]
+    assert fold(due, ReplyAsked("r")).open == ()
+    assert [o.id for o in fold(due, ReplyAsked("r", instructed=True)).open] == ["u"]
+
+
+def test_a_request_that_was_interrupted_before_it_was_sent_claims_nothing() -> None:
+    agenda = fold(AnswerDue("u"), ReplyAsked("r"), ReplyEnded("r", "user"), RequestSent("r"))
+    assert states(agenda) == {"u": "open"}
+
+
+def test_a_reply_with_instructions_delivers_what_these_name() -> None:
+    made = CallMade("a", "x"), CallMade("b", "x"), ResultReady("a"), ResultReady("b")
+    sent = ReplyAsked("r", instructed=True), RequestSent("r", ["a", "b"], ["b"], answers=False)
+    assert states(fold(*made, *sent)) == {"a": "open", "b": "claimed"}
+
+
+def test_the_frameworks_own_reply_takes_a_background_result_from_the_reply_of_its_call() -> None:
+    made = *ASKED, CallMade("c", "r"), CallInBackground("c"), ResultReady("c")
+    sent = ReplyAsked("f", instructed=True), RequestSent("f", ["c"], ["c"], answers=False)
+    assert [o.id for o in fold(*made, *sent).claimed_by("f")] == ["c"]
+    assert states(fold(*made, ReplyEnded("r", "finished"))) == {"c": "with_next"}
+
+
+def test_the_second_failure_in_a_row_starts_no_reply() -> None:
+    """Otherwise a model that goes on failing is asked in a loop."""
+    entries: list[Entry] = [CallMade("c", "x"), ResultReady("c")]
+    for reply in ("r", "s"):
+        sent = ReplyAsked(reply), RequestSent(reply, ["c"], answers=True)
+        entries += [*sent, ReplyEnded(reply, "failure")]
+        expected = "open" if reply == "r" else "with_next"
+        assert states(fold(*entries)) == {"c": expected}
+
+
+def test_a_result_that_is_moot_and_an_utterance_that_is_answered_are_gone() -> None:
+    assert states(fold(CallMade("c", "x"), ResultMoot("c", "cancelled"))) == {}
+    assert states(fold(AnswerDue("u"), AnswerDue("v"), Answered(["u"]))) == {"v": "open"}
+    assert states(fold(AnswerDue("u"), CallMade("c", "x"), Answered())) == {"c": "open"}
+
+
+REPLIES = st.sampled_from(["r", "s", "t"])
+CALLS, WORDS = st.sampled_from(["c", "d"]), st.sampled_from(["u", "v"])
+ENTRIES = st.one_of(
+    WORDS.map(AnswerDue),
+    st.builds(CallMade, CALLS, REPLIES),
+    CALLS.map(CallInBackground),
+    CALLS.map(CallDetached),
+    CALLS.map(ResultReady),
+    st.builds(ReplyAsked, REPLIES, st.lists(WORDS), st.lists(CALLS), st.booleans()),
+    st.builds(
+        RequestSent, REPLIES, st.lists(CALLS), st.none() | st.lists(CALLS), answers=st.booleans()
+    ),
+    st.builds(ReplyHeard, REPLIES, st.booleans()),
+    st.builds(
+        ReplyEnded,
+        REPLIES,
+        st.sampled_from(["finished", "user", "application", "tool", "failure", "agent_left"]),
+        st.none() | CALLS,
+    ),
+    st.builds(Answered, st.none() | st.lists(WORDS)),
+    st.builds(ResultMoot, CALLS, st.just("why")),
+)
+
+
+@given(st.lists(ENTRIES, max_size=30))
+def test_only_live_replies_hold_claims_whatever_happens(entries: Iterable[Entry]) -> None:
+    agenda = fold(*entries)
+    live = {reply.id for reply in agenda.replies}
+    for o in agenda.obligations:
+        assert (o.state == "claimed") == (o.by is not None)
+        assert o.by is None or o.by in live
+    ids = [(o.kind, o.id) for o in agenda.obligations]
+    assert len(ids) == len(set(ids))
+
+
+@given(ENTRIES)
+def test_an_entry_comes_back_from_its_note(entry: Entry) -> None:
+    kind, data = note_of(entry)
+    assert entry_from_note(kind, data) == entry
