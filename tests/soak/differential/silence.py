@@ -147,7 +147,7 @@ def _wait(played: Played, about: str, what: str, since: float, until: float | No
     moved = [m for m in script.moves if since - 3.0 < m.at < end and m.what != "close"]
     handed = any(script.jobs[r.job].ends == "hands_off" and since - 3.0 < (r.end or 0.0) < end
                  for r in played.runs)  # fmt: skip
-    held = any(_holds(script, r) and r.start < end and (r.end or end) > since for r in played.runs)
+    held = any(_holds(script, r) and r.start < end and (r.end or end) >= since for r in played.runs)
     limit = MARGIN + AFTER_NOISE * bool(noises) + MOVE * (len(moved) + handed)
     limit += script.hook * held  # a turn that has waited for the tool
     silent = end - since - _total(_busy(played, about), since, end)
