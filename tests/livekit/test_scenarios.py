@@ -59,7 +59,8 @@ WITHOUT = {
     ],
     "S3": [
         (
-            "        - {conditions: [step_running, interruptible, holdable], actions: hold_output}",
+            "        - {conditions: [step_running, interruptible, holdable], actions: hold_output, "
+            "restarts: [transcript_wait, false_interruption, noise_limit]}",
             "        - {dest: paused, conditions: interruptible, actions: pause_output}",
         ),
         ("unless: output_held, actions: hold_output}", "unless: output_held}"),
