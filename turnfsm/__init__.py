@@ -14,7 +14,7 @@ This package has flows and their runtime. It imports neither LiveKit nor Pipecat
 Example:
     >>> import turnfsm
     >>> machine = turnfsm.Machine(turnfsm.load_flow("turn"))
-    >>> machine.step("user_started_speaking").source
+    >>> machine.step("user_started_speaking").state
     'listening'
 """
 

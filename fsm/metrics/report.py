@@ -38,7 +38,7 @@ def report_text(figures: Figures) -> str:
         >>> from turnfsm import read_journal
         >>> from turnfsm.metrics import measure, report_text
         >>> report_text(measure(read_journal("journal.jsonl"))).splitlines()[0]
-        '1 conversation, 11.2 s'
+        '1 conversation, 17.0 s'
     """
     parts = [_title(figures)]
     for table in _tables(figures):

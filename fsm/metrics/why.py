@@ -55,7 +55,7 @@ def explain(
         >>> from turnfsm import load_flow, read_journal
         >>> from turnfsm.metrics import explain
         >>> [silence.cause for silence in explain(read_journal("journal.jsonl"), load_flow("turn"))]
-        ['nothing_asked']
+        ['nothing_asked', 'nothing_asked']
     """
     silences = (v for v in values_of(journal, silence=longer_than) if isinstance(v, Silence))
     return tuple(_explained(silence.parts, silence.cause, flow) for silence in silences)
