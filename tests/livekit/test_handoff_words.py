@@ -21,7 +21,11 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-ANSWERS = {"reserve": Reply("", calls=Call("book")), "how long": "An hour."}
+ANSWERS = {
+    "reserve": Reply("", calls=Call("book")),
+    "how long": "An hour.",
+    "answered by the next reply": "It is booked.",
+}
 TOLD = {"book": "It is booked."}
 
 
