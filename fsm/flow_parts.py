@@ -312,12 +312,13 @@ class Always:
 
 @attrs.frozen
 class LeadsTo:
-    """A state that timers alone reach, although no event comes any more.
+    """A state that timers reach, whatever keeps happening.
 
     Attributes:
         from_: The state in which the wait begins; the key ``from`` in YAML.
         to: The state that is reached.
         within: It is reached no later than after the seconds of this timer; None: at some time.
+        until: Triggers that end the wait; all others may come at any moment, again and again.
         because: Why, in one sentence; reports repeat it.
         name: The name of the property.
 
@@ -329,7 +330,11 @@ class LeadsTo:
 
     from_: str = doc("From this state ...", yaml="from")
     to: str = doc("... this one is reached ...")
-    within: str | None = doc("... no later than this timer's seconds.", default=None)
+    within: str | None = doc("... no later than this timer's seconds ...", default=None)
+    until: Names = doc(
+        "... unless one of these triggers comes first. All others may come again and again.",
+        default=(),
+    )
     because: str = doc("Why, in one sentence; reports repeat it.", default="")
     name: str = _loaded(default="", kw_only=True)
 

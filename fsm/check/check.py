@@ -22,7 +22,6 @@ from .cause import placed
 from .deadlock import deadlocks
 from .explore import Exploration, Violation, explore
 from .leads import Outcome, Wait, judge, waits
-from .liveness import Quiet
 from .parts import Bits
 from .properties import declared_rules
 from .report import PropertyResult, Report, Result
@@ -37,7 +36,7 @@ __all__ = ["LIMIT", "check_file", "check_flow", "first_error"]
 
 LIMIT = 500_000
 MOST_HOST_FACTS = 12
-"""Host facts that one decision, or the timers together, may read: every answer is followed."""
+"""Host facts that one decision may read: every answer is followed."""
 
 
 def check_flow(flow: Flow, limit: int = LIMIT) -> Report:
@@ -227,7 +226,7 @@ class _Check:
         remedy = timer_advice(self.flow, self.source, outcome.end or "")
         finding = placed(self.source, path, way, message, names[0], remedy)
         self.missing[finding] = remedy
-        proof = trace(self.model, way, outcome.quiet)
+        proof = trace(self.model, (*way, *outcome.moves), outcome.quiet)
         for wait, _ in broken:
             self._add(finding, (wait.builtin, wait.property), proof)
 
@@ -248,12 +247,6 @@ class _Check:
                     message = f"not proved: {trigger} in {state} depends on {asked} host facts"
                     path: Place = ("states", state)
                     yield self.source.at_key(path, message, remedy, code="not-proved")
-        late = (
-            Quiet(self.model, lambda state, actions: False).reads & self.bits.host_facts
-        ).bit_count()
-        if late > MOST_HOST_FACTS:
-            message = f"not proved: the timers together depend on {late} host facts"
-            yield self.source.at_key(("timers",), message, remedy, code="not-proved")
 
     def _gave_up(self, found: Exploration) -> None:
         message = (

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import attrs
 
 from .parts import Edge, Rule
-from .space import StateSpace
+from .space import StateSpace, what_it_does
 
 __all__ = ["Exploration", "StateMoves", "Violation", "explore"]
 
@@ -71,7 +71,7 @@ class StateMoves:
                 self.tables.append((reads, {}, trigger))
             else:
                 for edge in model.edges(state, trigger, 0):
-                    fixed.setdefault(edge[:3], edge)
+                    fixed.setdefault((trigger, *what_it_does(edge)), edge)
         self.fixed = tuple(fixed.values())
 
     def at(self, node: int) -> list[Edge]:

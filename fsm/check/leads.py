@@ -1,4 +1,4 @@
-"""Properties about what timers alone reach, when no event comes any more."""
+"""Properties about waits: how long they last at most, whatever keeps happening."""
 
 from __future__ import annotations
 
@@ -6,38 +6,60 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from turnfsm.fsm.flow import Flow, LeadsTo
+from turnfsm.fsm.flow import Flow, LeadsTo, Names
 
 from .explore import Exploration
-from .liveness import Goal, Quiet, Run
+from .parts import Edge, Move
+from .restless import Goal, Restless, Run
 from .space import StateSpace
-from .turn import missing
+from .turn import COMMON, missing
 
-__all__ = ["Outcome", "Wait", "judge", "waits"]
-
+__all__ = ["Outcome", "Over", "Wait", "holds", "judge", "ready_reply", "total", "waits"]
 
 SETTLED = 5.0
 """The most seconds for which an interrupted speech may keep the floor, as in voice frameworks."""
 
+Over = Callable[[Move], bool]
+"""Whether a move ends a wait without its goal."""
+
+_HOST = ("output_held", "output_paused", "output_released")
+# A step goes on: it is not nothing that keeps the floor.
+_GOES_ON = (
+    *("step_started", "step_progressed", "playout_started", "playout_finished"),
+    *("tool_started", "tools_drained"),
+)
+# The user has said something, or the step is over: the reply is not what is waited for.
+_ENDS = (
+    *("final_transcript", "turn_committed", "interruptions_disallowed", "playout_started"),
+    *("playout_finished", "step_interrupted", "step_finished", "step_started"),
+)
+
 
 @attrs.frozen
 class Wait:
-    """From every configuration that `start` accepts, `goal` is reached by timers alone.
+    """From every configuration that `start` accepts, `goal` is reached.
 
     Attributes:
+        over: The moves that end the wait without the goal: what it is not about. Everything else
+            may happen at any moment, any number of times.
         within: The timer that bounds it; None for any finite time.
         at_most: Seconds that bound it, whatever the timer says.
-        one_timer: It is enough that one timer of the state reaches the goal by itself.
+        free: The bits of which one is set while time does not count.
+        reads: More bits that tell configurations apart.
+        denied: The host facts that are false throughout.
     """
 
     property: str
     promise: str
     start: Callable[[int], bool]
     goal: Goal
-    within: str | None
+    over: Over
+    within: str | None = None
     builtin: bool = True
     at_most: float = float("inf")
-    one_timer: bool = False
+    free: int = 0
+    reads: int = 0
+    denied: int = 0
 
 
 @attrs.frozen
@@ -46,13 +68,17 @@ class Outcome:
 
     Attributes:
         detail: The worst case, or why it is broken.
+        seconds: The worst case.
         node: The configuration that breaks it.
-        quiet: What happens from there.
+        moves: What happens from there, with the configuration before each move.
+        quiet: What else there is to say about it.
         end: The state that no timer leaves.
     """
 
     detail: str
+    seconds: float = 0.0
     node: int | None = None
+    moves: tuple[tuple[int, Edge], ...] = ()
     quiet: tuple[str, ...] = ()
     end: str | None = None
 
@@ -64,7 +90,7 @@ def waits(model: StateSpace) -> Iterator[Wait]:
         yield _declared(model, body)
     if flow.kind != "turn":
         return
-    promises = (_settles, _dead_floor, _goes_on, _overdue, _kept)
+    promises = (_settles, _dead_floor, ready_reply, _overdue, _kept)
     for wait in (wait for promise in promises for wait in promise(model)):
         if wait.property not in flow.properties.waived and not missing(flow, wait.property):
             yield wait
@@ -74,14 +100,16 @@ def _declared(model: StateSpace, body: LeadsTo) -> Wait:
     return Wait(
         body.name,
         f"{body.to} is reached",
-        _holds(model, body.from_),
+        holds(model, body.from_),
         _is(body.to),
+        _comes(*body.until),
         body.within,
         builtin=False,
     )
 
 
-def _holds(model: StateSpace, state: str) -> Callable[[int], bool]:
+def holds(model: StateSpace, state: str) -> Callable[[int], bool]:
+    """Whether a configuration holds a state."""
     return lambda node: model.state(node) == state
 
 
@@ -89,13 +117,21 @@ def _is(goal: str) -> Goal:
     return lambda state, actions: state == goal
 
 
+def _comes(*triggers: str) -> Over:
+    """A move by one of these triggers, unless it is stale or refused."""
+    return lambda move: (
+        move.trigger in triggers and move.arrives != "stale" and move.taken is not None
+    )
+
+
 def _settles(model: StateSpace) -> Iterator[Wait]:
     within = "settle" if "settle" in model.flow.timers else None
     yield Wait(
         "an_interruption_settles",
         "the floor is free",
-        _holds(model, "interrupted"),
+        holds(model, "interrupted"),
         lambda state, actions: state in ("listening", "tool_running"),
+        _comes("step_started"),
         within,
         at_most=SETTLED,
     )
@@ -108,14 +144,31 @@ def _dead_floor(model: StateSpace) -> Iterator[Wait]:
         "listening is reached",
         lambda node: True,
         lambda state, actions: state == "listening" or state in final,
-        None,
+        _any(_comes(*_GOES_ON, *_HOST), _does_move("resume_output"), _is_added(model)),
     )
 
 
-def _goes_on(model: StateSpace) -> Iterator[Wait]:
-    """What waits for a user who then says nothing goes on: it is not lost to another limit."""
+def _is_added(model: StateSpace) -> Over:
+    """A trigger of the flow's own: whoever posts it goes on with something."""
+    added = {*model.flow.triggers} - COMMON
+    return lambda move: move.trigger in added
+
+
+def _any(*tests: Over) -> Over:
+    return lambda move: any(test(move) for test in tests)
+
+
+def _does_move(action: str) -> Over:
+    return lambda move: action in move.actions
+
+
+def ready_reply(model: StateSpace) -> Iterator[Wait]:
+    """A reply that is kept back, and speech that was paused, is heard in the end.
+
+    Sounds without a transcript may come on and on. Only the time in which none is heard counts.
+    """
     ghosts = model.bits.ghosts
-    speaks, held = ghosts["user_speaking"], ghosts["output_held"] | ghosts["paused"]
+    held = ghosts["output_held"] | ghosts["paused"]
     for state, action, facts, what in (
         ("paused", "resume_output", 0, "the audio that was cut goes on"),
         ("thinking", "release_output", held, "held output is released"),
@@ -124,15 +177,20 @@ def _goes_on(model: StateSpace) -> Iterator[Wait]:
             yield Wait(
                 "no_dead_floor",
                 what,
-                _quiet_in(model, state, facts, speaks),
+                _held_in(model, state, facts),
                 _does(action),
-                None,
-                one_timer=True,
+                _any(_comes(*_ENDS, *_HOST), _leaves(state)),
+                free=ghosts["user_speaking"],
+                reads=facts,
             )
 
 
-def _quiet_in(model: StateSpace, state: str, facts: int, speaks: int) -> Callable[[int], bool]:
-    return lambda node: model.state(node) == state and node & (facts | speaks) == facts
+def _held_in(model: StateSpace, state: str, facts: int) -> Callable[[int], bool]:
+    return lambda node: model.state(node) == state and node & facts == facts
+
+
+def _leaves(state: str) -> Over:
+    return lambda move: move.dest != state
 
 
 def _does(action: str) -> Goal:
@@ -141,12 +199,14 @@ def _does(action: str) -> Goal:
 
 def _overdue(model: StateSpace) -> Iterator[Wait]:
     bit = model.bits.ghosts["turn_open"]
+    ends = ("turn_asked", "turn_dropped")
     yield Wait(
         "every_turn_is_accounted_for",
         "a turn that stays open is dropped",
         lambda node: bool(node & bit),
         lambda state, actions: "drop_turn" in actions,
-        None,
+        _any(_comes(*_GOES_ON, *_HOST, *ends), _does_move("resume_output"), _is_added(model)),
+        reads=bit,
     )
 
 
@@ -154,51 +214,52 @@ def _kept(model: StateSpace) -> Iterator[Wait]:
     """A turn that waits for tool calls to finish does not wait longer than it is told."""
     if not {"turn_kept", "finish_limit"} <= {*model.flow.triggers, *model.flow.timers}:
         return
-    bit, waits_in = model.bits.ghosts["turn_waiting"], _holds(model, "tool_running")
+    bit, waits_in = model.bits.ghosts["turn_waiting"], holds(model, "tool_running")
     yield Wait(
         "every_turn_is_accounted_for",
         "the floor is free for the turn that waits",
         lambda node: bool(node & bit) and waits_in(node),
         lambda state, actions: "lift_holds" in actions or state == "listening",
+        _comes("step_started", "tool_started", "tools_drained"),
         "finish_limit",
+        reads=bit,
     )
 
 
 def judge(model: StateSpace, found: Exploration, wait: Wait) -> Outcome:
-    """The worst run without events, from every configuration in which the wait can begin."""
-    quiet = Quiet(model, wait.goal)
-    bound = min(wait.at_most, model.flow.timers.get(wait.within or "", float("inf")))
-    worst = Run(True, 0.0, ())
-    for node in quiet.spots(filter(wait.start, found.links)):
-        if wait.one_timer:
-            if not quiet.one_timer_reaches(node):
-                run = Run(False, float("inf"), (), "no timer of the state does that")
-                return _broken(model, wait, node, run, 0)
-            continue
-        run, host_facts = quiet.worst(node)
-        if not run.reached or run.seconds > bound:
-            return _broken(model, wait, node, run, host_facts)
-        worst = max(worst, run, key=lambda r: r.seconds)
-    if not worst.timers:
+    """The longest wait, from every configuration in which it can begin."""
+    restless = Restless(
+        model, found, wait.goal, wait.over, free=wait.free, reads=wait.reads, denied=wait.denied
+    )
+    longest = restless.longest(filter(wait.start, found.links))
+    if longest is None:
         return Outcome("")
-    return Outcome(f"at most {_sum(model.flow, worst.timers)}")
+    node, run = longest
+    if run.seconds > min(wait.at_most, model.flow.timers.get(wait.within or "", float("inf"))):
+        return _broken(model, wait, node, run)
+    if run.seconds == float("inf"):
+        return _broken(model, wait, node, run)
+    if not run.timers:
+        return Outcome("")
+    return Outcome(f"at most {total(model.flow, run.timers)}", run.seconds)
 
 
-def _sum(flow: Flow, timers: tuple[str, ...]) -> str:
-    total = sum(flow.timers[t] for t in timers)
-    return f"{total:g} s ({' + '.join(f'{t} {flow.timers[t]:g}' for t in timers)})"
+def total(flow: Flow, timers: Names) -> str:
+    """The seconds of some timers, and their sum."""
+    seconds = sum(flow.timers[t] for t in timers)
+    return f"{seconds:g} s ({' + '.join(f'{t} {flow.timers[t]:g}' for t in timers)})"
 
 
-def _broken(model: StateSpace, wait: Wait, node: int, run: Run, host_facts: int) -> Outcome:
+def _broken(model: StateSpace, wait: Wait, node: int, run: Run) -> Outcome:
     state = model.state(node)
-    if run.reached:
+    if run.seconds < float("inf"):
         most = wait.within if run.seconds <= wait.at_most else f"{wait.at_most:g} s"
-        why = f"it takes {_sum(model.flow, run.timers)}, more than {most}"
+        why = f"it takes {total(model.flow, run.timers)}, more than {most}"
     else:
         why = run.why
-    message = f"from {state}, with no further event, it is not certain that {wait.promise}: {why}"
-    host = ", ".join(model.program.names(host_facts)) or "nothing"
-    facts = ", ".join(model.program.names(node & (1 << len(model.bits.facts)) - 1)) or "none"
-    quiet = [f"nothing more happens in {state} (facts: {facts}; the host says yes to: {host})"]
-    quiet += [f"{timer} fires" for timer in run.timers]
-    return Outcome(message, node, (*quiet, why), run.end)
+    message = f"from {state} it is not certain that {wait.promise}: {why}"
+    quiet = [f"{timer} fires" for timer in run.timers]
+    if run.end is None and run.loop:
+        done = len(run.loop) - run.first
+        quiet.append(f"the last {'move' if done == 1 else f'{done} moves'} can repeat forever")
+    return Outcome(message, run.seconds, node, run.loop, (*quiet, why), run.end)

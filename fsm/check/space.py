@@ -20,7 +20,13 @@ from turnfsm.fsm.machine import Program, Taken
 
 from .parts import Alarm, Arrival, Bits, Edge, Move, Rule, World, subsets
 
-__all__ = ["StateSpace"]
+__all__ = ["StateSpace", "what_it_does"]
+
+
+def what_it_does(edge: Edge) -> tuple[Any, ...]:
+    """What tells two moves of a trigger apart, whatever the host has answered."""
+    keep, set_, alarms, move = edge
+    return keep, set_, alarms, move.entered, move.restarts, move.actions
 
 
 class StateSpace:
@@ -88,12 +94,12 @@ class StateSpace:
 
     def edges(self, state: str, trigger: str, node: int) -> tuple[Edge, ...]:
         """What a trigger can do in a configuration, whatever the host answers."""
-        found: dict[tuple[int, int, tuple[Alarm, ...]], Edge] = {}
+        found: dict[tuple[Any, ...], Edge] = {}
         for arrives, accepted in self.arrivals(trigger, node):
             for move in self._moves(state, trigger, arrives, accepted, node):
                 edge = self._edge(move, node)
-                if edge[0] != -1 or edge[1] or edge[2]:
-                    found.setdefault(edge[:3], edge)
+                if edge[0] != -1 or edge[1] or edge[2] or move.entered or move.restarts:
+                    found.setdefault(what_it_does(edge), edge)
         return tuple(found.values())
 
     def arrivals(self, trigger: str, node: int) -> Iterator[tuple[Arrival, bool]]:

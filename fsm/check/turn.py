@@ -13,7 +13,7 @@ from turnfsm.fsm.flow import Flow
 
 from .parts import World
 
-__all__ = ["HARMLESS", "PROPERTIES", "TRUE_FACTS", "Builtin", "missing", "turn_world"]
+__all__ = ["COMMON", "HARMLESS", "PROPERTIES", "TRUE_FACTS", "Builtin", "missing", "turn_world"]
 
 _STEP = (
     "start_playout",
@@ -100,6 +100,13 @@ _WORLD = World(
 TRUE_FACTS = _WORLD.ghosts[:9]
 """Names that mean the same as a flow's fact and as a ghost."""
 
+COMMON = frozenset(_WORLD.events) | {
+    *("barge_in", "preemptive_generation", "reply", "start_playout", "owed_reply"),
+    *("final_transcript", "endpointing_ended", "speech_interrupted", "interruptions_disallowed"),
+    *("step_progressed", "turn_replied"),
+}
+"""The triggers that every turn has. Only the application knows when others come."""
+
 HARMLESS = ("release_output", "drop_audio")
 """Actions that do nothing where there is nothing for them to do."""
 
@@ -146,12 +153,13 @@ PROPERTIES: dict[str, Builtin] = {
         ),
         Builtin(
             "an_interruption_settles",
-            "After an interruption the floor is free within settle, even if no event comes.",
+            "After an interruption the floor is free within settle, whatever events come.",
             states=("listening", "interrupted"),
         ),
         Builtin(
             "no_dead_floor",
-            "Timers lead from everywhere to listening, even if no event comes.",
+            "Timers lead from everywhere to listening, unless a step goes on; a reply that is "
+            "ready, or was paused, is heard whatever sounds without a transcript come.",
             states=("listening",),
         ),
         Builtin(

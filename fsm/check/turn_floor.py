@@ -19,7 +19,6 @@ _MAY_LET_GO = frozenset({"step_started", "step_finished", "playout_started", "pl
 _MAY_DECIDE = frozenset({"endpointing_ended", "noise_limit"})
 _LIMITS = frozenset({"thinking_limit", "speaking_limit", "pause_limit", "tool_limit"})
 _REPORTED = _LIMITS | {"turn_overdue"}
-_GOES_ON = frozenset({"step_started", "step_progressed", "step_finished"})
 
 
 def over_the_user(make: Maker) -> Iterator[Rule]:
@@ -218,24 +217,6 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
         )
     yield make.refused("start_playout", "though a step that holds the floor has audio")
     yield from _limits(make)
-    timed = {name for name, state in make.flow.states.items() if state.after}
-    yield make.move(
-        "a trigger that changes nothing else starts the timers again: it may be held forever",
-        lambda m: _again(m) and m.dest in timed and m.trigger not in _FIRST,
-        remedy="leave 'dest' out: the timers go on; or name a timer that starts again: "
-        "'restarts: TIMER'",
-    )
-    for first, waits in _FIRST.items():
-        yield make.move(
-            f"{first}: another turn that waits starts the timers again: it may be held forever",
-            partial(_anew, first, timed),
-            before=[waits],
-            remedy=f"leave 'dest' out for a later {first}: the timers go on",
-        )
-
-
-_FIRST = {"turn_kept": "~turn_waiting", "turn_committed": "~turn_open"}
-"""What may start a state's timers again, once: with the first turn that waits."""
 
 
 def _limits(make: Maker) -> Iterator[Rule]:
@@ -268,19 +249,6 @@ def _limits(make: Maker) -> Iterator[Rule]:
         lambda m: (m.source, m.dest, m.trigger) == ("thinking", "thinking", "handover"),
         unless=["~step_running", *make.host_facts("model_replies")],
     )
-
-
-def _anew(trigger: str, timed: set[str], move: Move) -> bool:
-    return move.trigger == trigger and move.dest in timed and _again(move)
-
-
-def _again(move: Move) -> bool:
-    """A state is entered again by what neither begins nor ends what it stands for."""
-    return move.source == move.dest and move.entered and not _may_reenter(move)
-
-
-def _may_reenter(move: Move) -> bool:
-    return move.trigger in _GOES_ON
 
 
 def _stays(trigger: str, state: str) -> Where:

@@ -97,6 +97,7 @@ class _Names:
             yield from self._one((*path, "from"), "state", leads.from_)
             yield from self._one((*path, "to"), "state", leads.to)
             yield from self._one((*path, "within"), "timer", leads.within)
+            yield from self._many((*path, "until"), "trigger", leads.until)
 
     def _one(self, path: Path, what: str, name: str | None, more: Names = ()) -> Iterator[Finding]:
         if name is not None and name not in more and name not in self._declared(what):

@@ -86,7 +86,9 @@ class WrittenProperties:
 
     never: Mapping[str, Never] = doc("Something that must never happen.", factory=dict)
     always: Mapping[str, Always] = doc("Something that must be true in a state.", factory=dict)
-    leads_to: Mapping[str, LeadsTo] = doc("A state that timers alone must lead to.", factory=dict)
+    leads_to: Mapping[str, LeadsTo] = doc(
+        "A state that timers must lead to, whatever keeps happening.", factory=dict
+    )
     waived: Mapping[str, str] = doc(
         "Built-in properties that this flow does not claim, each with the reason.", factory=dict
     )

@@ -73,7 +73,7 @@ def test_always_and_never_of_a_state() -> None:
         (
             "swing: {dest: shut}",
             "swing: {dest: ajar}",
-            "go round in an endless circle: ajar -> ajar",
+            "swing can come again and again, and no timer ends the wait",
         ),
         ("timers: {swing: 5}", "timers: {swing: 5, blink: 1}", "more than blink"),
     ],
@@ -103,13 +103,13 @@ def test_the_end_of_an_effect_that_changes_nothing_takes_no_time() -> None:
     assert (swings.result, swings.detail) == ("holds", "at most 5 s (swing 5)")
 
 
-def test_an_effect_that_restarts_itself_is_an_endless_circle() -> None:
+def test_an_effect_that_restarts_itself_can_go_on_forever() -> None:
     """Each end of an effect may come, and the retry that it starts may end again."""
     text = DOOR.replace("actions: {creak: {}}", "actions: {creak: {done: close}}").replace(
         "      close: {dest: shut}\n", "      close: {dest: ajar, actions: [creak]}\n"
     )
     (finding,) = (f for f in check_flow(flow_of(text)).findings if f.code == "it_swings_shut")
-    assert "endless circle" in finding.message
+    assert "close can come again and again, and no timer ends the wait" in finding.message
 
 
 STRUCTURE = {

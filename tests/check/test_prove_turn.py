@@ -145,10 +145,10 @@ def test_a_turn_begins_in_listening() -> None:
 
 
 def test_the_worst_case_is_a_sum_of_timers() -> None:
-    """An open turn is dropped no later than the timers on the longest quiet way take."""
+    """An open turn is dropped no later than the timers on the longest way take."""
     flow = load_flow("turn")
     details = {v.name: v.detail for v in shipped("turn").properties if v.origin == "turn"}
-    ways = ("noise_limit", "speaking_limit", "settle", "tool_limit", "turn_overdue")
+    ways = ("speaking_limit", "pause_limit", "settle", "tool_limit", "tool_limit", "turn_overdue")
     total = sum(flow.timers[name] for name in ways)
     assert details["every_turn_is_accounted_for"].startswith(f"at most {total:g} s (")
     assert details["an_interruption_settles"] == "at most 0.5 s (settle 0.5)"

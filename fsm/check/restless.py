@@ -1,0 +1,308 @@
+"""How long a wait can last in an environment that never rests.
+
+Every trigger may come at any moment, any number of times, and the host may answer anything at every
+decision. So a timer bounds a wait only as long as nothing starts it again, and only where it is
+taken whatever the host answers. A run is cut into stretches, and each is charged to one timer that
+runs on through it: the wait lasts no longer than the seconds of these timers. If there is no such
+division, the wait has no bound, and there are triggers that prolong it forever.
+
+Timers may fire at any moment, too: so the division is valid for all seconds that a session gives
+its timers. Only the sum uses those of the flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from math import inf
+from typing import TypeAlias
+
+import attrs
+
+from turnfsm.fsm.machine import Taken
+
+from .explore import Exploration
+from .parts import Edge, Move, subsets
+from .space import StateSpace
+
+__all__ = ["Goal", "Restless", "Run"]
+
+Goal: TypeAlias = Callable[[str, tuple[str, ...]], bool]
+"""Whether a state, or the actions on the way into it, are the goal."""
+
+_VOICE = ""  # stands for a timer where time does not count
+_Step: TypeAlias = "tuple[int, frozenset[str] | None, Edge]"
+"""Where a move leads, the timers that it starts again (None: all), and the move."""
+
+
+@attrs.frozen
+class Run:
+    """The longest wait from a configuration.
+
+    Attributes:
+        seconds: No longer than this; infinite if nothing bounds it.
+        timers: The timers that add up to it.
+        why: Why it has no bound.
+        end: The state that no timer leaves, if that is why.
+        loop: The moves that can be repeated forever, with the configuration before each.
+        first: The move of `loop` with which the repetition begins.
+    """
+
+    seconds: float
+    timers: tuple[str, ...] = ()
+    why: str = ""
+    end: str | None = None
+    loop: tuple[tuple[int, Edge], ...] = ()
+    first: int = 0
+
+
+class Restless:
+    """The waits for one goal.
+
+    Args:
+        goal: What is waited for.
+        over: The moves that end the wait without the goal: what it is not about.
+        free: The bits of which one is set while time does not count.
+        reads: More bits that tell configurations apart.
+        denied: The host facts that are false throughout.
+    """
+
+    def __init__(
+        self,
+        model: StateSpace,
+        found: Exploration,
+        goal: Goal,
+        over: Callable[[Move], bool],
+        *,
+        free: int = 0,
+        reads: int = 0,
+        denied: int = 0,
+    ) -> None:
+        self.model, self.found = model, found
+        self.goal, self.over, self.free, self.denied = goal, over, free, denied
+        self.voice = model.bits.ghosts.get("user_speaking", 0)
+        self.seconds = {_VOICE: 0.0, **model.flow.timers}
+        self.mask = self._cone(reads | free | self.voice) | -1 << model.bits.shift
+        self.steps: dict[int, list[_Step]] = {}
+        self.worst: dict[int, float] = {}
+        self._by: dict[int, str] = {}
+        self._valid: dict[tuple[int, str], bool] = {}
+
+    def longest(self, starts: Iterable[int]) -> tuple[int, Run] | None:
+        """The configuration with the longest wait, the nearest of them, and that wait."""
+        nearest: dict[int, int] = {}
+        for node in starts:
+            if not self.goal(self.model.state(node), ()):
+                nearest.setdefault(node & self.mask, node)
+        if not nearest:
+            return None
+        self._reach(nearest)
+        self._solve()
+        spot = max(nearest, key=self.worst.__getitem__)
+        node = nearest[spot]
+        if self.worst[spot] == inf:
+            return node, self._endless(node)
+        return node, Run(self.worst[spot], tuple(self._charged(spot)))
+
+    # -- the graph: configurations that differ in what matters to the wait
+
+    def _cone(self, read: int) -> int:
+        """The bits that can matter to the wait, directly or later."""
+        tables = [table for moves in self.found.tables.values() for table in moves.tables]
+        for reads, _table, trigger in tables:
+            read |= reads if trigger in self.model.flow.timers else 0
+        grown = True
+        while grown:
+            grown = False
+            for reads, table, _trigger in tables:
+                if reads & ~read and any(
+                    self._matters(edge, read) for edges in table.values() for edge in edges
+                ):
+                    read, grown = read | reads, True
+        return read
+
+    def _matters(self, edge: Edge, read: int) -> bool:
+        keep, set_, _alarms, move = edge
+        if move.taken is not None and (
+            move.entered or move.restarts or self.goal(move.dest, move.actions)
+        ):
+            return True
+        return bool((~keep | set_) & read) or self.over(move)
+
+    def _reach(self, nearest: dict[int, int]) -> None:
+        """The graph that the starts lead to, up to the goal."""
+        queue = list(nearest.items())
+        self._actual = dict(nearest)
+        for spot, node in queue:
+            steps: dict[tuple[int, frozenset[str] | None], _Step] = {}
+            for edge in self.found.tables[node >> self.model.bits.shift].at(node):
+                step = self._step(node, edge)
+                if step is not None:
+                    steps.setdefault(step[:2], step)
+            self.steps[spot] = list(steps.values())
+            for there, _, edge in self.steps[spot]:
+                if there not in self._actual:
+                    reached = node & edge[0] | edge[1]
+                    self._actual[there] = reached
+                    queue.append((there, reached))
+
+    def _step(self, node: int, edge: Edge) -> _Step | None:
+        move = edge[3]
+        if move.host_facts & self.denied or self.over(move) or self._unheard(move, node):
+            return None
+        if self.goal(move.dest, move.actions):
+            return None
+        there = (node & edge[0] | edge[1]) & self.mask
+        if move.entered:
+            return there, None, edge
+        again = {*move.restarts}
+        if move.trigger in self.model.flow.timers:
+            again.add(move.trigger)
+        if there == node & self.mask and not again:
+            return None
+        return there, frozenset(again), edge
+
+    def _unheard(self, move: Move, node: int) -> bool:
+        """A voice that begins while one is heard, or ends while none is."""
+        if move.trigger == "user_started_speaking":
+            return bool(node & self.voice)
+        return move.trigger == "user_stopped_speaking" and self.voice & ~node != 0
+
+    # -- the longest wait
+
+    def _usable(self, spot: int) -> Iterator[str]:
+        """The timers that bound a wait here: each is taken at the latest when it is due."""
+        state = self.model.state(spot)
+        for timer in self.model.flow.states[state].after:
+            key = spot, timer
+            if key not in self._valid:
+                self._valid[key] = self.seconds[timer] < inf and (
+                    bool(spot & self.free) or self._taken(state, timer, spot)
+                )
+            if self._valid[key]:
+                yield timer
+        if spot & self.free:
+            yield _VOICE
+
+    def _taken(self, state: str, timer: str, spot: int) -> bool:
+        """Whether the timer is taken, and changes something, whatever the host answers."""
+        host = self.model.host_facts(state, timer) & ~self.denied
+        answers = (self.model.answer(state, timer, True, spot | facts) for facts in subsets(host))
+        return all(answer is not None and self._moves(spot, answer) for answer in answers)
+
+    def _moves(self, spot: int, answer: Taken) -> bool:
+        move = Move(answer.state, answer.trigger, "", answer)
+        if self.goal(answer.dest, answer.actions):
+            return True
+        if self.over(move):
+            return False
+        return answer.entered or self.model.after(move, spot) & self.mask != spot
+
+    def _solve(self) -> None:
+        self.worst = dict.fromkeys(self.steps, inf)
+        usable = {spot: tuple(self._usable(spot)) for spot in self.steps}
+        timers = dict.fromkeys(timer for names in usable.values() for timer in names)
+        regions = {t: [spot for spot in self.steps if t in usable[spot]] for t in timers}
+        shorter = True
+        while shorter:
+            shorter = False
+            for timer, spots in regions.items():
+                rest = self._stretch(timer, spots)
+                for spot in spots:
+                    if (seconds := self.seconds[timer] + rest[spot]) < self.worst[spot]:
+                        self.worst[spot], self._by[spot] = seconds, timer
+                        shorter = True
+
+    def _stretch(self, timer: str, spots: list[int]) -> dict[int, float]:
+        """What is still to come once a timer that runs on from each of these spots has ended."""
+        rest = dict.fromkeys(spots, 0.0)
+        back: dict[int, list[int]] = {}
+        for spot in spots:
+            for there, again, _ in self.steps[spot]:
+                if self._goes_on(timer, there, again, rest):
+                    back.setdefault(there, []).append(spot)
+                elif self.worst[there] > rest[spot]:
+                    rest[spot] = self.worst[there]
+        queue = sorted((spot for spot in spots if rest[spot]), key=rest.__getitem__)
+        while queue:
+            spot = queue.pop()
+            for before in back.get(spot, ()):
+                if rest[before] < rest[spot]:
+                    rest[before] = rest[spot]
+                    queue.append(before)
+        return rest
+
+    def _goes_on(
+        self, timer: str, there: int, again: frozenset[str] | None, region: dict[int, float]
+    ) -> bool:
+        """Whether a move lets the timer run on, and leads to where it still bounds the wait."""
+        runs = again is not None and timer not in again
+        return there in region and (runs or timer == _VOICE)
+
+    def _charged(self, spot: int) -> Iterator[str]:
+        """The timers of the longest wait, one after the other."""
+        while True:
+            timer = self._by[spot]
+            rest = self.worst[spot] - self.seconds[timer]
+            if timer:
+                yield timer
+            if rest <= 0:
+                return
+            spot = self._way(spot, timer, rest)[-1][0]
+
+    def _way(self, spot: int, timer: str, rest: float) -> list[_Step]:
+        """The shortest way through the stretch of a timer to where the wait lasts `rest` longer."""
+        region = dict.fromkeys((s for s in self.steps if timer in self._usable(s)), 0.0)
+        ways: dict[int, list[_Step]] = {spot: []}
+        for here in (queue := [spot]):
+            for step in self.steps[here]:
+                there, again, _ = step
+                if not self._goes_on(timer, there, again, region):
+                    if self.worst[there] >= rest:
+                        return [*ways[here], step]
+                elif there not in ways:
+                    ways[there] = [*ways[here], step]
+                    queue.append(there)
+        return []
+
+    def _endless(self, node: int) -> Run:
+        """A way into moves that can be repeated forever, or into a state that no timer leaves."""
+        spot, moves = node & self.mask, list[tuple[int, Edge]]()
+        passed = {spot: 0}
+        while True:
+            timers = sorted(self._usable(spot), key=self.seconds.__getitem__)
+            way = self._way(spot, timers[0], inf) if timers else []
+            if not way:
+                state = self.model.state(spot)
+                return Run(inf, (), self._stuck(spot), state, tuple(moves), len(moves))
+            for step in way:
+                edge = next(
+                    edge
+                    for edge in self.found.tables[node >> self.model.bits.shift].at(node)
+                    if (self._step(node, edge) or (0, None))[:2] == step[:2]
+                )
+                moves.append((node, edge))
+                node = node & edge[0] | edge[1]
+            spot = node & self.mask
+            if spot in passed:
+                return Run(
+                    inf, (), self._round(moves, passed[spot]), None, tuple(moves), passed[spot]
+                )
+            passed[spot] = len(moves)
+
+    def _stuck(self, spot: int) -> str:
+        """The state has no timer, or none of its timers is sure to go anywhere from here."""
+        state = self.model.state(spot)
+        why = [self._refused(state, timer, spot) for timer in self.model.flow.states[state].after]
+        return f"no timer leaves {state}" + (f": {', '.join(why)}" if why else "")
+
+    def _refused(self, state: str, timer: str, spot: int) -> str:
+        program, host = self.model.program, self.model.host_facts(state, timer) & ~self.denied
+        for facts in subsets(host):
+            if self.model.answer(state, timer, True, spot | facts) is None:
+                why = program.refusal(program.rows[state], timer, spot | facts).why
+                return f"{timer} is refused ({why})"
+        return f"{timer} changes nothing"
+
+    def _round(self, moves: list[tuple[int, Edge]], first: int) -> str:
+        triggers = dict.fromkeys(edge[3].trigger for _, edge in moves[first:])
+        return f"{', '.join(triggers)} can come again and again, and no timer ends the wait"

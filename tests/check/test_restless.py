@@ -1,0 +1,152 @@
+"""A wait is bounded whatever keeps happening, or the counterexample says what goes on forever."""
+
+from __future__ import annotations
+
+import pytest
+from proved import TURN, flow_of
+
+from turnfsm.fsm import Machine, Taken
+from turnfsm.fsm.check import Report, check_flow
+
+ROOM = """
+flow: room
+initial: calm
+facts:
+  session:
+    noisy: {set_by: sound, cleared_by: silence}
+    heard: {set_by: silence, cleared_by: question}
+  host: {shut: It is late.}
+events: {question, sound, silence, token, leave}
+timers: {wait: 0.5, limit: 4.0}
+states:
+  calm:
+    on: {question: {dest: asked}}
+  asked:
+    on:
+      silence: {unless: heard, restarts: wait}
+      leave: {dest: hall}
+    after:
+      wait: {dest: calm, unless: noisy}
+      limit: {dest: calm}
+  hall: {on: {question: {dest: asked}}, after: {limit: {dest: asked}}}
+properties:
+  leads_to:
+    it_is_answered: {from: asked, to: calm, until: [leave, question]}
+"""
+
+
+def _report(old: str = "", new: str = "") -> Report:
+    assert old in ROOM
+    return check_flow(flow_of(ROOM.replace(old, new)))
+
+
+def _says(report: Report) -> str:
+    (verdict,) = (v for v in report.properties if v.name == "it_is_answered")
+    if verdict.result == "holds":
+        return verdict.detail
+    (finding,) = (f for f in report.findings if f.code == "it_is_answered")
+    return finding.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("", "", "at most 4 s (limit 4)"),
+        ("unless: noisy}", "unless: shut}", "at most 4 s (limit 4)"),
+        ("wait: {dest: calm, unless: noisy}", "wait: {dest: calm}", "at most 1 s (wait 0.5 + wait"),
+        ("silence: {unless: heard, restarts: wait}", "silence: {restarts: wait}", "at most 4 s"),
+        ("restarts: wait}", "restarts: [wait, limit]}", "at most 8 s (limit 4 + limit 4)"),
+        (
+            "silence: {unless: heard, restarts: wait}",
+            "silence: {restarts: [wait, limit]}",
+            "silence",
+        ),
+        (
+            "silence: {unless: heard, restarts: wait}",
+            "token: {dest: asked}",
+            "token can come again",
+        ),
+        ("until: [leave, question]", "until: question", "leave, limit can come again and again"),
+        ("      limit: {dest: calm}\n", "", "no timer leaves asked whatever the facts are"),
+    ],
+    ids=[
+        "one timer is not restarted",
+        "the host may refuse a timer forever",
+        "restarted once",
+        "restarted again and again, beside a limit",
+        "the limit is restarted once",
+        "the limit is restarted again and again",
+        "the state is entered again and again",
+        "the way back is not excluded",
+        "a timer that a fact may hold back forever",
+    ],
+)
+def test_a_wait_is_as_long_as_the_timers_that_nothing_restarts(
+    old: str, new: str, says: str
+) -> None:
+    """Sounds, silences and tokens may come at any moment; `until` names what ends the wait."""
+    assert says in _says(_report(old, new))
+
+
+def test_the_counterexample_can_be_repeated() -> None:
+    """A machine takes its moves, and the last of them once more."""
+    report = _report(
+        "silence: {unless: heard, restarts: wait}", "silence: {restarts: [wait, limit]}"
+    )
+    ((finding, way),) = report.traces.items()
+    assert finding.code == "it_is_answered"
+    assert "can repeat forever" in way.quiet[0]
+    machine = Machine(
+        flow_of(ROOM.replace("unless: heard, restarts: wait", "restarts: [wait, limit]"))
+    )
+    for step in (*way.steps, way.steps[-1]):
+        verdict = machine.step(step.trigger, step.of)
+        assert isinstance(verdict, Taken)
+    assert machine.state == "asked"
+    assert "limit" in verdict.restarts
+
+
+WAITS = "restarts: [transcript_wait, false_interruption, noise_limit]"
+HELD = f"      user_stopped_speaking: {{conditions: output_held, unless: sound_over, {WAITS}}}"
+ANEW = "      user_stopped_speaking: {dest: thinking, conditions: output_held}"
+PAUSED = (
+    "      user_stopped_speaking: {unless: sound_over, restarts: [false_interruption, noise_limit]}"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "promise"),
+    [
+        (HELD, HELD.replace(", unless: sound_over", ""), "held output is released"),
+        (HELD, ANEW, "held output is released"),
+        (PAUSED, PAUSED.replace("unless: sound_over, ", ""), "the audio that was cut goes on"),
+        (
+            PAUSED,
+            ANEW.replace("thinking, conditions: output_held", "paused"),
+            "that was cut goes on",
+        ),
+    ],
+    ids=["each sound restarts", "each enters thinking", "each pause", "each pause is entered"],
+)
+def test_a_turn_that_noise_can_silence_is_refuted_with_the_conversation(
+    old: str, new: str, promise: str
+) -> None:
+    """A sound, a silence, a sound, a silence, and so on: the reply is ready and never heard."""
+    assert TURN.count(old) == 1
+    report = check_flow(flow_of(TURN.replace(old, new)))
+    finding = next(f for f in report.findings if promise in f.message)
+    assert finding.code == "no_dead_floor"
+    triggers = [step.trigger for step in report.traces[finding].steps]
+    assert triggers[-2:] == ["user_started_speaking", "user_stopped_speaking"]
+    assert finding.message.endswith("can come again and again, and no timer ends the wait")
+
+
+@pytest.mark.parametrize(
+    ("state", "bound"), [("thinking", "held output"), ("paused", "the audio that was cut")]
+)
+def test_a_ready_reply_waits_no_longer_than_two_noise_limits(state: str, bound: str) -> None:
+    """One from the moment at which it was kept back, one from the end of the first sound after it.
+    Not counted is the time in which a voice is heard."""
+    report = check_flow(flow_of(TURN))
+    details = {v.name: v.detail for v in report.properties}
+    assert details["no_dead_floor"].count("at most 10 s (noise_limit 5 + noise_limit 5)") == 2
