@@ -115,30 +115,24 @@ PAUSED = (
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "promise"),
+    ("old", "new"),
     [
-        (HELD, HELD.replace(", unless: sound_over", ""), "held output is released"),
-        (HELD, ANEW, "held output is released"),
-        (PAUSED, PAUSED.replace("unless: sound_over, ", ""), "the audio that was cut goes on"),
-        (
-            PAUSED,
-            ANEW.replace("thinking, conditions: output_held", "paused"),
-            "that was cut goes on",
-        ),
+        (HELD, HELD.replace(", unless: sound_over", "")),
+        (HELD, ANEW),
+        (PAUSED, PAUSED.replace("unless: sound_over, ", "")),
+        (PAUSED, ANEW.replace("thinking, conditions: output_held", "paused")),
     ],
     ids=["each sound restarts", "each enters thinking", "each pause", "each pause is entered"],
 )
-def test_a_turn_that_noise_can_silence_is_refuted_with_the_conversation(
-    old: str, new: str, promise: str
-) -> None:
+def test_a_turn_that_noise_can_silence_is_refuted_with_the_conversation(old: str, new: str) -> None:
     """A sound, a silence, a sound, a silence, and so on: the reply is ready and never heard."""
     assert TURN.count(old) == 1
     report = check_flow(flow_of(TURN.replace(old, new)))
-    finding = next(f for f in report.findings if promise in f.message)
-    assert finding.code == "no_dead_floor"
-    triggers = [step.trigger for step in report.traces[finding].steps]
-    assert triggers[-2:] == ["user_started_speaking", "user_stopped_speaking"]
-    assert finding.message.endswith("can come again and again, and no timer ends the wait")
+    found = [f for f in report.findings if "and no timer ends the wait" in f.message]
+    assert {finding.code for finding in found} == {"no_dead_floor"}
+    for finding in found:
+        triggers = [step.trigger for step in report.traces[finding].steps]
+        assert triggers[-2:] == ["user_started_speaking", "user_stopped_speaking"]
 
 
 @pytest.mark.parametrize(
