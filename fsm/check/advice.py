@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from turnfsm.fsm.flow import Flow, Names, Transition
 from turnfsm.fsm.source import Source
 
 from .parts import Edge, Move
 
-__all__ = ["event_advice", "timer_advice"]
+__all__ = ["event_advice", "loop_advice", "timer_advice"]
 
 
 def event_advice(flow: Flow, source: Source, way: Sequence[tuple[int, Edge]]) -> str:
@@ -35,6 +35,19 @@ def timer_advice(flow: Flow, source: Source, state: str) -> str:
         return f"add 'after: {{TIMER: {{dest: {flow.initial}}}}}' to {state!r}"
     timer = next(iter(flow.states[state].after))
     return f"add a transition that needs no fact to {timer!r}: '{{dest: {flow.initial}}}'"
+
+
+def loop_advice(moves: Iterable[Move]) -> str:
+    """How to keep moves that are repeated from starting the timers again."""
+    for move in moves:
+        if move.entered and move.source == move.dest:
+            return (
+                "leave 'dest' out: the timers go on; or name a timer that starts again: "
+                "'restarts: TIMER'"
+            )
+        if move.restarts:
+            return f"let only the first {move.trigger} restart it: name a fact under 'unless'"
+    return ""
 
 
 def _as_elsewhere(flow: Flow, move: Move) -> Transition | None:

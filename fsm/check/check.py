@@ -16,7 +16,7 @@ from turnfsm.fsm.machine import Program
 from turnfsm.fsm.source import Page, Source
 from turnfsm.fsm.source import Path as Place
 
-from .advice import event_advice, timer_advice
+from .advice import event_advice, loop_advice, timer_advice
 from .agenda import agenda_findings
 from .cause import placed
 from .deadlock import deadlocks
@@ -209,12 +209,16 @@ class _Check:
             elif outcome.end is not None:
                 ends.setdefault(outcome.end, []).append((wait, outcome))
             else:
-                self._unreached(found, ("states", self._held(outcome)), [(wait, outcome)])
+                self._unreached(found, self._restarting(outcome), [(wait, outcome)])
         for state, broken in ends.items():  # one cause, whatever it breaks
             self._unreached(found, ("states", state), broken)
 
-    def _held(self, outcome: Outcome) -> str:
-        return self.model.state(outcome.node or 0)
+    def _restarting(self, outcome: Outcome) -> Place:
+        """What starts the timers of a wait again and again; or the state in which it begins."""
+        for _, edge in outcome.again:
+            if edge[3].restarts or (edge[3].entered and edge[3].source == edge[3].dest):
+                return self._path(edge[3].taken, edge[3].source)
+        return ("states", self.model.state(outcome.node or 0))
 
     def _unreached(
         self, found: Exploration, path: Place, broken: Sequence[tuple[Wait, Outcome]]
@@ -222,11 +226,12 @@ class _Check:
         names = list(dict.fromkeys(wait.property for wait, _ in broken))
         outcome = broken[0][1]
         message = f"{', '.join(names)}: {outcome.detail}"
-        way = found.path(outcome.node or 0)
-        remedy = timer_advice(self.flow, self.source, outcome.end or "")
+        way = (*found.path(outcome.node or 0), *outcome.moves)
+        missing = timer_advice(self.flow, self.source, outcome.end or "")
+        remedy = missing or loop_advice(edge[3] for _, edge in outcome.again)
         finding = placed(self.source, path, way, message, names[0], remedy)
-        self.missing[finding] = remedy
-        proof = trace(self.model, (*way, *outcome.moves), outcome.quiet)
+        self.missing[finding] = missing
+        proof = trace(self.model, way, outcome.quiet)
         for wait, _ in broken:
             self._add(finding, (wait.builtin, wait.property), proof)
 

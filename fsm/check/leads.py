@@ -73,6 +73,7 @@ class Outcome:
         moves: What happens from there, with the configuration before each move.
         quiet: What else there is to say about it.
         end: The state that no timer leaves.
+        again: Those of the moves that can be repeated forever.
     """
 
     detail: str
@@ -81,6 +82,7 @@ class Outcome:
     moves: tuple[tuple[int, Edge], ...] = ()
     quiet: tuple[str, ...] = ()
     end: str | None = None
+    again: tuple[tuple[int, Edge], ...] = ()
 
 
 def waits(model: StateSpace) -> Iterator[Wait]:
@@ -262,4 +264,5 @@ def _broken(model: StateSpace, wait: Wait, node: int, run: Run) -> Outcome:
     if run.end is None and run.loop:
         done = len(run.loop) - run.first
         quiet.append(f"the last {'move' if done == 1 else f'{done} moves'} can repeat forever")
-    return Outcome(message, run.seconds, node, run.loop, (*quiet, why), run.end)
+    again = () if run.end else run.loop[run.first :]
+    return Outcome(message, run.seconds, node, run.loop, (*quiet, why), run.end, again)

@@ -67,7 +67,7 @@ def _says(report: Report) -> str:
             "token can come again",
         ),
         ("until: [leave, question]", "until: question", "leave, limit can come again and again"),
-        ("      limit: {dest: calm}\n", "", "no timer leaves asked whatever the facts are"),
+        ("      limit: {dest: calm}\n", "", "no timer leaves asked: wait is refused (noisy)"),
     ],
     ids=[
         "one timer is not restarted",
