@@ -47,6 +47,8 @@ class Wait:
         free: The bits of which one is set while time does not count.
         reads: More bits that tell configurations apart.
         denied: The host facts that are false throughout.
+        limited: It need only hold if limits are set: a timer that never fires counts as one that
+            does.
     """
 
     property: str
@@ -60,6 +62,7 @@ class Wait:
     free: int = 0
     reads: int = 0
     denied: int = 0
+    limited: bool = False
 
 
 @attrs.frozen
@@ -231,7 +234,14 @@ def _kept(model: StateSpace) -> Iterator[Wait]:
 def judge(model: StateSpace, found: Exploration, wait: Wait) -> Outcome:
     """The longest wait, from every configuration in which it can begin."""
     restless = Restless(
-        model, found, wait.goal, wait.over, free=wait.free, reads=wait.reads, denied=wait.denied
+        model,
+        found,
+        wait.goal,
+        wait.over,
+        free=wait.free,
+        reads=wait.reads,
+        denied=wait.denied,
+        limited=wait.limited,
     )
     longest = restless.longest(filter(wait.start, found.links))
     if longest is None:

@@ -64,6 +64,7 @@ class Restless:
         free: The bits of which one is set while time does not count.
         reads: More bits that tell configurations apart.
         denied: The host facts that are false throughout.
+        limited: A timer that never fires (its seconds are infinite) counts as one that does.
     """
 
     def __init__(
@@ -76,11 +77,16 @@ class Restless:
         free: int = 0,
         reads: int = 0,
         denied: int = 0,
+        limited: bool = False,
     ) -> None:
         self.model, self.found = model, found
         self.goal, self.over, self.free, self.denied = goal, over, free, denied
         self.voice = model.bits.ghosts.get("user_speaking", 0)
-        self.seconds = {_VOICE: 0.0, **model.flow.timers}
+        never = 0.0 if limited else inf
+        self.seconds = {_VOICE: 0.0} | {
+            timer: never if seconds == inf else seconds
+            for timer, seconds in model.flow.timers.items()
+        }
         self.mask = self._cone(reads | free | self.voice) | -1 << model.bits.shift
         self.steps: dict[int, list[_Step]] = {}
         self.worst: dict[int, float] = {}
