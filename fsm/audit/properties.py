@@ -111,11 +111,11 @@ class Judge:
         self.program, self.bits = rulebook.program, rulebook.bits
         self.rules, self.model = rulebook.rules, rulebook.model
         self.known = rulebook.known
-        self.bounds = {state: _bound(flow, state, timers) for state in flow.states}
-        self.restarts = {row.id for row in flow.rows() if row.transition.restarts}
+        self.limits = {state: _limits(flow, state, timers) for state in flow.states}
         self.node = self.model.initial
         self.tokens: dict[str, Any] = {}
         self.entered = 0.0
+        self.restarted: dict[str, float] = {}  # when a timer started again in the held state
 
     def entry(self, entry: Entry) -> Iterator[Broken]:
         """What is wrong with one entry, and the configuration after it."""
@@ -163,9 +163,9 @@ class Judge:
     def _begun(self, entry: Entry) -> None:
         for scope in self.program.begins.get(entry.trigger, ()):
             self.tokens[scope] = entry.of
-        verdict = entry.verdict
-        if verdict.entered or (isinstance(verdict, Taken) and verdict.row in self.restarts):
-            self.entered = entry.t
+        if entry.verdict.entered:
+            self.entered, self.restarted = entry.t, {}
+        self.restarted |= dict.fromkeys(entry.verdict.restarts, entry.t)
 
     def _broken(self, move: Move, before: int) -> Iterator[Rule]:
         unknown = self.bits.host_facts & ~move.read
@@ -185,20 +185,24 @@ class Judge:
                 yield rule
 
     def _overstayed(self, entry: Entry) -> Iterator[Broken]:
-        state, held = entry.verdict.state, entry.t - self.entered
-        if held > self.bounds[state] + _LATE:
-            what = (
-                f"{state} was held for {held:.3f} s, though its timers "
-                f"leave it within {self.bounds[state]:g} s"
-            )
-            yield Broken(entry.t, "", "no_dead_floor", what)
+        state = entry.verdict.state
+        for timer, seconds in self.limits[state].items():
+            held = entry.t - self.restarted.get(timer, self.entered)
+            if held > seconds + _LATE:
+                what = (
+                    f"{state} was held for {held:.3f} s since {timer} started, "
+                    f"though it leaves it after {seconds:g} s"
+                )
+                yield Broken(entry.t, "", "no_dead_floor", what)
 
 
-def _bound(flow: Flow, state: str, timers: Mapping[str, float]) -> float:
-    """Seconds after which a state is left whatever the facts; infinite if nothing does that."""
-    bounds = [float("inf")]
-    for row in flow.rows(state):
-        guarded = row.transition.conditions or row.transition.unless
-        if row.timer and row.dest != state and not guarded:
-            bounds.append(timers[row.trigger])
-    return min(bounds)
+def _limits(flow: Flow, state: str, timers: Mapping[str, float]) -> Mapping[str, float]:
+    """The timers that leave a state whatever the facts are, with their seconds."""
+    return {
+        row.trigger: timers[row.trigger]
+        for row in flow.rows(state)
+        if row.timer
+        and row.dest != state
+        and not row.transition.conditions
+        and not row.transition.unless
+    }

@@ -92,7 +92,7 @@ def rest(played: Played) -> Iterator[str]:
     last = _last_record(played)
     if (
         last
-        and _entered(played) < _end(played) - LIMITS
+        and _timers_started(played) < _end(played) - LIMITS
         and (last["dest"] != "listening" or "turn_open" in last["facts"])
     ):
         facts = ", ".join(last["facts"])
@@ -201,10 +201,15 @@ def _last_record(played: Played) -> dict | None:
     return entries[-1] if entries else None
 
 
-def _entered(played: Played) -> float:
-    """When the last state was entered that was not left any more."""
+def _timers_started(played: Played) -> float:
+    """When a timer last started: with its state, or again while it was held."""
     return max(
-        (r["t"] for r in played.records if r.get("entered") and r["t"] < _end(played)), default=0.0
+        (
+            r["t"]
+            for r in played.records
+            if (r.get("entered") or r.get("restarts")) and r["t"] < _end(played)
+        ),
+        default=0.0,
     )
 
 

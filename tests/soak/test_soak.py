@@ -10,13 +10,11 @@ import pytest
 import soak
 from cast import Odds
 from livekit.agents import llm
-from oracles import floor, judge, leftovers
+from oracles import floor, judge, leftovers, rest
 from reach import Coverage
 from talk import Played, Shape, Talk, draw_talk, play
 
 from turnfsm.fsm import load_flow, shipped_flows
-from turnfsm.fsm.journal import journal_of
-from turnfsm.runtime.testing import broken_properties
 
 PIPELINE = ("pipeline",)
 A_HUNDRED = Shape(
@@ -219,19 +217,18 @@ def test_lost_words_and_results_are_found(played: Played) -> None:
     assert _told(attrs.evolve(played, outcome=outcome)) == {"words", "calls"}
 
 
-def test_a_state_that_is_held_too_long_is_found() -> None:
-    """The bounds of the timers hold at run time too."""
-    flow = load_flow("turn")
-    taken = {"trigger": "step_started", "of": "s1", "state": "listening", "dest": "thinking"}
-    taken |= {"verdict": "taken", "row": "listening.step_started.0", "entered": True, "actions": []}
-    begun = {"seq": 1, "t": 0.0, "facts": ["step_running"], **taken}
-    held = flow.timers["thinking_limit"] + 1.0
-    late = {"seq": 2, "t": held, "trigger": "barge_in", "of": None, "state": "thinking"}
-    late |= {"dest": "thinking", "verdict": "refused", "facts": ["step_running"]}
-    late |= {"reason": "guard", "why": "not interruptible"}
-    header = {"journal": 1, "flow": "turn", "initial": "listening"}
-    (line,) = broken_properties(journal_of([header, begun, late]), flow)
-    assert f"thinking was held for {held:.3f} s" in line
+def test_a_turn_rests_only_after_the_timers_that_started_again(played: Played) -> None:
+    """A limit counts from the last progress, and the conversation may end before it."""
+    begun = {"trigger": "playout_started", "dest": "speaking", "facts": [], "t": 0.0}
+    going_on = {**begun, "trigger": "step_progressed", "restarts": ["speaking_limit"]}
+    seconds = played.talk.seconds
+
+    def found(progress: float) -> list[str]:
+        records = [{**begun, "entered": True}, {**going_on, "entered": False, "t": progress}]
+        return [*rest(attrs.evolve(played, records=records))]
+
+    assert found(seconds - 9.0) == []
+    assert len(found(seconds - 11.0)) == 1
 
 
 def test_coverage_counts_what_there_is(played: Played) -> None:
