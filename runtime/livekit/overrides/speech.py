@@ -163,7 +163,12 @@ class GovernedHandle(SpeechHandle):
 
     def when_over(self, call: Callable[[], None]) -> None:
         """Call when nothing more of it is heard."""
-        self.add_done_callback(lambda _: call())
+
+        def over(_: SpeechHandle) -> None:
+            self.remove_done_callback(over)  # LiveKit keeps every speech, and what it refers to
+            call()
+
+        self.add_done_callback(over)
 
     def hold(self) -> None:
         """Disallow interruptions until `let_go`; counted, as LiveKit counts its own."""
