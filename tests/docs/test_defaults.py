@@ -48,7 +48,7 @@ def test_each_row_has_four_cells_and_each_switch_is_run() -> None:
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_line_changes_the_flow_and_the_flow_is_proved(line: str) -> None:
+async def test_a_line_changes_the_flow_and_the_flow_is_proved(line: str) -> None:
     """Nothing but this line, `flow` and `extends`."""
     flow, base = _flow(line), load_flow("turn")
     assert attrs.evolve(flow, name=base.name, is_=base.is_) != base
@@ -57,7 +57,7 @@ def test_a_line_changes_the_flow_and_the_flow_is_proved(line: str) -> None:
 
 
 @pytest.mark.parametrize("code", SESSIONS)
-def test_an_argument_is_accepted(
+async def test_an_argument_is_accepted(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And the session differs from one without it."""
@@ -86,7 +86,7 @@ def _settings(session: Any) -> tuple[Any, ...]:
     )
 
 
-def test_a_flow_that_is_not_proved_runs_if_the_application_wants_it() -> None:
+async def test_a_flow_that_is_not_proved_runs_if_the_application_wants_it() -> None:
     """By default it does not."""
     flow = _flow("states: {thinking: {on: {start_playout: {actions: start_output}}}}")
     with pytest.raises(FlowError):

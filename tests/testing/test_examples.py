@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
 ROOT = Path(__file__).parents[2]
 BOOKING = ROOT / "examples" / "booking"
@@ -23,6 +24,13 @@ user:
 expect:
   - {speaking: Good evening, within: 1.0, after: hello}
 """
+LINES = """\
+from turnfsm.testing import *
+
+
+def test_lines_can_run():
+"""
+"""What stands before lines that are no test by themselves."""
 
 
 def blocks(language: str) -> list[str]:
@@ -59,12 +67,15 @@ def test_examples_run_as_documented() -> None:
 
 
 def test_code_of_the_page_runs(tmp_path: Path) -> None:
-    """Each block in Python is a test that passes, each in YAML a scenario that does; one that fails
-    shows what was expected, where that stands, and all that happened instead; no traceback."""
-    assert (len(blocks("python")), len(blocks("yaml"))) == (3, 1)
+    """Each block in Python is a test that passes, or lines of one; each in YAML is a scenario that
+    passes. One that fails shows what was expected, where that stands, and all that happened
+    instead; no traceback."""
+    assert (len(blocks("python")), len(blocks("yaml"))) == (4, 1)
     shutil.copy(BOOKING / "waiter.py", tmp_path)
     for number, code in enumerate(blocks("python")):
-        (tmp_path / f"test_block{number}.py").write_text(code)
+        (tmp_path / f"test_block{number}.py").write_text(
+            code if "def test_" in code else LINES + indent(code, "    ")
+        )
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["turnfsm.testing.plugin"]\n')
     (tmp_path / "pytest.ini").write_text(INI)
     scenarios = tmp_path / "scenarios"
@@ -74,7 +85,7 @@ def test_code_of_the_page_runs(tmp_path: Path) -> None:
     (scenarios / "wrong.yaml").write_text(WRONG)
     printed = run_pytest(tmp_path, ".", "--turnfsm-scenarios", "scenarios").stdout
 
-    assert "4 passed" in printed, printed
+    assert "5 passed" in printed, printed
     assert "1 failed" in printed
     assert "wrong.yaml:5" in printed
     assert "Good evening" in printed
