@@ -9,6 +9,7 @@ import attrs
 
 from .agenda.settlement import Rules
 from .flow_parts import (
+    NEVER,
     Action,
     AgentState,
     Always,
@@ -19,6 +20,7 @@ from .flow_parts import (
     Policy,
     Properties,
     Scope,
+    Seconds,
     State,
     Tools,
     Transition,
@@ -26,11 +28,14 @@ from .flow_parts import (
     Tuning,
     TurnDetection,
     doc,
+    fires_in_words,
+    in_words,
     yaml_name,
 )
 from .source import Source
 
 __all__ = [
+    "NEVER",
     "Action",
     "AgentState",
     "Always",
@@ -43,6 +48,7 @@ __all__ = [
     "Properties",
     "Row",
     "Scope",
+    "Seconds",
     "State",
     "Tools",
     "Transition",
@@ -50,6 +56,8 @@ __all__ = [
     "Tuning",
     "TurnDetection",
     "doc",
+    "fires_in_words",
+    "in_words",
     "yaml_name",
 ]
 
@@ -110,7 +118,9 @@ class Flow:
         scopes: The parts of the conversation that facts and triggers belong to.
         triggers: The requests, then the events.
         facts: All that a guard may look at.
-        timers: Timer to seconds.
+        timers: Timer to seconds. `NEVER`: it does not fire unless a session gives it seconds.
+        limits: The set of seconds that is chosen for the timers that would never fire.
+        limit_sets: The sets that can be chosen, each from timer to seconds.
         actions: All that a host is asked to do.
         tools: What an interruption does to tool calls.
         discard_audio_if_uninterruptible: The STT gets silence while the agent says something that
@@ -137,6 +147,8 @@ class Flow:
     triggers: Mapping[str, Trigger] = attrs.field(factory=dict)
     facts: Mapping[str, Fact] = attrs.field(factory=dict)
     timers: Mapping[str, float] = attrs.field(factory=dict)
+    limits: str | None = None
+    limit_sets: Mapping[str, Mapping[str, float]] = attrs.field(factory=dict)
     actions: Mapping[str, Action] = attrs.field(factory=dict)
     tools: Tools = attrs.field(factory=Tools)
     discard_audio_if_uninterruptible: bool = True
@@ -165,6 +177,11 @@ class Flow:
     def requests(self) -> Names:
         """The triggers that are requests."""
         return tuple(name for name, body in self.triggers.items() if body.kind == "request")
+
+    def limited(self, limits: str) -> Mapping[str, float]:
+        """The seconds that a set of limits gives to the timers that would never fire."""
+        seconds = self.limit_sets[limits].items()
+        return {name: one for name, one in seconds if self.timers.get(name) == NEVER}
 
     def refused_in(self, state: str) -> Names:
         """The requests that no transition of a state takes."""

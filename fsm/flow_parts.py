@@ -7,12 +7,14 @@ that both forms share are here. A field that stands in YAML has the sentence tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NewType
 
 import attrs
 
 __all__ = [
+    "NEVER",
     "Action",
     "AgentState",
     "Always",
@@ -23,6 +25,7 @@ __all__ = [
     "Policy",
     "Properties",
     "Scope",
+    "Seconds",
     "State",
     "Tools",
     "Transition",
@@ -30,6 +33,8 @@ __all__ = [
     "Tuning",
     "TurnDetection",
     "doc",
+    "fires_in_words",
+    "in_words",
     "yaml_name",
 ]
 
@@ -41,6 +46,12 @@ AgentState = Literal["listening", "thinking", "speaking"]
 
 TurnDetection = Literal["manual", "realtime_llm"]
 """What a flow may need of LiveKit's turn detection, by LiveKit's names."""
+
+Seconds = NewType("Seconds", float)
+"""The seconds of a timer in YAML: a number, or ``never``."""
+
+NEVER = Seconds(math.inf)
+"""A timer that does not fire, unless a flow or a session gives it seconds."""
 
 Names = tuple[str, ...]
 """One name or a list of names in YAML; always a tuple here."""
@@ -54,6 +65,16 @@ def doc(sentence: str, yaml: str | None = None, **field: Any) -> Any:
 def _loaded(**field: Any) -> Any:
     """A field that the loader fills; it is not a key in YAML."""
     return attrs.field(metadata={"internal": True}, **field)
+
+
+def in_words(seconds: float) -> str:
+    """The seconds of a timer as they are shown: ``0.3 s``, or ``never``."""
+    return "never" if seconds == NEVER else f"{seconds:g} s"
+
+
+def fires_in_words(seconds: float) -> str:
+    """When a timer fires: ``after 0.3 s``, or ``never``."""
+    return "never" if seconds == NEVER else f"after {in_words(seconds)}"
 
 
 def yaml_name(field: attrs.Attribute[Any]) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from turnfsm.fsm import Flow, TurnfsmError, UnknownName
+from turnfsm.fsm.flow import NEVER
 
 if TYPE_CHECKING:
     from .journal import Sink
     from .ledger import Ledger
 
-__all__ = ["check_count", "check_ledger", "check_sinks", "check_timers"]
+__all__ = ["check_count", "check_ledger", "check_limits", "check_sinks", "check_timers"]
 
 _LONGEST = 86_400
 
@@ -44,11 +45,25 @@ def check_timers(flow: Flow, timers: Mapping[str, float] | None) -> dict[str, fl
         if name not in flow.timers:
             raise UnknownName("timer", name, flow.name, flow.timers)
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-        if not number or not 0 < seconds < _LONGEST:
+        if not number or not (0 < seconds < _LONGEST or seconds == NEVER):
             raise TurnfsmError(
-                f"timer {name!r} takes {_shown(seconds)} s; give 0 < seconds < {_LONGEST}"
+                f"timer {name!r} takes {_shown(seconds)} s; "
+                f"give 0 < seconds < {_LONGEST}, or math.inf if it is never to fire"
             )
     return dict(timers)
+
+
+def check_limits(flow: Flow, limits: str | None) -> dict[str, float]:
+    """The seconds that a set of limits gives to those timers of a flow that would never fire.
+
+    Raises:
+        UnknownName: The flow has no such set.
+    """
+    if limits is None:
+        return {}
+    if limits not in flow.limit_sets:
+        raise UnknownName("set of limits", limits, flow.name, flow.limit_sets)
+    return dict(flow.limited(limits))
 
 
 def check_sinks(sinks: Iterable[Sink] | None) -> tuple[Sink, ...]:

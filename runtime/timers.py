@@ -17,6 +17,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from turnfsm.fsm import Machine, Program, Verdict
+from turnfsm.fsm.flow import NEVER
 
 __all__ = ["Clock", "Plan", "StateTimers", "clock_of", "plan_of"]
 
@@ -47,7 +48,7 @@ def plan_of(program: Program, override: Mapping[str, float]) -> Plan:
 def _plan(program: Program, seconds: Mapping[str, float]) -> Plan:
     plan: dict[str, tuple[float, tuple[tuple[str, float], ...]]] = {}
     for state, rows in program.rows.items():
-        own = tuple((timer, seconds[timer]) for timer in rows.timers)
+        own = tuple((t, seconds[t]) for t in rows.timers if seconds[t] != NEVER)
         plan[state] = min((s for _, s in own), default=math.inf), own
     return plan
 

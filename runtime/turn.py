@@ -13,6 +13,7 @@ from turnfsm.fsm import (
     Program,
     load_flow,
 )
+from turnfsm.fsm.flow import NEVER
 
 from .arguments import check_count, check_sinks, check_timers
 from .journal import LiveJournal, Sink
@@ -100,6 +101,11 @@ class TurnRuntime(EventPump):
         """Seconds since the journal began."""
         return self.clock() - self.journal.start
 
+    @property
+    def held_since(self) -> float:
+        """When the held state was entered, in seconds since the journal began."""
+        return (self.clock() if self._entered is None else self._entered) - self.journal.start
+
     def retime(self, timers: Mapping[str, float]) -> None:
         """Replace the seconds of timers while the flow runs.
 
@@ -115,7 +121,7 @@ class TurnRuntime(EventPump):
             turn.retime({"false_interruption": 4.0})
         """
         self._plan = plan_of(self.machine.program, check_timers(self.flow, timers))
-        self.note("timers", **timers)
+        self.note("timers", **{name: None if s == NEVER else s for name, s in timers.items()})
 
     def holds(self, fact: str) -> bool:
         """Whether a fact is true. For a host fact: the host's last answer."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from turnfsm.fsm.flow import Flow, LeadsTo, Names
+from turnfsm.fsm.flow import NEVER, Flow, LeadsTo, Names, in_words
 
 from .explore import Exploration
 from .parts import Edge, Move
@@ -15,6 +15,9 @@ from .space import StateSpace
 from .turn import COMMON, missing
 
 __all__ = ["Outcome", "Over", "Wait", "holds", "judge", "ready_reply", "total", "waits"]
+
+REPORT = "report_wait"
+"""The action that reports what is waited for."""
 
 SETTLED = 5.0
 """The most seconds for which an interrupted speech may keep the floor, as in voice frameworks."""
@@ -47,8 +50,7 @@ class Wait:
         free: The bits of which one is set while time does not count.
         reads: More bits that tell configurations apart.
         denied: The host facts that are false throughout.
-        limited: It need only hold if limits are set: a timer that never fires counts as one that
-            does.
+        limited: It need only hold if the limits are set, those that are `never` in the flow.
     """
 
     property: str
@@ -144,13 +146,28 @@ def _settles(model: StateSpace) -> Iterator[Wait]:
 
 def _dead_floor(model: StateSpace) -> Iterator[Wait]:
     final = {name for name, state in model.flow.states.items() if state.final}
-    yield Wait(
+    wait = Wait(
         "no_dead_floor",
         "listening is reached",
         lambda node: True,
         lambda state, actions: state == "listening" or state in final,
         _any(_comes(*_GOES_ON, *_HOST), _does_move("resume_output"), _is_added(model)),
     )
+    yield from _ends_or_is_reported(model, wait)
+
+
+def _ends_or_is_reported(model: StateSpace, wait: Wait) -> Iterator[Wait]:
+    """The wait ends as soon as the limits are set. If one is not, what is waited for is reported:
+    `turn_floor` proves that a report is true, and leaves no state."""
+    if REPORT not in model.flow.actions:
+        yield wait
+        return
+    goal, promise = wait.goal, f"{wait.promise}, or what is waited for is reported"
+    either: Goal = lambda state, actions: goal(state, actions) or REPORT in actions  # noqa: E731
+    # A limit that a session sets ends one wait, and another one begins.
+    limits = [timer for timer, seconds in model.flow.timers.items() if seconds == NEVER]
+    yield attrs.evolve(wait, promise=promise, goal=either, over=_any(wait.over, _comes(*limits)))
+    yield attrs.evolve(wait, limited=True)
 
 
 def _is_added(model: StateSpace) -> Over:
@@ -205,7 +222,7 @@ def _does(action: str) -> Goal:
 def _overdue(model: StateSpace) -> Iterator[Wait]:
     bit = model.bits.ghosts["turn_open"]
     ends = ("turn_asked", "turn_dropped")
-    yield Wait(
+    wait = Wait(
         "every_turn_is_accounted_for",
         "a turn that stays open is dropped",
         lambda node: bool(node & bit),
@@ -213,6 +230,7 @@ def _overdue(model: StateSpace) -> Iterator[Wait]:
         _any(_comes(*_GOES_ON, *_HOST, *ends), _does_move("resume_output"), _is_added(model)),
         reads=bit,
     )
+    yield from _ends_or_is_reported(model, wait)
 
 
 def _kept(model: StateSpace) -> Iterator[Wait]:
@@ -253,13 +271,17 @@ def judge(model: StateSpace, found: Exploration, wait: Wait) -> Outcome:
         return _broken(model, wait, node, run)
     if not run.timers:
         return Outcome("")
-    return Outcome(f"at most {total(model.flow, run.timers)}", run.seconds)
+    if unset := [timer for timer in run.timers if model.flow.timers[timer] == NEVER]:
+        limits = ", ".join(dict.fromkeys(unset))
+        return Outcome(f"ends by itself only if limits are set ({limits})", run.seconds)
+    reported = "reported after " if wait.promise.endswith("is reported") else ""
+    return Outcome(f"{reported}at most {total(model.flow, run.timers)}", run.seconds)
 
 
 def total(flow: Flow, timers: Names) -> str:
     """The seconds of some timers, and their sum."""
-    seconds = sum(flow.timers[t] for t in timers)
-    return f"{seconds:g} s ({' + '.join(f'{t} {flow.timers[t]:g}' for t in timers)})"
+    parts = (f"{t} {in_words(flow.timers[t]).removesuffix(' s')}" for t in timers)
+    return f"{in_words(sum(flow.timers[t] for t in timers))} ({' + '.join(parts)})"
 
 
 def _broken(model: StateSpace, wait: Wait, node: int, run: Run) -> Outcome:

@@ -30,6 +30,7 @@ Goal: TypeAlias = Callable[[str, tuple[str, ...]], bool]
 """Whether a state, or the actions on the way into it, are the goal."""
 
 _VOICE = ""  # stands for a timer where time does not count
+_SOME_LIMIT = 1e6  # seconds of a limit that is not set, longer than any that is
 _Step: TypeAlias = "tuple[int, frozenset[str] | None, Edge]"
 """Where a move leads, the timers that it starts again (None: all), and the move."""
 
@@ -64,7 +65,8 @@ class Restless:
         free: The bits of which one is set while time does not count.
         reads: More bits that tell configurations apart.
         denied: The host facts that are false throughout.
-        limited: A timer that never fires (its seconds are infinite) counts as one that does.
+        limited: A timer that is `never` has seconds: the session has limits. Otherwise it may fire,
+            as any timer, and bounds nothing.
     """
 
     def __init__(
@@ -82,11 +84,9 @@ class Restless:
         self.model, self.found = model, found
         self.goal, self.over, self.free, self.denied = goal, over, free, denied
         self.voice = model.bits.ghosts.get("user_speaking", 0)
-        never = 0.0 if limited else inf
-        self.seconds = {_VOICE: 0.0} | {
-            timer: never if seconds == inf else seconds
-            for timer, seconds in model.flow.timers.items()
-        }
+        self.seconds = {_VOICE: 0.0, **model.flow.timers}
+        if limited:
+            self.seconds = {name: min(s, _SOME_LIMIT) for name, s in self.seconds.items()}
         self.mask = self._cone(reads | free | self.voice) | -1 << model.bits.shift
         self.steps: dict[int, list[_Step]] = {}
         self.worst: dict[int, float] = {}
@@ -303,6 +303,8 @@ class Restless:
 
     def _refused(self, state: str, timer: str, spot: int) -> str:
         program, host = self.model.program, self.model.host_facts(state, timer) & ~self.denied
+        if self.seconds[timer] == inf:
+            return f"{timer} is never"
         for facts in subsets(host):
             if self.model.answer(state, timer, True, spot | facts) is None:
                 why = program.refusal(program.rows[state], timer, spot | facts).why

@@ -217,6 +217,7 @@ def floor_is_alive(make: Maker) -> Iterator[Rule]:
         )
     yield make.refused("start_playout", "though a step that holds the floor has audio")
     yield from _limits(make)
+    yield from _reports(make)
 
 
 def _limits(make: Maker) -> Iterator[Rule]:
@@ -249,6 +250,31 @@ def _limits(make: Maker) -> Iterator[Rule]:
         lambda m: (m.source, m.dest, m.trigger) == ("thinking", "thinking", "handover"),
         unless=["~step_running", *make.host_facts("model_replies")],
     )
+
+
+_WAITS = {
+    "listening": ("~turn_open",),
+    "tool_running": ("~tools_running",),
+    "speaking": ("~step_running",),
+    "paused": ("~step_running",),
+}
+"""What a state waits for. Thinking always waits for a step: it has the floor, or is to take it."""
+
+
+def _reports(make: Maker) -> Iterator[Rule]:
+    """A wait that is reported has something that it waits for, and goes on."""
+    yield make.chosen("report_wait", "and the state is left", where=lambda m: m.entered)
+    for state, facts in _WAITS.items():
+        yield make.chosen(
+            "report_wait",
+            "though nothing is waited for",
+            unless=facts,
+            where=partial(_in, state),
+        )
+
+
+def _in(state: str, move: Move) -> bool:
+    return move.source == state
 
 
 def _stays(trigger: str, state: str) -> Where:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from turnfsm.fsm.flow import Flow, Row
+from turnfsm.fsm.flow import Flow, Row, fires_in_words
 
 from .common import Shared, shared_rows
 from .marks import Marks
@@ -71,7 +71,7 @@ def row_tokens(flow: Flow, row: Row) -> tuple[Token, ...]:
     """A transition in words: trigger [guard] / actions."""
     if row.timer:
         seconds = flow.timers.get(row.trigger)
-        time = f"after {seconds:g} s" if seconds is not None else "after"
+        time = fires_in_words(seconds) if seconds is not None else "after"
         words = [Token(time, "timer"), Token(row.trigger, "timer")]
     else:
         words = [Token(row.trigger, "trigger")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.flow import Flow, in_words
 from turnfsm.fsm.matrix import as_markdown, matrix
 
 from . import render
@@ -49,7 +49,7 @@ def _index(flows: Mapping[str, Flow]) -> Iterator[str]:
 
 def _three_lines(flow: Flow) -> Iterator[str]:
     states = ", ".join(f"`{state}`" for state in flow.states)
-    timers = ", ".join(f"`{name}` {seconds:g} s" for name, seconds in flow.timers.items())
+    timers = ", ".join(f"`{name}` {in_words(seconds)}" for name, seconds in flow.timers.items())
     rows = sum(1 for _ in flow.rows())
     yield f"{flow.is_ or flow.name}\\"
     yield f"{len(flow.states)} states ({states}), {rows} transitions; starts in `{flow.initial}`.\\"

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import attrs
 
-from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.flow import NEVER, Flow
 from turnfsm.fsm.journal import Entry, Journal, Note
 from turnfsm.fsm.verdicts import Refused, Taken
 
@@ -226,6 +226,8 @@ def _timers(flow: Flow, journal: Journal, states: Iterable[Span]) -> Iterator[Sp
     for span in states:
         body = flow.states.get(span.label)
         for name in body.after if body else ():
+            if flow.timers[name] == NEVER:
+                continue
             went = next((t for t, n in fired if n == name and span.start <= t <= span.end), None)
             stop = span.end if went is None else went
             starts = [span.start, *(t for t, n in begun if n == name and span.start < t < stop)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from turnfsm.fsm.flow import Row
+from turnfsm.fsm.flow import Row, fires_in_words
 
 from .chart import Chart
 from .mermaid import chart_mermaid
@@ -48,7 +48,7 @@ def _row(chart: Chart, row: Row) -> str:
     body = row.transition
     seconds = chart.flow.timers.get(row.trigger)
     name = f"`{_safe(row.trigger)}`"
-    trigger = f"*after {seconds:g} s* {name}" if row.timer and seconds is not None else name
+    trigger = f"*{fires_in_words(seconds)}* {name}" if row.timer and seconds is not None else name
     trigger += " else" if row.index else ""
     guard = ", ".join([*body.conditions, *(f"not {fact}" for fact in body.unless)])
     stays = ", ".join(["stays", *(f"restarts `{_safe(timer)}`" for timer in body.restarts)])

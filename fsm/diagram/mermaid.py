@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from turnfsm.fsm.flow import Row
+from turnfsm.fsm.flow import Row, fires_in_words
 
 from .chart import Chart
 
@@ -46,7 +46,7 @@ def _ids(states: list[str]) -> dict[str, str]:
 def _line(chart: Chart, row: Row) -> str:
     body = row.transition
     seconds = chart.flow.timers.get(row.trigger)
-    after = f"after {seconds:g} s " if row.timer and seconds is not None else ""
+    after = f"{fires_in_words(seconds)} " if row.timer and seconds is not None else ""
     return _safe(f"{after}{row.trigger}{' […]' * bool(body.conditions or body.unless)}")
 
 

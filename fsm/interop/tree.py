@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from turnfsm.fsm.flow import Flow, yaml_name
+from turnfsm.fsm.flow import NEVER, Flow, yaml_name
 from turnfsm.fsm.load.written import HOST
 
 __all__ = ["flow_tree"]
@@ -42,7 +42,9 @@ def flow_tree(flow: Flow) -> dict[str, Any]:
         "facts": facts,
         "requests": triggers["request"],
         "events": triggers["event"],
-        "timers": _plain(flow.timers),
+        "timers": _seconds(flow.timers),
+        "limits": flow.limits,
+        "limit_sets": {name: _seconds(one) for name, one in flow.limit_sets.items()},
         "actions": _plain(flow.actions),
         "tools": _plain(flow.tools),
         "agenda": _plain(flow.agenda),
@@ -57,6 +59,10 @@ def flow_tree(flow: Flow) -> dict[str, Any]:
 
 def _of_kind(flow: Flow, kind: str) -> dict[str, Any]:
     return {name: _plain(body) for name, body in flow.triggers.items() if body.kind == kind}
+
+
+def _seconds(timers: Mapping[str, float]) -> dict[str, Any]:
+    return {name: "never" if one == NEVER else one for name, one in timers.items()}
 
 
 def _said(tree: dict[str, Any]) -> dict[str, Any]:

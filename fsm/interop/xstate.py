@@ -12,11 +12,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnfsm.fsm.errors import FlowError
-from turnfsm.fsm.flow import Flow, Row, Transition
+from turnfsm.fsm.flow import NEVER, Flow, Row, Transition
 
 from .updates import facts_only, fence, update_of
 
 __all__ = ["to_xstate", "xstate_module"]
+
+_LONGEST = 2**31 - 1
+"""Milliseconds, 24 days: the longest delay of a JavaScript timer. For a timer that is never due."""
 
 _MODULE = """\
 // The flow {name!r} for XState 5, written by turnfsm: createActor(machine).start()
@@ -93,11 +96,14 @@ def xstate_module(flow: Flow) -> str:
     return _MODULE.format(
         name=flow.name,
         config=json.dumps(to_xstate(flow), indent=2, ensure_ascii=False),
-        delays=json.dumps(
-            {name: round(seconds * 1000, 3) for name, seconds in flow.timers.items()}
-        ),
+        delays=json.dumps({name: _delay(seconds) for name, seconds in flow.timers.items()}),
         actions="\n".join(f"    {name}: () => {{}}," for name in names),
     )
+
+
+def _delay(seconds: float) -> float:
+    """Milliseconds."""
+    return _LONGEST if seconds == NEVER else round(seconds * 1000, 3)
 
 
 def _state(flow: Flow, name: str) -> dict[str, Any]:

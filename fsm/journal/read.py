@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from turnfsm.fsm.flow import NEVER
 from turnfsm.fsm.verdicts import Refused, Taken, Verdict
 
 from .errors import JournalError
@@ -237,9 +238,9 @@ def _header(line: _Fields) -> Header:
 def _timers(line: _Fields) -> dict[str, float]:
     timers = line.mapping("timers") or {}
     for name, seconds in timers.items():
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float | None):
             raise line.error(f"timer {name!r} cannot be {repr(seconds)[:60]}; it is seconds")
-    return {name: float(seconds) for name, seconds in timers.items()}
+    return {name: NEVER if one is None else float(one) for name, one in timers.items()}
 
 
 def _snapshot(line: _Fields) -> Snapshot:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from turnfsm.fsm.flow import NEVER
 from turnfsm.fsm.verdicts import Taken, Verdict
 
 __all__ = ["VERSION", "Entry", "Header", "Journal", "Note", "Record", "Snapshot"]
@@ -105,7 +106,8 @@ class Header:
         snapshot: Where a replay begins if the first entries are no longer kept.
         redacted: How and under which keys the words of the conversation were removed; None if they
             were not.
-        timers: The seconds of the timers in this session; empty in journals that do not say.
+        timers: The seconds of the timers in this session, `NEVER` for one that does not fire (null
+            in the file); empty in journals that do not say.
     """
 
     flow: str
@@ -120,7 +122,8 @@ class Header:
         record: dict[str, Any] = {"journal": VERSION, "flow": self.flow, "initial": self.initial}
         record["started_at"] = round(self.started_at, 3)
         if self.timers:
-            record["timers"] = dict(self.timers)
+            seconds = self.timers.items()
+            record["timers"] = {name: None if one == NEVER else one for name, one in seconds}
         if self.snapshot is not None:
             record["snapshot"] = attrs.asdict(self.snapshot)
         if self.redacted is not None:

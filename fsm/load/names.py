@@ -28,7 +28,8 @@ _SECTIONS = {
 def check_names(flow: Flow, source: Source) -> Iterator[Finding]:
     """Find undeclared and misspelt names, contradictions and impossible values."""
     names = _Names(flow, source)
-    for check in (names.states, names.facts, names.triggers, names.actions, names.scopes):
+    sections = (names.states, names.facts, names.triggers, names.actions, names.scopes)
+    for check in (*sections, names.limits):
         yield from check()
     for row in flow.rows():
         yield from names.transition(row.transition, row.path)
@@ -74,6 +75,11 @@ class _Names:
             yield from self._many(("scopes", name, "begins"), "trigger", scope.begins)
             timers = tuple(self.flow.timers)
             yield from self._many(("scopes", name, "ends"), "trigger", scope.ends, timers)
+
+    def limits(self) -> Iterator[Finding]:
+        for name, seconds in self.flow.limit_sets.items():
+            for timer in seconds:
+                yield from self._key(("limit_sets", name, timer), "timer", timer)
 
     def transition(self, transition: Transition, path: Path) -> Iterator[Finding]:
         yield from self._one((*path, "dest"), "state", transition.dest)

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import attrs
 
-from turnfsm.fsm.flow import Always, LeadsTo, Names, Never, Transition, yaml_name
+from turnfsm.fsm.flow import Always, LeadsTo, Names, Never, Seconds, Transition, yaml_name
 
 from .schema import yaml_fields
 from .written import SHORT, FlowFile
@@ -29,7 +29,13 @@ _TITLES = {
     "Tuning": "The tuning of a state",
     "Tools": "Tools",
 }
-_PLAIN = {str: "text", bool: "`true` or `false`", int: "a whole number", float: "seconds"}
+_PLAIN = {
+    Seconds: "seconds, or `never`",
+    str: "text",
+    bool: "`true` or `false`",
+    int: "a whole number",
+    float: "seconds",
+}
 
 
 def reference() -> str:
@@ -80,7 +86,9 @@ def _value(hint: Any) -> str:
     if origin is Literal:
         return ", ".join(f"`{word}`" for word in args)
     if origin is Mapping:
-        return f"{'scope' if get_origin(args[1]) is Mapping else 'name'}: {_value(args[1])}"
+        nested = get_origin(args[1]) is Mapping
+        outer = "scope" if nested and attrs.has(get_args(args[1])[1]) else "name"
+        return f"{outer}: {_value(args[1])}"
     if origin is tuple:
         one = _noun(args[0])
         return "a transition or a list of them" if args[0] is Transition else f"a list of {one}s"

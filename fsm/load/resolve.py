@@ -26,7 +26,7 @@ def resolve(file: FlowFile, source: Source) -> Flow:
         tuple(attrs.evolve(body, name=name) for name, body in held.leads_to.items()),
         held.waived,
     )
-    return Flow(
+    flow = Flow(
         name=file.flow,
         initial=file.initial,
         states={name: _State(file, name, source).resolved() for name in file.states},
@@ -37,6 +37,8 @@ def resolve(file: FlowFile, source: Source) -> Flow:
         triggers=dict(_triggers(file, source)),
         facts=facts,
         timers=file.timers,
+        limits=file.limits,
+        limit_sets=file.limit_sets,
         actions=file.actions,
         tools=file.tools,
         discard_audio_if_uninterruptible=file.discard_audio_if_uninterruptible,
@@ -45,6 +47,9 @@ def resolve(file: FlowFile, source: Source) -> Flow:
         extends=file.extends,
         source=source,
     )
+    if flow.limits is None or flow.limits not in flow.limit_sets:
+        return flow
+    return attrs.evolve(flow, timers={**flow.timers, **flow.limited(flow.limits)})
 
 
 def _triggers(file: FlowFile, source: Source) -> Iterator[tuple[str, Trigger]]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import attrs
 
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.errors import quoted
-from turnfsm.fsm.flow import Flow, Names, Row, State, Transition, Tuning
+from turnfsm.fsm.errors import near, quoted
+from turnfsm.fsm.flow import NEVER, Flow, Names, Row, State, Transition, Tuning
 from turnfsm.fsm.source import Path, Source
 
 from .agenda_rules import check_agenda
@@ -31,6 +31,7 @@ def check_rules(flow: Flow, source: Source) -> Iterator[Finding]:
         _facts,
         _triggers,
         _timers,
+        _limits,
         _scopes,
         _transitions,
         _properties,
@@ -117,15 +118,29 @@ def _timers(flow: Flow, source: Source) -> Iterator[Finding]:
     used |= {leads.within for leads in flow.properties.leads_to if leads.within}
     for name, seconds in flow.timers.items():
         path: Path = ("timers", name)
-        if not 0 < seconds < _LONGEST:
-            message = f"timer {quoted(name)} takes {seconds:g} s"
-            remedy = f"write seconds above 0 and below {_LONGEST}"
-            yield source.at(path, message, remedy, code="range")
+        yield from _range(path, name, seconds, source)
         # A variant that removes a state need not remove its timers as well.
         if name not in used and not source.inherited(path):
             remedy = f"add 'after: {{{name}: ...}}' to a state, or remove it"
             message = f"timer {quoted(name)} is used by no state"
             yield source.at_key(path, message, remedy, code="unused")
+
+
+def _range(path: Path, timer: str, seconds: float, source: Source) -> Iterator[Finding]:
+    if seconds != NEVER and not 0 < seconds < _LONGEST:
+        message = f"timer {quoted(timer)} takes {seconds:g} s"
+        remedy = f"write seconds above 0 and below {_LONGEST}"
+        yield source.at(path, message, remedy, code="range")
+
+
+def _limits(flow: Flow, source: Source) -> Iterator[Finding]:
+    for name, seconds in flow.limit_sets.items():
+        for timer, one in seconds.items():
+            yield from _range(("limit_sets", name, timer), timer, one, source)
+    if flow.limits is not None and flow.limits not in flow.limit_sets:
+        message = f"there is no set of limits {quoted(flow.limits)}"
+        remedy = near(flow.limits, flow.limit_sets)
+        yield source.at(("limits",), message, remedy, code="unknown-limits")
 
 
 def _scopes(flow: Flow, source: Source) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import attrs
 
-from turnfsm.fsm.flow import Names, Never, Transition, yaml_name
+from turnfsm.fsm.flow import Names, Never, Seconds, Transition, yaml_name
 
 from .written import SHORT, FlowFile
 
@@ -20,6 +20,7 @@ __all__ = ["flow_schema", "schema_text", "yaml_fields"]
 
 _PLAIN = {str: "string", float: "number", int: "integer", bool: "boolean"}
 _NULL = {"type": "null"}
+_SECONDS = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 86_400}
 _WORD = {"pattern": r"^[^\s.:,]+$"}
 _DIALECT = "http://json-schema.org/draft-07/schema#"
 
@@ -81,6 +82,8 @@ def _nullable(value: dict[str, Any], needed: bool) -> dict[str, Any]:
 def _value(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if hint in _PLAIN:
         return {"type": _PLAIN[hint]}
+    if hint is Seconds:
+        return {"anyOf": [_SECONDS, {"enum": ["never"]}]}
     if attrs.has(hint):
         body = _reference(hint, definitions)
         return {"anyOf": [{"type": "string"}, body]} if hint in SHORT else body
@@ -107,8 +110,6 @@ def _reference(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
 
 def _mapping(inner: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     value = _value(inner, definitions)
-    if inner is float:
-        value |= {"exclusiveMinimum": 0, "exclusiveMaximum": 86_400}
     out = {"type": "object", "additionalProperties": _nullable(value, needed=False)}
     return out if inner is str else out | {"propertyNames": _WORD}
 

@@ -17,7 +17,7 @@ from cattrs.gen import make_dict_structure_fn, override
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
-from turnfsm.fsm.flow import Names, Scope, Transition, yaml_name
+from turnfsm.fsm.flow import NEVER, Names, Scope, Seconds, Transition, yaml_name
 from turnfsm.fsm.source import Path, Source
 
 from .remedies import MOVED, SYNONYMS, mismatch_remedy
@@ -70,6 +70,12 @@ def _scalar(kind: type) -> Callable[[Any, Any], Any]:
         return value
 
     return hook
+
+
+def _seconds(value: Any, _: Any) -> Seconds:
+    if value == "never":
+        return NEVER
+    return Seconds(_converter.structure(value, float))
 
 
 def _names(value: Any, _: Any) -> Names:
@@ -167,6 +173,7 @@ _converter.register_structure_hook_factory(attrs.has, _class_factory)
 _converter.register_structure_hook_func(_originates(Literal), _literal)
 _converter.register_structure_hook_factory(_is_tuple_of_classes, _list_factory)
 _converter.register_structure_hook_factory(_originates(Mapping), _mapping_factory)
+_converter.register_structure_hook_func(lambda t: t is Seconds, _seconds)
 _converter.register_structure_hook_func(lambda t: t == Names, _names)
 _converter.register_structure_hook_func(lambda t: t == tuple[Transition, ...], _alternatives)
 

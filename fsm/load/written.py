@@ -20,6 +20,7 @@ from turnfsm.fsm.flow import (
     Names,
     Never,
     Scope,
+    Seconds,
     Tools,
     Transition,
     Trigger,
@@ -130,8 +131,16 @@ class FlowFile:
         factory=dict,
     )
     events: Mapping[str, Trigger] = doc("Triggers that say what has happened.", factory=dict)
-    timers: Mapping[str, float] = doc(
-        "Timers with their seconds. A session may give other seconds.", factory=dict
+    timers: Mapping[str, Seconds] = doc(
+        "Timers with their seconds. A timer that is 'never' does not fire unless 'limits' or a "
+        "session gives it seconds. A session may give other seconds.",
+        factory=dict,
+    )
+    limits: str | None = doc(
+        "The set of 'limit_sets' that gives seconds to the timers that are 'never'.", default=None
+    )
+    limit_sets: Mapping[str, Mapping[str, Seconds]] = doc(
+        "Sets of seconds for timers that are 'never', each under a name.", factory=dict
     )
     actions: Mapping[str, Action] = doc("What the host can be asked to do.", factory=dict)
     tools: Tools = doc("What happens to tool calls whose turn is interrupted.", factory=Tools)

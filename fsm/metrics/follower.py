@@ -44,6 +44,7 @@ TURN_TIMERS = frozenset(
     (
         "false_interruption", "transcript_wait", "pause_limit", "settle", "handover",
         "thinking_limit", "speaking_limit", "tool_limit", "finish_limit", "turn_overdue",
+        "report_after",
     )
 )  # fmt: skip
 """The timers of the shipped turn, for journals that do not name theirs."""

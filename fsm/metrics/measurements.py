@@ -63,6 +63,12 @@ INSTRUMENTS = (
         "Times that the user began over the agent, by outcome.",
     ),
     Instrument("turnfsm.refusals", "counter", "{refusal}", "Refused triggers, by state."),
+    Instrument(
+        "turnfsm.turn.waits_long",
+        "counter",
+        "{wait}",
+        "Waits that were reported because they took long, by what was waited for.",
+    ),
     Instrument("turnfsm.tool.calls", "counter", "{call}", "Tool calls, by how they ended."),
     Instrument(
         "turnfsm.audit.broken",
@@ -133,6 +139,8 @@ def measurements_in(value: values.Value) -> tuple[Measurement, ...]:
             return (Measurement("turnfsm.refusals", 1, labels),)
         case values.ToolEnd(end=end):
             return (Measurement("turnfsm.tool.calls", 1, (("end", end),)),)
+        case values.LongWait(cause=cause):
+            return (Measurement("turnfsm.turn.waits_long", 1, (("cause", cause),)),)
         case values.Blip():
             return (Measurement("turnfsm.blips", 1),)
         case values.Reported(event=event):

@@ -7,7 +7,7 @@ from collections import deque
 from turnfsm.fsm.journal import Entry, Note
 
 from .floor import HEARD
-from .values import Response, ToolEnd, TurnEnd, Value
+from .values import LongWait, Response, ToolEnd, TurnEnd, Value
 
 __all__ = ["TurnTimes"]
 
@@ -24,6 +24,7 @@ class TurnTimes:
         self._asked: float | None = None
         self._speech: str | None = None
         self._turn = 0
+        self._waiting: tuple[object, object] | None = None  # a wait that was reported
         self._calls: dict[str, tuple[str, str]] = {}  # the tool's name, its policy
 
     def entry(self, now: float, entry: Entry, out: list[Value]) -> None:
@@ -39,8 +40,8 @@ class TurnTimes:
                 self._speech, self._turn = None, 0
             case "turn_asked" if verdict:
                 self._speech, self._turn = entry.data.get("speech"), _number(entry.data.get("turn"))
-            case "turn_dropped" if verdict:
-                self._asked = None
+            case "turn_dropped" if verdict and entry.data.get("reason") != "overdue":
+                self._asked = None  # a reply that is overdue may still come
         if verdict.dest == HEARD and verdict.state != HEARD and verdict.state != "paused":
             self._heard(now, str(entry.of or ""), out)
 
@@ -51,6 +52,8 @@ class TurnTimes:
             number, outcome = _number(data.get("number")), str(data.get("outcome", ""))
             kept, why = bool(data.get("kept")), str(data.get("why", ""))
             out.append(TurnEnd(now, number, outcome, kept, why))
+        elif note.kind == "turn_waits_long":
+            self._waits(now, note, out)
         elif note.kind == "tool_started":
             if len(self._calls) >= _KEPT:
                 self._calls.pop(next(iter(self._calls)))
@@ -63,6 +66,14 @@ class TurnTimes:
 
     def end(self, now: float, out: list[Value]) -> None:
         """The journal ends."""
+
+    def _waits(self, now: float, note: Note, out: list[Value]) -> None:
+        """Each wait counts once, with its first report."""
+        cause, names = str(note.data.get("cause")), tuple(note.data.get("names") or ())
+        wait = (cause, note.data.get("since"))
+        if wait != self._waiting and not note.data.get("ended"):
+            out.append(LongWait(now, cause, names))
+        self._waiting = None if note.data.get("ended") else wait
 
     def _call_moves(self, now: float, note: Note, out: list[Value]) -> None:
         call = str(note.data.get("call"))

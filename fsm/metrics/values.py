@@ -14,6 +14,7 @@ __all__ = [
     "Cause",
     "Cut",
     "Interruption",
+    "LongWait",
     "Overlap",
     "Part",
     "Quiet",
@@ -220,6 +221,21 @@ class Reported:
 
 
 @attrs.frozen
+class LongWait:
+    """What the session waited for took long, and was reported.
+
+    Attributes:
+        at: When it was reported first.
+        cause: What it waits for: `TurnWaitsLong.cause`.
+        names: The tool calls, or the hooks of the application.
+    """
+
+    at: float
+    cause: str
+    names: tuple[str, ...] = ()
+
+
+@attrs.frozen
 class Part:
     """A span in which the agent was silent for one cause.
 
@@ -299,6 +315,7 @@ Value: TypeAlias = (
     | Refusal
     | TurnEnd
     | ToolEnd
+    | LongWait
     | Quiet
     | Silence
     | Reported

@@ -65,7 +65,7 @@ def _stage(
     if user_at:
         user.says(AGAIN, at=user_at)
     model = ScriptedLLM({AGAIN: CONFIRMED, ASK: Reply(calls=Call("book"))}, {"book": AFTER})
-    timers = {"tool_limit": LIMIT}
+    timers = {"tool_limit": LIMIT, "drain_limit": LIMIT}
     stage = Stage(session_class, user=user, llm=model, tools=[tools.book(body)], timers=timers)
     tools.stage = stage
     return stage

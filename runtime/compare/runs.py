@@ -132,7 +132,8 @@ class _Endless(Agent):
 
 def _endless(session_class: type[AgentSession[Any]]) -> Stage:
     model = ScriptedLLM({"hello": "Good morning."})
-    return Stage(session_class, llm=model, agent=_Endless).at(0.5, lambda s: say(s, "hello"))
+    stage = Stage(session_class, llm=model, agent=_Endless, timers={"drain_limit": 5.0})
+    return stage.at(0.5, lambda s: say(s, "hello"))
 
 
 def _verdict_endless(outcome: Outcome) -> list[str]:

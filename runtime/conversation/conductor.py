@@ -13,6 +13,7 @@ from typing import Any
 
 from turnfsm.fsm import Taken, Verdict
 from turnfsm.fsm.agenda import CallInBackground, CallMade, ResultReady
+from turnfsm.fsm.flow import NEVER
 from turnfsm.fsm.journal import ReplyAudio, SessionEvent
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
@@ -65,7 +66,9 @@ class Conductor(UserReports):
             lambda: session.expects_audio,
             self.turns.fail,
         )
-        self.host = TurnHost(session, self.floor, self.tools, self.turns, self.log, self.replies)
+        self.host = TurnHost(
+            session, self.floor, self.progress, self.tools, self.turns, self.log, self.replies
+        )
         self.agent_state = AgentState(session)
         self._ids = CallIds()
         self._deferred_due = False
@@ -101,6 +104,7 @@ class Conductor(UserReports):
 
     async def aclose(self) -> None:
         """The session has closed."""
+        self.host.wait.over(self.turn.now)
         await self.lifecycle.aclose()
         self.turns.close()
         self.outages.end()
@@ -248,10 +252,11 @@ class Conductor(UserReports):
 
     @property
     def _look_every(self) -> float:
-        """A tenth of the shorter limit: so much longer than the limit a dead step is waited for."""
+        """A tenth of the shorter limit: so much longer than the limit a dead step is waited for.
+        Half of the time after which a wait is reported."""
         timers = self._session.timers
         limits = [timers[name] for name in ("thinking_limit", "speaking_limit") if name in timers]
-        return min(limits, default=60.0) / 10
+        return min([*(limit / 10 for limit in limits), timers.get("report_after", 60.0) / 2])
 
     def _step_progressed(self, step: str) -> None:
         if self._governs and self.turn.ask("step_progressed", step):
@@ -380,12 +385,14 @@ class Conductor(UserReports):
             await self.keeping.before_reply()
 
     async def wait_for_calls(self, calls: Collection[str]) -> None:
-        """Wait as long as a handoff may wait for these calls."""
-        limit = self._session.timers.get("tool_limit")
+        """Wait as long as a handoff or a close may wait for these calls."""
+        limit = self._session.timers.get("tool_limit", NEVER)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(None if limit == NEVER else limit):
                 await self.until(lambda: not self.tools.hold_up(calls))
-        await asyncio.sleep(self.lifecycle.drain_limit)
+        if (limit := self._session.timers["drain_limit"]) == NEVER:
+            await self.until(lambda: False)
+        await asyncio.sleep(limit)
 
     # -- inside
 
@@ -393,6 +400,9 @@ class Conductor(UserReports):
         """After every verdict: the agent's state, and what had to wait."""
         if not isinstance(verdict, Taken):
             return
+        begins = verdict.entered or "report_after" in verdict.restarts
+        if self.host.wait.told and (begins or not self.host.waits_on()):
+            self.host.wait.over(self.turn.now)
         if verdict.entered:
             self.tuner.enter(self.turn.flow.states[verdict.dest].tuning)
             self.agent_state.project()

@@ -15,10 +15,12 @@ from turnfsm.runtime.turn import TurnRuntime
 from .floor import Floor, Step
 from .limits import TurnLimitReached
 from .ports import Output, Session, Source
+from .progress import Progress
 from .replies import Replies
 from .resumption import Resumption
 from .tool_calls import ToolCalls
 from .user_turns import UserTurns
+from .waits import Awaited, LongWait, TurnWaitsLong
 
 __all__ = ["TurnHost"]
 
@@ -40,6 +42,7 @@ class TurnHost:
         self,
         session: Session,
         floor: Floor,
+        progress: Progress,
         tools: ToolCalls,
         turns: UserTurns,
         log: Log,
@@ -47,6 +50,7 @@ class TurnHost:
     ) -> None:
         self._session = session
         self._floor = floor
+        self._progress = progress
         self._tools = tools
         self._turns = turns
         self._log = log
@@ -57,6 +61,7 @@ class TurnHost:
         self._button_pressed = False
         self.lacks_words = False
         self._paused: Output | None = None
+        self.wait = LongWait(self.tell_wait)
         self.resumption: Resumption | None = None
 
     @property
@@ -154,7 +159,7 @@ class TurnHost:
         """Allowed: the adapter continues with the turn that it asked about."""
 
     def drop_turn(self, event: Event) -> None:
-        """Give the open turn up."""
+        """Wait no longer for the reply to the open turn; one that still comes is said."""
         self.turn.post("turn_dropped", reason="overdue")
 
     def start_preemptive_generation(self, event: Event) -> None:
@@ -222,6 +227,35 @@ class TurnHost:
         reached = TurnLimitReached(event.trigger, self._session.timers[event.trigger])
         logger.warning("%s", reached)
         self._session.report_limit(reached)
+
+    def report_wait(self, event: Event) -> None:
+        """Report what is waited for."""
+        cause, names = self._awaited()
+        now, since = self.turn.now, self.turn.held_since
+        if cause in ("model", "output") and self._floor.step is not None:
+            since = now - self._progress.idle
+        self.wait.goes_on("turn", cause, names, since=since, now=now)
+
+    def waits_on(self) -> bool:
+        """The held state still waits for what it has waited for since it was entered."""
+        return self.turn.state != "listening" or self.turn.holds("turn_open")
+
+    def tell_wait(self, wait: TurnWaitsLong) -> None:
+        """Write a long wait to the log and the journal, and tell the application."""
+        self.turn.note("turn_waits_long", **wait.as_note())
+        logger.log(logging.INFO if wait.usual else logging.WARNING, "%s", wait)
+        self._session.report_wait(wait)
+
+    def _awaited(self) -> tuple[Awaited, tuple[str, ...]]:
+        if self.turn.state == "paused":
+            return "user_has_the_floor", ()
+        if self.turn.holds("output_held"):
+            return "output_held", ()
+        if self._floor.step is not None or self.turn.state == "thinking":
+            return ("output" if self._progress.has_audio else "model"), ()
+        if names := self._tools.names_of_blocking():
+            return "tool_running", tuple(names)
+        return "application", ("on_user_turn_completed",)
 
     # -- the end of a step
 

@@ -13,7 +13,8 @@ MEANS: Mapping[str, str] = {
     "speaking_limit": "the output has not reported the end of playout; the speech is interrupted",
     "pause_limit": "the user's voice lasted this long without words; the speech is not resumed",
     "tool_limit": "a tool call has run for this long; the turn continues without it",
-    "turn_overdue": "a user turn has had no reply for this long; it is dropped",
+    "turn_overdue": "a user turn has had no reply for this long; nothing waits for it any more, "
+    "though one that still comes is said",
 }
 """What has happened when a limit of `specs/turn.yaml` is reached."""
 
@@ -23,7 +24,7 @@ class TurnLimitReached:
     """The event of ``session.on("turn_limit_reached", ...)``: a limit of the flow has ended a wait.
 
     Attributes:
-        limit: The timer's name. `TurnSession(timers={...})` sets its seconds.
+        limit: The timer's name. `limits` or `timers` of a session, or of a flow, sets its seconds.
         seconds: The limit, counted from the last sign of progress.
     """
 

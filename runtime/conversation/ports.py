@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMap
 from typing import Any, Literal, Protocol
 
 from .limits import TurnLimitReached
+from .waits import TurnWaitsLong
 
 __all__ = [
     "Agent",
@@ -301,6 +302,10 @@ class Agent(Model, Calls, Turns, Protocol):
     """
 
     @property
+    def left(self) -> bool:
+        """Another agent has taken its place for good, or the session has closed."""
+
+    @property
     def output(self) -> Output:
         """What a step is heard on that begins now."""
 
@@ -369,16 +374,15 @@ class Session(Protocol):
     def report_limit(self, reached: TurnLimitReached) -> None:
         """Emit `turn_limit_reached`."""
 
+    def report_wait(self, wait: TurnWaitsLong) -> None:
+        """Emit `turn_waits_long`."""
+
     def report_false_interruption(self) -> None:
         """Tell the application: ``agent_false_interruption``."""
 
 
 class Lifecycle(Protocol):
     """The session's own flow: its start, its runs, its end."""
-
-    @property
-    def drain_limit(self) -> float:
-        """Seconds for which a handoff or a close waits for calls that no turn waits for."""
 
     def chain_moved(self) -> None:
         """An agent was entered, handed over to, or left: posts `chain_moved`."""

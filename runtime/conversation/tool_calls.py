@@ -211,6 +211,16 @@ class ToolCalls(OpenCalls):
             self._log.add(ResultMoot(call_id, "the interruption ended a wait of the tool"))
         return said
 
+    def outlives_agent(self, call_id: str) -> bool:
+        """A handoff waits no longer for the call, and does not stop it either."""
+        call = self._calls.get(call_id)
+        return not self._session.closing and call is not None and call.policy != "cancel"
+
+    def outlived_agent(self, call_id: str) -> bool:
+        """Its agent was left while the call ran, and the session did not wait for it."""
+        call = self._calls.get(call_id)
+        return call is not None and call.agent is not None and call.agent.left
+
     def interrupts(self, call_id: str) -> None:
         """A tool is about to interrupt its own turn, with LiveKit's ``interrupt``.
 
@@ -222,6 +232,15 @@ class ToolCalls(OpenCalls):
                 if call.speech is own.speech:
                     self._post(call, "interrupts" if call is own else "turn_given_up")
             self._replies.stopped(own.speech, "tool", call_id)
+
+    def names_of_blocking(self) -> list[str]:
+        """The calls that the turn waits for, each with its name and id."""
+        return self.names_of(call.id for call in self._in(BLOCKING))
+
+    def names_of(self, calls: Iterable[str]) -> list[str]:
+        """These calls, each with its name and id."""
+        entries = (self._ledger.find(call) for call in calls)
+        return [f"{entry.name} ({entry.id})" for entry in entries if entry is not None]
 
     # -- what the turn's flow needs of all calls together
 

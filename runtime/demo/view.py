@@ -14,6 +14,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from turnfsm.fsm.flow import NEVER
 from turnfsm.runtime.turn import TurnRuntime
 
 from .pace import Pace
@@ -122,7 +123,7 @@ class Screen:
         """The timers of the state that is held and were not yet due, with what is left of them."""
         for name in turn.flow.states[turn.state].after:
             left = turn.flow.timers[name] - (now - self._entered)
-            if left > 0:
+            if 0 < left < NEVER:
                 yield f"{name} {left:.1f} s"
 
 

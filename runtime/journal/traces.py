@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from turnfsm.fsm import Machine
 from turnfsm.fsm.check import Trace
+from turnfsm.fsm.flow import NEVER
 from turnfsm.fsm.journal import Journal
 
 from .live import LiveJournal
@@ -25,7 +26,8 @@ def trace_journal(proof: Trace, pace: float = 0.0) -> Journal:
     for seq, step in enumerate(proof.steps, 1):
         machine.set_host_facts(step.host_facts)
         verdict = machine.step(step.trigger, step.of)
-        now += proof.flow.timers.get(step.trigger, pace)
+        seconds = proof.flow.timers.get(step.trigger, pace)
+        now += pace if seconds == NEVER else seconds
         after = machine.configuration, machine.tokens
         journal.append((seq, now, step.trigger, step.of, *after, verdict, None, None))
     return journal.read()

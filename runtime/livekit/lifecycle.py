@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from livekit.agents.voice.run_result import RunResult
@@ -22,18 +23,19 @@ logger = logging.getLogger("turnfsm")
 class SessionLifecycle:
     """The host of the session's own flow. Methods with the name of an action are that action."""
 
-    def __init__(self, session: GovernedSession[Any], deferred: DeferredQueue) -> None:
+    def __init__(
+        self,
+        session: GovernedSession[Any],
+        deferred: DeferredQueue,
+        timers: Mapping[str, float],
+    ) -> None:
         self._session = session
         self._run: GovernedRun | None = None
         self._deferred = deferred
         self._waits: Deferred[dict[str, Any]] | None = None
         self._reported: object = None  # the chain of agents, when it was last reported
-        self.runtime = TurnRuntime("session", self)
-
-    @property
-    def drain_limit(self) -> float:
-        """Seconds for which a handoff or a close waits for calls that no turn waits for."""
-        return self.runtime.flow.timers["drain_limit"]
+        self.runtime = TurnRuntime("session", self, timers=timers)
+        self.timers = {**self.runtime.flow.timers, **timers}
 
     # -- what happens
 
@@ -138,6 +140,10 @@ class SessionLifecycle:
     def cancel_entering(self, event: Event) -> None:
         """Cancel an `on_enter` that the close would wait for."""
         self._session.cancel_entering()
+
+    def cancel_hooks(self, event: Event) -> None:
+        """Cancel the other hooks that the close would wait for."""
+        self._session.cancel_hooks()
 
     def report_unsettled(self, event: Event) -> None:
         """Stop waiting for the chain of agents. Warn, unless a handoff waits for what is said."""

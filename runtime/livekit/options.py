@@ -1,4 +1,4 @@
-"""The keyword arguments of `AgentSession`, and what they mean for the timers of a flow."""
+"""The keyword arguments of `AgentSession`."""
 
 from __future__ import annotations
 
@@ -39,16 +39,9 @@ __all__ = [
     "SessionOptions",
     "StartOptions",
     "VideoSampler",
+    "gives_timeout",
     "let_flow_hear",
-    "resumption",
-    "timers_of_resumption",
 ]
-
-_AT_ONCE = 0.01
-"""The timer's seconds for a `false_interruption_timeout` of 0: a timer cannot have 0."""
-
-_NEVER = 80_000.0
-"""The timer's seconds for a timeout that is longer than a timer can be."""
 
 _TIMEOUT = "false_interruption_timeout"
 _DISCARD = "discard_audio_if_uninterruptible"
@@ -121,29 +114,6 @@ class StartOptions(TypedDict, total=False):
     room_output_options: NotGivenOr[room_io.RoomOutputOptions]
 
 
-def resumption(flow: Flow, given: Mapping[str, Any], seconds: float | None) -> dict[str, float]:
-    """The timers of a flow that a `false_interruption_timeout` replaces.
-
-    Args:
-        flow: The flow. It keeps its own seconds if the application has given no timeout.
-        given: The keyword arguments of the session.
-        seconds: What LiveKit has made of them. None: no speech is resumed, and none is paused.
-    """
-    return timers_of_resumption(flow, seconds) if _is_said(_TIMEOUT, given) else {}
-
-
-def timers_of_resumption(flow: Flow, seconds: float | None) -> dict[str, float]:
-    """The timers for a timeout that the application has given."""
-    if "false_interruption" not in flow.timers or seconds is None:
-        return {}
-    timers = {"false_interruption": min(max(float(seconds), _AT_ONCE), _NEVER)}
-    for name in ("noise_limit", "pause_limit"):  # they end a pause that nothing else has ended
-        limit = flow.timers.get(name)
-        if limit is not None and limit <= seconds:
-            timers[name] = timers["false_interruption"] + limit
-    return timers
-
-
 def let_flow_hear(
     flow: Flow, given: Mapping[str, Any], interruption: MutableMapping[str, Any]
 ) -> None:
@@ -156,6 +126,11 @@ def let_flow_hear(
     """
     if not (flow.discard_audio_if_uninterruptible or _is_said(_DISCARD, given)):
         interruption[_DISCARD] = False
+
+
+def gives_timeout(given: Mapping[str, Any]) -> bool:
+    """The application has given a `false_interruption_timeout`."""
+    return _is_said(_TIMEOUT, given)
 
 
 def _is_said(name: str, given: Mapping[str, Any]) -> bool:

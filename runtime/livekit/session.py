@@ -16,7 +16,7 @@ from livekit.agents.voice.run_result import RunOutputOptions, RunResult
 
 from turnfsm.fsm import Flow, load_flow
 from turnfsm.fsm.journal import Closed
-from turnfsm.runtime.arguments import check_ledger, check_sinks, check_timers
+from turnfsm.runtime.arguments import check_ledger, check_sinks
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.deferred import Deferred, DeferredQueue
@@ -41,17 +41,19 @@ from .options import (
     SessionOptions,
     StartOptions,
     let_flow_hear,
-    resumption,
-    timers_of_resumption,
 )
 from .overrides import GovernedSession
 from .reports import Reports
 from .restoring import restore
+from .seconds import Seconds
 from .turn_detection import require_turn_detection, warn_of_turn_detection
 
 __all__ = ["TurnSession"]
 
-TurnEvents = EventTypes | Literal["turn_verdict", "turn_limit_reached", "turn_property_broken"]
+TurnEvents = (
+    EventTypes
+    | Literal["turn_verdict", "turn_limit_reached", "turn_waits_long", "turn_property_broken"]
+)
 Handler = Callable[..., Any]
 
 
@@ -60,7 +62,10 @@ class TurnSession(GovernedSession[Userdata_T]):
 
     Args:
         flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
-        timers: Seconds that replace those of the flow.
+        timers: Seconds that replace those of the flow, or of the flow `session`. `math.inf`: never.
+        limits: The set of limits that gives seconds to the timers that are ``never`` in the flow:
+            ``"brisk"`` gives up what a caller would not wait for. By default nothing is given up
+            that LiveKit waits for; a long wait is reported (``turn_waits_long``).
         sinks: Each gets every record of the journal, such as a `JsonlSink`.
         ledger: The tool calls of a session that was cut off, `Ledger.from_journal(...)`. A call
             that was completed there is answered from it once, and not executed again.
@@ -103,6 +108,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         *,
         flow: Flow | str | Path = "turn",
         timers: Mapping[str, float] | None = None,
+        limits: str | None = None,
         sinks: Iterable[Sink] = (),
         ledger: Ledger | None = None,
         store: Store | str | Path | None = None,
@@ -130,9 +136,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         super().__init__(**options)
         let_flow_hear(self._flow, options, self.interruption_options)
         self._resumes_after = self.options.interruption["false_interruption_timeout"]
-        self._timers = resumption(self._flow, options, self._resumes_after) | check_timers(
-            self._flow, timers
-        )
+        self._seconds = Seconds.of(self._flow, limits, timers)
+        self._timers = self._seconds.turn(options, self._resumes_after)
         self._sinks = check_sinks(sinks)
         if shown := view_of(view):
             self._sinks += (shown.feed(self._flow, self._sinks),)
@@ -150,15 +155,15 @@ class TurnSession(GovernedSession[Userdata_T]):
 
     @property
     def timers(self) -> Mapping[str, float]:
-        """The seconds of the flow's timers in this session."""
-        return {**self._flow.timers, **self._timers}
+        """The seconds of the timers in this session: of its flow, and of the flow `session`."""
+        return {**self._life.timers, **self._flow.timers, **self._timers}
 
     def follow_options(self) -> None:
         """Read the option ``false_interruption_timeout`` again, as LiveKit does at each use."""
         seconds = self.options.interruption["false_interruption_timeout"]
         if seconds != self._resumes_after:
             self._resumes_after = seconds
-            self._timers = {**self._timers, **timers_of_resumption(self._flow, seconds)}
+            self._timers = {**self._timers, **self._seconds.of_resumption(seconds)}
             self._turn.retime(self._timers)
 
     @property
@@ -321,8 +326,8 @@ class TurnSession(GovernedSession[Userdata_T]):
     def on(self, event: TurnEvents, callback: Handler | None = None) -> Handler:
         """As `AgentSession.on`.
 
-        There are three more events: ``turn_verdict``, ``turn_limit_reached`` and
-        ``turn_property_broken``.
+        There are four more events: ``turn_verdict``, ``turn_waits_long``, ``turn_limit_reached``
+        and ``turn_property_broken``.
         """
         if event == "turn_verdict":
             self._observers.want_verdicts()
@@ -342,7 +347,7 @@ class TurnSession(GovernedSession[Userdata_T]):
 
     def _begin(self) -> None:
         self._deferred = DeferredQueue()
-        self._life = SessionLifecycle(self, self._deferred)
+        self._life = SessionLifecycle(self, self._deferred, self._seconds.session)
         self._conductor = Conductor(self, self._life, self.ledger, self._deferred)
         self._custom = CustomHost(
             self._flow, self._conductor.host, self, self._actions, lambda: self.current_agent

@@ -9,7 +9,7 @@ from typing import Any
 from turnfsm.fsm.diagram import Theme, render
 from turnfsm.fsm.diagram.svg import chart_style
 from turnfsm.fsm.diagram.theme import DARK, LIGHT, state_color
-from turnfsm.fsm.flow import Fact, Flow
+from turnfsm.fsm.flow import NEVER, Fact, Flow
 
 from .places import Places
 
@@ -27,6 +27,7 @@ def flow_data(flow: Flow, timers: Mapping[str, float] | None = None) -> dict[str
         flow: The flow.
         timers: Seconds that replace those of the flow.
     """
+    seconds = {**flow.timers, **(timers or {})}
     drawn = render(flow, overview=True, theme="light").decode()
     return {
         "name": flow.name,
@@ -42,7 +43,7 @@ def flow_data(flow: Flow, timers: Mapping[str, float] | None = None) -> dict[str
             name: {"is": fact.is_, "scope": _scope(fact)} for name, fact in flow.facts.items()
         },
         "triggers": {name: {"is": t.is_, "kind": t.kind} for name, t in flow.triggers.items()},
-        "timers": {**flow.timers, **(timers or {})},
+        "timers": {name: None if s == NEVER else s for name, s in seconds.items()},
         "actions": {name: action.is_ for name, action in flow.actions.items()},
         "source": Places(flow).to_json(),
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from turnfsm.fsm.errors import TurnfsmError
-from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.flow import NEVER, Flow
 from turnfsm.fsm.machine import Machine
 from turnfsm.runtime.journal import LiveJournal
 
@@ -31,8 +31,8 @@ class _Simulation:
     def press(self, trigger: str, stale: bool) -> None:
         flow = self.flow
         if trigger in flow.timers:
-            since = self._restarted.get(trigger, self.entered)
-            self.now = max(self.now, since + flow.timers[trigger])
+            due = self._restarted.get(trigger, self.entered) + flow.timers[trigger]
+            self.now = self.now + _STEP if due == NEVER else max(self.now, due)
         else:
             self.now += _STEP
         of = self._of(trigger, stale)

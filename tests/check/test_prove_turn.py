@@ -145,13 +145,52 @@ def test_a_turn_begins_in_listening() -> None:
 
 
 def test_the_worst_case_is_a_sum_of_timers() -> None:
-    """An open turn is dropped no later than the timers on the longest way take."""
-    flow = load_flow("turn")
-    details = {v.name: v.detail for v in shipped("turn").properties if v.origin == "turn"}
+    """With limits, an open turn is dropped no later than the timers on the longest way take."""
+    flow = flow_of("{flow: mine, extends: turn, limits: brisk}")
+    details = {v.name: v.detail for v in check_flow(flow).properties if v.origin == "turn"}
     ways = ("speaking_limit", "pause_limit", "settle", "tool_limit", "tool_limit", "turn_overdue")
     total = sum(flow.timers[name] for name in ways)
-    assert details["every_turn_is_accounted_for"].startswith(f"at most {total:g} s (")
+    assert f"; at most {total:g} s (" in details["every_turn_is_accounted_for"]
     assert details["an_interruption_settles"] == "at most 0.5 s (settle 0.5)"
+
+
+def test_without_limits_a_wait_is_reported_within_the_seconds_that_the_proof_says() -> None:
+    """The floor is not certain to be free: the report says after how long somebody is told, and
+    which limit would end the wait."""
+    details = {v.name: v.detail for v in shipped("turn").properties if v.origin == "turn"}
+    assert details["no_dead_floor"].startswith("reported after at most 20.5 s (report_after 5 + ")
+    assert "ends by itself only if limits are set (speaking_limit" in details["no_dead_floor"]
+
+
+@pytest.mark.parametrize(
+    ("state", "dead"),
+    [("thinking", True), ("tool_running", True), ("speaking", True), ("paused", False)],
+)
+@pytest.mark.parametrize("limits", [False, True])
+def test_a_wait_that_nobody_reports_needs_a_limit(state: str, dead: bool, limits: bool) -> None:
+    """A limit that is `never` ends nothing. (What is paused goes on, and is reported then, but for
+    a voice that never ends.)"""
+    body = f"states: {{{state}: {{after: {{report_after: null}}}}}}"
+    text = f"flow: mine\nextends: turn\n{body}\n" + ("limits: brisk\n" if limits else "")
+    found = check_flow(flow_of(text))
+    broken = {f.code for f in found.findings}
+    assert broken <= {"no_dead_floor", "every_turn_is_accounted_for"}
+    assert found.ok is limits, [f.message for f in found.findings]
+
+
+@pytest.mark.parametrize(
+    ("state", "row"),
+    [
+        ("thinking", "{dest: thinking, actions: report_wait}"),
+        ("listening", "{actions: report_wait}"),
+    ],
+    ids=["leaves", "nothing is waited for"],
+)
+def test_a_report_is_true_and_leaves_no_state(state: str, row: str) -> None:
+    """A timer that starts the others again would hide a limit."""
+    text = f"flow: mine\nextends: turn\nstates: {{{state}: {{after: {{report_after: {row}}}}}}}\n"
+    findings = check_flow(flow_of(text)).findings
+    assert "no_dead_floor" in {f.code for f in findings}
 
 
 @pytest.mark.parametrize("name", sorted(shipped_flows()))

@@ -205,7 +205,8 @@ def a_handoff_does_not_wait_for_ever() -> list[str]:
 
     user = ScriptedUser().says("book", at=1.0).says("stop", at=4.0)
     model = ScriptedLLM({"book": Reply(calls=Call("book"))})
-    stage = Stage(TurnSession, user=user, llm=model, tools=[book])
+    limits = {"drain_limit": 5.0}
+    stage = Stage(TurnSession, user=user, llm=model, tools=[book], timers=limits)
     outcome = stage.at(8.0, lambda stage: stage.session.update_agent(_Billing())).run(30)
     heard = outcome.heard_saying("Billing here.")
     return [] if heard is not None else ["the handoff waits for the tool"]

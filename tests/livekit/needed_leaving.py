@@ -75,13 +75,14 @@ def a_tool_that_hangs_does_not_hold_up_a_drain() -> list[str]:
 
     model = ScriptedLLM({"book": Reply(calls=Call("book"))})
     user = ScriptedUser().says("book a table", at=1.0)
-    Stage(TurnSession, user=user, llm=model, tools=[book]).at(5.0, drain).run(15.0)
+    limits = {"drain_limit": 5.0}
+    Stage(TurnSession, user=user, llm=model, tools=[book], timers=limits).at(5.0, drain).run(15.0)
     return [] if drained and drained[0] < 11.0 else [f"the drain ends at {drained} s"]
 
 
 def an_on_enter_that_hangs_does_not_hold_up_a_handoff() -> list[str]:
     """The next agent is heard."""
-    stage = Stage(TurnSession, agent=_Entering)
+    stage = Stage(TurnSession, agent=_Entering, timers={"drain_limit": 5.0})
     stage.at(2.0, lambda s: s.session.update_agent(_Next()))
     outcome = stage.run(15.0)
     return [] if outcome.heard_saying("I go on.") else ["the next agent is not heard"]
@@ -90,12 +91,14 @@ def an_on_enter_that_hangs_does_not_hold_up_a_handoff() -> list[str]:
 def a_toolset_of_the_agent_holds_up_no_close() -> list[str]:
     """The close ends after the time for cleaning up."""
     agent = lambda: Agent(instructions="Help.", tools=[_Stuck()])  # noqa: E731
-    return _closes(Stage(TurnSession, agent=agent))
+    return _closes(Stage(TurnSession, agent=agent, timers={"cleanup_limit": 60.0}))
 
 
 def a_toolset_of_the_session_holds_up_no_close() -> list[str]:
     """Likewise."""
-    make: Any = lambda **options: TurnSession(**options, tools=[_Stuck()])  # noqa: E731
+    make: Any = lambda **options: TurnSession(  # noqa: E731
+        **options, tools=[_Stuck()], timers={"cleanup_limit": 60.0}
+    )
     return _closes(Stage(make))
 
 

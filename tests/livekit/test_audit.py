@@ -3,6 +3,7 @@ alarm."""
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import time
@@ -41,6 +42,7 @@ def recorded(played: Scenario, session: type[AgentSession[Any]] = AgentSession) 
             super().__init__(**options)
             EventRecorder(self, events)
 
+    Recorded.__signature__ = inspect.signature(session)  # type: ignore[attr-defined]
     played.play(Recorded)
     return events.getvalue()
 

@@ -66,6 +66,10 @@ def closes(history: list[str]) -> Callable[[Stage], Coroutine[Any, Any, None]]:
     return close
 
 
+LIMITS = {"tool_limit": 300.0, "drain_limit": 5.0}
+"""A tool hangs: without limits the close waits for it, as on AgentSession."""
+
+
 @pytest.mark.parametrize("closes_at", [4.5, 20.0])
 def test_words_that_a_hold_call_keeps_are_in_the_history_when_the_session_closes(
     closes_at: float,
@@ -75,9 +79,8 @@ def test_words_that_a_hold_call_keeps_are_in_the_history_when_the_session_closes
 
     user = ScriptedUser().says("transfer it", at=1.0).says("how long", at=3.0)
     model = ScriptedLLM({"transfer it": Reply("I do it.", calls=Call("transfer_money"))})
-    stage = Stage(TurnSession, user=user, llm=model, tools=[transfer_money]).at(
-        closes_at, closes(history)
-    )
+    stage = Stage(TurnSession, user=user, llm=model, tools=[transfer_money], timers=LIMITS)
+    stage.at(closes_at, closes(history))
     stage.run(400.0)
     assert history == ["transfer it", "I do it.", "how long"]
 
@@ -173,6 +176,7 @@ def test_a_turn_without_words_leaves_no_message_when_the_session_closes() -> Non
         tts=voice,
         tools=[transfer_money],
         turn_handling={"turn_detection": "vad"},
+        timers=LIMITS,
     )
     stage.at(5.5, close).run(400.0)
     assert sorted(map(str, texts)) == ["I do it.", "transfer it"]
@@ -203,10 +207,11 @@ def test_a_replaced_task_whose_tool_hangs_is_closed_with_the_session() -> None:
         {"hello": Reply(calls=[Call("collect")]), "book": Reply(calls=[Call("book")])}
     )
     user = ScriptedUser().says("hello", at=0.5).says("book", at=3.0)
-    stage = Stage(TurnSession, user=user, llm=model, agent=Caller).at(6.0, hand_over)
-    outcome = stage.run(8.0)
+    limits = {"tool_limit": 4.0, "drain_limit": 4.0}
+    stage = Stage(TurnSession, user=user, llm=model, agent=Caller, timers=limits)
+    outcome = stage.at(6.0, hand_over).run(8.0)
     assert outcome.orphans == ()
-    assert outcome.closed_in <= 5.0
+    assert outcome.closed_in <= 8.5
 
 
 def test_nobody_has_the_floor_when_an_agent_is_closed() -> None:
@@ -271,7 +276,7 @@ def test_a_close_ends_if_the_tool_is_cancelled_whose_task_is_about_to_hand_back(
 
     model = ScriptedLLM({"hello": Reply(calls=[Call("collect")])})
     user = ScriptedUser().says("hello", at=0.5)
-    stage = Stage(TurnSession, user=user, llm=model, agent=agent)
+    stage = Stage(TurnSession, user=user, llm=model, agent=agent, timers={"drain_limit": 5.0})
     stage.at(2.0, release).at(4.0, lambda stage: stage.session.shutdown()).at(5.0, complete)
     outcome = stage.run(30.0)
     assert outcome.orphans == (), outcome.timeline()
@@ -371,6 +376,7 @@ def test_a_close_waits_for_a_handoff_and_for_the_users_words_at_the_same_time(
         user=ScriptedUser().says("hello", at=0.5),
         llm=ScriptedLLM({"hello": Reply(reply, calls=Call(call))}),
         tools=[search, look_far],
+        timers={"drain_limit": 5.0},
     )
     stage.at(2.2, lambda stage: stage.session.update_agent(Agent(instructions="Go on.")))
     outcome = stage.at(2.4, close).run(30.0)

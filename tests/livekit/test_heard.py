@@ -163,11 +163,11 @@ def test_a_limit_that_is_reached_is_reported_and_no_reply() -> None:
     user = ScriptedUser().says("weather please", at=1.0)
     model = ScriptedLLM({"weather": Reply(FIRST, ttft=70.0)})
     reached: list[Any] = []
-    stage = Stage(TurnSession, user=user, llm=model, timers={"thinking_limit": 5.0})
+    stage = Stage(TurnSession, user=user, llm=model, timers={"thinking_limit": 4.0})
     stage.at(0.0, lambda s: s.session.on("turn_limit_reached", reached.append) and None)
     outcome = stage.run(20.0)
     session: Any = stage.session
-    assert [(r.limit, r.seconds) for r in reached] == [("thinking_limit", 5.0)]
+    assert [(r.limit, r.seconds) for r in reached] == [("thinking_limit", 4.0)]
     assert [text for _, text in outcome.warnings] == [str(reached[0])]
     assert _limits(stage) == ["thinking_limit"]
     assert session.user_turns["replied"] == 0

@@ -273,7 +273,9 @@ def test_a_result_that_is_owed_is_told_by_an_agent_whose_copy_lacks_the_words() 
 
     agents: list[Agent] = []
     user = ScriptedUser().says("book a table", at=1.5, duration=0.6)
-    stage = _stage(user, ScriptedLLM(otherwise=_answer), book, detection="manual")
+    limits = {"drain_limit": 5.0}
+    answers = ScriptedLLM(otherwise=_answer)
+    stage = _stage(user, answers, book, detection="manual", timers=limits)
     stage.at(1.0, lambda s: s.session.say(STORY) and None)
     stage.at(1.2, lambda s: agents.append(Next(s.session.current_agent.chat_ctx.copy())))
     stage.at(2.7, lambda s: s.session.update_agent(agents[0]))

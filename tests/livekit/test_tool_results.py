@@ -307,15 +307,15 @@ def test_a_result_is_told_with_the_answer_to_what_the_user_said_meanwhile(ttft: 
     ]
 
 
-def test_a_released_call_that_a_handoff_cancels_is_cancelled_for_all() -> None:
-    """The ledger, the model and the user hear that it was cancelled; it is no empty success."""
+def test_a_released_call_that_a_close_cancels_is_cancelled_for_all() -> None:
+    """The ledger and the history say that it was cancelled; it is no empty success."""
     model = ScriptedLLM(
         {"table": Reply(calls=Call("book")), "joke": "Here is a joke."}, {"book": "It is not done."}
     )
     user = ScriptedUser().says("book a table", at=1.0).says("no stop tell me a joke", at=5.0)
-    stage = Stage(TurnSession, user=user, llm=model, tools=[_book([], 12.0)])
-    stage.at(8.5, lambda s: s.session.update_agent(_Next()))
-    outcome = stage.run(30.0)
+    limits = {"drain_limit": 2.0}
+    stage = Stage(TurnSession, user=user, llm=model, tools=[_book([], 12.0)], timers=limits)
+    outcome = stage.at(8.5, lambda s: s.session.aclose()).run(30.0)
     (call,) = stage.session.ledger  # type: ignore[attr-defined]
     assert (call.end, call.gave) == ("released", "cancelled")
     (output,) = [i for i in outcome.history.items if i.type == "function_call_output"]

@@ -20,14 +20,20 @@ from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, S
 BOOK, JOKE = "book a table", "no stop tell me a joke"
 
 
-def _play(tool: Any, seconds: float = 25.0, session: Any = TurnSession, **reply: Any) -> Stage:
+def _play(
+    tool: Any,
+    seconds: float = 25.0,
+    session: Any = TurnSession,
+    timers: Any = None,
+    **reply: Any,
+) -> Stage:
     """The user asks for a booking at 1 s and, at 5 s, for something else."""
     user = ScriptedUser().says(BOOK, at=1.0).says(JOKE, at=5.0)
     model = ScriptedLLM(
         {"book": Reply(calls=Call("book"), **reply), "joke": "Here is a joke."},
         {"book": "Your table is booked."},
     )
-    stage = Stage(session, user=user, llm=model, tools=[tool])
+    stage = Stage(session, user=user, llm=model, tools=[tool], timers=timers)
     stage.outcome = stage.run(seconds)  # type: ignore[attr-defined]
     return stage
 
@@ -214,7 +220,7 @@ def test_an_ill_behaved_tool_leaves_the_session_in_order(misdeed: str, said: str
             await asyncio.Event().wait()
         return object()
 
-    stage = _play(book, seconds=20.0)
+    stage = _play(book, seconds=20.0, timers={"drain_limit": 5.0})
     outcome = _outcome(stage)
     assert outcome.heard_saying("Here is a joke.") is not None
     assert [call.end for call in stage.session.ledger] == [said]  # type: ignore[attr-defined]
@@ -314,8 +320,9 @@ def test_a_redacted_journal_restores_no_ledger(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("by", ["close", "handoff"])
-def test_neither_close_nor_handoff_waits_long_for_a_detached_tool(by: str) -> None:
-    """drain_limit (5 s) cancels what no turn waits for any more."""
+def test_with_a_limit_neither_close_nor_handoff_waits_long_for_a_detached_tool(by: str) -> None:
+    """A close cancels what no turn waits for any more; a handoff leaves it running until the
+    close."""
     ended: list[tuple[float, str]] = []
 
     @function_tool
@@ -330,18 +337,19 @@ def test_neither_close_nor_handoff_waits_long_for_a_detached_tool(by: str) -> No
 
     user = ScriptedUser().says(BOOK, at=1.0).says(JOKE, at=5.0)
     model = ScriptedLLM({"book": Reply(calls=Call("book")), "joke": "Here is a joke."})
-    stage = Stage(TurnSession, user=user, llm=model, tools=[book])
+    limits = {"drain_limit": 5.0}
+    stage = Stage(TurnSession, user=user, llm=model, tools=[book], timers=limits)
     if by == "handoff":
         stage.at(9.0, lambda s: s.session.update_agent(_Next()))
     else:
         stage.at(9.0, lambda s: s.session.aclose())
     outcome = stage.run(30.0)
-    assert ended == [(pytest.approx(14.0, abs=0.1), "cancelled")]
+    assert ended == [(pytest.approx(14.0 if by == "close" else 35.0, abs=0.1), "cancelled")]
     assert outcome.orphans == ()
     if by == "handoff":
         entered = outcome.heard_saying("I am the next one.")
         assert entered is not None
-        assert entered.start < 14.5
+        assert entered.start < 15.0
 
 
 class _Next(Agent):
@@ -364,7 +372,7 @@ def test_a_tool_that_ends_after_the_close_ends_once() -> None:
             await asyncio.sleep(3.0)
         return "booked late"
 
-    stage = _play(book, seconds=12.0)
+    stage = _play(book, seconds=12.0, timers={"drain_limit": 5.0})
     (call,) = stage.session.ledger  # type: ignore[attr-defined]
     assert (call.end, call.gave) == ("released", "cancelled")
     assert _outcome(stage).orphans == ()
@@ -387,7 +395,7 @@ def _with_one_that_hangs(*tools: Any, **options: Any) -> Stage:
 
 def test_a_handoff_goes_on_when_the_turn_has_given_a_tool_up() -> None:
     """It begins while the turn waits; from tool_limit on it waits for drain_limit, 5 s."""
-    stage = _with_one_that_hangs(timers={"tool_limit": 4.0})
+    stage = _with_one_that_hangs(timers={"tool_limit": 4.0, "drain_limit": 5.0})
     outcome = stage.at(4.0, lambda s: s.session.update_agent(_Next())).run(30.0)
     entered = outcome.heard_saying("I am the next one.")
     assert entered is not None, outcome.timeline()
@@ -398,7 +406,7 @@ def test_a_handoff_goes_on_when_the_turn_has_given_a_tool_up() -> None:
 def test_a_tool_that_hangs_holds_back_no_result_of_another(interrupted: bool) -> None:
     """Once the turn waits no longer, what has ended is in the conversation; the one that hangs has
     an output that says so, and the model is asked, unless the user has interrupted."""
-    stage = _with_one_that_hangs(_slow(1.0), timers={"tool_limit": 4.0})
+    stage = _with_one_that_hangs(_slow(1.0), timers={"tool_limit": 4.0, "drain_limit": 5.0})
     if interrupted:
         stage.at(4.5, lambda s: s.session.interrupt() and None)
     outcome = stage.run(25.0)

@@ -197,7 +197,8 @@ def test_a_result_is_told_although_a_handoff_has_not_waited_for_the_call_beside_
     user = ScriptedUser().says("book a table", at=1.0)
     calls = (Call("book"), Call("hangs"))
     model = ScriptedLLM({"a table": Reply(calls=calls)}, {"book": _tells})
-    stage = Stage(TurnSession, user=user, llm=model, tools=[book, hangs])
+    limits = {"drain_limit": 5.0}
+    stage = Stage(TurnSession, user=user, llm=model, tools=[book, hangs], timers=limits)
     stage.at(4.0, lambda s: s.session.update_agent(_next(book, hangs)))
     outcome = stage.run(30.0)
     assert [heard.text for heard in outcome.heard] == ["Hello.", BOOKED], outcome.timeline()

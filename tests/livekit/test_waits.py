@@ -78,7 +78,7 @@ def test_an_on_enter_that_never_returns_delays_one_run_at_most(first: float) -> 
 
     outcomes = []
     for session_class in (AgentSession, TurnSession):
-        stage = Stage(session_class, agent=_Watcher)
+        stage = Stage(session_class, agent=_Watcher, timers=LIMITS)
         stage.at(first, runs)
         outcomes.append(stage.run(40.0))
     stock, ours = took[:3], took[3:]
@@ -142,6 +142,7 @@ async def _ends(stage: Stage, how: str) -> float:
     return stage.now - begun
 
 
+LIMITS = {"drain_limit": 5.0, "cleanup_limit": 60.0}
 ENDS = ["shutdown", "drain", "aclose", "update_agent"]
 TAIL = 2.1  # LiveKit waits 2 s for a last transcript when it closes
 
@@ -149,13 +150,13 @@ TAIL = 2.1  # LiveKit waits 2 s for a last transcript when it closes
 @pytest.mark.parametrize("user", [None, 4.0, 6.0], ids=["alone", "user before", "user after"])
 @pytest.mark.parametrize("how", ENDS)
 def test_a_tool_that_hangs_holds_up_no_end(how: str, user: float | None) -> None:
-    """A close and a drain wait 5 s, a handoff as long again for the released call."""
+    """With limits. A close and a drain wait 5 s, a handoff as long again for the released call."""
     took: list[float] = []
 
     async def end(stage: Stage) -> None:
         took.append(await _ends(stage, how))
 
-    stage = _booking(TurnSession, _slow(1000.0))
+    stage = _booking(TurnSession, _slow(1000.0), timers=LIMITS)
     if user is not None:
         stage.user.says("tell me a joke", at=user)
     outcome = stage.at(5.0, end).run(20.0)
@@ -180,13 +181,13 @@ def test_a_call_that_must_not_be_interrupted_is_waited_for(how: str) -> None:
 
 @pytest.mark.parametrize("how", ["shutdown", "aclose", "update_agent"])
 def test_a_call_that_must_not_be_interrupted_is_waited_for_up_to_the_tool_limit(how: str) -> None:
-    """The one of the session, not the flow's 300 s; then 5 s, as for any call, and what is said."""
+    """The one of the session; then 5 s, as for any call, and what is said."""
     took: list[float] = []
 
     async def end(stage: Stage) -> None:
         took.append(await _ends(stage, how))
 
-    stage = _booking(TurnSession, _slow(1000.0, "hold"), timers={"tool_limit": 3.0})
+    stage = _booking(TurnSession, _slow(1000.0, "hold"), timers={**LIMITS, "tool_limit": 3.0})
     outcome = stage.at(5.0, end).run(25.0)
     assert took[0] <= 9.0 + 2 * TAIL, outcome.timeline()
     assert outcome.orphans == ()
@@ -216,14 +217,14 @@ class _Hanging(Agent):
 @pytest.mark.parametrize("how", ["shutdown", "update_agent"])
 @pytest.mark.parametrize("hook", ["on_enter", "on_exit", "on_user_turn_completed"])
 def test_a_hook_that_hangs_holds_up_no_end(hook: str, how: str) -> None:
-    """on_enter for 5 s, the others, in which an agent may clean up, for 60 s; it is reported."""
+    """With limits: on_enter for 5 s, the others, in which an agent may clean up, for 60 s."""
     took: list[float] = []
 
     async def end(stage: Stage) -> None:
         took.append(await _ends(stage, how))
 
     user = ScriptedUser().says("hello there", at=1.0)
-    stage = Stage(TurnSession, user=user, agent=lambda: _Hanging(hook))
+    stage = Stage(TurnSession, user=user, agent=lambda: _Hanging(hook), timers=LIMITS)
     outcome = stage.at(5.0, end).run(70.0)
     assert took[0] <= (5.0 if hook == "on_enter" else 60.0) + TAIL
     assert any(f"{hook} of _hanging did not end in time" in text for _, text in outcome.warnings)
@@ -262,13 +263,13 @@ class _Stuck(Toolset):
 
 @pytest.mark.parametrize("of", ["agent", "session"])
 def test_a_toolset_that_does_not_close_holds_up_no_close(of: str) -> None:
-    """Of the agent or of the session: 60 s, then the close goes on, and says so."""
+    """Of the agent or of the session: with a limit of 60 s the close goes on then, and says so."""
     mine: dict[str, Any] = {"agent": {"tools": [_Stuck()]}} if of == "agent" else {}
     if of == "session":
         mine["options"] = {"tools": [_Stuck()]}
 
     def make(**options: Any) -> TurnSession[None]:
-        return TurnSession(**options, **mine.get("options", {}))
+        return TurnSession(**options, **mine.get("options", {}), timers=LIMITS)
 
     agent: Any = partial(Agent, instructions="Help.", **mine.get("agent", {}))
     stage = Stage(make, agent=agent)  # type: ignore[arg-type]
@@ -294,7 +295,7 @@ def test_a_handoff_after_the_report_is_waited_for_again() -> None:
         who.append(f"{type(stage.session.current_agent).__name__} {len(result.events)}")
         assert stage.now >= 17.0
 
-    Stage(TurnSession, agent=_Watcher).at(15.0, run).run(40.0)
+    Stage(TurnSession, agent=_Watcher, timers=LIMITS).at(15.0, run).run(40.0)
     assert who == ["Slow 1"]
 
 

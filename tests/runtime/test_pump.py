@@ -394,7 +394,7 @@ def test_methods_of_the_instance_count() -> None:
         TurnRuntime(turn.flow, Bare())
 
 
-@pytest.mark.parametrize("seconds", [0, -1, 86_400, float("nan"), float("inf")])
+@pytest.mark.parametrize("seconds", [0, -1, 86_400, float("nan"), float("-inf")])
 def test_timers_have_sensible_seconds(seconds: float) -> None:
     """More than nothing, less than a day."""
     with pytest.raises(TurnfsmError, match="give 0 < seconds < 86400"):

@@ -1,6 +1,7 @@
-"""An agent that was left. Its tools and hooks are waited for, up to a limit.
+"""An agent that was left. A handoff and a close wait for its tools and hooks, as LiveKit does.
 
-A handoff and a close wait for the agent's tools and hooks; LiveKit waits as long as they take.
+What they wait for is reported. Only if the session has limits (`drain_limit`, `cleanup_limit`) do
+they wait no longer.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from livekit.agents import llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
+from turnfsm.fsm.flow import NEVER
+from turnfsm.runtime.conversation.waits import LongWait, Waiting
+
 from .realtime import RealtimeActivity
 
-__all__ = ["CLEANUP_LIMIT", "LeavingActivity"]
+__all__ = ["LeavingActivity"]
 
 logger = logging.getLogger("turnfsm")
-
-CLEANUP_LIMIT = 60.0
-"""Seconds of silence that on_exit, on_user_turn_completed and toolsets of an agent may take."""
 
 UNKNOWN = ""
 """Words whose message the model has not reported yet."""
@@ -172,6 +173,11 @@ class LeavingActivity(RealtimeActivity):
         self._current_speech = None
 
     @property
+    def left(self) -> bool:
+        """Another agent has taken its place for good, or the session has closed."""
+        return self._closed
+
+    @property
     def label(self) -> str:
         """The agent's name."""
         return self._agent.label
@@ -181,10 +187,10 @@ class LeavingActivity(RealtimeActivity):
         if self._no_pending_speech:
             self._give_up_hooks(entering=True)
 
-    def cancel_calls(self) -> None:
-        """Cancel every tool call of this agent, whatever its policy."""
-        for task in self._tool_executor._running_tasks.values():
-            task.exe_task.cancel()
+    def cancel_hooks(self) -> None:
+        """Cancel an `on_exit` or `on_user_turn_completed` that has not returned, likewise."""
+        if self._no_pending_speech:
+            self._give_up_hooks(entering=False)
 
     @contextlib.asynccontextmanager
     async def _bounded(self, limit: asyncio.Timeout | None = None) -> AsyncIterator[None]:
@@ -199,25 +205,53 @@ class LeavingActivity(RealtimeActivity):
             if limit is not None and not self._conductor.tools.runs_of(self):
                 limit.reschedule(asyncio.get_running_loop().time())
 
+        timers = cast(Any, self._session).timers
+        wait = LongWait(self._conductor.host.tell_wait)
+
+        def report(since: float) -> None:
+            self._report_wait(wait, since, closes=limit is not None)
+
+        watched = (
+            (timers.get("report_after", NEVER), report),
+            (timers["drain_limit"], lambda since: soon()),
+            (timers["cleanup_limit"], lambda since: late()),
+        )
         watches = [
-            asyncio.create_task(self._after_silence(self._conductor.lifecycle.drain_limit, soon)),
-            asyncio.create_task(self._after_silence(CLEANUP_LIMIT, late)),
+            asyncio.create_task(self._after_silence(seconds, call))
+            for seconds, call in watched
+            if seconds != NEVER
         ]
         try:
             yield
         finally:
+            wait.over(self._conductor.turn.now)
             for watch in watches:
                 watch.cancel()
 
-    async def _after_silence(self, seconds: float, call: Callable[[], None]) -> None:
-        """Call a function each time that nothing was said for so long."""
+    def _report_wait(self, wait: LongWait, since: float, *, closes: bool) -> None:
+        now = self._conductor.turn.now
+        waiting: Waiting = "close" if self._conductor.closing else "handoff"
+        if calls := self._conductor.tools.names_of(self._tool_executor._running_tasks):
+            wait.goes_on(waiting, "tool_running", tuple(calls), since=since, now=now)
+            return
+        running = self.__dict__.get("_hooks_running", {})
+        awaited = [task for task in self._speech_tasks if task not in self._drain_blocked_tasks]
+        names = [_HOOKS[running[t][0]] if t in running else t.get_name() for t in awaited]
+        what = ("toolsets",) if closes else tuple(names)
+        wait.goes_on(waiting, "application", what, since=since, now=now)
+
+    async def _after_silence(self, seconds: float, call: Callable[[float], None]) -> None:
+        """Call a function each time that nothing was said for so long, with the beginning of that
+        silence."""
         while True:
             await self._conductor.until(lambda: self._no_pending_speech)
-            try:
-                async with asyncio.timeout(seconds):
-                    await self._conductor.until(lambda: not self._no_pending_speech)
-            except TimeoutError:
-                call()
+            silent_since = self._conductor.turn.now
+            while self._no_pending_speech:
+                try:
+                    async with asyncio.timeout(seconds):
+                        await self._conductor.until(lambda: not self._no_pending_speech)
+                except TimeoutError:
+                    call(silent_since)
 
     def _give_up_hooks(self, *, entering: bool) -> None:
         for task, (name, limit) in tuple(self.__dict__.get("_hooks_running", {}).items()):

@@ -6,32 +6,34 @@ import asyncio
 import contextlib
 import logging
 import time
+from abc import abstractmethod
 from collections import deque
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence, Set
 from typing import Any, cast
 from weakref import WeakSet
 
 from livekit.agents import Agent, AgentFalseInterruptionEvent, AgentSession, AgentTask, llm
+from livekit.agents.utils import aio
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.agent_session import Userdata_T
 
+from turnfsm.fsm.flow import NEVER
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.limits import TurnLimitReached
 from turnfsm.runtime.conversation.tool_calls import Result
+from turnfsm.runtime.conversation.waits import LongWait, TurnWaitsLong
 
 from .activity import GovernedActivity, adopt
 from .arriving import results_when_copied
 from .components import closed_by
-from .leaving import CLEANUP_LIMIT
 from .run import GovernedRun
 
 __all__ = ["GovernedSession"]
 
 logger = logging.getLogger("turnfsm")
 
-CLOSE_LIMIT = 5.0
-"""Seconds that a close waits for the calls of an agent which LiveKit has not closed, and then for
-the agent."""
+GIVEN_UP = 5.0
+"""Seconds that a close may still take which the application has cancelled."""
 
 RECENT = 64
 """The most results whose commit times are remembered; copies for the next agent are not older."""
@@ -45,6 +47,8 @@ class GovernedSession(AgentSession[Userdata_T]):
     _tasks: WeakSet[AgentTask[Any]]
     _commits: deque[tuple[str, float]]
     _tearing_down: asyncio.Timeout | None = None
+    _left_behind: Set[asyncio.Task[Any]] = frozenset()
+    _toolsets_reported: asyncio.Task[None] | None = None
 
     @property
     def _next_activity(self) -> AgentActivity | None:
@@ -83,6 +87,7 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     def _tool_items_added(self, items: Sequence[llm.FunctionCall | llm.FunctionCallOutput]) -> None:
         super()._tool_items_added(items)
+        self.show_to_next(items)
         results = [item for item in items if item.type == "function_call_output"]
         if results:
             commits = self.__dict__.setdefault("_commits", deque(maxlen=RECENT))
@@ -93,13 +98,30 @@ class GovernedSession(AgentSession[Userdata_T]):
             Result(item.call_id, not (item.output or item.is_error)) for item in results
         )
 
+    def show_to_next(self, items: Sequence[Any]) -> None:
+        """Give the active agent the calls and results of an agent that was left before they had
+        come: it is the one that says them."""
+        if (activity := self.activity) is None:
+            return
+        conversation = activity.agent._chat_ctx
+        for item in items:
+            late = self._conductor.tools.outlived_agent(item.call_id.removesuffix("_final"))
+            if late and conversation.get_by_id(item.id) is None:
+                conversation.insert(item)
+
     async def _aclose_locked(self, **how: Any) -> None:
         self._conductor.outages.closing(closed_by(how["reason"], how["error"]))
         self._conductor.close_begun()
+        limit = None
         try:
             await super()._aclose_locked(**how)
+        except asyncio.CancelledError:
+            limit = GIVEN_UP
+            raise
         finally:
-            await self._close_the_rest()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(limit):
+                    await self._close_the_rest()
             await self.session_closed()
 
     async def session_closed(self) -> None:
@@ -111,17 +133,52 @@ class GovernedSession(AgentSession[Userdata_T]):
         try:
             async with limit:
                 await super()._teardown_activity(**how)
+                await self._calls_left_behind()
         except TimeoutError:
             if not limit.expired():
                 raise
             logger.warning("the session's toolsets did not close in time; it closes without them")
         finally:
             self._tearing_down = None
+            if self._toolsets_reported is not None:
+                self._toolsets_reported.cancel()
+                self._toolsets_reported = None
+
+    def leave_behind(self, call: asyncio.Task[Any]) -> None:
+        """A handoff waits no longer for this call. It goes on; the close waits for it."""
+        self._left_behind = {*self._left_behind, call}
+
+    async def _calls_left_behind(self) -> None:
+        """Wait for the calls that handoffs have left behind, as long as they have waited."""
+        left = {call for call in self._left_behind if call is not asyncio.current_task()}
+        if left:
+            await asyncio.wait(left, timeout=self.timers["drain_limit"])
+            await aio.cancel_and_wait(*left)
 
     def agent_left(self) -> None:
         """The active agent was closed. When the session closes, only its own tools are left."""
-        if self._tearing_down is not None and not isinstance(self._agent, AgentTask):
-            self._tearing_down.reschedule(asyncio.get_running_loop().time() + CLEANUP_LIMIT)
+        if self._tearing_down is None or isinstance(self._agent, AgentTask):
+            return
+        if self._toolsets_reported is None:
+            self._toolsets_reported = asyncio.create_task(self._report_toolsets())
+        if (limit := self.timers["cleanup_limit"]) != NEVER:
+            self._tearing_down.reschedule(asyncio.get_running_loop().time() + limit)
+
+    async def _report_toolsets(self) -> None:
+        """Report that the close waits for the session's own toolsets, until it does not."""
+        turn, wait = self._conductor.turn, LongWait(self._conductor.host.tell_wait)
+        since, every = turn.now, self.timers.get("report_after", NEVER)
+        try:
+            while every != NEVER:
+                await asyncio.sleep(every)
+                wait.goes_on("close", "application", ("toolsets",), since=since, now=turn.now)
+        finally:
+            wait.over(turn.now)
+
+    @property
+    @abstractmethod
+    def timers(self) -> Mapping[str, float]:
+        """The seconds of the timers in this session."""
 
     async def _close_the_rest(self) -> None:
         for activity in tuple(self.__dict__.get("_adopted", ())):
@@ -132,15 +189,7 @@ class GovernedSession(AgentSession[Userdata_T]):
                 task.cancel()
         # A close during a handoff can leave an agent behind that still listens.
         for activity in tuple(self.__dict__.pop("_adopted", ())):
-            # Its calls are cancelled first, not the close: LiveKit takes an agent whose close has
-            # begun for closed, and what was not reached would run on.
-            late = asyncio.get_running_loop().call_later(CLOSE_LIMIT, activity.cancel_calls)
-            try:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(2 * CLOSE_LIMIT):
-                        await activity.aclose()
-            finally:
-                late.cancel()
+            await activity.aclose()
 
     @property
     def interruption_options(self) -> MutableMapping[str, Any]:
@@ -184,6 +233,10 @@ class GovernedSession(AgentSession[Userdata_T]):
     def report_limit(self, reached: TurnLimitReached) -> None:
         """Tell the application."""
         self.emit("turn_limit_reached", reached)  # type: ignore[arg-type]
+
+    def report_wait(self, wait: TurnWaitsLong) -> None:
+        """Tell the application."""
+        self.emit("turn_waits_long", wait)  # type: ignore[arg-type]
 
     def report_false_interruption(self) -> None:
         """Tell the application."""
@@ -238,6 +291,11 @@ class GovernedSession(AgentSession[Userdata_T]):
         """Cancel an `on_enter` that a close would wait for."""
         if self.activity is not None:
             self.activity.cancel_entering()
+
+    def cancel_hooks(self) -> None:
+        """Cancel the other hooks that a close would wait for."""
+        if self.activity is not None:
+            self.activity.cancel_hooks()
 
     @property
     def run_is_active(self) -> bool:

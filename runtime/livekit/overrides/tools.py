@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal, cast
 
 from livekit.agents import Agent, AgentSession, ToolError, llm
+from livekit.agents.utils import aio
 from livekit.agents.voice.agent_session import Userdata_T
 from livekit.agents.voice.events import FunctionToolsExecutedEvent, RunContext
 from livekit.agents.voice.speech_handle import SpeechHandle
@@ -184,11 +185,13 @@ class GovernedExecutor(_ToolExecutor):
         call = ctx.function_call
         if not self._conductor.tools.was_answered(call.call_id):
             await super()._enqueue_reply(ctx, items, **how)
+            ctx.session.show_to_next(items)
             return
         told = [report_result(ctx.session, call, output) for output in outputs]
         for output in outputs:
             output.reply_required = False
         await super()._enqueue_reply(ctx, items, **how)
+        ctx.session.show_to_next(items)
         for wanted in told:
             self._conductor.tools.late_result(Result(call.call_id, not wanted))
 
@@ -209,20 +212,27 @@ class GovernedExecutor(_ToolExecutor):
         return all(self._conductor.tools.is_delivered(output.call_id) for output in outputs)
 
     async def drain(self) -> None:
-        # A handoff waits for the calls of the turn, as LiveKit has it, but not forever for calls
-        # that no turn waits for any more, from the start or since.
+        # A handoff and a close wait for the calls, as LiveKit has it. If the session has a limit,
+        # a handoff leaves them behind then, and a close stops them.
         self._spare_own_call()
-        drained = asyncio.ensure_future(super().drain())
-        waited = asyncio.ensure_future(self._conductor.wait_for_calls(self._running_tasks))
+        running = self._running_tasks
+        if stopped := [task.exe_task for task in running.values() if task.allow_cancellation]:
+            await aio.cancel_and_wait(*stopped)
+        limit = asyncio.ensure_future(self._conductor.wait_for_calls(running))
         try:
-            await asyncio.wait({drained, waited}, return_when=asyncio.FIRST_COMPLETED)
-            if not drained.done():
-                for task in self._running_tasks.values():
+            while running and not limit.done():
+                awaited = {limit, *(task.exe_task for task in running.values())}
+                await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+            for call, task in tuple(running.items()):
+                if self._conductor.tools.outlives_agent(call):
+                    del running[call]
+                    cast(Any, task.ctx.session).leave_behind(task.exe_task)
+                else:
                     task.exe_task.cancel()
-            await drained
+            if running:
+                await asyncio.wait({task.exe_task for task in running.values()})
         finally:
-            waited.cancel()
-            drained.cancel()
+            limit.cancel()
 
     def _spare_own_call(self) -> None:
         # A tool that awaits a task of its agent closes the agent itself, if that was replaced in

@@ -76,7 +76,7 @@ class WhyPanel {
   }
 
   sentence(flow, row) {
-    const what = flow.triggers[row.k]?.is ?? (Object.hasOwn(flow.timers, row.k) ? `Timer, ${flow.timers[row.k]} s.` : "");
+    const what = flow.triggers[row.k]?.is ?? (Object.hasOwn(flow.timers, row.k) ? `Timer, ${flow.timers[row.k] === null ? "never" : `${flow.timers[row.k]} s`}.` : "");
     const line = element("p", {});
     if (row.q !== undefined) line.append(element("b", { class: "reason" }, `${row.w}. `));
     else line.append(row.e ? `${row.s} → ${row.d}. ` : `Stays in ${row.s}. `);

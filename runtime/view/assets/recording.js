@@ -54,7 +54,8 @@ class Recording {
     if (!state) return [];
     const from = this.enteredAt(i);
     const since = from < 0 ? 0 : this.times[from];
-    return state.timers.map((name) => {
+    const fire = state.timers.filter((name) => this.flow.timers[name] !== null);  // null: never
+    return fire.map((name) => {
       let start = since;
       for (let k = i; k > from; k--) {
         const record = this.records[k];

@@ -76,7 +76,8 @@ class Plan:
         """The agent's hook does not end: a turn has no reply when its time is over, or another
         turn is committed."""
         rows = {step.row for step in self.path.steps}
-        return self.happens("turn_overdue") or "listening.turn_committed.1" in rows
+        open_ = {"listening.turn_committed.1", "listening.report_after.0"} & rows
+        return self.happens("turn_overdue") or bool(open_)
 
     @property
     def replies_to_tool(self) -> bool:

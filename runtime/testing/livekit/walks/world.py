@@ -263,6 +263,9 @@ _CAN: dict[str, Callable[[Memory, PathMove], bool]] = {
     "tool_limit": lambda m, v: True,
     "finish_limit": lambda m, v: True,
     "turn_overdue": lambda m, v: True,
+    "report_after": lambda m, v: (
+        v.source == "listening" or (v.verdict == "taken" and v.source != "speaking")
+    ),
 }
 """Trigger to whether it can come now; what is not here comes only after what brings it about."""
 

@@ -1,0 +1,119 @@
+"""Waits that take long: what a session waits for, since when, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import attrs
+
+__all__ = ["Awaited", "LongWait", "TurnWaitsLong", "Waiting"]
+
+Waiting = Literal["turn", "handoff", "close"]
+"""Who waits."""
+
+Awaited = Literal[
+    "model", "output", "tool_running", "output_held", "application", "user_has_the_floor"
+]
+"""What is waited for. The names are those of the causes of a silence, where there is one."""
+
+MEANS: Mapping[Awaited, str] = {
+    "model": "the model or its voice gives nothing",
+    "output": "the audio output reports no end of playout, and gets no more audio",
+    "tool_running": "a tool call runs",
+    "output_held": "the reply is held until the user is quiet",
+    "application": "a hook or a toolset of the application has not ended",
+    "user_has_the_floor": "a voice without words goes on, and the speech is paused",
+}
+"""The sentence for each."""
+
+USUAL = frozenset({"tool_running", "output_held", "user_has_the_floor"})
+"""What takes long without anything being wrong: it is logged with INFO, the rest with WARNING."""
+
+
+@attrs.frozen
+class TurnWaitsLong:
+    """The event of ``session.on("turn_waits_long", ...)``: a session waits, and goes on waiting.
+
+    It comes when a wait has lasted for the flow's timer `report_after` (5 s), each time that it has
+    lasted twice as long since, and when it has ended.
+
+    Attributes:
+        waiting: Who waits: the ``turn``, a ``handoff`` or the ``close`` of the session.
+        cause: What is waited for: ``model``, ``output``, ``tool_running``, ``output_held``,
+            ``application`` or ``user_has_the_floor``.
+        names: The tool calls, or the hooks of the application.
+        since: When the wait began, in seconds since the journal began.
+        seconds: For how long it has lasted.
+        ended: It is over.
+
+    Example:
+        >>> print(TurnWaitsLong("close", "tool_running", ("pay (call_1)",), 12.0, 5.0))
+        the close waits for 5.0 s: a tool call runs: pay (call_1)
+    """
+
+    waiting: Waiting
+    cause: Awaited
+    names: tuple[str, ...]
+    since: float
+    seconds: float
+    ended: bool = False
+
+    def __str__(self) -> str:
+        names = f": {', '.join(self.names)}" if self.names else ""
+        waits = "has waited" if self.ended else "waits"
+        return f"the {self.waiting} {waits} for {self.seconds:.1f} s: {MEANS[self.cause]}{names}"
+
+    @property
+    def usual(self) -> bool:
+        """It may take long without anything being wrong."""
+        return self.ended or self.cause in USUAL
+
+    def as_note(self) -> dict[str, Any]:
+        """The fields of its record in the journal."""
+        return attrs.asdict(self) | {"names": list(self.names)}
+
+
+class LongWait:
+    """One wait at a time, which is reported when it has lasted twice as long as at the last report.
+
+    Args:
+        tell: Called with each report.
+    """
+
+    def __init__(self, tell: Callable[[TurnWaitsLong], None]) -> None:
+        self._tell = tell
+        self._told: TurnWaitsLong | None = None
+
+    @property
+    def told(self) -> bool:
+        """A wait was reported that has not ended."""
+        return self._told is not None
+
+    def goes_on(
+        self,
+        waiting: Waiting,
+        cause: Awaited,
+        names: tuple[str, ...],
+        *,
+        since: float,
+        now: float,
+    ) -> None:
+        """It is still waited for."""
+        told = self._told
+        what = waiting, cause, names
+        if told is not None and (told.waiting, told.cause, told.names) == what:
+            if now - told.since < 2 * told.seconds:
+                return
+            since = told.since
+        else:
+            self.over(now)
+        self._told = wait = TurnWaitsLong(*what, round(since, 6), round(now - since, 6))
+        self._tell(wait)
+
+    def over(self, now: float) -> None:
+        """Nothing is waited for any more."""
+        told, self._told = self._told, None
+        if told is not None:
+            seconds = round(now - told.since, 6)
+            self._tell(attrs.evolve(told, seconds=seconds, ended=True))

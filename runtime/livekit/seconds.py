@@ -1,0 +1,80 @@
+"""The seconds of a session's timers: those of its flow, and those of the flow `session`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from turnfsm.fsm import Flow, load_flow
+from turnfsm.runtime.arguments import check_limits, check_timers
+
+from .options import gives_timeout
+
+__all__ = ["Seconds"]
+
+_AT_ONCE = 0.01
+"""The timer's seconds for a `false_interruption_timeout` of 0: a timer cannot have 0."""
+
+_LONGEST = 80_000.0
+"""The timer's seconds for a timeout that is longer than a timer can be."""
+
+
+@attrs.frozen
+class Seconds:
+    """What a session says about the seconds of timers.
+
+    Attributes:
+        flow: The flow of its turns.
+        limits: The seconds of the chosen set of limits.
+        given: The seconds that the application gives itself.
+        session: The seconds for the flow `session`.
+    """
+
+    flow: Flow
+    limits: Mapping[str, float]
+    given: Mapping[str, float]
+    session: Mapping[str, float]
+
+    @classmethod
+    def of(cls, flow: Flow, limits: str | None, timers: Mapping[str, float] | None) -> Seconds:
+        """Check the arguments of a session.
+
+        Raises:
+            UnknownName: There is no such timer, or no such set of limits.
+            TurnfsmError: `timers` is not a mapping of timers to seconds.
+        """
+        life, limits = load_flow("session"), limits if limits is not None else flow.limits
+        theirs = {}
+        if isinstance(timers, Mapping):
+            theirs = {n: s for n, s in timers.items() if n in life.timers and n not in flow.timers}
+            timers = {name: seconds for name, seconds in timers.items() if name not in theirs}
+        limited = check_limits(flow, limits)
+        session = life.limited(limits) if limits and limits in life.limit_sets else {}
+        given = check_timers(flow, timers)
+        return cls(flow, limited, given, {**session, **check_timers(life, theirs)})
+
+    def turn(self, options: Mapping[str, Any], resumes_after: float | None) -> dict[str, float]:
+        """The seconds that replace those of the flow.
+
+        Args:
+            options: The keyword arguments of the session. The flow keeps its own time until a
+                false interruption if they give none.
+            resumes_after: LiveKit's `false_interruption_timeout`.
+        """
+        resumption = self.of_resumption(resumes_after) if gives_timeout(options) else {}
+        return {**self.limits, **resumption, **self.given}
+
+    def of_resumption(self, resumes_after: float | None) -> dict[str, float]:
+        """The seconds for a `false_interruption_timeout` that the application has given. None: no
+        speech is resumed, and none is paused."""
+        timers = {**self.flow.timers, **self.limits}
+        if "false_interruption" not in timers or resumes_after is None:
+            return {}
+        made = {"false_interruption": min(max(float(resumes_after), _AT_ONCE), _LONGEST)}
+        for name in ("noise_limit", "pause_limit"):  # they end a pause that nothing else has ended
+            limit = timers.get(name)
+            if limit is not None and limit <= resumes_after:
+                made[name] = made["false_interruption"] + limit
+        return made
