@@ -32,6 +32,7 @@ from .flow_parts import (
     in_words,
     yaml_name,
 )
+from .phrases import Phrases
 from .source import Source
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "LeadsTo",
     "Names",
     "Never",
+    "Phrases",
     "Policy",
     "Properties",
     "Row",
@@ -126,6 +128,7 @@ class Flow:
         discard_audio_if_uninterruptible: The STT gets silence while the agent says something that
             cannot be interrupted, unless the application gives the session another value.
         agenda: What the agent owes the user, and what becomes of it when a reply ends.
+        phrases: Host fact to the phrases that the words of the user must consist of.
         properties: The properties that the flow declares. Those of its kind are not among them.
         extends: The flow that it changes, as the file names it.
         source: Where everything stands in the file; None if the flow was not read from a text.
@@ -153,6 +156,7 @@ class Flow:
     tools: Tools = attrs.field(factory=Tools)
     discard_audio_if_uninterruptible: bool = True
     agenda: Rules = attrs.field(factory=Rules)
+    phrases: Mapping[str, Phrases] = attrs.field(factory=dict)
     properties: Properties = attrs.field(factory=Properties)
     extends: str | None = attrs.field(default=None, eq=False)
     source: Source | None = attrs.field(default=None, eq=False, repr=False)

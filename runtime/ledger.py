@@ -121,6 +121,11 @@ class Ledger:
             self.note(f"tool_{trigger}", call=call.id, **data, **({"facts": true} if true else {}))
         return verdict
 
+    def ask(self, call: LedgerCall, trigger: str, host_facts: Mapping[str, bool]) -> Verdict:
+        """What `post` would answer now. Nothing changes, and no note is written."""
+        call.machine.set_host_facts(host_facts)
+        return call.machine.ask(trigger)
+
     def end(self, call_id: str, how: End, output: str | None = None) -> None:
         """Record how a tool ended. A call that has ended, or is not known, is left alone."""
         if (call := self._calls.get(call_id)) is not None:

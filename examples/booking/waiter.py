@@ -21,6 +21,6 @@ class Waiter(Agent):
         Args:
             time: when the guests come
         """
-        await context.wait_for_playout()  # with TurnSession: raises if the guest interrupts
+        await context.wait_for_playout()  # with TurnSession: raises if the guest objects
         self.bookings.append(time)
         return f"booked for {time}"

@@ -48,6 +48,7 @@ def flow_tree(flow: Flow) -> dict[str, Any]:
         "actions": _plain(flow.actions),
         "tools": _plain(flow.tools),
         "agenda": _plain(flow.agenda),
+        "phrases": _plain(flow.phrases),
         "states": _plain(flow.states),
         "properties": _said({**properties, "waived": _plain(held.waived)}),
     }

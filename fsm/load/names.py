@@ -9,6 +9,7 @@ import attrs
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
 from turnfsm.fsm.flow import Always, Flow, Names, Never, Transition
+from turnfsm.fsm.phrases import shipped_phrases
 from turnfsm.fsm.source import Path, Source
 
 from .rules import check_rules
@@ -31,6 +32,7 @@ def check_names(flow: Flow, source: Source) -> Iterator[Finding]:
     sections = (names.states, names.facts, names.triggers, names.actions, names.scopes)
     for check in (*sections, names.limits):
         yield from check()
+    yield from names.phrases()
     for row in flow.rows():
         yield from names.transition(row.transition, row.path)
     yield from names.properties()
@@ -80,6 +82,18 @@ class _Names:
         for name, seconds in self.flow.limit_sets.items():
             for timer in seconds:
                 yield from self._key(("limit_sets", name, timer), "timer", timer)
+
+    def phrases(self) -> Iterator[Finding]:
+        for fact, phrases in self.flow.phrases.items():
+            path: Path = ("phrases", fact)
+            if fact not in self.flow.host_facts:
+                known, message = self.flow.host_facts, f"{quoted(fact)} is no host fact"
+                remedy = near(fact, known) if closest(fact, known) else "list it below 'host:'"
+                yield self.source.at_key(path, message, remedy, code="unknown-fact")
+            for index, name in enumerate(phrases.lists):
+                if name not in (known := shipped_phrases()):
+                    message, place = f"no list of phrases {quoted(name)}", (*path, "lists", index)
+                    yield self.source.at(place, message, near(name, known), code="unknown-phrases")
 
     def transition(self, transition: Transition, path: Path) -> Iterator[Finding]:
         yield from self._one((*path, "dest"), "state", transition.dest)

@@ -28,6 +28,7 @@ _TITLES = {
     "LeadsTo": "A `leads_to` property",
     "Tuning": "The tuning of a state",
     "Tools": "Tools",
+    "Phrases": "Phrases",
 }
 _PLAIN = {
     Seconds: "seconds, or `never`",

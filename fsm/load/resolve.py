@@ -43,6 +43,7 @@ def resolve(file: FlowFile, source: Source) -> Flow:
         tools=file.tools,
         discard_audio_if_uninterruptible=file.discard_audio_if_uninterruptible,
         agenda=file.agenda,
+        phrases=file.phrases,
         properties=properties,
         extends=file.extends,
         source=source,

@@ -36,6 +36,7 @@ _NOUNS = {
     "LeadsTo": "a 'leads_to' property",
     "Never": "a 'never' property",
     "Always": "an 'always' property",
+    "Phrases": "the phrases",
     "Tools": "the tools",
     "Rules": "the agenda",
     "Tuning": "the tuning",

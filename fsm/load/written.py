@@ -19,6 +19,7 @@ from turnfsm.fsm.flow import (
     LeadsTo,
     Names,
     Never,
+    Phrases,
     Scope,
     Seconds,
     Tools,
@@ -155,6 +156,11 @@ class FlowFile:
         "What the agent owes the user: answers, results and notices. A flow without this key has "
         "that of the flow turn.",
         factory=Rules,
+    )
+    phrases: Mapping[str, Phrases] = doc(
+        "Host facts that are true if what the user has just said consists of certain phrases. The "
+        "host need not know these facts.",
+        factory=dict,
     )
     groups: Mapping[str, Group] = doc(
         "What several states have in common. Every state is in the group 'all'.", factory=dict

@@ -24,6 +24,7 @@ from .call_ids import CallIds
 from .deferred import DeferredQueue
 from .floor import Floor
 from .host import TurnHost
+from .objections import Objections
 from .outages import Outages
 from .ports import Agent, Lifecycle, Session, Speech
 from .progress import Progress
@@ -69,6 +70,7 @@ class Conductor(UserReports):
         self.host = TurnHost(
             session, self.floor, self.progress, self.tools, self.turns, self.log, self.replies
         )
+        self.objections = Objections(session, self.host, self.tools, self.until)
         self.agent_state = AgentState(session)
         self._ids = CallIds()
         self._deferred_due = False
@@ -77,6 +79,7 @@ class Conductor(UserReports):
     def govern(self, turn: TurnRuntime) -> None:
         """Report to this runtime, whose host is `host`."""
         self.turn = self.host.turn = self.tools.turn = self.agent_state.turn = turn
+        self.objections.turn = turn
         self._ledger.note = turn.note
         self.log.govern(turn.flow, turn.note)
         for call in self._ledger.undelivered:
@@ -108,6 +111,7 @@ class Conductor(UserReports):
         await self.lifecycle.aclose()
         self.turns.close()
         self.outages.end()
+        self.objections.close()
         self.floor.close()
         self.progress.end()
         self.agent_state.close()
@@ -209,6 +213,15 @@ class Conductor(UserReports):
     def speech_over(self, speech: Speech) -> None:
         """LiveKit's `SpeechHandle._mark_done`. Posts nothing."""
         self.replies.over(speech)
+
+    def interrupted_by_code(self, speech: Speech, task: asyncio.Task[Any] | None) -> None:
+        """Code has interrupted a speech: LiveKit's `SpeechHandle.interrupt`. Posts nothing.
+
+        It is the application, unless the session closes, or the task answers a turn of the user,
+        which interrupts what waits for its calls.
+        """
+        if not self.closing and self.turns.answered_by(task) is None:
+            self.tools.stopped(speech)
 
     def start_playout(self, speech: Speech) -> None:
         """LiveKit is about to play a step: `_reconcile_playout_pause`. Posts `start_playout`."""
@@ -325,9 +338,11 @@ class Conductor(UserReports):
 
     def answers_by_itself(self, speech: Speech) -> None:
         """LiveKit's `_realtime_generation_task`: a realtime model that detects turns answers the
-        user by itself. Nobody has asked it to deliver anything. Posts nothing."""
+        user by itself. Nobody has asked it to deliver anything. Posts `words_answered`, perhaps
+        when the transcript has come."""
         self.replies.answers_by_itself(speech, self.agent)
         self.tools.overtaken_by(speech)
+        self.objections.answered(self._transcript, speech)
 
     def reply_heard(self, speech: str, *, whole: bool) -> None:
         """LiveKit's `SpeechHandle._item_added`, with a reply that was heard. Posts nothing.

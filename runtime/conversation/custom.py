@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from turnfsm.fsm import Flow, HostError
+
+from .host import TurnHost
 
 __all__ = ["CustomHost", "host_fact", "turn_action"]
 
@@ -65,7 +68,8 @@ def host_fact(method: _F) -> _F:
 class CustomHost:
     """The host of one session: the turn's own methods, and those of the application.
 
-    A method is searched in the turn's own host, then in ``actions`` (any method of the name), then
+    A host fact with phrases is about the words of the user, and needs no method. Any other method
+    is searched in the turn's own host, then in ``actions`` (any method of the name), then
     among the marked methods of the session, and finally in the current agent.
 
     Args:
@@ -85,7 +89,7 @@ class CustomHost:
     def __init__(
         self,
         flow: Flow,
-        turn: object,
+        turn: TurnHost,
         session: object,
         actions: object | None,
         agent: Callable[[], object],
@@ -96,6 +100,9 @@ class CustomHost:
         self.left_to_agent: list[str] = []
         marked = self._marked(session)
         for name in (*flow.actions, *flow.host_facts):
+            if name in flow.phrases:
+                setattr(self, name, partial(turn.has_said, flow.phrases[name]))
+                continue
             method = getattr(turn, name, None) or getattr(actions, name, None) or marked.get(name)
             if not callable(method):
                 self.left_to_agent.append(name)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import copy_context
 
 from turnfsm.fsm.agenda import Answered, Obligation
+from turnfsm.fsm.phrases import Phrases
 from turnfsm.runtime.event import Event
 from turnfsm.runtime.ledger import LedgerCall
 from turnfsm.runtime.log import Log
@@ -14,7 +17,7 @@ from turnfsm.runtime.turn import TurnRuntime
 
 from .floor import Floor, Step
 from .limits import TurnLimitReached
-from .ports import Output, Session, Source
+from .ports import Output, Session, Source, Speech
 from .progress import Progress
 from .replies import Replies
 from .resumption import Resumption
@@ -59,7 +62,10 @@ class TurnHost:
         self.turn: TurnRuntime
         self.results_need_reply = False
         self._button_pressed = False
-        self.lacks_words = False
+        self._wordless = False
+        self.transcript_awaited: Speech | None = None
+        """The reply of a realtime model to words whose transcript has not come."""
+        self._words = ""
         self._paused: Output | None = None
         self.wait = LongWait(self.tell_wait)
         self.resumption: Resumption | None = None
@@ -79,6 +85,19 @@ class TurnHost:
         """There is something to say that nobody else asks for."""
         pending = self.resumption is not None and self.resumption.pending
         return pending or bool(self._log.agenda.open)
+
+    @contextmanager
+    def about(self, words: str, *, wordless: bool = False) -> Iterator[None]:
+        """What is posted meanwhile is about these words of the user, or about a turn without."""
+        self._words, self._wordless = words, wordless
+        try:
+            yield
+        finally:
+            self._words, self._wordless = "", False
+
+    def has_said(self, phrases: Phrases) -> bool:
+        """The words of the user consist of these phrases: the host facts of `phrases` in a flow."""
+        return phrases.match(self._words)
 
     # -- host facts: asked at the moment of a decision
 
@@ -134,7 +153,7 @@ class TurnHost:
 
     def wordless(self) -> bool:
         """The turn that is asked about has no words, and the model does not hear its audio."""
-        return self.lacks_words
+        return self._wordless
 
     def tools_held(self) -> bool:
         """A call runs whose turn cannot be interrupted."""
@@ -143,6 +162,14 @@ class TurnHost:
     def results_at_hand(self) -> bool:
         """Every result that the conversation does not have yet can be added to a request."""
         return self._tools.results_at_hand
+
+    def effect_pending(self) -> bool:
+        """A tool waits until it is known whether the user objects."""
+        return self._tools.any_waits
+
+    def transcript_due(self) -> bool:
+        """The transcript of words that a realtime model answers has not come."""
+        return self.transcript_awaited is not None
 
     def model_replies(self) -> bool:
         """A realtime model replies to tool results without being asked."""
@@ -300,6 +327,13 @@ class TurnHost:
     def lift_holds(self, event: Event) -> None:
         """The time for calls with the policy finish is over: their turn may be interrupted."""
         self._tools.lift_holds()
+
+    def let_tool_proceed(self, event: Event) -> None:
+        """Allowed: the tool goes on."""
+
+    def note_objection(self, event: Event) -> None:
+        """The words that are answered are an objection to the calls that were made before."""
+        self._tools.objected(besides=event.data.get("speech"))
 
     def deliver_owed_reply(self, event: Event) -> None:
         """Ask for a reply that delivers what is due: an answer first, then the results."""

@@ -90,6 +90,16 @@ class OpenCalls:
         return any(call.agent is agent for call in self._in(BLOCKING))
 
     @property
+    def any_waits(self) -> bool:
+        """A tool waits until it is known whether the user objects."""
+        return any(call.waits for call in self._calls.values())
+
+    @property
+    def any_open(self) -> bool:
+        """A call runs, or its result is not in the conversation yet."""
+        return bool(self._in((*RUNNING, *UNCOMMITTED)))
+
+    @property
     def any_runs(self) -> bool:
         """A call runs."""
         return bool(self._in(RUNNING))
@@ -185,8 +195,9 @@ class OpenCalls:
         return call is not None and call.speech is not speech and call.state in RUNNING
 
     def released_with(self, speech: Speech) -> bool:
-        """A call of this speech was released: nobody waits for the speech."""
-        return any(call.speech is speech and call.turn_over for call in self._calls.values())
+        """A call of this speech was released, or its handoff waits: nobody waits for the speech."""
+        calls = [call for call in self._calls.values() if call.speech is speech]
+        return any(call.turn_over or (speech.interrupted and call.waits) for call in calls)
 
     def hold_up(self, calls: Collection[str]) -> bool:
         """The turn waits for one of these calls, or one must not be interrupted."""

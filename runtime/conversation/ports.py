@@ -167,6 +167,10 @@ class Model(Protocol):
         """A realtime model decides itself whether it speaks while the user does."""
 
     @property
+    def transcribes(self) -> bool:
+        """A realtime model that gives transcripts of what it hears, perhaps late."""
+
+    @property
     def model_replies(self) -> bool:
         """A realtime model that replies to tool results without being asked."""
 

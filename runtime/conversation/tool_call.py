@@ -38,6 +38,7 @@ class ToolCall:
         has_output: It has a result that the user may want to hear.
         was_cancelled: It was cancelled. Its end is reported later.
         step_hands_over: It was the last call of its step, and one of them has returned an agent.
+        waits: It waits until it is known whether the user objects.
         context: The context variables of the call; the reply that delivers its result runs with
             them.
     """
@@ -49,6 +50,7 @@ class ToolCall:
     has_output: bool = False
     was_cancelled: bool = False
     step_hands_over: bool = False
+    waits: bool = False
     context: Context = attrs.field(factory=copy_context, repr=False)
 
     @property
@@ -121,12 +123,17 @@ class ToolCall:
                 getattr(self, action)()
         return verdict
 
+    def ask(self, request: str) -> Verdict:
+        """What `post` would answer now. Nothing changes."""
+        answers = {fact: getattr(self, fact)() for fact in self.entry.machine.asks(request)}
+        return self._ledger.ask(self.entry, request, answers)
+
     def refusal_of_effect(self) -> str | None:
         """None if the tool may have its effect now; otherwise what the model is to read."""
         return None if self.post("commit_point") else _said(self.post("effect_refused"))
 
     def cut_wait(self) -> str | None:
-        """What the model is to read if the interruption ends a wait of the tool, else None."""
+        """What the model is to read if an objection ends a wait of the tool, else None."""
         return _said(self.post("wait_cut"))
 
     # -- host facts
@@ -134,6 +141,14 @@ class ToolCall:
     def turn_stands(self) -> bool:
         """The speech was not interrupted."""
         return not self.speech.interrupted
+
+    def protected(self) -> bool:
+        """The speech may not be interrupted."""
+        return not self.speech.interruptible
+
+    def replaced(self) -> bool:
+        """Another agent is in charge, or about to be."""
+        return self.agent is None or not self.agent.accepts_turns
 
     def cancels(self) -> bool:
         """The policy is cancel."""

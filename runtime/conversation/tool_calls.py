@@ -189,7 +189,9 @@ class ToolCalls(OpenCalls):
         entry, stands = self._ledger.find(call_id), not speech.interrupted
         if entry is None or entry.state == "closed":
             return stands or (entry is not None and entry.interrupts)
-        return bool(self._ledger.post(entry, "hand_over", {"turn_stands": stands}))
+        call = self._calls.get(entry.id)
+        facts = {"turn_stands": stands, "replaced": call is None or call.replaced()}
+        return bool(self._ledger.post(entry, "hand_over", facts))
 
     def may_answer(self, call_id: str) -> bool:
         """The model may be told that the call still runs."""
@@ -220,6 +222,20 @@ class ToolCalls(OpenCalls):
         """Its agent was left while the call ran, and the session did not wait for it."""
         call = self._calls.get(call_id)
         return call is not None and call.agent is not None and call.agent.left
+
+    def objected(self, besides: str | None) -> None:
+        """The user objects to the calls of all speeches but this one."""
+        for call in self._in((*RUNNING, *UNCOMMITTED)):
+            if call.speech.id != besides:
+                self._post(call, "objected")
+        self._moved()
+
+    def stopped(self, speech: Speech) -> None:
+        """The application has interrupted a speech."""
+        for call in self._in((*RUNNING, *UNCOMMITTED)):
+            if call.speech is speech:
+                self._post(call, "stopped")
+        self._moved()
 
     def interrupts(self, call_id: str) -> None:
         """A tool is about to interrupt its own turn, with LiveKit's ``interrupt``.
@@ -322,6 +338,7 @@ class ToolCalls(OpenCalls):
             if released and (agent := released[0].agent) is not None:
                 agent.answer_open_calls([c.id for c in released if c.state == "detached"])
         self._count_released()
+        calls += [call for call in self._in(UNCOMMITTED) if call.waits and call.speech.interrupted]
         return [speech for speech, _ in _by_speech(calls)]
 
     def lift_holds(self) -> None:

@@ -18,6 +18,7 @@ from turnfsm.runtime.turn import TurnRuntime
 from .deferred import DeferredQueue
 from .floor import Floor
 from .host import TurnHost
+from .objections import Objections
 from .ports import Agent, Keeping, Session, Speech
 from .transcribed_voice import TranscribedVoice
 from .tuning import Tuner
@@ -41,6 +42,7 @@ class UserReports:
     floor: Floor
     host: TurnHost
     log: Log
+    objections: Objections
     keeping: Keeping | None = None
 
     def __init__(self, session: Session, deferred: DeferredQueue) -> None:
@@ -49,6 +51,7 @@ class UserReports:
         self.tuner = Tuner(session)
         self._last_barge_in: Verdict | None = None
         self._voice_ended = float("-inf")
+        self._transcript = ""  # of the last voice, as a message
         self._carried = ""
         self._carried_voice: CarriedVoice | None = None
         self._speculation: Callable[[], None] | None = None
@@ -84,6 +87,7 @@ class UserReports:
 
     def _voice_begins(self) -> None:
         self._last_barge_in = None
+        self._transcript = ""
         self._session.follow_options()
         self._post("user_started_speaking")
 
@@ -107,6 +111,12 @@ class UserReports:
         by_button = agent is not None and agent.manual_turns and agent.commits_audio
         if (by_button or self.uninterruptible) and not self.host.endpointing():
             self._post("endpointing_ended")
+
+    def message_added(self, text: str) -> None:
+        """LiveKit's ``conversation_item_added``, with a message of the user. A realtime model has
+        recognised it. Posts `words_answered` if the model answers it already."""
+        self._transcript = text
+        self.objections.transcribed(text)
 
     def answer_awaited(self) -> None:
         """LiveKit's `_on_input_speech_stopped`, of a realtime model that detects turns.
@@ -257,9 +267,8 @@ class UserReports:
                 answered later.
         """
         self._speculation = None
-        self.host.lacks_words = wordless
-        verdict = self._post("turn_committed", text=info.new_transcript, source="user_turn")
-        self.host.lacks_words = False
+        with self.host.about(info.new_transcript, wordless=wordless):
+            verdict = self._post("turn_committed", text=info.new_transcript, source="user_turn")
         if isinstance(verdict, Refused):
             if not wordless:
                 self.turns.keep(info, owner, verdict.why)
@@ -361,6 +370,7 @@ class UserReports:
         """LiveKit's `_schedule_speech`. Posts `turn_asked` if it answers the latest turn."""
         turn = self.turns.ask(task, speech)
         if turn is not None and self.turns.is_latest(turn):
+            self.objections.answered(turn.info.new_transcript, speech)
             self._post("turn_asked", turn=turn.number, speech=speech.id)
 
     def speech_heard(self, speech: Speech) -> None:

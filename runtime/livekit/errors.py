@@ -17,11 +17,12 @@ class UnsupportedLiveKit(TurnfsmError):
 
 
 class SpeechInterrupted(ToolError):
-    """A tool waited for a speech that was interrupted.
+    """The user has objected to what a tool is about to do, or the application has interrupted it.
 
     `TurnContext.commit_point` raises it, so that a side effect after it does not happen.
     `RunContext.wait_for_playout` raises it, too, unless the call has passed a commit point or its
-    policy is hold or finish. If a tool does not catch it, the error is the output of the call.
+    policy is hold or finish. An acknowledgement, such as "okay, bye", is no objection; the flow
+    lists them. If a tool does not catch the error, it is the output of the call.
 
     Args:
         speech_id: The id of the speech that was interrupted.

@@ -275,7 +275,14 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         "method",
         "_make_update_output(self message call_id_suffix) | no handoff of an interrupted turn",
     ),
-    *_on("voice.events:RunContext", "attribute", "_activity | the activity that a call belongs to"),
+    *_on(
+        "voice.events:RunContext",
+        "attribute",
+        """
+        _activity | the activity that a call belongs to
+        _initial_step_idx | the step whose end a handoff waits for
+        """,
+    ),
     *_on(
         "voice.events:RunContext.update",
         "key",

@@ -63,6 +63,8 @@ class Reports:
         elif event == "conversation_item_added" and arg.item.type == "message":
             text = arg.item.text_content or ""
             self._conductor.turn.note("message", role=arg.item.role, text=text)
+            if arg.item.role == "user":
+                self._conductor.message_added(text)
 
     def _calls_executed(self, event: FunctionToolsExecutedEvent, speech: GovernedHandle) -> None:
         tools = self._conductor.tools

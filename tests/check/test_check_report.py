@@ -24,7 +24,7 @@ def broken(tmp_path: Path) -> Path:
     """A turn without the guard that keeps speculation from running tools."""
     file = tmp_path / "broken.yaml"
     text = TURN.replace(
-        "unless: [tools_running, result_uncommitted, words_waiting]", "unless: [words_waiting]"
+        "unless: [tools_running, result_uncommitted, words_waiting", "unless: [words_waiting"
     )
     file.write_text(text, encoding="utf-8")
     return file
@@ -48,7 +48,7 @@ def test_findings_exit_1_with_place_caret_and_way(
     assert f"{broken}:{line}:7: error: no_request_before_the_results: " in out
     assert "^^^^^^^^^^^^^^^^^^^^^" in out
     assert "   1. tool_ended -> listening  {result_uncommitted}" in out
-    assert "   2. preemptive_generation [host: not words_waiting] -> listening / " in out
+    assert "   2. preemptive_generation [host: not words_waiting, not effect_pending] -> " in out
 
 
 def test_bad_input_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,7 +205,7 @@ def test_sarif_has_the_counterexample_at_its_lines(
     assert "physicalLocation" not in noted, "no line says that a fact is noted there"
     line = taken["physicalLocation"]["region"]["startLine"]
     place = broken.read_text("utf-8").splitlines()[line - 1]
-    assert "preemptive_generation: {unless: [words_waiting]" in place
+    assert "preemptive_generation: {unless: [words_waiting," in place
 
 
 def test_a_relative_file_stays_relative_in_sarif(

@@ -285,25 +285,16 @@ def a_turn_outlives_its_agent(front: type[Agent] = _SlowFront) -> list[str]:
     return [] if "user: hello" in context else [f"the conversation is {context}"]
 
 
-def a_wait_ends_with_the_words() -> list[str]:
-    """A tool that waits for what is heard is told when words are, not when their turn is over."""
-    told: list[float] = []
-
-    @function_tool
-    async def book(ctx: RunContext) -> None:
-        """Book."""
-        try:
-            await ctx.wait_for_playout()
-        finally:
-            told.append(stage.now)
-
+def words_end_what_is_paused() -> list[str]:
+    """A speech that was paused does not go on when words have come, before their turn ends."""
     user = ScriptedUser().says("tell me a story", at=1.0).says("wait", at=6.0, duration=1.0)
-    model = ScriptedLLM({"story": Reply(STORY, calls=Call("book"))})
     patient = {"endpointing": {"min_delay": 3.0, "max_delay": 3.0}}
-    stage = Stage(TurnSession, user=user, llm=model, tools=[book], turn_handling=patient)
-    stage.tts = ScriptedTTS(durations={STORY: 6.0})
-    stage.run(15)
-    return [] if told and told[0] < 7.5 else [f"the tool is told at {told}"]
+    tts = ScriptedTTS(durations={STORY: 6.0})
+    stage = Stage(
+        TurnSession, user=user, llm=ScriptedLLM({"story": STORY}), tts=tts, turn_handling=patient
+    )
+    ended = next(speech.done for speech in stage.run(15).speeches if speech.interrupted)
+    return [] if ended is not None and ended < 7.5 else [f"the speech ends at {ended}"]
 
 
 def a_late_result_is_told() -> list[str]:
@@ -445,7 +436,7 @@ def what_waits_is_heard_where_it_was_asked_for() -> list[str]:
 
 NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
-    "HearingActivity.on_final_transcript": a_wait_ends_with_the_words,
+    "HearingActivity.on_final_transcript": words_end_what_is_paused,
     "GovernedActivity._schedule_speech": a_turn_is_counted,
     "HearingActivity._generate_reply": a_typed_line_that_waits_is_known,
     "GovernedSession._tool_items_added": a_late_result_is_told,

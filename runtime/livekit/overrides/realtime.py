@@ -182,6 +182,11 @@ class RealtimeActivity(AnsweringActivity):
         return None if decision is None or decision.done() else decision
 
     @property
+    def transcribes(self) -> bool:
+        """The realtime model gives transcripts of what it hears."""
+        return self._rt_session is not None and self._rt_session.capabilities.user_transcription
+
+    @property
     def commits_audio(self) -> bool:
         """A turn is all audio since the turn before, not words."""
         return self._rt_session is not None and not self._rt_turn_detection_enabled

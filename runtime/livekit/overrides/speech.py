@@ -77,7 +77,11 @@ class GovernedHandle(SpeechHandle):
         """
         tool_interrupts(self)
         force = force or (source == "user_turn" and self.waits)
-        return super().interrupt(force=force, source=source)
+        goes_on = not (self.interrupted or self.done())
+        super().interrupt(force=force, source=source)
+        if goes_on and source == "programmatic":
+            self._conductor.interrupted_by_code(self, asyncio.current_task())
+        return self
 
     def _cancel(self) -> SpeechHandle:
         first = not self.done() and not self.interrupted
@@ -114,20 +118,24 @@ class GovernedHandle(SpeechHandle):
     async def _wait_for_generation(self, step_idx: int = -1) -> None:
         # LiveKit itself waits for the last step; a step index means RunContext.wait_for_playout,
         # which tools place before their effect.
-        call = _blocking_call() if step_idx >= 0 else None
-        played = super()._wait_for_generation(step_idx=step_idx)
+        info = _blocking_call() if step_idx >= 0 else None
+        call = self._conductor.tools.get(info.call_id) if info is not None else None
         if call is None:
-            await played
+            await super()._wait_for_generation(step_idx=step_idx)
             return
-        wait = asyncio.ensure_future(played)
+        await self.heard_or_interrupted(step_idx)
+        await self._conductor.objections.known(call, "await_words")
+        if (said := self._conductor.tools.cut_wait(call.id)) is not None:
+            raise SpeechInterrupted(self.id, said)
+        await super()._wait_for_generation(step_idx=step_idx)
+
+    async def heard_or_interrupted(self, step: int) -> None:
+        """Wait until a step has returned the floor, or the speech is interrupted."""
+        heard = asyncio.ensure_future(super()._wait_for_generation(step_idx=step))
         try:
-            await asyncio.wait({wait, self._interrupt_fut}, return_when=asyncio.FIRST_COMPLETED)
-            said = self._conductor.tools.cut_wait(call.call_id) if self.interrupted else None
-            if said is not None:
-                raise SpeechInterrupted(self.id, said)
-            await wait
+            await asyncio.wait({heard, self._interrupt_fut}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            wait.cancel()
+            heard.cancel()
 
     async def wait_for_playout(self) -> None:
         # What a tool was to say, and has not said when its turn is over, is of that turn. The tool

@@ -52,16 +52,18 @@ class TurnContext(RunContext[Userdata_T]):
         >>> @function_tool
         ... async def book_table(ctx: TurnContext, time: str) -> str:
         ...     '''Book a table.'''
-        ...     await ctx.commit_point()  # raises if the user has interrupted
+        ...     await ctx.commit_point()  # raises if the user has objected
         ...     return f"booked for {time}"
     """
 
     async def commit_point(self) -> None:
-        """Call it right before a side effect: it raises if the turn was interrupted.
+        """Call it right before a side effect: it raises if the user has objected.
+
+        If the user speaks, it waits until it is known whether they object.
 
         Raises:
-            SpeechInterrupted: The user has interrupted. If the tool does not catch it, the call
-                ends with this error.
+            SpeechInterrupted: The user has objected, or the application has interrupted the turn.
+                If the tool does not catch it, the call ends with this error.
         """
         speech = self.speech_handle
         keeping = speech._conductor.keeping if isinstance(speech, GovernedHandle) else None
@@ -71,7 +73,8 @@ class TurnContext(RunContext[Userdata_T]):
         call = None
         if isinstance(speech, GovernedHandle):
             call = speech._conductor.tools.get(self.function_call.call_id)
-        if call is not None:
+        if call is not None and isinstance(speech, GovernedHandle):
+            await speech._conductor.objections.known(call, "await_words")
             said = call.refusal_of_effect()
         else:
             said = UNKNOWN if speech.interrupted else None
@@ -126,13 +129,16 @@ class TurnContext(RunContext[Userdata_T]):
 
     def _make_update_output(self, message: Any, **how: Any) -> Any:
         # The handoff of a call that has reported is an error to LiveKit; that of a turn which was
-        # interrupted, and whose calls were answered, is refused.
-        if not (self.speech_handle.interrupted and _hands_over(message)):
+        # interrupted, and whose calls were answered, is made here, or refused.
+        speech = self.speech_handle
+        if not (speech.interrupted and isinstance(speech, GovernedHandle) and _hands_over(message)):
             return super()._make_update_output(message, **how)
-        others = [item for item in _items(message) if not isinstance(item, Agent)]
-        if not others:
+        rest = _without_agent(message)
+        if _hand_over(self, message):
+            return super()._make_update_output(rest, **how)
+        if rest is None:
             return super()._make_update_output(ToolError(REFUSED), **how)
-        given = super()._make_update_output(others[0] if len(others) == 1 else others, **how)
+        given = super()._make_update_output(rest, **how)
         if given.fnc_call_out is not None:
             refuse_handoff(given.fnc_call_out)
         return given
@@ -146,6 +152,26 @@ def refuse_handoff(output: llm.FunctionCallOutput) -> None:
 
 def _hands_over(output: Any) -> bool:
     return any(isinstance(item, Agent) for item in _items(output))
+
+
+def _without_agent(output: Any) -> Any:
+    """What a tool has returned besides an agent."""
+    others = [item for item in _items(output) if not isinstance(item, Agent)]
+    return others[0] if len(others) == 1 else others or None
+
+
+def _hand_over(context: RunContext[Any], output: Any) -> bool:
+    """Hand over to the agent that the tool of an interrupted turn has returned, if that may be.
+
+    LiveKit makes no handoff of a turn that was interrupted while its preamble was heard.
+    """
+    speech, agents = context.speech_handle, [i for i in _items(output) if isinstance(i, Agent)]
+    assert isinstance(speech, GovernedHandle)
+    call = context.function_call.call_id
+    if len(agents) != 1 or not speech._conductor.tools.may_hand_over(call, speech):
+        return False
+    context.session.update_agent(agents[0])
+    return True
 
 
 def _items(output: Any) -> Collection[Any]:
@@ -176,7 +202,23 @@ class GovernedExecutor(_ToolExecutor):
         if _hands_over(value):
             tools.returned_agent(call.call_id)
         await self._conductor.after_call()
-        return value
+        return await self._once_known(run_ctx, value) if _hands_over(value) else value
+
+    async def _once_known(self, run_ctx: RunContext[Any], value: Any) -> Any:
+        # LiveKit hands over when the preamble was heard. If the user interrupts it, it must be
+        # known first whether they object.
+        speech = run_ctx.speech_handle
+        call = self._conductor.tools.get(run_ctx.function_call.call_id)
+        if call is None or not isinstance(speech, GovernedHandle):
+            return value
+        call.waits = True
+        try:
+            await speech.heard_or_interrupted(run_ctx._initial_step_idx)
+            await self._conductor.objections.known(call, "hand_over_later")
+        finally:
+            call.waits = False
+        handed_over = speech.interrupted and _hand_over(run_ctx, value)
+        return _without_agent(value) if handed_over else value
 
     async def _enqueue_reply(self, ctx: Any, items: Any, **how: Any) -> None:
         # LiveKit would ask for a reply of its own; what a call gives whose turn is over is owed,

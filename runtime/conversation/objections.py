@@ -1,0 +1,114 @@
+"""Whether the user objects to what a tool is about to do."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from turnfsm.runtime.turn import TurnRuntime
+
+from .host import TurnHost
+from .ports import Session, Speech
+from .tool_call import ToolCall
+from .tool_calls import ToolCalls
+
+__all__ = ["Objections"]
+
+logger = logging.getLogger("turnfsm")
+
+WORDLESS_LIMIT = 10.0
+"""Seconds for which a tool waits for a user whose turn does not end; `pause_limit` may be shorter."""
+
+Until = Callable[[Callable[[], bool]], Awaitable[None]]
+
+
+class Objections:
+    """Lets a tool wait until it is known whether the user objects, and reports that they do.
+
+    An interruption begins with a voice. Whether it is an objection is known when its words are
+    answered, or when none have come.
+
+    Args:
+        session: Has the timers.
+        host: Answers what the flow asks about the words.
+        tools: The calls.
+        until: Waits for a condition, which is checked whenever something has happened.
+    """
+
+    turn: TurnRuntime
+
+    def __init__(self, session: Session, host: TurnHost, tools: ToolCalls, until: Until) -> None:
+        self._session = session
+        self._host = host
+        self._tools = tools
+        self._until = until
+        self._give_up: asyncio.TimerHandle | None = None
+
+    async def known(self, call: ToolCall, wait: str) -> None:
+        """Wait as long as it is open whether the user objects.
+
+        Posts `proceed` when it is known. The tool waits for ten seconds at most, or `pause_limit`
+        if that is shorter: a voice may go on without words.
+
+        Args:
+            wait: The request of `specs/tool_call.yaml` that asks whether the tool must wait.
+        """
+        if not call.ask(wait) or self._may_proceed():
+            return
+        limit = min(self._session.timers.get("pause_limit", WORDLESS_LIMIT), WORDLESS_LIMIT)
+        call.waits = True
+        try:
+            async with asyncio.timeout(limit):
+                await self._until(lambda: not call.ask(wait) or self._may_proceed())
+        except TimeoutError:
+            logger.warning("tool %s (%s) waits no longer for the user", call.name, call.id)
+        finally:
+            call.waits = False
+        if not self.turn.closed:
+            self.turn.post("proceed", call=call.id)
+
+    def _may_proceed(self) -> bool:
+        return self.turn.closed or self._session.closing or bool(self.turn.ask("proceed"))
+
+    # -- what is answered
+
+    def answered(self, words: str, speech: Speech) -> None:
+        """A reply to what the user has said is asked for, or a realtime model makes one.
+
+        Posts `words_answered`: at once if there are words. A realtime model may give their
+        transcript later; then when it comes, or after `false_interruption`, without words.
+
+        Args:
+            words: What the user has said, as far as it is known.
+            speech: The reply. Calls that it makes come after the words.
+        """
+        agent = self._session.activity
+        if words or not self._tools.any_open or agent is None or not agent.transcribes:
+            self._post(words, speech)
+            return
+        self._settle()
+        self._host.transcript_awaited = speech
+        limit = self._session.timers.get("false_interruption", 0.0)
+        self._give_up = asyncio.get_running_loop().call_later(limit, self.transcribed, "")
+
+    def transcribed(self, words: str) -> None:
+        """A message of the user has come into the conversation, with its words."""
+        if (speech := self._host.transcript_awaited) is not None:
+            self._settle()
+            self._post(words, speech, wordless=not words)
+
+    def close(self) -> None:
+        """The session has closed."""
+        self._settle()
+
+    def _settle(self) -> None:
+        self._host.transcript_awaited = None
+        if self._give_up is not None:
+            self._give_up.cancel()
+            self._give_up = None
+
+    def _post(self, words: str, speech: Speech, *, wordless: bool = False) -> None:
+        if not self.turn.closed:
+            with self._host.about(words, wordless=wordless):
+                self.turn.post("words_answered", speech=speech.id)
