@@ -18,7 +18,7 @@ __all__ = ["Objections"]
 logger = logging.getLogger("turnfsm")
 
 WORDLESS_LIMIT = 10.0
-"""Seconds for which a tool waits for a user whose turn does not end; `pause_limit` may be shorter."""
+"""Seconds for which a tool waits for a user whose turn does not end."""
 
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
 
