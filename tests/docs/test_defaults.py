@@ -12,6 +12,7 @@ from livekit.agents import FunctionToolsExecutedEvent, function_tool
 
 from turnfsm import FlowError, JsonlSink, load_flow, parse_flow
 from turnfsm.check import check_flow
+from turnfsm.fsm.flow_parts import in_words
 from turnfsm.livekit import TurnContext, TurnSession, on_interruption, once
 from turnfsm.runtime.conversation.policies import is_once, policy_of
 
@@ -112,4 +113,4 @@ def test_the_seconds_are_those_of_the_flow() -> None:
     timers = load_flow("turn").timers
     for row in ROWS:
         for name in re.findall(r"timers: {(\w+): ", row[2]):
-            assert f"{timers[name]:g} s" in row[1] + row[2], row
+            assert in_words(timers[name]) in row[1] + row[2], row
