@@ -77,6 +77,8 @@ def row_of(ending: Ending, *, heard: bool) -> Row:
     if ending in _INTERRUPTED:
         row = f"interrupted_by_{ending}" + ("" if heard else "_unheard")
         return cast(Row, row)
+    if ending == "finished" and heard:  # it ends in the middle, as where the TTS has failed
+        return "failed"
     return _ROW_OF[ending]
 
 

@@ -117,6 +117,13 @@ def test_a_result_that_is_moot_and_an_utterance_that_is_answered_are_gone() -> N
     assert states(fold(AnswerDue("u"), CallMade("c", "x"), Answered())) == {"c": "open"}
 
 
+def test_a_reply_that_ends_in_the_middle_has_failed() -> None:
+    """Nobody has interrupted it: the TTS has given no more."""
+    made = *ASKED, CallMade("c", "r"), ResultReady("c"), RequestSent("r", shown=["c"])
+    over = ReplyHeard("r", whole=False), ReplyEnded("r", "finished")
+    assert states(fold(*made, *over)) == {"c": "open"}
+
+
 REPLIES = st.sampled_from(["r", "s", "t"])
 CALLS, WORDS = st.sampled_from(["c", "d"]), st.sampled_from(["u", "v"])
 ENTRIES = st.one_of(

@@ -16,25 +16,11 @@ WORKS = {1: Job(1.0), 2: Job(1.0)}
 NOISES = (Sound(3.05, 0.8), *(Sound(at, 0.1) for at in (5.2, 6.6, 8.0)))
 
 KNOWN = {
-    "the model fails in the reply to a result": Script(
-        "", (BOTH,), WORKS, switches=frozenset({"failures"}), llm_fails=frozenset({2})
-    ),
-    "the TTS fails in the reply to a result": Script(
-        "", (BOTH,), WORKS, switches=frozenset({"failures"}), tts_fails=frozenset({2})
-    ),
     "the user speaks before a handoff that a tool has asked for": Script(
         "",
         (attrs.evolve(ASKED, answer=10), Sound(3.0, 0.6, 2)),
         {1: Job(0.5, ends="hands_off")},
         switches=frozenset({"barge_in", "handoff"}),
-    ),
-    "a noise ends the reply of a realtime model that detects turns": Script(
-        "",
-        (ASKED, Sound(2.3, 0.3)),
-        {1: Job(0.05)},
-        switches=frozenset({"noise", "realtime"}),
-        model="server",
-        detection="realtime_llm",
     ),
     "a noise ends the answer of a realtime model that detects turns": Script(
         "",
@@ -68,6 +54,20 @@ KNOWN = {
 }
 
 MENDED = {
+    "the model fails in the reply to a result": Script(
+        "", (BOTH,), WORKS, switches=frozenset({"failures"}), llm_fails=frozenset({2})
+    ),
+    "the TTS fails in the reply to a result": Script(
+        "", (BOTH,), WORKS, switches=frozenset({"failures"}), tts_fails=frozenset({2})
+    ),
+    "a noise ends the reply of a realtime model that detects turns": Script(
+        "",
+        (ASKED, Sound(2.3, 0.3)),
+        {1: Job(0.05)},
+        switches=frozenset({"noise", "realtime"}),
+        model="server",
+        detection="realtime_llm",
+    ),
     "one noise after another while a reply is ready": Script(
         "", (ASKED, *NOISES), {1: Job(1.4)}, switches=frozenset({"noise"})
     ),

@@ -108,7 +108,7 @@ class GovernedHandle(SpeechHandle):
             given = [Result(item.call_id, not item.output) for item in outputs]
             self._conductor.tools.given(given)
         if replies := [item for item in items if _is_heard_reply(item)]:
-            whole = not any(item.interrupted for item in replies)
+            whole = not (self.failed or any(item.interrupted for item in replies))
             self._conductor.reply_heard(self.id, whole=whole)
 
     def _mark_done(self, error: BaseException | None = None) -> None:
