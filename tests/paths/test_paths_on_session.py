@@ -45,8 +45,6 @@ UNSCRIPTED = {
     "row paused.barge_in.0": SILENT,
     "row paused.playout_finished.0": ENDS_ONCE,
     "row thinking.start_playout.1": "a speech that begins over the user waits for silence first",
-    "row thinking.report_after.1": "a realtime model that replies by itself; a scripted one is not",
-    "refused thinking.report_after": "handover comes first",
     "row speaking.report_after.0": "tests/livekit/test_long_waits.py has it",
     "row thinking.thinking_limit.1": CALLS,
     "row thinking.thinking_limit.2": "handover comes first, save for a realtime model",
