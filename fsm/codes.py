@@ -38,6 +38,7 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "unknown-scope": "A scope, or an owner, that is not declared.",
         "unknown-group": "A group of states that is not declared.",
         "unknown-phrases": "A list of phrases that does not come with turnfsm.",
+        "unknown-bound": "A bound that callers do not feel, or that is misspelt.",
         "name": "A name that diagrams, hosts and other tools cannot use.",
         "repeated": "A name is listed twice.",
         # sense
@@ -73,6 +74,7 @@ PROOF_CODES: Mapping[str, str] = MappingProxyType(
         "agenda": "Something that the agent owes the user can be forgotten, or comes twice.",
         "vocabulary": "A built-in property needs a trigger or a state that the flow lacks.",
         "waived": "`waived` names a property that cannot be waived, or gives no reason.",
+        "felt": "An edit that a caller suffers from, though the flow is proved.",
         "not-proved": "The flow is too large: not every configuration was visited.",
     }
 )

@@ -123,6 +123,7 @@ class Flow:
         timers: Timer to seconds. `NEVER`: it does not fire unless a session gives it seconds.
         limits: The set of seconds that is chosen for the timers that would never fire.
         limit_sets: The sets that can be chosen, each from timer to seconds.
+        bounds: What a caller may feel: `turnfsm.fsm.bounds.BOUNDS` has the names. Seconds.
         actions: All that a host is asked to do.
         tools: What an interruption does to tool calls.
         discard_audio_if_uninterruptible: The STT gets silence while the agent says something that
@@ -152,6 +153,7 @@ class Flow:
     timers: Mapping[str, float] = attrs.field(factory=dict)
     limits: str | None = None
     limit_sets: Mapping[str, Mapping[str, float]] = attrs.field(factory=dict)
+    bounds: Mapping[str, float] = attrs.field(factory=dict)
     actions: Mapping[str, Action] = attrs.field(factory=dict)
     tools: Tools = attrs.field(factory=Tools)
     discard_audio_if_uninterruptible: bool = True

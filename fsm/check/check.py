@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 
 import attrs
 
+from turnfsm.fsm.bounds import AT_LEAST
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import FlowError, near
 from turnfsm.fsm.flow import Flow
@@ -21,6 +23,7 @@ from .agenda import agenda_findings
 from .cause import placed
 from .deadlock import deadlocks
 from .explore import Exploration, Violation, explore
+from .felt import Felt, felt, unmet, worse
 from .leads import Outcome, Wait, judge, waits
 from .parts import Bits
 from .properties import declared_rules
@@ -74,7 +77,7 @@ def check_file(name: str | Path, limit: int = LIMIT) -> Report:
         (True, False)
     """
     try:
-        return check_flow(load_flow(name), limit)
+        return _Check(load_flow(name), limit).compared()
     except FlowError as exc:
         return Report(str(name), "", exc.findings, (), 0, 0, 0.0, complete=False, loaded=False)
 
@@ -129,10 +132,46 @@ class _Check:
         self.missing: dict[Finding, str] = {}
         self.failed: set[tuple[bool, str]] = set()
         self.worst: dict[tuple[bool, str], str] = {}
+        self._times: tuple[Felt, ...] | None = None
 
     def report(self) -> Report:
         """Explore, judge and collect."""
         return self._concluded(self._explored())
+
+    def compared(self) -> Report:
+        """The same, with what a caller feels, and what an edit of the base makes worse."""
+        found = self._explored()
+        report = self._concluded(found)
+        if not found.complete:
+            return report
+        times, base = self._felt(found), self._base()
+        if base is None:
+            return attrs.evolve(report, felt=times)
+        before = {one.name: one.seconds for one in _Check(base, self.limit).times()}
+        times = tuple(attrs.evolve(one, base=before.get(one.name)) for one in times)
+        warnings = worse(self.flow, self.source, base.name, times)
+        findings = tuple(sorted({*report.findings, *warnings}))
+        return attrs.evolve(report, felt=times, base=base.name, findings=findings)
+
+    def times(self) -> tuple[Felt, ...]:
+        """What a caller feels; nothing if the flow is too large."""
+        found = self._explored()
+        return self._felt(found) if found.complete else ()
+
+    def _felt(self, found: Exploration) -> tuple[Felt, ...]:
+        if self._times is None:
+            self._times = tuple(felt(self.model, found))
+        return self._times
+
+    def _base(self) -> Flow | None:
+        """The flow that this one extends, if it can be read."""
+        if self.flow.extends is None:
+            return None
+        name = self.flow.extends
+        beside = Path(self.source.file).parent / name
+        with contextlib.suppress(FlowError):
+            return load_flow(beside if beside.suffix and beside.exists() else name)
+        return None
 
     def _explored(self, first: bool = False) -> Exploration:
         self.findings += self._too_many_host_facts()
@@ -145,6 +184,7 @@ class _Check:
             self._broken(found, violation)
         if found.complete:
             self._liveness(found)
+            self._bounds(found)
             self._deadlocks(found)
         elif found.transitions:
             self._gave_up(found)
@@ -212,6 +252,18 @@ class _Check:
                 self._unreached(found, self._restarting(outcome), [(wait, outcome)])
         for state, broken in ends.items():  # one cause, whatever it breaks
             self._unreached(found, ("states", state), broken)
+
+    def _bounds(self, found: Exploration) -> None:
+        """The bounds that the flow declares."""
+        for name, detail, broken in unmet(self.flow, self._felt(found) if self.flow.bounds else ()):
+            key = (False, name)
+            self.worst[key] = detail
+            if broken:
+                most = "less" if name in AT_LEAST else "more"
+                message = f"{name}: it is {detail}, {most} than {self.flow.bounds[name]:g} s"
+                finding = self.source.at_key(("bounds", name), message, code=name)
+                self.findings.append(finding)
+                self.failed.add(key)
 
     def _restarting(self, outcome: Outcome) -> Place:
         """What starts the timers of a wait again and again; or the state in which it begins."""
@@ -302,6 +354,7 @@ class _Check:
         declared = [never.name for never in properties.never]
         declared += [always.name for always in properties.always]
         declared += [leads.name for leads in properties.leads_to]
+        declared += self.flow.bounds
         for name in declared:
             yield PropertyResult(name, "declared", *self._result((False, name), complete))
         for name, reason in properties.waived.items():

@@ -14,7 +14,19 @@ from .restless import Goal, Restless, Run
 from .space import StateSpace
 from .turn import COMMON, missing
 
-__all__ = ["Outcome", "Over", "Wait", "holds", "judge", "ready_reply", "total", "waits"]
+__all__ = [
+    "Outcome",
+    "Over",
+    "Wait",
+    "comes",
+    "either",
+    "holds",
+    "judge",
+    "ready_reply",
+    "settles",
+    "total",
+    "waits",
+]
 
 REPORT = "report_wait"
 """The action that reports what is waited for."""
@@ -74,6 +86,7 @@ class Outcome:
     Attributes:
         detail: The worst case, or why it is broken.
         seconds: The worst case.
+        timers: The timers that add up to it.
         node: The configuration that breaks it.
         moves: What happens from there, with the configuration before each move.
         quiet: What else there is to say about it.
@@ -88,6 +101,7 @@ class Outcome:
     quiet: tuple[str, ...] = ()
     end: str | None = None
     again: tuple[tuple[int, Edge], ...] = ()
+    timers: Names = ()
 
 
 def waits(model: StateSpace) -> Iterator[Wait]:
@@ -97,7 +111,7 @@ def waits(model: StateSpace) -> Iterator[Wait]:
         yield _declared(model, body)
     if flow.kind != "turn":
         return
-    promises = (_settles, _dead_floor, ready_reply, _overdue, _kept)
+    promises = (settles, _dead_floor, _goes_on, _overdue, _kept)
     for wait in (wait for promise in promises for wait in promise(model)):
         if wait.property not in flow.properties.waived and not missing(flow, wait.property):
             yield wait
@@ -109,7 +123,7 @@ def _declared(model: StateSpace, body: LeadsTo) -> Wait:
         f"{body.to} is reached",
         holds(model, body.from_),
         _is(body.to),
-        _comes(*body.until),
+        comes(*body.until),
         body.within,
         builtin=False,
     )
@@ -124,21 +138,22 @@ def _is(goal: str) -> Goal:
     return lambda state, actions: state == goal
 
 
-def _comes(*triggers: str) -> Over:
-    """A move by one of these triggers, unless it is stale or refused."""
+def comes(*triggers: str) -> Over:
+    """Whether a move is by one of these triggers, unless it is stale or refused."""
     return lambda move: (
         move.trigger in triggers and move.arrives != "stale" and move.taken is not None
     )
 
 
-def _settles(model: StateSpace) -> Iterator[Wait]:
+def settles(model: StateSpace) -> Iterator[Wait]:
+    """An interrupted step gives the floor back."""
     within = "settle" if "settle" in model.flow.timers else None
     yield Wait(
         "an_interruption_settles",
         "the floor is free",
         holds(model, "interrupted"),
         lambda state, actions: state in ("listening", "tool_running"),
-        _comes("step_started"),
+        comes("step_started"),
         within,
         at_most=SETTLED,
     )
@@ -151,7 +166,7 @@ def _dead_floor(model: StateSpace) -> Iterator[Wait]:
         "listening is reached",
         lambda node: True,
         lambda state, actions: state == "listening" or state in final,
-        _any(_comes(*_GOES_ON, *_HOST), _does_move("resume_output"), _is_added(model)),
+        either(comes(*_GOES_ON, *_HOST), _does_move("resume_output"), _is_added(model)),
     )
     yield from _ends_or_is_reported(model, wait)
 
@@ -163,10 +178,10 @@ def _ends_or_is_reported(model: StateSpace, wait: Wait) -> Iterator[Wait]:
         yield wait
         return
     goal, promise = wait.goal, f"{wait.promise}, or what is waited for is reported"
-    either: Goal = lambda state, actions: goal(state, actions) or REPORT in actions  # noqa: E731
+    ends: Goal = lambda state, actions: goal(state, actions) or REPORT in actions  # noqa: E731
     # A limit that a session sets ends one wait, and another one begins.
     limits = [timer for timer, seconds in model.flow.timers.items() if seconds == NEVER]
-    yield attrs.evolve(wait, promise=promise, goal=either, over=_any(wait.over, _comes(*limits)))
+    yield attrs.evolve(wait, promise=promise, goal=ends, over=either(wait.over, comes(*limits)))
     yield attrs.evolve(wait, limited=True)
 
 
@@ -176,7 +191,8 @@ def _is_added(model: StateSpace) -> Over:
     return lambda move: move.trigger in added
 
 
-def _any(*tests: Over) -> Over:
+def either(*tests: Over) -> Over:
+    """Whether one of these is so."""
     return lambda move: any(test(move) for test in tests)
 
 
@@ -184,8 +200,12 @@ def _does_move(action: str) -> Over:
     return lambda move: action in move.actions
 
 
-def ready_reply(model: StateSpace) -> Iterator[Wait]:
-    """A reply that is kept back, and speech that was paused, is heard in the end.
+def _goes_on(model: StateSpace) -> Iterator[Wait]:
+    yield from (wait for _, wait in ready_reply(model))
+
+
+def ready_reply(model: StateSpace) -> Iterator[tuple[str, Wait]]:
+    """The states that keep audio back: what they keep is heard in the end.
 
     Sounds without a transcript may come on and on. Only the time in which none is heard counts.
     """
@@ -196,14 +216,17 @@ def ready_reply(model: StateSpace) -> Iterator[Wait]:
         ("thinking", "release_output", held, "held output is released"),
     ):
         if any(action in row.transition.actions for row in model.flow.rows(state)):
-            yield Wait(
-                "no_dead_floor",
-                what,
-                _held_in(model, state, facts),
-                _does(action),
-                _any(_comes(*_ENDS, *_HOST), _leaves(state)),
-                free=ghosts["user_speaking"],
-                reads=facts,
+            yield (
+                state,
+                Wait(
+                    "no_dead_floor",
+                    what,
+                    _held_in(model, state, facts),
+                    _does(action),
+                    either(comes(*_ENDS, *_HOST), _leaves(state)),
+                    free=ghosts["user_speaking"],
+                    reads=facts,
+                ),
             )
 
 
@@ -227,7 +250,7 @@ def _overdue(model: StateSpace) -> Iterator[Wait]:
         "a turn that stays open is dropped",
         lambda node: bool(node & bit),
         lambda state, actions: "drop_turn" in actions,
-        _any(_comes(*_GOES_ON, *_HOST, *ends), _does_move("resume_output"), _is_added(model)),
+        either(comes(*_GOES_ON, *_HOST, *ends), _does_move("resume_output"), _is_added(model)),
         reads=bit,
     )
     yield from _ends_or_is_reported(model, wait)
@@ -243,7 +266,7 @@ def _kept(model: StateSpace) -> Iterator[Wait]:
         "the floor is free for the turn that waits",
         lambda node: bool(node & bit) and waits_in(node),
         lambda state, actions: "lift_holds" in actions or state == "listening",
-        _comes("step_started", "tool_started", "tools_drained"),
+        comes("step_started", "tool_started", "tools_drained"),
         "finish_limit",
         reads=bit,
     )
@@ -273,9 +296,11 @@ def judge(model: StateSpace, found: Exploration, wait: Wait) -> Outcome:
         return Outcome("")
     if unset := [timer for timer in run.timers if model.flow.timers[timer] == NEVER]:
         limits = ", ".join(dict.fromkeys(unset))
-        return Outcome(f"ends by itself only if limits are set ({limits})", run.seconds)
-    reported = "reported after " if wait.promise.endswith("is reported") else ""
-    return Outcome(f"{reported}at most {total(model.flow, run.timers)}", run.seconds)
+        said = f"ends by itself only if limits are set ({limits})"
+    else:
+        reported = "reported after " if wait.promise.endswith("is reported") else ""
+        said = f"{reported}at most {total(model.flow, run.timers)}"
+    return Outcome(said, run.seconds, timers=run.timers)
 
 
 def total(flow: Flow, timers: Names) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from math import inf
 from typing import Any, Literal, TypeAlias
 
 import attrs
 
 from turnfsm.fsm.diagnostics import Finding
 
+from .felt import Felt
 from .trace import Trace
 
 __all__ = ["PropertyResult", "Report", "Result", "as_github", "as_json", "as_text", "said"]
@@ -51,6 +53,8 @@ class Report:
         notes: The waived properties with their reasons, where the flow waives them; and limits that
             an event starts again.
         loaded: The file is a flow. If not, the findings say why and nothing else is known.
+        felt: What a caller feels of a flow of kind ``turn``. Only `check_file` gives it.
+        base: The name of the flow that it extends; its times are in `felt`, too.
     """
 
     file: str
@@ -65,6 +69,8 @@ class Report:
     traces: Mapping[Finding, Trace] = attrs.field(factory=dict)
     notes: tuple[Finding, ...] = ()
     loaded: bool = True
+    felt: tuple[Felt, ...] = ()
+    base: str = ""
 
     @property
     def ok(self) -> bool:
@@ -102,6 +108,8 @@ def _text(report: Report) -> list[str]:
     for verdict in report.properties:
         line = f"  {verdict.result:<6}  {verdict.name:<{width}}  {verdict.detail}"
         lines.append(line.rstrip())
+    width = max((len(one.name) for one in report.felt), default=0)
+    lines += [f"  felt    {one.name:<{width}}  {one.line(report.base)}" for one in report.felt]
     return [*lines, _summary(report)]
 
 
@@ -148,7 +156,16 @@ def _report(report: Report) -> dict[str, Any]:
         "seconds": round(report.seconds, 4),
         "findings": [_finding(f, report.traces.get(f)) for f in report.findings],
         "properties": [attrs.asdict(verdict) for verdict in report.properties],
+        "felt": [_felt(one) for one in report.felt],
     }
+
+
+def _felt(one: Felt) -> dict[str, Any]:
+    """Without a limit the seconds are null."""
+    seconds = None if one.seconds == inf else one.seconds
+    base = None if one.base == inf else one.base
+    compared = {} if one.base is None else {"base": base}
+    return {"name": one.name, "seconds": seconds, "timers": list(one.timers)} | compared
 
 
 def _finding(finding: Finding, trace: Trace | None) -> dict[str, Any]:

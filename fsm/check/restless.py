@@ -29,6 +29,7 @@ __all__ = ["Goal", "Restless", "Run"]
 Goal: TypeAlias = Callable[[str, tuple[str, ...]], bool]
 """Whether a state, or the actions on the way into it, are the goal."""
 
+_EPSILON = 1e-6  # seconds by which sums of seconds may differ
 _VOICE = ""  # stands for a timer where time does not count
 _SOME_LIMIT = 1e6  # seconds of a limit that is not set, longer than any that is
 _Step: TypeAlias = "tuple[int, frozenset[str] | None, Edge]"
@@ -251,7 +252,7 @@ class Restless:
             rest = self.worst[spot] - self.seconds[timer]
             if timer:
                 yield timer
-            if rest <= 0:
+            if rest < _EPSILON:
                 return
             spot = self._way(spot, timer, rest)[-1][0]
 
@@ -263,7 +264,7 @@ class Restless:
             for step in self.steps[here]:
                 there, again, _ = step
                 if not self._goes_on(timer, there, again, region):
-                    if self.worst[there] >= rest:
+                    if self.worst[there] >= rest - _EPSILON:
                         return [*ways[here], step]
                 elif there not in ways:
                     ways[there] = [*ways[here], step]

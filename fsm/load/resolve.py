@@ -39,6 +39,7 @@ def resolve(file: FlowFile, source: Source) -> Flow:
         timers=file.timers,
         limits=file.limits,
         limit_sets=file.limit_sets,
+        bounds=file.bounds,
         actions=file.actions,
         tools=file.tools,
         discard_audio_if_uninterruptible=file.discard_audio_if_uninterruptible,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import attrs
 
+from turnfsm.fsm.bounds import BOUNDS
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near, quoted
 from turnfsm.fsm.flow import NEVER, Flow, Names, Row, State, Transition, Tuning
@@ -32,6 +33,7 @@ def check_rules(flow: Flow, source: Source) -> Iterator[Finding]:
         _triggers,
         _timers,
         _limits,
+        _bounds,
         _scopes,
         _transitions,
         _properties,
@@ -124,6 +126,23 @@ def _timers(flow: Flow, source: Source) -> Iterator[Finding]:
             remedy = f"add 'after: {{{name}: ...}}' to a state, or remove it"
             message = f"timer {quoted(name)} is used by no state"
             yield source.at_key(path, message, remedy, code="unused")
+
+
+def _bounds(flow: Flow, source: Source) -> Iterator[Finding]:
+    for name, seconds in flow.bounds.items():
+        path: Path = ("bounds", name)
+        if name not in BOUNDS:
+            message = f"there is no bound {quoted(name)}"
+            yield source.at_key(path, message, near(name, BOUNDS), code="unknown-bound")
+        elif flow.kind != "turn":
+            message = "only a turn has bounds that a caller feels"
+            remedy = "write 'kind: turn', or remove 'bounds'"
+            yield source.at_key(("bounds",), message, remedy, code="contradiction")
+            return
+        if not 0 < seconds < _LONGEST:
+            message = f"bound {quoted(name)} is {seconds:g} s"
+            remedy = f"write seconds above 0 and below {_LONGEST}"
+            yield source.at(path, message, remedy, code="range")
 
 
 def _range(path: Path, timer: str, seconds: float, source: Source) -> Iterator[Finding]:

@@ -143,6 +143,11 @@ class FlowFile:
     limit_sets: Mapping[str, Mapping[str, Seconds]] = doc(
         "Sets of seconds for timers that are 'never', each under a name.", factory=dict
     )
+    bounds: Mapping[str, float] = doc(
+        "What a caller may feel, in seconds: a property for each. after_...: at most so long; "
+        "for_...: at least.",
+        factory=dict,
+    )
     actions: Mapping[str, Action] = doc("What the host can be asked to do.", factory=dict)
     tools: Tools = doc("What happens to tool calls whose turn is interrupted.", factory=Tools)
     discard_audio_if_uninterruptible: bool = doc(

@@ -125,3 +125,14 @@ def test_a_sound_before_words_does_not_shorten_the_wait_for_them(delay: float) -
     model = ScriptedLLM({"weather": Reply(ANSWER, ttft=1.0), "tomorrow": "Tomorrow it rains."})
     outcome = Stage(TurnSession, user=user, llm=model).run(12.0)
     assert [one.text for one in outcome.heard] == ["Tomorrow it rains."], outcome.timeline()
+
+
+@pytest.mark.parametrize("timers", [{"false_interruption": 60.0}, {"transcript_wait": 20.0}])
+def test_a_timer_that_is_much_too_long_does_not_silence_the_agent(timers: dict[str, float]) -> None:
+    """A cough into the answer, or before it: `noise_limit` ends the wait."""
+    tts = ScriptedTTS(durations={STORY: 4.0})
+    model = ScriptedLLM({"story": Reply(STORY, ttft=1.0)})
+    for at in (2.7, 4.5):
+        user = ScriptedUser().says("story please", at=1.0).makes_noise(at=at, duration=0.7)
+        outcome = Stage(TurnSession, user=user, llm=model, tts=tts, timers=timers).run(20.0)
+        assert outcome.heard[-1].end < 13.5, outcome.timeline()

@@ -1,0 +1,166 @@
+"""What a caller feels of a flow: how long silences last, and how soon something is given up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+
+import attrs
+
+from turnfsm.fsm.bounds import AT_LEAST, BOUNDS
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.flow import Flow, Names
+from turnfsm.fsm.source import Source
+
+from .explore import Exploration
+from .leads import Wait, comes, either, judge, ready_reply, settles, total
+from .space import StateSpace
+from .turn import missing
+
+__all__ = ["Felt", "felt", "unmet", "worse"]
+
+LONGER = 10.0
+"""So many times longer than in the base, a silence is worth a warning."""
+
+PATIENT = 10.0
+"""What is given up sooner than after so many seconds, a caller would have got from AgentSession."""
+
+_VOICE = ("user_started_speaking", "user_stopped_speaking", "barge_in")
+_GIVES_UP = {
+    "for_a_model": ("thinking", ("force_interrupt", "interrupt_speech")),
+    "for_a_tool": ("tool_running", ("give_up_tools", "unblock_tools")),
+    "for_an_answer": ("listening", ("drop_turn",)),
+}
+
+
+@attrs.frozen
+class Felt:
+    """One of the times that a caller feels.
+
+    Attributes:
+        name: Its name in ``bounds``.
+        seconds: At most, or for ``for_...`` at least; infinite if nothing limits it.
+        timers: The timers that add up to it.
+        base: The seconds in the flow that this one extends; None if it extends none.
+    """
+
+    name: str
+    seconds: float
+    timers: Names = ()
+    base: float | None = None
+
+    def line(self, flow: str = "") -> str:
+        """The time in words, compared with that of the flow with this name."""
+        most = "at least" if self.name in AT_LEAST else "at most"
+        said = "no limit" if self.seconds == inf else f"{most} {self.seconds:g} s"
+        if self.base is not None and self.base != self.seconds:
+            said += f" (in {flow}: {'no limit' if self.base == inf else f'{self.base:g} s'})"
+        return f"{said}, {BOUNDS[self.name]}"
+
+
+def felt(model: StateSpace, found: Exploration) -> Iterator[Felt]:
+    """Every time that a caller feels, as far as the flow has the words for it."""
+    if model.flow.kind != "turn" or missing(model.flow, "no_dead_floor"):
+        return
+    waits: dict[str, list[Wait]] = {}
+    for name, wait in _waits(model):
+        waits.setdefault(name, []).append(wait)
+    for name, several in waits.items():
+        outcomes = [judge(model, found, wait) for wait in several]
+        longest = max(outcomes, key=lambda outcome: outcome.seconds)
+        if longest.seconds or longest.node is not None:
+            yield Felt(name, longest.seconds, longest.timers)
+    for name, (state, actions) in _GIVES_UP.items():
+        if state in model.flow.states:
+            yield _patience(model.flow, name, state, actions)
+
+
+def _patience(flow: Flow, name: str, state: str, actions: Names) -> Felt:
+    rows = [r for r in flow.rows(state) if r.timer and {*actions} & {*r.transition.actions}]
+    timers = sorted({row.trigger for row in rows}, key=flow.timers.__getitem__)
+    first = timers[0] if timers else None
+    return Felt(name, flow.timers[first] if first else inf, (first,) if first else ())
+
+
+def _waits(model: StateSpace) -> Iterator[tuple[str, Wait]]:
+    ghosts, host = model.bits.ghosts, model.bits.facts
+    for state, wait in ready_reply(model):
+        yield "after_noise", wait
+        rests = comes(*_VOICE, "start_playout", "step_progressed", "output_released")
+        quiet = attrs.evolve(
+            wait,
+            over=either(wait.over, rests),
+            denied=sum(host[name] for name in ("endpointing",) if name in model.flow.host_facts),
+        )
+        long = host.get("barged_in", 0)
+        for name, barged in (("after_a_short_sound", 0), ("after_a_long_sound", long)):
+            if barged or (state == "thinking" and name == "after_a_short_sound"):
+                yield name, _starting(quiet, ghosts["user_speaking"] | long, barged)
+    yield from (("after_an_interruption", wait) for wait in settles(model))
+    bit = ghosts["step_running"]
+    yield (
+        "after_a_tool",
+        Wait(
+            "no_dead_floor",
+            "the floor is free",
+            lambda node: model.state(node) == "thinking" and not node & bit,
+            lambda state, actions: state != "thinking",
+            comes("step_started"),
+            reads=bit,
+            denied=sum(host[name] for name in ("model_replies",) if name in model.flow.host_facts),
+        ),
+    )
+
+
+def _starting(wait: Wait, mask: int, want: int) -> Wait:
+    before = wait.start
+    return attrs.evolve(
+        wait,
+        start=lambda node: before(node) and node & mask == want,
+        reads=wait.reads | mask,
+    )
+
+
+def unmet(flow: Flow, times: Iterator[Felt] | tuple[Felt, ...]) -> Iterator[tuple[str, str, bool]]:
+    """Each bound that the flow declares: its name, the time, and whether it is broken."""
+    known = {one.name: one for one in times}
+    for name, seconds in flow.bounds.items():
+        one = known.get(name) or Felt(name, inf if name in AT_LEAST else 0.0)
+        broken = one.seconds < seconds if name in AT_LEAST else one.seconds > seconds
+        detail = "no limit" if one.seconds == inf else f"{one.seconds:g} s"
+        if one.timers and one.seconds < inf:
+            detail = total(flow, one.timers)
+        yield name, detail, broken
+
+
+def worse(flow: Flow, source: Source, base: str, times: tuple[Felt, ...]) -> Iterator[Finding]:
+    """Warnings about what an edit makes ten times longer, or gives up early."""
+    for one in times:
+        if one.name in flow.bounds or one.base is None:
+            continue
+        if one.name in AT_LEAST:
+            if one.seconds < min(PATIENT, one.base):
+                what = f"given up after {one.seconds:g} s; AgentSession would wait"
+                yield _warning(source, one, f"{one.name}: {what}")
+        elif one.seconds > LONGER * one.base:
+            much = f"{one.seconds:g} s, in {base} {one.base:g} s"
+            yield _warning(source, one, f"{one.name}: {much} ({BOUNDS[one.name]})")
+    yield from _without_effect(flow, source, times)
+
+
+def _without_effect(flow: Flow, source: Source, times: tuple[Felt, ...]) -> Iterator[Finding]:
+    """A timer for a sound's transcript that another one always overtakes."""
+    limit = flow.timers.get("noise_limit", inf)
+    for timer in ("transcript_wait", "false_interruption"):
+        seconds = flow.timers.get(timer, 0.0)
+        if seconds > limit and not source.inherited(("timers", timer)):
+            message = f"{timer}: {seconds:g} s, but noise_limit ends the wait after {limit:g} s"
+            remedy = "make noise_limit longer, too, or this one shorter"
+            yield source.at_key(("timers", timer), message, remedy, code="felt", severity="warning")
+
+
+def _warning(source: Source, one: Felt, message: str) -> Finding:
+    own = [timer for timer in one.timers if not source.inherited(("timers", timer))]
+    path = ("timers", own[0]) if own else ("flow",)
+    remedy = f"if this is meant, say so: 'bounds: {{{one.name}: {one.seconds:g}}}'"
+    return source.at_key(path, message, remedy, code="felt", severity="warning")

@@ -1,0 +1,133 @@
+"""What a caller feels of a flow, and the edits that a caller suffers from."""
+
+from __future__ import annotations
+
+import json
+from math import inf
+from pathlib import Path
+
+import pytest
+
+from turnfsm.fsm import load_flow, parse_flow
+from turnfsm.fsm.bounds import AT_LEAST, BOUNDS
+from turnfsm.fsm.check import Report, as_json, as_text, check_file, check_flow
+
+HEAD = "flow: mine\nextends: turn\n"
+
+
+def _checked(folder: Path, text: str) -> Report:
+    file = folder / "mine.yaml"
+    file.write_text(HEAD + text, encoding="utf-8")
+    return check_file(file)
+
+
+EDITS = {
+    "transcript_wait: 20": (["transcript_wait"], "20 s, but noise_limit ends the wait after 5 s"),
+    "thinking_limit: 2": (["for_a_model"], "given up after 2 s; AgentSession would wait"),
+    "turn_overdue: 2": (["for_an_answer"], "given up after 2 s"),
+    "tool_limit: 1": (["for_a_tool"], "given up after 1 s"),
+    "false_interruption: 60": (["false_interruption"], "noise_limit ends the wait after 5 s"),
+    "handover: 30": (["after_a_tool"], "30 s, in turn 0.25 s"),
+    "noise_limit: 90": (["after_noise"], "180 s, in turn 10 s"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_that_a_caller_suffers_from_is_a_warning(edit: str, tmp_path: Path) -> None:
+    """The flow is proved all the same; the warning stands at the timer, and says how to mean it."""
+    report = _checked(tmp_path, f"timers: {{{edit}}}\n")
+    names, said = EDITS[edit]
+    assert report.ok
+    found = [finding for finding in report.findings if finding.code == "felt"]
+    assert sorted(finding.message.partition(":")[0] for finding in found) == sorted(names)
+    assert {(f.severity, f.line, f.column) for f in found} == {("warning", 3, 10)}
+    assert any(said in finding.message for finding in found)
+
+
+@pytest.mark.parametrize("edit", ["false_interruption: 1.2", "thinking_limit: 60", "settle: 0.4"])
+def test_an_ordinary_edit_is_none(edit: str, tmp_path: Path) -> None:
+    """Somewhat longer or shorter is a matter of taste."""
+    report = _checked(tmp_path, f"timers: {{{edit}}}\n")
+    assert [finding for finding in report.findings if finding.code == "felt"] == []
+
+
+def test_what_is_meant_is_said_as_a_bound(tmp_path: Path) -> None:
+    """The warning names the line, and then there is none; the bound is a property."""
+    report = _checked(tmp_path, "timers: {handover: 30}\nbounds: {after_a_tool: 30}\n")
+    assert report.findings == ()
+    (bound,) = (v for v in report.properties if v.name == "after_a_tool")
+    assert (bound.result, bound.origin) == ("holds", "declared")
+    assert bound.detail == "30 s (handover 30)"
+
+
+@pytest.mark.parametrize(
+    ("bound", "says"),
+    [
+        (
+            "after_noise: 8",
+            "after_noise: it is 10 s (noise_limit 5 + noise_limit 5), more than 8 s",
+        ),
+        ("after_a_short_sound: 0.2", "it is 0.3 s (transcript_wait 0.3), more than 0.2 s"),
+        (
+            "for_a_tool: 60\nlimits: brisk",
+            "for_a_tool: it is 10 s (tool_limit 10), less than 60 s",
+        ),
+    ],
+)
+def test_a_bound_that_does_not_hold_is_an_error_at_its_place(bound: str, says: str) -> None:
+    """`check_flow`, which a session asks too, refuses the flow."""
+    flow, findings = parse_flow(f"{HEAD}bounds:\n  {bound}\n", "mine.yaml")
+    assert flow is not None, findings
+    (finding,) = check_flow(flow).findings
+    assert (finding.place, finding.severity) == ("mine.yaml:4:3", "error")
+    assert says in finding.message
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "place", "remedy"),
+    [
+        (
+            f"{HEAD}bounds: {{after_nois: 8}}\n",
+            "unknown-bound",
+            "3:10",
+            "did you mean 'after_noise'",
+        ),
+        (f"{HEAD}bounds: {{after_noise: 0}}\n", "range", "3:23", "write seconds above 0"),
+        (
+            "flow: x\ninitial: a\nbounds: {after_noise: 1}\nstates: {a: {}}\n",
+            "contradiction",
+            "3:1",
+            "write 'kind: turn'",
+        ),
+    ],
+)
+def test_a_wrong_bound_is_reported_with_its_place(
+    text: str, code: str, place: str, remedy: str
+) -> None:
+    """Line, column and remedy, as for everything in a flow."""
+    _, findings = parse_flow(text, "mine.yaml")
+    (finding,) = (f for f in findings if f.severity == "error")
+    assert (finding.code, finding.place) == (code, f"mine.yaml:{place}")
+    assert remedy in finding.remedy
+
+
+def test_the_report_compares_with_the_base(tmp_path: Path) -> None:
+    """As text and as JSON: the times of this flow, and those of the base where they differ."""
+    report = _checked(tmp_path, "timers: {false_interruption: 4}\n")
+    times = {one.name: (one.seconds, one.base) for one in report.felt}
+    assert set(times) == set(BOUNDS)
+    assert times["after_a_long_sound"] == (4.0, 2.0)
+    assert "at most 4 s (in turn: 2 s), silence after a sound" in as_text([report])
+    felt = {one["name"]: one for one in json.loads(as_json([report]))[0]["felt"]}
+    assert felt["after_a_long_sound"]["base"] == 2.0
+
+
+def test_the_shipped_turn_keeps_what_a_caller_expects() -> None:
+    """The base of every comparison."""
+    times = {one.name: one.seconds for one in check_file("turn").felt}
+    assert times["after_a_short_sound"] == 0.3
+    assert times["after_a_long_sound"] == 2.0
+    assert times["after_noise"] <= 10.0
+    assert all(times[name] >= 5.0 for name in AT_LEAST)
+    assert max(seconds for name, seconds in times.items() if name not in AT_LEAST) < inf
+    assert load_flow("turn").bounds == {}
