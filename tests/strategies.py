@@ -171,7 +171,9 @@ def _properties(
         always.append(Always(draw(state), when, unless, draw(_TEXTS), name=name))
     within = st.sampled_from([None, *timers])
     for name in draw(_names("leads", 0, 2)):
-        leads_to.append(LeadsTo(draw(state), draw(state), draw(within), draw(_TEXTS), name=name))
+        leads_to.append(
+            LeadsTo(draw(state), draw(state), draw(within), because=draw(_TEXTS), name=name)
+        )
     # A `never` that names neither an action nor a state nor a fact would forbid everything.
     never = [n for n in never if n.action or n.state]
     return Properties(tuple(never), tuple(always), tuple(leads_to))
