@@ -39,6 +39,11 @@ def _speculation(make: Maker) -> Iterator[Rule]:
 def _resume(make: Maker) -> Iterator[Rule]:
     silent = "though no audio of this step was heard"
     yield make.chosen("resume_output", silent, unless=["~playout_started"])
+    yield make.move(
+        "resume_output is chosen though nothing was cut that could go on",
+        lambda m: "resume_output" in m.actions,
+        before_not=["~stopped"],
+    )
     yield make.chosen("pause_output", silent, unless=["~playout_started"])
     yield make.held("paused", silent, unless=["~playout_started"])
     yield make.held("paused", "though nothing was cut that could go on", unless=["~stopped"])
