@@ -373,7 +373,7 @@ class Properties:
     Example:
         >>> from turnfsm import load_flow
         >>> list(load_flow("push_to_talk").properties.waived)
-        ['no_playout_over_the_user']
+        ['no_effect_over_the_user', 'no_playout_over_the_user']
     """
 
     never: tuple[Never, ...] = ()

@@ -58,7 +58,7 @@ def walk_path(path: CoveringPath, flow: Flow | str = "turn") -> Walk:
 
     Example:
         >>> from turnfsm.testing import session_paths, walk_path
-        >>> walk_path(session_paths("push_to_talk").paths[0], "push_to_talk").problems
+        >>> walk_path(session_paths("turn").paths[0], "turn").problems
         []
     """
     walk = Walk(load_flow(flow) if isinstance(flow, str) else flow, path)
