@@ -82,7 +82,12 @@ def test_flow_without_the_guard_fails(tmp_path: Path) -> None:
     status, printed = typed(tmp_path / "out", flow=str(flow))
     failed = {name for name, word in verdicts(printed).items() if word == "FAIL"}
     assert status == 1
-    assert failed == {"no_speculation", "speculation_refused", "model_asked_once"}
+    assert failed == {
+        "no_speculation",
+        "speculation_refused",
+        "model_asked_once",
+        "owed_result_heard",
+    }
     assert "must not be: 13.65 s preemptive_generation taken in tool_running" in printed
 
 
