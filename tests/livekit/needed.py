@@ -297,42 +297,6 @@ def words_end_what_is_paused() -> list[str]:
     return [] if ended is not None and ended < 7.5 else [f"the speech ends at {ended}"]
 
 
-def a_late_result_is_told() -> list[str]:
-    """A call goes on when its turn is over: the user hears its result."""
-
-    @function_tool
-    async def book() -> str:
-        """Book a table."""
-        await asyncio.sleep(6.0)
-        return "booked"
-
-    user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=5.0)
-    model = ScriptedLLM(
-        {"table": Reply(calls=Call("book")), "joke": "Here is a joke."}, {"book": "It is booked."}
-    )
-    outcome = Stage(TurnSession, user=user, llm=model, tools=[book]).run(16)
-    told = outcome.heard_saying("It is booked.")
-    return [] if told is not None else ["the result is never told"]
-
-
-def a_tool_ends_its_own_turn() -> list[str]:
-    """It interrupts its speech: that is no news for the user."""
-
-    @function_tool
-    async def book(context: RunContext[Any]) -> str:
-        """Book a table."""
-        await asyncio.sleep(1.0)
-        context.speech_handle.interrupt()
-        return "booked"
-
-    reply = Reply("I am booking a table for tonight, one moment.", calls=Call("book"))
-    model = ScriptedLLM({"table": reply}, {"book": "It is booked."})
-    user = ScriptedUser().says("book a table", at=1.0)
-    outcome = Stage(TurnSession, user=user, llm=model, tools=[book]).run(12)
-    told = outcome.heard_saying("It is booked.")
-    return [] if told is None else [f"it is told at {told.start:.2f} s"]
-
-
 def a_reply_that_fails_is_followed_by_another() -> list[str]:
     """It was to deliver a result."""
 
@@ -396,30 +360,6 @@ def committed_words_come_once(handoff: float | None = None) -> list[str]:
     return prompts[1:]
 
 
-def a_button_is_held() -> list[str]:
-    """A call ends while the user holds the button; they let it go at 8 s."""
-
-    @function_tool
-    async def look() -> str:
-        """Look."""
-        await asyncio.sleep(3.0)
-        return "seven"
-
-    def press(stage: Stage) -> None:
-        stage.session.interrupt()
-        stage.session.input.set_audio_enabled(True)
-
-    user = ScriptedUser().says("look please", at=1.0, duration=0.9)
-    model = ScriptedLLM({"look": Reply("", calls=Call("look")), "arrived": "It is seven."})
-    manual: Any = {"turn_detection": "manual"}
-    stage = Stage(TurnSession, user=user, llm=model, tools=[look], turn_handling=manual)
-    stage.at(2.1, lambda s: s.session.commit_user_turn() and None)
-    stage.at(2.2, lambda s: s.session.input.set_audio_enabled(False)).at(4.0, press)
-    stage.at(8.0, lambda s: s.session.input.set_audio_enabled(False))
-    told = [heard.start for heard in stage.run(12.0).heard]
-    return [] if len(told) == 1 and told[0] > 8.0 else [f"the result is told at {told}"]
-
-
 def what_waits_is_heard_where_it_was_asked_for() -> list[str]:
     """The output is replaced while an announcement waits for the floor."""
     stage = Stage(TurnSession)
@@ -439,8 +379,6 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "HearingActivity.on_final_transcript": words_end_what_is_paused,
     "GovernedActivity._schedule_speech": a_turn_is_counted,
     "HearingActivity._generate_reply": a_typed_line_that_waits_is_known,
-    "GovernedSession._tool_items_added": a_late_result_is_told,
-    "GovernedHandle.interrupt": a_tool_ends_its_own_turn,
     "GovernedHandle._mark_done": a_reply_that_fails_is_followed_by_another,
     "GovernedHandle.allow_interruptions": speech_goes_on_when_it_must,
     "HearingActivity.on_interim_transcript": an_interim_transcript_shows_that_the_user_speaks,
@@ -455,7 +393,6 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedRecognition._commit_user_turn": what_waits_for_words_is_cleared,
     "GovernedRecognition._process_stt_event": committed_words_come_once,
     "HearingActivity._detach_reusable_resources": lambda: committed_words_come_once(3.6),
-    "GovernedSession._on_audio_enabled_changed": a_button_is_held,
     "HearingActivity.clear_user_turn": cleared_words_are_not_answered,
     "HearingActivity._close_session": words_go_over_to_the_next_agent,
     "GovernedActivity._inline_task_slot": a_run_begins_after_an_inline_task,

@@ -83,25 +83,6 @@ def _ask_for_something_else(stage: Stage) -> None:
     stage.session.generate_reply(user_input="something else")
 
 
-def a_call_that_was_interrupted_owes_nothing() -> list[str]:
-    """A tool that cleans up after the interruption of its wait has nothing to tell."""
-
-    @function_tool
-    async def book(context: RunContext[Any]) -> str:
-        """Book a table."""
-        try:
-            await context.wait_for_playout()
-        finally:
-            await asyncio.sleep(0.5)
-        return "booked"
-
-    preamble = "I am booking your table for tonight, one moment."
-    rules = {"table": Reply(preamble, calls=Call("book")), "else": "What else?"}
-    stage = _stage(ScriptedUser().says("book a table", at=1.0), rules, book)
-    said = [heard.text for heard in stage.at(3.5, _ask_for_something_else).run(15).heard[1:]]
-    return [] if said == ["What else?"] else [f"after the interruption is heard {said}"]
-
-
 def a_response_that_is_cut_as_it_begins_is_forgotten() -> list[str]:
     """The interruption comes between the creation of a response and its speech."""
 
@@ -242,6 +223,5 @@ REALTIME: dict[str, Callable[[], list[str]]] = dict.fromkeys(
     "GovernedHandle._item_added": a_result_is_told_as_it_comes,
     "RealtimeActivity.wait_for_idle": a_result_waits_for_a_model_that_detects_turns,
     "GovernedExecutor._pending_updates": a_result_that_an_answer_has_told_is_not_told_again,
-    "GovernedExecutor._enqueue_reply": a_call_that_was_interrupted_owes_nothing,
 }
 """Each of these overrides, and the conversation that goes wrong without it."""

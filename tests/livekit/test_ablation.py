@@ -38,6 +38,10 @@ SCENARIOS = {
 
 UNSHOWN = {
     "GovernedActivity._reconcile_playout_pause": "LiveKit's own lets a held output go",
+    "GovernedExecutor._enqueue_reply": "LiveKit would ask for a second reply to a late result",
+    "GovernedSession._tool_items_added": "the ledger closes a call whose result is committed",
+    "GovernedSession._on_audio_enabled_changed": "a result waits while a button is held",
+    "GovernedHandle.interrupt": "a tool may interrupt its own turn although its policy holds it",
 }
 """Overrides whose need is seen in LiveKit's code and in no conversation yet, and why they stay."""
 
