@@ -225,7 +225,8 @@ class Agenda:
             free = o.due or (o.background and o.ready and not o.requested and sent.named)
             if not (free and delivers):
                 # the next reply is this one; what it cannot deliver yet starts one of its own
-                return attrs.evolve(o, state="open") if passed and o.state == "with_next" else o
+                stopped = o.state == "with_next" and not o.background
+                return attrs.evolve(o, state="open") if passed and stopped else o
             return attrs.evolve(o, state="claimed", by=sent.reply, requested=True)
 
         claimed = self._each(claim)
