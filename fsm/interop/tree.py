@@ -37,6 +37,7 @@ def flow_tree(flow: Flow) -> dict[str, Any]:
         "kind": flow.kind,
         "is": flow.is_,
         "turn_detection": flow.turn_detection,
+        "discard_audio_if_uninterruptible": flow.discard_audio_if_uninterruptible,
         "initial": flow.initial,
         "scopes": _plain(flow.scopes),
         "facts": facts,
@@ -52,9 +53,11 @@ def flow_tree(flow: Flow) -> dict[str, Any]:
         "states": _plain(flow.states),
         "properties": _said({**properties, "waived": _plain(held.waived)}),
     }
-    kept = ("flow", "initial", "states")
+    kept = ("flow", "initial", "states", "discard_audio_if_uninterruptible")
     if flow.kind == "other":
         del tree["kind"]
+    if flow.discard_audio_if_uninterruptible:
+        del tree["discard_audio_if_uninterruptible"]
     return {key: value for key, value in tree.items() if value or key in kept}
 
 
