@@ -234,7 +234,7 @@ def _limits(make: Maker) -> Iterator[Rule]:
         )
     for state in ("thinking", "speaking"):
         body = make.flow.states.get(state)
-        for timer in sorted(_LIMITS & {*body.after}) if body else ():
+        for timer in sorted({*_LIMITS, "report_after"} & {*body.after}) if body else ():
             yield make.move(
                 f"step_progressed: {timer} runs on although the step makes progress",
                 partial(_runs_on, "step_progressed", state, timer),
