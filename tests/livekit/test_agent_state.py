@@ -139,7 +139,7 @@ timers: {dictation_limit: 5.0}
 states:
   listening:
     on:
-      user_started_speaking: {dest: dictating, conditions: dictates}
+      user_started_speaking: {dest: dictating, conditions: dictates, unless: turn_open}
   dictating:
     is: The user dictates; nothing is answered.
     on:
