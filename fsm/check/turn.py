@@ -158,8 +158,10 @@ PROPERTIES: dict[str, Builtin] = {
         ),
         Builtin(
             "no_dead_floor",
-            "Timers lead from everywhere to listening, unless a step goes on; a reply that is "
-            "ready, or was paused, is heard whatever sounds without a transcript come.",
+            "Unless a step goes on, timers lead from everywhere to listening, or a timer reports "
+            "again and again what is waited for, and that is true; if all limits are set, they "
+            "lead to listening. A reply that is ready, or was paused, is heard whatever sounds "
+            "without a transcript come.",
             states=("listening",),
         ),
         Builtin(
@@ -169,7 +171,8 @@ PROPERTIES: dict[str, Builtin] = {
         ),
         Builtin(
             "every_turn_is_accounted_for",
-            "A committed turn gets a reply or is dropped; at the latest a timer drops it.",
+            "A committed turn gets a reply or is dropped. If none comes, this is reported; if "
+            "`turn_overdue` is set, the turn is dropped then.",
             ("turn_committed", "turn_asked", "turn_dropped"),
             ("listening",),
         ),
