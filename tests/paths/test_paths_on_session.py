@@ -36,6 +36,9 @@ FLOOR = "a request lets calls end that are about to; by then its step has the fl
 ALREADY = "words that no turn holds yet hold the first frame; later ones end the pause themselves"
 BESIDE = "a speech beside a call that holds its turn; tests/livekit/test_tool_results.py has it"
 AT_ONCE = "asked with the transcript that interrupts; tests/livekit/test_turns.py has it"
+WAITS = "no scripted tool waits for an objection; tests/livekit/test_objections.py has it"
+OBJECTS = "no scripted tool can be objected to; tests/livekit/test_objections.py has it"
+OWED = "a result that the application interrupts is owed no reply"
 UNSCRIPTED = {
     "row listening.tool_started.0": CALLS,
     "row thinking.handover.0": CALLS,
@@ -73,11 +76,38 @@ UNSCRIPTED = {
     "refused thinking.reply": AT_HAND,
     "refused speaking.reply": AT_HAND,
     "refused paused.reply": AT_HAND,
+    "row listening.owed_reply.0": OWED,
+    "row listening.proceed.0": WAITS,
+    "refused listening.proceed": WAITS,
+    "row listening.words_answered.0": OBJECTS,
+    "facts only listening.words_answered": OBJECTS,
+    "row thinking.proceed.0": WAITS,
+    "refused thinking.proceed": WAITS,
+    "row thinking.words_answered.0": OBJECTS,
+    "facts only thinking.words_answered": OBJECTS,
+    "row speaking.proceed.0": WAITS,
+    "refused speaking.proceed": WAITS,
+    "row speaking.words_answered.0": OBJECTS,
+    "facts only speaking.words_answered": OBJECTS,
+    "row paused.proceed.0": WAITS,
+    "refused paused.proceed": WAITS,
+    "row paused.words_answered.0": OBJECTS,
+    "facts only paused.words_answered": OBJECTS,
+    "row tool_running.proceed.0": WAITS,
+    "refused tool_running.proceed": WAITS,
+    "row tool_running.words_answered.0": OBJECTS,
+    "facts only tool_running.words_answered": OBJECTS,
+    "row interrupted.proceed.0": WAITS,
+    "refused interrupted.proceed": WAITS,
+    "row interrupted.words_answered.0": OBJECTS,
+    "facts only interrupted.words_answered": OBJECTS,
     "refused listening.owed_reply": "asked quietly before, so that only a yes is journalled",
     "refused thinking.barge_in": GATED,
     "refused speaking.barge_in": GATED,
 }
 """What no script of components brings about, and why."""
+
+UNHEARD = {"turn_replied", "owed_reply", "proceed", "words_answered"}
 
 
 def _walk(path: CoveringPath) -> Walk:
@@ -146,7 +176,8 @@ def test_what_has_no_script_is_listed() -> None:
 
 def test_most_of_the_turn_is_walked() -> None:
     """The sessions take every transition that is not listed, hold every state and hear every
-    trigger but one: no path goes on until the reply to a turn is heard."""
+    trigger but four: no path goes on until the reply to a turn is heard, and no script brings
+    about an objection or a reply that is owed."""
     walks = [_walk(path) for path in FOUND.paths]
     rows = {row for walk in walks for row in walk.rows}
     known = len([*TURN.rows()])
@@ -157,7 +188,7 @@ def test_most_of_the_turn_is_walked() -> None:
     assert f"{head} {share}" in page.read_text(encoding="utf-8")
     assert {state for walk in walks for state in _states(walk)} == {*TURN.states}
     seen = {seen.verdict.trigger for walk in walks for seen in walk.seen}
-    assert {*TURN.triggers} - {"turn_replied"} <= seen
+    assert {*TURN.triggers} - UNHEARD <= seen
 
 
 def test_a_turn_that_the_application_commits_interrupts_what_is_heard() -> None:

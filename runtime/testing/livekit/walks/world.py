@@ -34,7 +34,6 @@ class Memory:
         tool: Whose call runs: ``own`` of the step that holds the floor, ``other`` of a speech that
             gave the floor back, ``freed`` if its turn no longer waits, ``let go`` once interrupted.
         drained: A call has ended in this step.
-        owed: The result of a call that was let go is there.
         pausable, holdable, interruptible: What the host has said; of the session, and of this step.
     """
 
@@ -47,7 +46,6 @@ class Memory:
     silent: bool = False
     tool: str = ""
     drained: bool = False
-    owed: bool = False
     pausable: bool | None = None
     holdable: bool | None = None
     interruptible: bool | None = None
@@ -85,6 +83,7 @@ def _truthful(m: Memory, move: PathMove) -> bool:
         "model_replies": False,
         "answer_coming": False,
         "words_waiting": False,
+        "effect_pending": False,
         "result_already_used": False,
         "tools_held": None if m.tool == "other" and "tools_running" in move.before else False,
     }
@@ -241,8 +240,8 @@ _CAN: dict[str, Callable[[Memory, PathMove], bool]] = {
     "step_started": lambda m, v: not _has(v, "step_running"),
     "start_playout": _may_start_playout,
     "playout_started": _may_be_heard,
-    "playout_finished": lambda m, v: v.state == "speaking" and m.output == "audio",
-    "step_interrupted": lambda m, v: v.state != "interrupted" and m.interruptible is not False,
+    "playout_finished": lambda m, v: v.source == "speaking" and m.output == "audio",
+    "step_interrupted": lambda m, v: v.source != "interrupted" and m.interruptible is not False,
     "step_finished": _may_finish,
     "speech_interrupted": _may_interrupt_other,
     "interruptions_disallowed": lambda m, v: (
@@ -251,7 +250,6 @@ _CAN: dict[str, Callable[[Memory, PathMove], bool]] = {
     "step_progressed": _may_progress,
     "tool_started": _tool_may_start,
     "tool_ended": lambda m, v: m.tool in ("own", "other", "let go") and not m.drained,
-    "owed_reply": lambda m, v: m.owed and v.verdict == "taken",
     "false_interruption": lambda m, v: True,
     "transcript_wait": lambda m, v: True,
     "noise_limit": lambda m, v: True,
@@ -277,7 +275,7 @@ def _step_begins(m: Memory, move: PathMove) -> dict[str, Any]:
 
 def _call_ends(m: Memory, move: PathMove) -> dict[str, Any]:
     if m.tool == "let go":
-        return {"tool": "", "owed": True, "must": ("results_committed",)}
+        return {"tool": "", "must": ("results_committed",)}
     return {"drained": True, "must": ("tools_drained",)}
 
 
