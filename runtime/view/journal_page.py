@@ -44,7 +44,7 @@ def journal_page(
     data = journal_data(journal, flow, title)
     if sound is None:
         return build_page(data)
-    _check_length(sound, offset, data["end"])
+    _check_length(sound, offset, _sounded_until(journal))
     data["sound"] = {
         "offset": offset,
         "seconds": sound.seconds,
@@ -74,12 +74,17 @@ def journal_data(journal: Journal, flow: Flow, title: str = "") -> dict[str, Any
 
 
 def _end(journal: Journal) -> float:
-    moments = [record.t for record in journal.records]
+    return max(_sounded_until(journal), *(record.t for record in journal.records))
+
+
+def _sounded_until(journal: Journal) -> float:
+    """The last moment with a sound or a move; a session may close long after it."""
+    moments = [0.1, *(entry.t for entry in journal.entries)]
     for note in journal.notes:
         end = note.data.get("end")
         if isinstance(end, int | float) and 0 <= end < 1e7:
             moments.append(float(end))
-    return max([0.1, *moments])
+    return max(moments)
 
 
 def _check_length(sound: Sound, offset: float, end: float) -> None:

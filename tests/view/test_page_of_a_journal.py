@@ -13,7 +13,7 @@ import attrs
 import pytest
 
 from turnfsm.fsm import TurnfsmError, load_flow
-from turnfsm.fsm.journal import Journal, journal_of
+from turnfsm.fsm.journal import Journal, Note, journal_of
 from turnfsm.metrics import measure
 from turnfsm.runtime.view import journal_page
 from turnfsm.runtime.view.places import Places
@@ -135,6 +135,15 @@ def test_a_recording_of_another_length_is_refused(journal: Journal, tmp_path: Pa
     with pytest.raises(TurnfsmError, match="--offset"):
         journal_page(journal, TURN, sound)
     assert data_of(journal_page(journal, TURN, sound, offset=20))["sound"]["offset"] == 20
+
+
+def test_a_session_may_close_long_after_its_last_sound(journal: Journal, tmp_path: Path) -> None:
+    """A tool that it waits for runs on after the user has hung up."""
+    end = journal.records[-1].t
+    closed = Note(seq=journal.records[-1].seq + 1, t=end + 60, kind="closed", data={})
+    later = attrs.evolve(journal, records=(*journal.records, closed))
+    sound = read_sound(write_wav(tmp_path / "a.wav", end))
+    assert data_of(journal_page(later, TURN, sound))["end"] == end + 60
 
 
 def test_large_values_are_cut(journal: Journal) -> None:
