@@ -24,6 +24,7 @@ class Progress:
         self._came = False
         self._last = 0.0  # when something came
         self._looked = 0.0  # when the last look was
+        self._due = 0.0  # when the next is; the loop may run it within its resolution before
         self._heard_until = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -32,7 +33,7 @@ class Progress:
         self.end()
         self._step, self._came, self._heard_until = step, False, 0.0
         self._last = self._looked = asyncio.get_running_loop().time()
-        self._look_later()
+        self._look_after(self._looked)
 
     def end(self) -> None:
         """No step holds the floor."""
@@ -60,16 +61,16 @@ class Progress:
         """The output has taken audio of the step."""
         return self._heard_until > 0.0
 
-    def _look_later(self) -> None:
-        loop = asyncio.get_running_loop()
-        when = loop.time() + self._every
-        if loop.time() < self._heard_until < when:
-            when = self._heard_until  # what comes after the audio is counted from its end
-        self._timer = loop.call_at(when, self._look)
+    def _look_after(self, now: float) -> None:
+        self._due = now + self._every
+        if now < self._heard_until < self._due:
+            self._due = self._heard_until  # what comes after the audio is counted from its end
+        self._timer = asyncio.get_running_loop().call_at(self._due, self._look)
 
     def _look(self) -> None:
-        self._look_later()
+        now = max(self._due, asyncio.get_running_loop().time())
         goes_on = self._came or self._heard_until > self._looked
-        self._came, self._looked = False, asyncio.get_running_loop().time()
+        self._came, self._looked = False, now
+        self._look_after(now)
         if goes_on and self._step is not None:
             self._report(self._step)
