@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from turnfsm.fsm import Machine, load_flow
+from turnfsm.fsm import Machine, parse_flow
 from turnfsm.fsm.audit.properties import Judge
 from turnfsm.fsm.journal import Entry
 
-FLOW = load_flow("turn")
+FLOW, _ = parse_flow("flow: mine\nextends: turn\nlimits: brisk\n")
+assert FLOW is not None
 
 HEARD = ((0.0, "step_started"), (0.0, "start_playout"), (0.0, "playout_started"))
 

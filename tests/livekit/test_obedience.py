@@ -247,7 +247,7 @@ def test_a_realtime_model_makes_the_calls_that_the_user_has_asked_for(name: str,
 
 @pytest.mark.parametrize(
     ("name", "moment"),
-    [("another coffee, a quick tool", 2.6), ("a handoff that is asked for again", 4.1)],
+    [("another coffee, a quick tool", 2.6), ("another coffee, a slow tool", 4.1)],
 )
 def test_an_order_in_a_text_of_the_session_would_change_the_effects(
     name: str, moment: float, monkeypatch: pytest.MonkeyPatch

@@ -36,7 +36,7 @@ def _ends(stage: Stage) -> list[tuple[int, str]]:
     [
         ("C1", 1, 0, 0),
         ("S6", 1, 0, 0),  # kept during an uninterruptible speech
-        ("S7", 1, 1, 0),  # kept during a handoff, which ends the reply that was not heard yet
+        ("S7", 2, 0, 0),  # deferred while a handoff waits for a tool of the first
         ("T1", 1, 1, 0),  # a second one while the first is in on_user_turn_completed
         ("S13", 2, 0, 0),  # committed by hand, then noise
     ],

@@ -90,7 +90,8 @@ def test_a_session_is_seen_while_it_runs(tab: Any, view: LiveView) -> None:
     assert {"listening", "thinking", "speaking"} <= set(seen)
     until(tab, "page.live.ended")
     assert "the session closed: user_initiated" in tab.text_content("#badges")
-    clock = tab.text_content("#clock")
+    clock = f"{played.session.turn.journal.read().records[-1].t:.2f} s"
+    until(tab, f"document.querySelector('#clock').textContent === '{clock}'")
     tab.wait_for_timeout(300)
     assert tab.text_content("#clock") == clock  # it stands still
 
