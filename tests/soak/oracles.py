@@ -225,9 +225,14 @@ def _finals(played: Played) -> Iterator[tuple[float, str]]:
 
 
 def _running(played: Played, at: float) -> bool:
-    return any(
+    """A tool runs, or has returned an agent while it is open whether the user objects."""
+    if any(
         tool.start <= at and (tool.end is None or tool.end >= at) for tool in played.outcome.tools
-    )
+    ):
+        return True
+    made = {r["data"]["call"]: r["t"] for r in played.records if r.get("note") == "tool_started"}
+    ready = {r["data"]["call"]: r["t"] for r in played.records if r.get("note") == "result_ready"}
+    return any(t <= at and ready.get(call, -1.0) >= at for call, t in made.items())
 
 
 def _waiting(played: Played, request: Request) -> bool:
