@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from functools import partial
 
 import attrs
 
@@ -102,8 +101,7 @@ class Floor:
     def listen(self, step: Step) -> None:
         """Listen to what the step is heard on, and to nothing else."""
         self.close()
-        came = partial(self._frame_came, step)
-        self._stop_listening = step.output.listen(self._on_started, self._on_finished, came)
+        self._stop_listening = step.output.listen(self._on_started, self._on_finished)
 
     def leave(self, speech: Speech) -> Step | None:
         """The step of this speech has given the floor back."""
@@ -129,7 +127,11 @@ class Floor:
             self._stop_listening()
             self._stop_listening = None
 
-    async def _frame_came(self, step: Step, seconds: float) -> None:
+    async def frame_came(self, speech: Speech, seconds: float) -> None:
+        """Audio of a speech has come. The output gets it when this returns."""
+        step = self.step
+        if step is None or step.speech is not speech:
+            return
         if not step.gate.reached:
             step.gate.reached = True
             self._audio_began(step.speech)

@@ -7,7 +7,7 @@ The framework's adapter does two things. It reports what has happened, with the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from typing import Any, Literal, Protocol
 
 from .limits import TurnLimitReached
@@ -128,12 +128,10 @@ class Output(Protocol):
         self,
         started: Callable[[float], None],
         finished: Callable[[], None],
-        came: Callable[[float], Awaitable[None]],
     ) -> Callable[[], None]:
-        """Call functions when playout starts, when it finishes, and with each frame.
+        """Call functions when playout starts, with the wall clock's time, and when it finishes.
 
-        At the start they get the wall clock's time, with each frame its seconds. The output gets
-        the frame when `came` returns. Returns a function that removes them.
+        Returns a function that removes them.
 
         LiveKit: the output's ``playback_started`` and ``playback_finished``, which become
         `playout_started` and `playout_finished`.

@@ -69,8 +69,11 @@ def private_api(row: PrivateName) -> str | None:
         owner = _resolve(row.owner)
     except (ImportError, AttributeError):
         return f"livekit.agents.{row.owner.replace(':', '.')} is missing"
-    if row.kind == "method":
+    if row.kind in ("method", "function"):
         return _method(owner, row, place)
+    if row.kind == "call":
+        called = _calls(owner)
+        return None if row.name in called else f"{row.owner.partition(':')[2]} calls no {row.name}"
     if row.kind == "property":
         found = isinstance(inspect.getattr_static(owner, row.name, None), property)
     elif row.kind == "attribute":
@@ -85,7 +88,7 @@ def private_api(row: PrivateName) -> str | None:
 def _method(owner: Any, row: PrivateName, place: str) -> str | None:
     function = inspect.getattr_static(owner, row.name, None)
     if not inspect.isfunction(function):
-        return f"the method {place} is missing"
+        return f"the {row.kind} {place} is missing"
     wanted, more, _ = row.takes.partition(" ...")
     names = _parameters(function)
     fits = set(wanted.split()) <= set(names) if more else wanted.split() == names
@@ -117,6 +120,11 @@ def _parameters(function: Any) -> list[str]:
     return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 
+def _calls(function: Any) -> frozenset[str]:
+    """The global names that a function reads, and the functions in it; none if it is decorated."""
+    return _globals(function.__code__) if not hasattr(function, "__wrapped__") else frozenset()
+
+
 def _code(function: Any) -> CodeType:
     code: CodeType = inspect.unwrap(function).__code__
     return code
@@ -126,6 +134,13 @@ def _code(function: Any) -> CodeType:
 def _assigned(code: CodeType) -> frozenset[str]:
     """The attributes that a constructor sets."""
     return frozenset(i.argval for i in dis.get_instructions(code) if i.opname == "STORE_ATTR")
+
+
+@cache
+def _globals(code: CodeType) -> frozenset[str]:
+    own = {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+    inside = (_globals(inner) for inner in code.co_consts if isinstance(inner, CodeType))
+    return frozenset(own).union(*inside)
 
 
 @cache

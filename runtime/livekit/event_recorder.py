@@ -99,7 +99,8 @@ class EventRecorder:
             asyncio.get_running_loop().call_later(_LOOK_EVERY, self._look)
 
     def _watch_close(self) -> None:
-        """No event is emitted when a close begins, only when it ends."""
+        """No event is emitted when a close begins, only when it ends. Until then the session has
+        an `aclose` of its own."""
         close = self._session.aclose
 
         async def aclose() -> None:
@@ -110,6 +111,7 @@ class EventRecorder:
                 late.cancel()
 
         self._session.aclose = aclose  # type: ignore[method-assign]
+        self._session.once("close", lambda _: vars(self._session).pop("aclose", None))
 
     def _look(self) -> None:
         """No event is emitted when a speech is interrupted, only later, when it is done."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict
+import inspect
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict, TypeVar
 
 from livekit.agents import NOT_GIVEN
 from livekit.agents.utils import is_given
@@ -41,7 +42,10 @@ __all__ = [
     "VideoSampler",
     "gives_timeout",
     "let_flow_hear",
+    "shows_options_of",
 ]
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 _TIMEOUT = "false_interruption_timeout"
 _DISCARD = "discard_audio_if_uninterruptible"
@@ -112,6 +116,30 @@ class StartOptions(TypedDict, total=False):
     # deprecated by LiveKit
     room_input_options: NotGivenOr[room_io.RoomInputOptions]
     room_output_options: NotGivenOr[room_io.RoomOutputOptions]
+
+
+def shows_options_of(theirs: Callable[..., Any]) -> Callable[[_Method], _Method]:
+    """Let `inspect.signature` and `help` show the keywords of LiveKit's method for ``**options``.
+
+    Args:
+        theirs: LiveKit's method, to which ``**options`` are passed on.
+
+    Returns:
+        A decorator.
+    """
+
+    def decorate(method: _Method) -> _Method:
+        own = inspect.signature(method)
+        shown = {
+            name: parameter
+            for name, parameter in own.parameters.items()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        }
+        shown = dict(inspect.signature(theirs).parameters) | shown
+        method.__signature__ = own.replace(parameters=list(shown.values()))  # type: ignore[attr-defined]
+        return method
+
+    return decorate
 
 
 def let_flow_hear(

@@ -10,13 +10,14 @@ from typing import Literal, NamedTuple
 
 __all__ = ["ORDERS", "PRIVATE_NAMES", "Order", "PrivateName"]
 
-Kind = Literal["method", "property", "attribute", "global", "key"]
+Kind = Literal["method", "property", "attribute", "global", "function", "call", "key"]
 
 
 class PrivateName(NamedTuple):
     """One name: where it is, of what kind, and what it is used for.
 
-    `takes` are the parameters of a method, in order; an ellipsis at the end allows more.
+    `takes` are the parameters of a method or function, in order; an ellipsis at the end allows
+    more. A `call` is the name of a function that the owner, itself a function, calls.
     """
 
     owner: str
@@ -64,6 +65,9 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _generate_reply(self user_message ...) | which words of the user a reply answers
         _tts_task(self speech_handle text ...) | which output a step is heard on
         _pipeline_reply_task(self speech_handle chat_ctx ...) | ask only if the flow agrees
+        _pipeline_reply_task_impl(self ...) | what a reply produces
+        _tts_task_impl(self ...) | what `say()` produces
+        _realtime_generation_task_impl(self ...) | what a realtime model produces
         _realtime_reply_task(self speech_handle user_input ...) | ask only if the flow agrees
         _realtime_generation_task(self speech_handle generation_ev ...) | what a response contains
         _cancel_preemptive_generation(self) | cancel a preemptive reply that is refused
@@ -291,6 +295,38 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
     *_on("voice.tool_executor", "global", "_RunningTasks | the context of a running call"),
     *_on("voice.tool_executor", "global", "_ToolExecutor | the executor of an activity"),
     *_on("voice.agent_activity", "global", "_SpeechHandleContextVar | which speech a task is for"),
+    *_on(
+        "llm.realtime:RealtimeSession",
+        "method",
+        "_update_session(self instructions chat_ctx tools) | what the next agent's model is sent",
+    ),
+    *_on(
+        "voice.agent_activity",
+        "function",
+        """
+        perform_llm_inference(node ...) | what the agent's `llm_node` produces
+        perform_audio_forwarding(tts_output ...) | the audio of a step before the output gets it
+        forward_generation(audio_source ...) | the audio of a step before the output gets it
+        """,
+    ),
+    *_on(
+        f"{_ACTIVITY}._pipeline_reply_task_impl",
+        "call",
+        """
+        perform_llm_inference | where LiveKit calls the agent's `llm_node`
+        forward_generation | where LiveKit plays a reply
+        """,
+    ),
+    *_on(
+        f"{_ACTIVITY}._tts_task_impl",
+        "call",
+        "perform_audio_forwarding | where LiveKit plays what `say()` says",
+    ),
+    *_on(
+        f"{_ACTIVITY}._realtime_generation_task_impl",
+        "call",
+        "forward_generation | where LiveKit plays what a realtime model says",
+    ),
     *_on("voice.audio_recognition", "global", "_EndOfTurnInfo | a turn that the next agent gets"),
     *_on("voice.audio_recognition", "global", "_EndOfTurnMetrics | the metrics of such a turn"),
     *_on("voice.agent", "global", "_get_activity_task_info | which call a task belongs to"),

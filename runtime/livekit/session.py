@@ -41,6 +41,7 @@ from .options import (
     SessionOptions,
     StartOptions,
     let_flow_hear,
+    shows_options_of,
 )
 from .overrides import GovernedSession
 from .reports import Reports
@@ -103,6 +104,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         ('listening', 60.0)
     """
 
+    @shows_options_of(AgentSession.__init__)
     def __init__(
         self,
         *,
@@ -204,6 +206,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         self, agent: Agent, *, capture_run: Literal[False] = False, **options: Unpack[StartOptions]
     ) -> None: ...
 
+    @shows_options_of(AgentSession.start)
     async def start(
         self, agent: Agent, *, capture_run: bool = False, **options: Unpack[StartOptions]
     ) -> RunResult[Any] | None:

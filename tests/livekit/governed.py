@@ -7,6 +7,7 @@ from turnfsm.runtime.livekit.overrides import (
     hearing,
     leaving,
     output,
+    producing,
     realtime,
     recognition,
     requests,
@@ -17,8 +18,8 @@ from turnfsm.runtime.livekit.overrides import (
 )
 
 GOVERNED = (
-    *(activity.GovernedActivity, requests.RequestingActivity, hearing.HearingActivity),
-    *(arriving.ArrivingActivity, leaving.LeavingActivity),
+    *(activity.GovernedActivity, producing.ProducingActivity, requests.RequestingActivity),
+    *(hearing.HearingActivity, arriving.ArrivingActivity, leaving.LeavingActivity),
     *(realtime.RealtimeActivity, answering.AnsweringActivity, output.OutputActivity),
     *(recognition.GovernedRecognition, run.GovernedRun),
     *(session.GovernedSession, speech.GovernedHandle, tools.GovernedExecutor),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from livekit.agents import Agent, AgentTask, APIConnectionError, RunContext, function_tool
 from needed_arriving import ARRIVING
@@ -19,6 +19,7 @@ from turnfsm.runtime.testing.livekit import (
     Reply,
     ScriptedAudioOutput,
     ScriptedLLM,
+    ScriptedRealtime,
     ScriptedSTT,
     ScriptedTTS,
     ScriptedUser,
@@ -374,9 +375,30 @@ def what_waits_is_heard_where_it_was_asked_for() -> list[str]:
     return [f"the agent state is wrong: {wrong}"] if wrong else []
 
 
+def audio_is_noted(of: Literal["say", "pipeline", "realtime"]) -> list[str]:
+    """The journal says when the audio of a speech has come, of whatever kind it is."""
+    user, voice = ScriptedUser(), ScriptedTTS()
+    model: Any = ScriptedLLM({"hello": STORY})
+    if of == "say":
+        user.makes_noise(at=5.0, duration=0.3)
+    else:
+        user.says("hello", at=1.0)
+    if of == "realtime":
+        model = ScriptedRealtime(user, model, voice)
+    stage = Stage(TurnSession, user=user, llm=model, tts=voice)
+    if of == "say":
+        stage.at(1.0, lambda s: s.session.say(STORY) and None)
+    outcome = stage.run(12.0)
+    noted = [*stage.session.turn.journal.notes("reply_audio")]  # type: ignore[attr-defined]
+    return [] if len(noted) == len(outcome.heard) == 1 else [f"audio is noted: {noted}"]
+
+
 NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
     "HearingActivity.on_final_transcript": words_end_what_is_paused,
+    "ProducingActivity._tts_task_impl": lambda: audio_is_noted("say"),
+    "ProducingActivity._pipeline_reply_task_impl": lambda: audio_is_noted("pipeline"),
+    "ProducingActivity._realtime_generation_task_impl": lambda: audio_is_noted("realtime"),
     "GovernedActivity._schedule_speech": a_turn_is_counted,
     "HearingActivity._generate_reply": a_typed_line_that_waits_is_known,
     "GovernedHandle._mark_done": a_reply_that_fails_is_followed_by_another,

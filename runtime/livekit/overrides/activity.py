@@ -19,8 +19,7 @@ from turnfsm.runtime.conversation.conductor import Conductor
 
 from .answering import let_tools_end
 from .conversation import results_in
-from .progress import count_tokens
-from .requests import RequestingActivity
+from .producing import ProducingActivity
 from .speech import GovernedHandle, govern
 from .tools import GovernedExecutor
 
@@ -35,7 +34,7 @@ class _CommitRefused(Exception):
     """The flow does not take the committed turn now."""
 
 
-class GovernedActivity(RequestingActivity):
+class GovernedActivity(ProducingActivity):
     """An agent's activity that asks the flow before it acts."""
 
     _conductor: Conductor
@@ -300,9 +299,6 @@ def adopt(activity: AgentActivity, conductor: Conductor) -> None:
     activity.__class__ = GovernedActivity
     assert isinstance(activity, GovernedActivity)
     activity._conductor, activity._replies, activity._said = conductor, [], []
-    count_tokens(
-        activity._agent, activity.stream_begins, activity.stream_came, activity.stream_ended
-    )
     executor = activity._tool_executor
     executor.__class__ = GovernedExecutor
     executor._conductor = conductor  # type: ignore[attr-defined]

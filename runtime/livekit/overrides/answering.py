@@ -15,6 +15,7 @@ from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.tool_calls import Result
 
 from .conversation import ChatContextSync, overtaken
+from .governed_model import GovernedModel
 from .output import OutputActivity
 from .tools import (
     cancel_call,
@@ -42,8 +43,8 @@ class AnsweringActivity(OutputActivity):
 
     @property
     def _sync(self) -> ChatContextSync | None:
-        sync = getattr(self.__dict__.get("_rt_session"), "update_chat_ctx", None)
-        return sync if isinstance(sync, ChatContextSync) else None
+        model = self.__dict__.get("_rt_session")
+        return model.sync if isinstance(model, GovernedModel) else None
 
     @property
     def _chat_sync(self) -> ChatContextSync | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -14,7 +14,6 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from turnfsm.fsm.journal import ReplyText
 from turnfsm.runtime.conversation.conductor import Conductor
 
-from .progress import count_audio
 from .speech import govern
 
 __all__ = ["OutputActivity", "StepOutput"]
@@ -46,10 +45,8 @@ class StepOutput:
         self,
         started: Callable[[float], None],
         finished: Callable[[], None],
-        came: Callable[[float], Awaitable[None]],
     ) -> Callable[[], None]:
-        """Call functions when playout starts, when it finishes, and with the seconds of each frame,
-        which the output gets when that returns.
+        """Call functions when playout starts and when it finishes.
 
         Returns a function that removes them.
         """
@@ -63,10 +60,7 @@ class StepOutput:
         def on_finished(_: PlaybackFinishedEvent) -> None:
             finished()
 
-        stop_counting = count_audio(audio, came)
-
         def stop() -> None:
-            stop_counting()
             audio.off("playback_started", on_started)
             audio.off("playback_finished", on_finished)
 

@@ -6,84 +6,28 @@ import inspect
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from livekit import rtc
-from livekit.agents import Agent, llm
-from livekit.agents.voice.io import AudioOutput
+from livekit.agents import llm
 
-__all__ = ["count_audio", "count_tokens"]
+__all__ = ["CountedNode", "CountedStream"]
 
 
-def count_audio(
-    output: AudioOutput, came: Callable[[float], Awaitable[None]]
-) -> Callable[[], None]:
-    """Report the seconds of each frame before an output gets it, which may wait. Returns a function
-    that stops it."""
-    capture = output.capture_frame
+class CountedStream:
+    """A stream that reports each item before its reader gets it, and its end.
 
-    async def capture_frame(frame: rtc.AudioFrame) -> None:
-        await came(frame.duration)
-        await capture(frame)
-
-    def stop() -> None:
-        if output.__dict__.get("capture_frame") is capture_frame:
-            del output.__dict__["capture_frame"]
-
-    output.capture_frame = capture_frame  # type: ignore[method-assign]
-    return stop
-
-
-def count_tokens(
-    agent: Agent,
-    begins: Callable[[llm.ChatContext], None],
-    came: Callable[[bool], None],
-    ended: Callable[[bool], None],
-) -> None:
-    """Report when the agent's `llm_node` begins, whenever it produces something (True: it is the
-    first text), and whether it has made calls when it has ended."""
-    node = agent.llm_node
-    if isinstance(node, _CountedNode):
-        node = node.node  # the agent was in another activity before
-    counted = _CountedNode(node, begins, came, ended)
-    agent.llm_node = counted  # type: ignore[assignment,method-assign]
-
-
-class _CountedNode:
-    def __init__(
-        self,
-        node: Callable[..., Any],
-        begins: Callable[[llm.ChatContext], None],
-        came: Callable[[bool], None],
-        ended: Callable[[bool], None],
-    ) -> None:
-        self.node, self._begins, self._came, self._ended = node, begins, came, ended
-
-    def __call__(self, *request: Any) -> Any:
-        if request and isinstance(request[0], llm.ChatContext):
-            self._begins(request[0])
-        made = self.node(*request)
-        return self._awaited(made) if inspect.iscoroutine(made) else self._counted(made)
-
-    async def _awaited(self, made: Any) -> Any:
-        return self._counted(await made)
-
-    def _counted(self, made: Any) -> Any:
-        if isinstance(made, AsyncIterable):
-            return _Counted(made, self._came, self._ended)
-        self._ended(_calls(made))
-        return made
-
-
-class _Counted:
-    """A stream that reports each item and its end."""
+    Args:
+        source: The stream. It is closed with this one.
+        comes: Called with each item. The reader gets it when that returns.
+        ended: Called when the stream has ended by itself.
+    """
 
     def __init__(
         self,
-        items: AsyncIterable[Any],
-        came: Callable[[bool], None],
-        ended: Callable[[bool], None],
+        source: AsyncIterable[Any],
+        comes: Callable[[Any], Awaitable[None]],
+        ended: Callable[[], None] = lambda: None,
     ) -> None:
-        self._source, self._items = items, aiter(items)
-        self._came, self._ended, self._called, self._spoke = came, ended, False, False
+        self._source, self._items = source, aiter(source)
+        self._comes, self._ended = comes, ended
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
@@ -92,18 +36,56 @@ class _Counted:
         try:
             item = await anext(self._items)
         except StopAsyncIteration:
-            self._ended(self._called)
+            self._ended()
             raise
-        self._called |= _calls(item)
-        first_text = not self._spoke and _text(item)
-        self._spoke |= first_text
-        self._came(first_text)
+        await self._comes(item)
         return item
 
     async def aclose(self) -> None:
         """End the stream, if it can be ended."""
         if (close := getattr(self._source, "aclose", None)) is not None:
             await close()
+
+
+class CountedNode:
+    """An agent's `llm_node` that reports what it produces.
+
+    Args:
+        node: The node.
+        begins: Called with what the model is shown.
+        came: Called whenever the node produces something; True: it is the first text.
+        ended: Called when it has ended; True: it has made calls.
+    """
+
+    def __init__(
+        self,
+        node: Callable[..., Any],
+        begins: Callable[[llm.ChatContext], None],
+        came: Callable[[bool], None],
+        ended: Callable[[bool], None],
+    ) -> None:
+        self._node, self._begins, self._came, self._ended = node, begins, came, ended
+        self._called = self._spoke = False
+
+    def __call__(self, chat_ctx: llm.ChatContext, *request: Any) -> Any:
+        self._begins(chat_ctx)
+        made = self._node(chat_ctx, *request)
+        return self._awaited(made) if inspect.iscoroutine(made) else self._counted(made)
+
+    async def _awaited(self, made: Any) -> Any:
+        return self._counted(await made)
+
+    def _counted(self, made: Any) -> Any:
+        if isinstance(made, AsyncIterable):
+            return CountedStream(made, self._comes, lambda: self._ended(self._called))
+        self._ended(_calls(made))
+        return made
+
+    async def _comes(self, item: Any) -> None:
+        self._called |= _calls(item)
+        first_text = not self._spoke and _text(item)
+        self._spoke |= first_text
+        self._came(first_text)
 
 
 def _text(item: Any) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Collection, Coroutine
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from livekit.agents import llm
 from livekit.agents.voice.speech_handle import SpeechHandle
@@ -17,9 +17,10 @@ from .answering import AnsweringActivity, names
 from .conversation import ChatContextSync, results_in
 from .entering import EnteringStream
 from .generations import Generation
+from .governed_model import GovernedModel
 from .recognition import until
 from .speech import GovernedHandle, current_speech, govern, tool_interrupts
-from .taken_over import ClosedRealtimeSession, InputAudio, is_of_a_speech, unless_over
+from .taken_over import ClosedRealtimeSession, is_of_a_speech
 
 __all__ = ["RealtimeActivity"]
 
@@ -69,24 +70,24 @@ class RealtimeActivity(AnsweringActivity):
 
     @_rt_session.setter
     def _rt_session(self, model: llm.RealtimeSession[Any] | None) -> None:
-        self.__dict__["_rt_session"] = model
-        self._last_model = model or self._last_model
         # An agent may take the model's session over from the agent before.
-        if model is not None and self._sync is None:
-            in_history = self._session.history.get_by_id
-            ordered = not self.model_replies
-            sync = ChatContextSync(
-                model, in_history, _answers_words, ordered, self._give_up, self._instructions
-            )
-            model.update_chat_ctx = sync  # type: ignore[method-assign]
-            model.generate_reply = sync.generate_reply  # type: ignore[method-assign]
-            model.interrupt = unless_over(model.interrupt)  # type: ignore[method-assign]
-            model.clear_audio = InputAudio(  # type: ignore[method-assign]
-                model, lambda: bool(self._conductor.turns.kept)
-            )
+        if isinstance(model, GovernedModel):
+            model.taken_over()
         elif model is not None:
-            cast(InputAudio, model.clear_audio).taken_over()
-            cast(ChatContextSync, model.update_chat_ctx).generations.end_all()
+            model = self._governed(model)
+        self.__dict__["_rt_session"] = model
+        self._last_model = model if model is not None else self._last_model
+
+    def _governed(self, model: llm.RealtimeSession[Any]) -> Any:
+        sync = ChatContextSync(
+            model,
+            self._session.history.get_by_id,
+            _answers_words,
+            not model.capabilities.auto_tool_reply_generation,
+            self._give_up,
+            self._instructions,
+        )
+        return GovernedModel(model, sync, lambda: bool(self._conductor.turns.kept))
 
     def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
         super()._on_input_speech_started(ev)

@@ -9,6 +9,8 @@ from typing import Any
 from livekit.agents.voice import SpeechHandle
 from livekit.agents.voice.run_result import RunResult
 
+from .speech import printed_as
+
 __all__ = ["GovernedRun"]
 
 
@@ -31,6 +33,9 @@ class GovernedRun(RunResult[Any]):
         result._guard = asyncio.get_running_loop().create_future()
         result._watch_handle(result._guard)
         return result
+
+    def __repr__(self) -> str:
+        return printed_as(RunResult, self)
 
     @property
     def waits_for_rest_only(self) -> bool:

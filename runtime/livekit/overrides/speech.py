@@ -16,7 +16,14 @@ from turnfsm.runtime.conversation.ports import Output, Source, Speech
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
-__all__ = ["GovernedHandle", "current_speech", "govern", "items_of_call", "tool_interrupts"]
+__all__ = [
+    "GovernedHandle",
+    "current_speech",
+    "govern",
+    "items_of_call",
+    "printed_as",
+    "tool_interrupts",
+]
 
 
 class GovernedHandle(SpeechHandle):
@@ -37,6 +44,9 @@ class GovernedHandle(SpeechHandle):
     """What its latest step is heard on, if that has begun."""
     calls_nothing: bool = False
     """The model's stream has ended without calls."""
+
+    def __repr__(self) -> str:
+        return printed_as(SpeechHandle, self)
 
     @property
     def allow_interruptions(self) -> bool:
@@ -239,6 +249,11 @@ class GovernedHandle(SpeechHandle):
 
 def _is_heard_reply(item: llm.ChatItem) -> TypeGuard[llm.ChatMessage]:
     return item.type == "message" and item.role == "assistant" and bool(item.text_content)
+
+
+def printed_as(theirs: type, one: object) -> str:
+    """How an object of ours is printed: as the class of LiveKit's that the application knows."""
+    return f"<{theirs.__module__}.{theirs.__qualname__} object at {id(one):#x}>"
 
 
 def govern(handle: SpeechHandle, conductor: Conductor) -> GovernedHandle:

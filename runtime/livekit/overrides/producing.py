@@ -1,0 +1,101 @@
+"""What an activity's steps produce: LiveKit's own tasks, with their streams counted.
+
+Nothing is set on the agent or on the output, which are the application's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Callable, Coroutine, Mapping
+from types import FunctionType
+from typing import Any
+
+from livekit import rtc
+from livekit.agents.voice.agent_activity import AgentActivity
+from livekit.agents.voice.speech_handle import SpeechHandle
+
+from .progress import CountedNode, CountedStream
+from .requests import RequestingActivity
+from .speech import govern
+
+__all__ = ["ProducingActivity"]
+
+
+class ProducingActivity(RequestingActivity):
+    """An activity that reports the tokens and the audio of its steps."""
+
+    async def _pipeline_reply_task_impl(
+        self, *, speech_handle: SpeechHandle, **request: Any
+    ) -> None:
+        task = _calling(
+            AgentActivity._pipeline_reply_task_impl,
+            {
+                "perform_llm_inference": self._infers,
+                "forward_generation": self._forwards(speech_handle, "audio_source"),
+            },
+        )
+        await task(self, speech_handle=speech_handle, **request)
+
+    async def _tts_task_impl(self, speech_handle: SpeechHandle, *what: Any, **how: Any) -> None:
+        task = _calling(
+            AgentActivity._tts_task_impl,
+            {"perform_audio_forwarding": self._forwards(speech_handle, "tts_output")},
+        )
+        await task(self, speech_handle, *what, **how)
+
+    async def _realtime_generation_task_impl(
+        self, *, speech_handle: SpeechHandle, **response: Any
+    ) -> None:
+        task = _calling(
+            AgentActivity._realtime_generation_task_impl,
+            {"forward_generation": self._forwards(speech_handle, "audio_source")},
+        )
+        await task(self, speech_handle=speech_handle, **response)
+
+    def _infers(self, theirs: Callable[..., Any]) -> Callable[..., Any]:
+        def perform(*, node: Any, **how: Any) -> Any:
+            counted = CountedNode(node, self.stream_begins, self.stream_came, self.stream_ended)
+            return theirs(node=counted, **how)
+
+        return perform
+
+    def _forwards(
+        self, handle: SpeechHandle, audio: str
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        speech = govern(handle, self._conductor)
+
+        async def comes(frame: rtc.AudioFrame) -> None:
+            await self._conductor.floor.frame_came(speech, frame.duration)
+
+        def replaces(theirs: Callable[..., Any]) -> Callable[..., Any]:
+            def forward(**how: Any) -> Any:
+                source: AsyncIterable[rtc.AudioFrame] | None = how[audio]
+                if source is not None:
+                    how[audio] = CountedStream(source, comes)
+                return theirs(**how)
+
+            return forward
+
+        return replaces
+
+
+def _calling(
+    function: Callable[..., Coroutine[Any, Any, None]],
+    replaced: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]],
+) -> Callable[..., Coroutine[Any, Any, None]]:
+    """The same function, but what it calls by these global names is replaced, for this call only.
+
+    LiveKit reads `Agent.llm_node` and the audio output in the middle of the function. To replace
+    them there, they would have to be replaced on the application's objects.
+
+    Args:
+        function: A function of a module of LiveKit's.
+        replaced: By the name of a function: makes of it the one that is called.
+    """
+    assert isinstance(function, FunctionType)
+    names = dict(function.__globals__)
+    names |= {name: replace(names[name]) for name, replace in replaced.items()}
+    made = FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
