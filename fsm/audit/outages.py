@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from turnfsm.fsm.journal import Closed, ComponentFailed, VoiceUnrecognised
+from turnfsm.fsm.journal import AgentEntryFailed, Closed, ComponentFailed, VoiceUnrecognised
 from turnfsm.fsm.metrics import Figures, Reported, TurnEnd
 
 from .rules import AuditFinding
@@ -18,7 +18,8 @@ SEVERAL = 2
 
 def outages_in(figures: Figures) -> tuple[AuditFinding, ...]:
     """What has failed in a conversation, each outage once, in the order of time."""
-    found = [*_given_up(figures), *_unrecognised(figures), *_lost_turns(figures), *_closed(figures)]
+    kinds = (_given_up, _entries, _unrecognised, _lost_turns, _closed)
+    found = [finding for kind in kinds for finding in kind(figures)]
     return tuple(sorted(found, key=lambda finding: finding.at))
 
 
@@ -31,6 +32,12 @@ def _given_up(figures: Figures) -> Iterator[AuditFinding]:
     failures = [(at, event) for at, event in events if isinstance(event, ComponentFailed)]
     for at, what in given_up(failures):
         yield _finding(at, what)
+
+
+def _entries(figures: Figures) -> Iterator[AuditFinding]:
+    for reported in figures.events:
+        if isinstance(reported.event, AgentEntryFailed):
+            yield _finding(reported.at, str(reported.event))
 
 
 def _unrecognised(figures: Figures) -> Iterator[AuditFinding]:

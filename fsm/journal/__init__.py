@@ -5,6 +5,7 @@ from .read import JournalReader, journal_of, parse_journal, read_journal
 from .records import VERSION, Entry, Header, Journal, Note, Record, Snapshot
 from .replay import Divergence, replay
 from .session_events import (
+    AgentEntryFailed,
     AudioResumed,
     AudioStopped,
     Closed,
@@ -20,6 +21,7 @@ from .session_events import (
 
 __all__ = [
     "VERSION",
+    "AgentEntryFailed",
     "AudioResumed",
     "AudioStopped",
     "Closed",

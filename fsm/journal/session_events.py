@@ -14,6 +14,7 @@ from .records import Note
 
 __all__ = [
     "PARTS",
+    "AgentEntryFailed",
     "AudioResumed",
     "AudioStopped",
     "Closed",
@@ -105,6 +106,25 @@ class ComponentFailed(_Event):
     def __str__(self) -> str:
         status = "" if self.status is None else f" {self.status}"
         return f"the {self.name} failed ({self.error}{status})"
+
+
+@attrs.frozen
+class AgentEntryFailed(_Event):
+    """An agent's ``on_enter`` has raised: what it had still to do, such as its tasks, is not done.
+
+    Attributes:
+        agent: The agent's label.
+        error: The class of the error.
+        message: What the error says; left out like that of `ComponentFailed`.
+    """
+
+    KIND: ClassVar[str] = "agent_entry_failed"
+    agent: str = attrs.field(validator=_text)
+    error: str = attrs.field(validator=_text)
+    message: str | None = attrs.field(default=None, validator=attrs.validators.optional(_text))
+
+    def __str__(self) -> str:
+        return f"on_enter of {self.agent} failed ({self.error}), what was left of it is not done"
 
 
 @attrs.frozen
@@ -204,7 +224,8 @@ class Closed(_Event):
 
 
 SessionEvent: TypeAlias = (
-    ComponentFailed
+    AgentEntryFailed
+    | ComponentFailed
     | ComponentSwitched
     | AudioStopped
     | AudioResumed

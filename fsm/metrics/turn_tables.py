@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from turnfsm.fsm.journal import (
+    AgentEntryFailed,
     AudioStopped,
     Closed,
     ComponentFailed,
@@ -47,6 +48,8 @@ def outages(figures: Figures) -> Iterator[tuple[str, str]]:
             case ComponentFailed() as failure:
                 how = "tried again" if failure.recoverable else "given up"
                 count[f"{failure}, {how}"] += 1
+            case AgentEntryFailed() as failure:
+                count[str(failure)] += 1
             case ComponentSwitched(available=False, component=component):
                 count[f"{component} was replaced by another one"] += 1
             case VoiceUnrecognised() as voice if voice.long:

@@ -13,6 +13,7 @@ from typing import Any
 
 from turnfsm.fsm import Refused, Verdict
 from turnfsm.fsm.journal import (
+    AgentEntryFailed,
     AudioResumed,
     AudioStopped,
     Closed,
@@ -105,6 +106,8 @@ class TurnLog:
         match event:
             case ComponentFailed(recoverable=False):
                 return f"{event} and was given up"
+            case AgentEntryFailed():
+                return str(event)
             case ComponentSwitched():
                 now = "is used again" if event.available else "is replaced by another one"
                 return f"{event.component} {now}"

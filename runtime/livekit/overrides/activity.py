@@ -245,6 +245,10 @@ class GovernedActivity(ProducingActivity):
 
     @contextlib.asynccontextmanager
     async def _inline_task_slot(self, **slot: Any) -> AsyncIterator[None]:
+        if self._on_enter_task in slot["blocked_tasks"]:
+            # The context is that of the speech whose tool has handed over to this agent. That
+            # speech is over; that it was interrupted does not end what this agent does.
+            slot["speech_handle"] = None
         try:
             async with super()._inline_task_slot(**slot):
                 yield

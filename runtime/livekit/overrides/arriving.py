@@ -11,6 +11,8 @@ from typing import Any
 from livekit.agents import llm
 from livekit.agents.voice.speech_handle import SpeechHandle
 
+from turnfsm.fsm.journal import AgentEntryFailed
+
 from .leaving import LeavingActivity
 from .speech import GovernedHandle, govern
 
@@ -37,6 +39,13 @@ class ArrivingActivity(LeavingActivity):
         """Begin. A realtime model gets its conversation here."""
         self._agent._chat_ctx.insert(list(self._find_what_came_since()))
         await super().start(**how)
+        if (entering := self._on_enter_task) is not None:
+            entering.add_done_callback(self._entered)
+
+    def _entered(self, entering: asyncio.Task[Any]) -> None:
+        if not entering.cancelled() and (error := entering.exception()) is not None:
+            said = AgentEntryFailed(self._agent.label, type(error).__name__, str(error))
+            self._conductor.record(said)
 
     async def _start_session(self, **how: Any) -> None:
         model = getattr(how.get("reuse_resources"), "rt_session", None)
