@@ -151,8 +151,12 @@ class _Clock:
 
 def _timed(flow: Flow) -> Flow:
     """The flow with timers that never end at the same moment: XState does not order those."""
-    primes = (1.009, 2.003, 3.001, 5.003, 7.001, 11.003, 13.001, 17.011, 19.001, 23.003, 29.009)
-    return attrs.evolve(flow, timers=dict(zip(flow.timers, primes, strict=False)))
+    primes = (
+        1009, 2003, 3001, 5003, 7001, 11003, 13001, 17011, 19001, 23003, 29009, 31013, 37003, 41011,
+    )  # fmt: skip
+    assert len(flow.timers) <= len(primes)
+    seconds = (prime / 1000 for prime in primes)
+    return attrs.evolve(flow, timers=dict(zip(flow.timers, seconds, strict=False)))
 
 
 def _walks(flow: Flow, seed: int, count: int, most: int) -> list[list[Post]]:
