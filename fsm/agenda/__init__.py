@@ -7,6 +7,7 @@ from .entries import (
     CallDetached,
     CallInBackground,
     CallMade,
+    CallsKnown,
     Entry,
     ReplyAsked,
     ReplyEnded,
@@ -17,6 +18,7 @@ from .entries import (
     entry_from_note,
     note_of,
 )
+from .projection import Item, Part, Request, complete, pair, project, unanswered
 from .settlement import COLUMNS, ROWS, Column, Ending, Fate, Kind, Rules, row_of
 
 __all__ = [
@@ -28,21 +30,29 @@ __all__ = [
     "CallDetached",
     "CallInBackground",
     "CallMade",
+    "CallsKnown",
     "Column",
     "Ending",
     "Entry",
     "Fate",
+    "Item",
     "Kind",
     "Obligation",
+    "Part",
     "Reply",
     "ReplyAsked",
     "ReplyEnded",
     "ReplyHeard",
+    "Request",
     "RequestSent",
     "ResultMoot",
     "ResultReady",
     "Rules",
+    "complete",
     "entry_from_note",
     "note_of",
+    "pair",
+    "project",
     "row_of",
+    "unanswered",
 ]

@@ -13,6 +13,7 @@ from .entries import (
     CallDetached,
     CallInBackground,
     CallMade,
+    CallsKnown,
     Entry,
     ReplyAsked,
     ReplyEnded,
@@ -67,6 +68,7 @@ class Reply:
         requested: The model was asked for it.
         heard: A part of what its last request gave was heard.
         sole: That request has asked to deliver one thing only.
+        calls_known: The model has answered it, and makes no call.
     """
 
     id: str
@@ -74,6 +76,7 @@ class Reply:
     requested: bool = False
     heard: bool = False
     sole: bool = False
+    calls_known: bool = False
 
 
 Change = Callable[[Obligation], Obligation | None]
@@ -126,9 +129,46 @@ class Agenda:
         """What the last request of this reply has asked to deliver."""
         return tuple(o for o in self.claimed_by(reply) if o.requested)
 
-    def claimed_elsewhere(self, reply: str) -> tuple[Obligation, ...]:
-        """What other live replies are about to deliver."""
-        return tuple(o for o in self.obligations if o.by not in (None, reply) and o.ready)
+    def may_call_for_utterance(self, reply: str) -> bool:
+        """The model was asked to answer an utterance with this reply, and may still make calls."""
+        live = self.reply(reply)
+        if live is None or not live.requested or live.calls_known:
+            return False
+        return any(o.kind == "utterance" for o in self.claimed_by(reply))
+
+    def hidden_from(self, reply: str) -> frozenset[str]:
+        """The utterances that are not in a request of this reply: another live reply answers them.
+
+        A call takes over the utterance that it was made for, so its own reply always sees that. A
+        reply that answers an utterance itself comes after those that are known to make no call.
+        """
+        answers = any(o.kind == "utterance" for o in self.claimed_by(reply))
+        before = {other.id for other in self.replies if answers and other.calls_known}
+        return frozenset(
+            o.id
+            for o in self.obligations
+            if o.kind == "utterance" and o.by not in (None, reply, *before)
+        )
+
+    def delivers(self, reply: str) -> tuple[str, ...]:
+        """The results of other replies that its last request has asked to deliver, then its own.
+
+        None if it delivers only its own: they come right after its calls, and need no mention.
+        """
+        requested = [o for o in self.requested_of(reply) if o.kind == "result"]
+        others = [o.id for o in requested if o.made_by != reply]
+        own = [o.id for o in requested if o.made_by == reply]
+        return (*others, *own) if others else ()
+
+    def delivered_elsewhere(self, reply: str) -> tuple[str, ...]:
+        """The results that other live replies are about to deliver.
+
+        A reply that waits for a call of its own delivers nothing before that has ended, but for
+        what its last request has asked for.
+        """
+        results = [o for o in self.obligations if o.kind == "result" and o.by not in (None, reply)]
+        waiting = {o.by for o in results if not o.ready}
+        return tuple(o.id for o in results if o.ready and (o.requested or o.by not in waiting))
 
     def after(self, entry: Entry, rules: Rules) -> Agenda:
         """The agenda after one more entry."""
@@ -155,6 +195,10 @@ class Agenda:
                 return self._reply_asked(entry)
             case RequestSent():
                 return self._request_sent(entry)
+            case CallsKnown(reply):
+                live = self.reply(reply)
+                known = live and attrs.evolve(live, calls_known=True)
+                return self if known is None else self._with_reply(known)
             case ReplyHeard(reply, whole=True):
                 return self._settled(reply, "heard", rules, only_requested=True)
             case ReplyHeard(reply):
@@ -229,10 +273,14 @@ class Agenda:
                 return attrs.evolve(o, state="open") if passed and stopped else o
             return attrs.evolve(o, state="claimed", by=sent.reply, requested=True)
 
-        claimed = self._each(claim)
+        claimed = self
+        for utterance in sent.unanswered if passed else ():
+            claimed = claimed._with(Obligation("utterance", utterance))
+        claimed = claimed._each(claim)
         also_answers = sent.named is not None and sent.answers
         sole = len(claimed.requested_of(sent.reply)) == 1 and not also_answers
-        return claimed._with_reply(attrs.evolve(reply, requested=True, heard=False, sole=sole))
+        sent_now = attrs.evolve(reply, requested=True, heard=False, sole=sole, calls_known=False)
+        return claimed._with_reply(sent_now)
 
     def _reply_ended(self, ended: ReplyEnded, rules: Rules) -> Agenda:
         reply = self.reply(ended.reply)

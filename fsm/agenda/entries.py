@@ -16,6 +16,7 @@ __all__ = [
     "CallDetached",
     "CallInBackground",
     "CallMade",
+    "CallsKnown",
     "Entry",
     "ReplyAsked",
     "ReplyEnded",
@@ -114,6 +115,8 @@ class RequestSent:
         shown: The calls whose results the request contains.
         named: With instructions of its own: the calls that these name. None without.
         answers: It answers what the user has said.
+        unanswered: What stands last in the request, of what the user has said: also if no reply was
+            asked for, it answers that.
     """
 
     reply: str
@@ -122,6 +125,14 @@ class RequestSent:
         default=None, converter=attrs.converters.optional(_names)
     )
     answers: bool = True
+    unanswered: tuple[str, ...] = attrs.field(default=(), converter=_names)
+
+
+@attrs.frozen
+class CallsKnown:
+    """The model's stream for the last request of this reply has ended, without a call."""
+
+    reply: str
 
 
 @attrs.frozen
@@ -156,6 +167,7 @@ Entry = (
     | ResultMoot
     | ReplyAsked
     | RequestSent
+    | CallsKnown
     | ReplyHeard
     | ReplyEnded
 )
@@ -170,6 +182,7 @@ _KINDS: Mapping[str, type[Any]] = {
     "result_moot": ResultMoot,
     "reply_asked": ReplyAsked,
     "request_sent": RequestSent,
+    "calls_known": CallsKnown,
     "reply_heard": ReplyHeard,
     "reply_ended": ReplyEnded,
 }

@@ -162,7 +162,7 @@ class _World:
                 answers=named is None,
             ),
         )
-        masked = {o.id for o in s.agenda.claimed_elsewhere(f"r{r}") if o.kind == "utterance"}
+        masked = s.agenda.hidden_from(f"r{r}")
         seen = [n for n in range(s.said) if f"u{n}" not in masked and not s.calls[n].made]
         says = {int(o.id[1:]) for o in s.agenda.requested_of(f"r{r}") if o.kind == "result"}
         answers = frozenset(seen if named is None else ())

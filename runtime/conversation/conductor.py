@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from turnfsm.fsm import Taken, Verdict
@@ -259,9 +259,9 @@ class Conductor(UserReports):
         if self._governs:
             self.turn.note(event.KIND, **event.fields())
 
-    def calls_known(self) -> None:
+    def calls_known(self, speech: Speech) -> None:
         """The agent's `llm_node` has ended without calls. Posts nothing: what waits goes on."""
-        self._moved()
+        self.replies.calls_known(speech)
 
     @property
     def _look_every(self) -> float:
@@ -317,24 +317,27 @@ class Conductor(UserReports):
         instructions: str | None = None,
         *,
         answers: bool | None = None,
-    ) -> str | None:
+        unanswered: Iterable[str] = (),
+    ) -> None:
         """LiveKit asks the model for a step of a reply. Posts nothing.
 
         Args:
             shown: The ids of the results in the request.
             instructions: The reply's own instructions.
             answers: It answers what the user has said; as a rule one without instructions does.
-
-        Returns:
-            What the request says about the results of other replies that this one is to deliver.
+            unanswered: What stands last in it, of what the user has said.
         """
         calls = self.tools.with_results(shown)
         if answers is None:
             answers = instructions is None
-        self.replies.request_sent(speech, self.agent, calls, instructions, answers=answers)
-        if instructions is not None:
-            return None
-        return self.host.wording(self.replies.delivers(speech.id))
+        self.replies.request_sent(
+            speech, self.agent, calls, instructions, answers=answers, unanswered=unanswered
+        )
+
+    def hint(self, speech: Speech) -> str | None:
+        """What the last request of a reply says about the results of other replies that it is to
+        deliver."""
+        return self.host.hint(self.log.agenda.delivers(speech.id))
 
     def answers_by_itself(self, speech: Speech) -> None:
         """LiveKit's `_realtime_generation_task`: a realtime model that detects turns answers the

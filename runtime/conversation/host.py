@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 
-from turnfsm.fsm.agenda import Answered, Obligation
+from turnfsm.fsm.agenda import Answered
 from turnfsm.fsm.phrases import Phrases
 from turnfsm.runtime.event import Event
 from turnfsm.runtime.ledger import LedgerCall
@@ -34,6 +34,7 @@ BESIDES = (
     "The user may not have heard of the result of {calls}. If you have not told it yet, mention it "
     "with your answer."
 )
+ELSEWHERE = "Another reply tells what has come of {calls}; this one need not mention it."
 CANCELLED = "{calls} was cancelled before it had ended. Tell the user in a sentence."
 UNKNOWN = "It is not known whether {calls} took effect: tell the user so."
 
@@ -348,7 +349,7 @@ class TurnHost:
                 return
             self._log.add(Answered(unanswered))
         results = [o for o in self._log.agenda.due if o.kind == "result"]
-        said = self._reported(self._tools.entries(results))
+        said = self._reported(self._tools.entries(o.id for o in results))
         if self.resumption is not None and self.resumption.pending:
             said = [self.resumption.deliver(), *said]
             if self.resumption.apologises:
@@ -368,13 +369,16 @@ class TurnHost:
         }
         return [how.format(calls=names) for how, names in named.items() if names]
 
-    def wording(self, results: list[Obligation]) -> str | None:
-        """What a request says about results that it delivers with something else."""
-        calls = self._tools.entries(results)
+    def hint(self, deliver: Iterable[str], elsewhere: Iterable[str] = ()) -> str | None:
+        """What a request says about results that come with something else, and of those that
+        another reply delivers."""
+        calls = self._tools.entries(deliver)
         unknown = _names([call for call in calls if call.gave == "unknown"])
         known = _names([call for call in calls if call.gave != "unknown"])
+        others = _names(self._tools.entries(elsewhere))
         said = [BESIDES.format(calls=known)] if known else []
         said += [UNKNOWN.format(calls=unknown)] if unknown else []
+        said += [ELSEWHERE.format(calls=others)] if others else []
         return " ".join(said) or None
 
     # -- inside

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from turnfsm.fsm.agenda import Obligation
 from turnfsm.fsm.flow import Tools
 from turnfsm.runtime.ledger import Ledger, LedgerCall
 from turnfsm.runtime.log import Log
@@ -120,21 +119,28 @@ class OpenCalls:
         due = (self._calls.get(o.id) for o in self._log.agenda.open if o.kind == "result")
         return [call for call in due if call is not None]
 
-    def entries(self, results: Iterable[Obligation]) -> list[LedgerCall]:
-        """The calls of these obligations."""
-        found = (self._ledger.find(o.id) for o in results)
+    def entries(self, calls: Iterable[str]) -> list[LedgerCall]:
+        """These calls."""
+        found = (self._ledger.find(id) for id in calls)
         return [call for call in found if call is not None]
+
+    @property
+    def due_results(self) -> dict[str, str]:
+        """The calls of which the user has not heard, by the ids of their results in a conversation.
+
+        The answer that a call still runs is no result; it has the call's id, and the late result
+        has another.
+        """
+        due = (o.id for o in self._log.agenda.obligations if o.kind == "result" and o.ready)
+        return {call.result_id or call.id: call.id for call in self.entries(due)}
 
     def with_results(self, results: Collection[str]) -> list[str]:
         """The calls, of those that the user has not heard of, whose results are among these.
 
         Args:
-            results: The ids of results in a conversation. The answer that a call still runs is no
-                result; it has the call's id, and the late result has another.
+            results: The ids of results in a conversation.
         """
-        due = (o.id for o in self._log.agenda.obligations if o.kind == "result" and o.ready)
-        found = ((id, self._ledger.find(id)) for id in due)
-        return [id for id, call in found if call and (call.result_id or call.id) in results]
+        return [call for result, call in self.due_results.items() if result in results]
 
     def is_delivered(self, result: str) -> bool:
         """The user has heard the result of this id."""
@@ -157,19 +163,6 @@ class OpenCalls:
         ids = {call.result_id or call.id: call.id for call in found if call is not None}
         return frozenset(result for result, id in ids.items() if result in step or id in late)
 
-    def delivered_elsewhere(self, speech: str, shown: Collection[str]) -> list[ToolCall]:
-        """Of the results that the request of this speech shows: those that another reply is about
-        to deliver. One that waits for a call of its own delivers nothing before that has ended, but
-        for what its last request has asked for."""
-        found = ((o, self._calls.get(o.id)) for o in self._log.agenda.claimed_elsewhere(speech))
-        return [
-            call
-            for o, call in found
-            if call is not None
-            and call.result_id in shown
-            and (o.requested or not any(c.speech.id == o.by for c in self._in(RUNNING)))
-        ]
-
     def speeches_between_steps(self) -> list[Speech]:
         """The speeches whose calls have ended, and that have yet to say the results."""
         open_ = (speech for speech in self._speeches.values() if not speech.interrupted)
@@ -188,11 +181,6 @@ class OpenCalls:
             return False
         ended = [call for call in step if call is last or call.state in UNCOMMITTED]
         return "agent" in gave or any(call.entry.handoff for call in ended)
-
-    def runs_besides(self, speech: Speech, call_id: str) -> bool:
-        """This call runs, and is not of this speech."""
-        call = self._calls.get(call_id)
-        return call is not None and call.speech is not speech and call.state in RUNNING
 
     def released_with(self, speech: Speech) -> bool:
         """A call of this speech was released, or its handoff waits: nobody waits for the speech."""

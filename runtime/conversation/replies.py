@@ -9,8 +9,8 @@ import attrs
 from turnfsm.fsm.agenda import (
     AnswerDue,
     Answered,
+    CallsKnown,
     Ending,
-    Obligation,
     ReplyAsked,
     ReplyEnded,
     ReplyHeard,
@@ -87,6 +87,7 @@ class Replies:
         instructions: str | None,
         *,
         answers: bool,
+        unanswered: Iterable[str] = (),
     ) -> None:
         """The model is asked for a step of a reply.
 
@@ -94,6 +95,7 @@ class Replies:
             shown: The calls whose results the request contains.
             instructions: The reply's own instructions.
             answers: It answers what the user has said.
+            unanswered: What stands last in it, of what the user has said.
         """
         if speech.id not in self._live:
             if speech.interrupted:
@@ -103,7 +105,11 @@ class Replies:
         if instructions is not None:
             results = (o for o in self._log.agenda.obligations if o.kind == "result")
             named = [o.id for o in results if o.id in instructions]
-        self._log.add(RequestSent(speech.id, shown, named, answers))
+        self._log.add(RequestSent(speech.id, shown, named, answers, unanswered))
+
+    def calls_known(self, speech: Speech) -> None:
+        """The model has answered the last request of a reply without a call."""
+        self._log.add(CallsKnown(speech.id))
 
     def answers_by_itself(self, speech: Speech, agent: object) -> None:
         """A realtime model replies without being asked, and so delivers nothing that is due."""
@@ -148,12 +154,10 @@ class Replies:
 
     # -- questions
 
-    def delivers(self, speech: str) -> list[Obligation]:
-        """What the last request of a reply has asked to deliver besides its own results, then its
-        own. Nothing if it delivers only its own: they come right after its calls."""
-        requested = [o for o in self._log.agenda.requested_of(speech) if o.kind == "result"]
-        others = [o for o in requested if o.made_by != speech]
-        return [*others, *(o for o in requested if o not in others)] if others else []
+    def may_still_call(self, besides: Speech) -> list[Speech]:
+        """The other replies whose model was asked to answer an utterance, and may make calls."""
+        others = (live.speech for live in self._live.values() if live.speech is not besides)
+        return [other for other in others if self._log.agenda.may_call_for_utterance(other.id)]
 
     def would_deliver(self, speech: Speech) -> bool:
         """A request of this reply would ask to deliver results of other replies."""

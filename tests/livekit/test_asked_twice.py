@@ -61,7 +61,7 @@ def test_a_typed_line_is_answered_as_soon_as_the_calls_before_it_are_known() -> 
     """It does not wait for their results."""
     outcome = played({"user_input": "thanks"}, 2.6, called=[])
     answer = next(heard for heard in outcome.heard if heard.text == "You are welcome.")
-    assert answer.start == pytest.approx(4.2, abs=0.1), outcome.timeline()
+    assert answer.start == pytest.approx(4.1, abs=0.1), outcome.timeline()
 
 
 def test_a_reply_with_instructions_leaves_the_users_words_to_another() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -76,11 +75,6 @@ class ArrivingActivity(LeavingActivity):
         """Ask for a reply to these messages, which the model or an agent before has heard."""
         if self._sync is not None and self._sync.has_answered(words):
             return None
-        conversation = self._agent._chat_ctx
-        if self._rt_session is None:  # it answers what comes last
-            asked = [item for item in conversation.items if item.id in words]
-            rest = [item for item in conversation.items if item.id not in words]
-            conversation.items[:] = [*rest, *map(_said_now, asked)]
         reply = govern(self._session.generate_reply(), self._conductor)
         reply.answers_audio = True
         return reply
@@ -144,10 +138,6 @@ def _as_they_came(history: llm.ChatContext, copy: llm.ChatContext) -> list[llm.C
     """
     came = {item.id: item.created_at for item in copy.items}
     return sorted(history.items, key=lambda i: min(i.created_at, came.get(i.id, i.created_at)))
-
-
-def _said_now(item: llm.ChatItem) -> llm.ChatItem:
-    return item.model_copy(update={"created_at": time.time()})
 
 
 def _first_of_pair(call: str) -> str:

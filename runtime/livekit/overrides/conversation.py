@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, takewhile
 from typing import Any
 
 from livekit.agents import llm
 
+from turnfsm.fsm.agenda import Item, Part, pair
+
 from .generations import Generations
 
 __all__ = [
+    "TOOLS",
     "ChatContextSync",
     "in_order_of",
     "open_words_last",
@@ -20,6 +23,9 @@ __all__ = [
     "results_by_their_calls",
     "results_in",
 ]
+
+TOOLS: Mapping[str, Part] = {"function_call": "call", "function_call_output": "result"}
+"""What an item is that belongs to a tool call, by LiveKit's type of it."""
 
 
 class ChatContextSync:
@@ -275,27 +281,8 @@ def results_by_their_calls(items: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
 
     A result stays in place if only calls and results are between it and its call.
     """
-    items = list(items)
-    calls = {item.call_id for item in items if item.type == "function_call"}
-    results: dict[str, llm.FunctionCallOutput] = {}
-    for item in items:
-        if item.type == "function_call_output" and item.call_id in calls:
-            results.setdefault(item.call_id, item)
-    placed: list[llm.ChatItem] = []
-    due: list[str] = []
-    for item in items:
-        if item.type == "function_call_output" and item.call_id in calls:
-            if item.call_id in due:
-                due.remove(item.call_id)
-                placed.append(results.pop(item.call_id))
-            continue
-        if item.type != "function_call":
-            placed += [results.pop(call) for call in due]
-            due.clear()
-        elif item.call_id in results:
-            due.append(item.call_id)
-        placed.append(item)
-    return placed + [results.pop(call) for call in due]
+    read = (Item(i.id, TOOLS.get(i.type, "other"), i, getattr(i, "call_id", "")) for i in items)
+    return [item.of for item in pair(read)]
 
 
 def _open_words(held: Sequence[llm.ChatItem]) -> list[llm.ChatItem]:

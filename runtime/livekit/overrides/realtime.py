@@ -254,7 +254,8 @@ class RealtimeActivity(AnsweringActivity):
                 return  # it would answer the words, and may not make all calls
             if speech.answers_audio:
                 self._conductor.replies.answers(speech, self._open_words)
-            besides = self._conductor.request_sent(speech, shown, answers=not tool_reply)
+            self._conductor.request_sent(speech, shown, answers=not tool_reply)
+            besides = self._conductor.hint(speech)
             own = f"{ARRIVED.format(calls=names(due))} {UNLESS_TOLD}" if due else None
             asks = " ".join(filter(None, (own, besides)))
             request["instructions"] = _ForOneStep(asks) if asks else None

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
 
+import attrs
 from livekit.agents import llm
 from livekit.agents.voice.agent import _get_activity_task_info
 from livekit.agents.voice.agent_activity import _SpeechHandleContextVar
@@ -18,12 +19,28 @@ from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
 __all__ = [
     "GovernedHandle",
+    "OwnRequest",
     "current_speech",
     "govern",
     "items_of_call",
     "printed_as",
     "tool_interrupts",
 ]
+
+
+@attrs.frozen
+class OwnRequest:
+    """A request that is about to be sent to the model.
+
+    Attributes:
+        known: The ids of the items in the conversation when LiveKit copied it.
+        waited: It has waited since: what was said meanwhile belongs to it.
+        instructions: Those of its own.
+    """
+
+    known: frozenset[str]
+    waited: bool
+    instructions: str | None
 
 
 class GovernedHandle(SpeechHandle):
@@ -42,8 +59,8 @@ class GovernedHandle(SpeechHandle):
     """A realtime model is asked not to answer the user's words with it: they are answered next."""
     output: Output | None = None
     """What its latest step is heard on, if that has begun."""
-    calls_nothing: bool = False
-    """The model's stream has ended without calls."""
+    request: OwnRequest | None = None
+    """The request for its next step, until the model is asked."""
 
     def __repr__(self) -> str:
         return printed_as(SpeechHandle, self)
@@ -224,17 +241,6 @@ class GovernedHandle(SpeechHandle):
     def steps_over(self) -> bool:
         """It has held the floor, and has returned it."""
         return bool(self._generations) and not self.in_step
-
-    @property
-    def answer_due(self) -> bool:
-        """Its first step may still say something, or make calls."""
-        called = any(item.type == "function_call" for item in self.chat_items)
-        return not (called or self.steps_over or self.interrupted or self.done())
-
-    @property
-    def calls_unknown(self) -> bool:
-        """Its first step may still make calls."""
-        return self.answer_due and not self.calls_nothing
 
     @property
     def finished(self) -> bool:

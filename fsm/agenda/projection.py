@@ -1,0 +1,220 @@
+"""What a request to the model contains: a pure function of the items that the framework gives, of
+what has come into the conversation since it copied them, and of the agenda."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Literal
+
+import attrs
+
+from .agenda import Agenda
+
+__all__ = ["Item", "Part", "Request", "complete", "pair", "project", "unanswered"]
+
+Part = Literal["utterance", "said", "instruction", "call", "result", "hint", "other"]
+"""What an item is: words of the user, words of the agent, an instruction of the application, a
+call, its result, a hint of an earlier request, or anything else."""
+
+_TOOL = ("call", "result")
+
+
+@attrs.frozen
+class Item:
+    """An item of a conversation.
+
+    Attributes:
+        id: Its id in the conversation.
+        part: What it is.
+        of: The framework's item.
+        call: The id that a call and its result share.
+        result: The call of the agenda whose result it is; empty for an update.
+        placeholder: The framework has added it for this request, for a call that runs.
+        added: The application has added it to this request; the conversation does not have it.
+        at: When it came, in seconds; it is inserted by this.
+    """
+
+    id: str
+    part: Part
+    of: Any = None
+    call: str = ""
+    result: str = ""
+    placeholder: bool = False
+    added: bool = False
+    at: float = 0.0
+
+
+@attrs.frozen
+class Request:
+    """What the model gets.
+
+    Attributes:
+        items: The items, in order.
+        deliver: The results that a hint asks the model to deliver.
+        elsewhere: The results that a hint says are delivered by another reply.
+        hint_at: The place of that hint: before what the model answers, which comes last.
+    """
+
+    items: tuple[Item, ...]
+    deliver: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    hint_at: int = 0
+
+
+def complete(
+    given: Iterable[Item], agenda: Agenda, reply: str, came: Sequence[Item] = ()
+) -> list[Item]:
+    """The items that a request of a reply shows: without what another live reply answers, with what
+    has come.
+
+    Args:
+        given: What the framework gives, with the changes of the application.
+        agenda: What the agent owes the user, before the request or with it.
+        reply: The id of the reply.
+        came: What has come into the conversation since the framework copied it.
+    """
+    hidden = agenda.hidden_from(reply)
+    items = [item for item in given if item.part != "hint" and item.id not in hidden]
+    return pair(_with(items, [item for item in came if item.id not in hidden]))
+
+
+def project(
+    given: Iterable[Item],
+    agenda: Agenda,
+    reply: str,
+    *,
+    came: Sequence[Item] = (),
+    own_calls: Collection[str] = (),
+    instructed: bool = False,
+) -> Request:
+    """The request of a reply.
+
+    Args:
+        given: What the framework gives, with the changes of the application.
+        agenda: The agenda, of which the request is a part already (`RequestSent`).
+        reply: The id of the reply.
+        came: What has come into the conversation since the framework copied it.
+        own_calls: The ids of the calls that this reply has made.
+        instructed: Instructions of its own say what it delivers.
+
+    Example:
+        >>> from turnfsm import load_flow
+        >>> from turnfsm.fsm.agenda import AnswerDue, ReplyAsked
+        >>> rules = load_flow("turn").agenda
+        >>> asked = ReplyAsked("reply", utterances=["two"])
+        >>> agenda = Agenda().after(AnswerDue("two"), rules).after(asked, rules)
+        >>> items = Item("one", "utterance"), Item("two", "utterance"), Item("c", "call", call="c")
+        >>> [item.id for item in project(items, agenda, "reply").items]
+        ['one', 'c', 'two']
+    """
+    mine = {o.id for o in agenda.claimed_by(reply) if o.kind == "utterance"}
+    items = complete(given, agenda, reply, came)
+    results = (o for o in agenda.requested_of(reply) if o.kind == "result")
+    answers = {o.id for o in results if o.made_by == reply or not mine}
+    items = _results_last(items, answers)
+    items, answered = _claimed_last(items, mine, own_calls)
+    shown = {item.result for item in items if item.part == "result"}
+    return Request(
+        tuple(items),
+        () if instructed else agenda.delivers(reply),
+        tuple(id for id in agenda.delivered_elsewhere(reply) if id in shown),
+        _before_what_is_answered(items, answered),
+    )
+
+
+def unanswered(items: Sequence[Item]) -> list[str]:
+    """What the user has said since the agent has last said or done something, the latest first."""
+    said: list[str] = []
+    for item in reversed(items):
+        if item.part in ("said", *_TOOL):
+            break
+        if item.part == "utterance":
+            said.append(item.id)
+    return said
+
+
+def pair(items: Iterable[Item]) -> list[Item]:
+    """The same items, each result once and after its call; parallel calls stay together, and then
+    come their results."""
+    items = list(items)
+    calls = {item.call for item in items if item.part == "call"}
+    results: dict[str, Item] = {}
+    for item in items:
+        if item.part == "result" and item.call in calls:
+            results.setdefault(item.call, item)
+    paired: list[Item] = []
+    due: list[str] = []
+    for item in items:
+        if item.part == "result" and item.call in calls:
+            if item.call in due:
+                due.remove(item.call)
+                paired.append(results.pop(item.call))
+            continue
+        if item.part != "call":
+            paired += [results.pop(call) for call in due]
+            due.clear()
+        elif item.call in results:
+            due.append(item.call)
+        paired.append(item)
+    return paired + [results.pop(call) for call in due]
+
+
+def _with(items: list[Item], came: Iterable[Item]) -> list[Item]:
+    """With what came. The call and the result of a call that has ended take the place of those that
+    say that it runs."""
+    known = {item.id for item in items}
+    new = [item for item in came if item.id not in known]
+    ended = {item.call for item in new if item.part == "result"}
+    items = [item for item in items if not (item.placeholder and item.call in ended)]
+    there = {(item.part, item.call) for item in items if item.part in _TOOL}
+    for item in new:
+        if (item.part, item.call) in there:
+            continue
+        if item.part in _TOOL:
+            there.add((item.part, item.call))
+        place = len(items)
+        while place and items[place - 1].at > item.at:
+            place -= 1
+        items.insert(place, item)
+    return items
+
+
+def _results_last(items: list[Item], results: Collection[str]) -> list[Item]:
+    """These results stand behind what was said meanwhile, with their calls: those of calls that the
+    reply has made, or, if it answers no utterance, those that it was asked to deliver. The latest
+    result is the last; instructions stay behind them."""
+    came = {item.call: item.at for item in items if item.result in results}
+    end = len(items)
+    while end and items[end - 1].part == "instruction":
+        end -= 1
+    moved = sorted((i for i in items if i.call in came), key=lambda item: came[item.call])
+    return [*(item for item in items[:end] if item.call not in came), *moved, *items[end:]]
+
+
+def _claimed_last(
+    items: list[Item], mine: Collection[str], own_calls: Collection[str]
+) -> tuple[list[Item], int | None]:
+    """The latest utterance that the reply answers stands behind the rest of the conversation; what
+    the application has added behind it stays there. Not if calls of this reply follow: then it
+    answers their results. Returns its place, too."""
+    place = next((n for n in reversed(range(len(items))) if items[n].id in mine), None)
+    if place is None:
+        return items, None
+    behind = items[place + 1 :]
+    if any(item.part in _TOOL and item.call in own_calls for item in behind):
+        return items, None
+    before = [item for item in behind if not item.added]
+    rest = [item for item in behind if item.added]
+    return [*items[:place], *before, items[place], *rest], place + len(before)
+
+
+def _before_what_is_answered(items: Sequence[Item], answered: int | None) -> int:
+    """Before the utterance, or the calls and results that come last; instructions come after."""
+    if answered is not None:
+        return answered
+    place = len(items)
+    while place > 1 and items[place - 1].part == "instruction":
+        place -= 1
+    while place and items[place - 1].part in _TOOL:
+        place -= 1
+    return place

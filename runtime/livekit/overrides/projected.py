@@ -1,0 +1,102 @@
+"""LiveKit's items as the agenda's projection sees them, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from livekit.agents import llm
+from livekit.agents.voice.generation import _RUNNING_PLACEHOLDER_KEY
+
+from turnfsm.fsm.agenda import Item, Part, complete, project, unanswered
+from turnfsm.runtime.conversation.conductor import Conductor
+
+from .conversation import TOOLS
+from .speech import GovernedHandle
+
+__all__ = ["HINT", "send"]
+
+HINT = "turnfsm_hint_"
+"""How the id of a hint begins."""
+
+_SAID_BY: Mapping[str, Part] = {"user": "utterance", "assistant": "said"}
+
+
+def send(
+    context: llm.ChatContext,
+    came: Sequence[llm.ChatItem],
+    held: Collection[str],
+    speech: GovernedHandle,
+    conductor: Conductor,
+    instructions: str | None,
+) -> None:
+    """Make the context of a request what the model is to get, and report the request.
+
+    Args:
+        came: What has come into the conversation since LiveKit copied it.
+        held: The ids of the items in the agent's conversation.
+        instructions: The request's own.
+    """
+    log, read = conductor.log, _Reader(context, held, conductor.tools.due_results)
+    given, new = [*map(read, context.items)], [*map(read, came)]
+    shown = complete(given, log.agenda, speech.id, new)
+    results = [item.call for item in shown if item.part == "result" and item.result]
+    conductor.request_sent(speech, results, instructions, unanswered=unanswered(shown))
+    request = project(
+        given,
+        log.agenda,
+        speech.id,
+        came=new,
+        own_calls={item.call_id for item in speech.chat_items if item.type == "function_call"},
+        instructed=instructions is not None,
+    )
+    items: list[llm.ChatItem] = [item.of for item in request.items]
+    if (said := conductor.host.hint(request.deliver, request.elsewhere)) is not None:
+        at = items[min(request.hint_at, len(items) - 1)].created_at if items else 0.0
+        id = HINT + "_".join((*request.deliver, *request.elsewhere))
+        hint = llm.ChatMessage(id=id, role="system", content=[said], created_at=at)
+        items.insert(request.hint_at, hint)
+    context.items[:] = items
+
+
+class _Reader:
+    """Reads LiveKit's items.
+
+    Args:
+        context: The request, to which LiveKit has added the calls that run.
+        held: The ids of the items in the agent's conversation.
+        due: The calls of the agenda by the ids of their results.
+    """
+
+    def __init__(
+        self, context: llm.ChatContext, held: Collection[str], due: Mapping[str, str]
+    ) -> None:
+        self._held, self._due = held, due
+        calls = {
+            item.call_id
+            for item in context.items
+            if item.type == "function_call" and item.extra.get(_RUNNING_PLACEHOLDER_KEY)
+        }
+        self._running = {i.id for i in context.items if getattr(i, "call_id", None) in calls}
+
+    def __call__(self, item: llm.ChatItem) -> Item:
+        """This item."""
+        part, call = self._part(item), ""
+        if item.type in ("function_call", "function_call_output"):
+            call = item.call_id
+        runs = item.id in self._running
+        return Item(
+            item.id,
+            part,
+            item,
+            call,
+            result=self._due.get(call, "") if part == "result" and not runs else "",
+            placeholder=runs,
+            added=part in ("said", "utterance", "instruction") and item.id not in self._held,
+            at=item.created_at,
+        )
+
+    def _part(self, item: llm.ChatItem) -> Part:
+        if item.type == "message":
+            hint = item.id.startswith(HINT)
+            return "hint" if hint else _SAID_BY.get(item.role, "instruction")
+        return TOOLS.get(item.type, "other")
