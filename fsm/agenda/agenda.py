@@ -130,11 +130,21 @@ class Agenda:
         return tuple(o for o in self.claimed_by(reply) if o.requested)
 
     def may_call_for_utterance(self, reply: str) -> bool:
-        """The model was asked to answer an utterance with this reply, and may still make calls."""
+        """This reply answers an utterance, and its model may still make calls."""
         live = self.reply(reply)
-        if live is None or not live.requested or live.calls_known:
+        if live is None or live.calls_known:
             return False
         return any(o.kind == "utterance" for o in self.claimed_by(reply))
+
+    def superseded(self, reply: str) -> bool:
+        """Nobody has heard this answer to an utterance, and a result that its request did not have
+        is ready: a new request can answer both. An utterance is asked about anew only once."""
+        live = self.reply(reply)
+        if live is None or not live.requested or live.heard:
+            return False
+        claims = [o for o in self.claimed_by(reply) if o.kind == "utterance"]
+        again = any(o.failures for o in claims)
+        return bool(claims) and not again and any(o.kind == "result" for o in self.open)
 
     def hidden_from(self, reply: str) -> frozenset[str]:
         """The utterances that are not in a request of this reply: another live reply answers them.

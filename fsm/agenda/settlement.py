@@ -15,10 +15,20 @@ Kind = Literal["utterance", "result"]
 """What the agent owes the user: an answer to an utterance, the result of a tool call."""
 
 Ending = Literal[
-    "finished", "user", "application", "tool", "limit", "failure", "agent_left", "dropped", "crash"
+    "finished",
+    "user",
+    "application",
+    "tool",
+    "result",
+    "limit",
+    "failure",
+    "agent_left",
+    "dropped",
+    "crash",
 ]
-"""What has ended a reply: nothing else, an interruption and by whom, a limit of the flow, an error,
-a handoff or a close, a speculation that was not used, or the death of its worker."""
+"""What has ended a reply: nothing else, an interruption and by whom, a result that its request did
+not have, a limit of the flow, an error, a handoff or a close, a speculation that was not used, or
+the death of its worker."""
 
 Row = Literal[
     "heard",
@@ -28,6 +38,7 @@ Row = Literal[
     "interrupted_by_application_unheard",
     "interrupted_by_tool",
     "interrupted_by_tool_unheard",
+    "superseded_by_result",
     "limit_reached",
     "failed",
     "agent_left",
@@ -55,6 +66,7 @@ COLUMNS: tuple[Column, ...] = get_args(Column)
 _INTERRUPTED = ("user", "application", "tool")
 _ROW_OF: Mapping[Ending, Row] = {
     "finished": "heard",
+    "result": "superseded_by_result",
     "limit": "limit_reached",
     "failure": "failed",
     "agent_left": "agent_left",

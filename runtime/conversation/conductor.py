@@ -433,7 +433,7 @@ class Conductor(UserReports):
 
     def _schedule_deferred(self) -> None:
         """In the next turn of the loop: LiveKit may be in the middle of giving the floor back."""
-        due = self.turns.kept or self.host.owes or self._speculation
+        due = self.turns.kept or self.host.owes or self._speculation or self.host.superseded
         if due and not self._deferred_due:
             self._deferred_due = True
             asyncio.get_running_loop().call_soon(self._run_deferred)
@@ -447,6 +447,9 @@ class Conductor(UserReports):
             return  # a handoff is under way; this is tried again when it has ended
         self._speculate_again()
         step = self.floor.step
+        if step is not None and self.host.superseded and self.turn.ask("newer_result", step.id):
+            self._post("newer_result", step.id, source="programmatic")
+            return
         if step is not None and self.turns.kept and not step.speech.interruptible:
             return  # it is ending, and LiveKit takes no turn before it has ended
         if self.turns.kept and self._hears_more(agent, self._moved):

@@ -87,6 +87,13 @@ class TurnHost:
         pending = self.resumption is not None and self.resumption.pending
         return pending or bool(self._log.agenda.open)
 
+    @property
+    def superseded(self) -> bool:
+        """The step that has the floor answers an utterance, and a result is there that its request
+        did not have."""
+        step = self._floor.step
+        return step is not None and self._log.agenda.superseded(step.speech.id)
+
     @contextmanager
     def about(self, words: str, *, wordless: bool = False) -> Iterator[None]:
         """What is posted meanwhile is about these words of the user, or about a turn without."""
@@ -155,6 +162,13 @@ class TurnHost:
     def wordless(self) -> bool:
         """The turn that is asked about has no words, and the model does not hear its audio."""
         return self._wordless
+
+    def can_ask_anew(self) -> bool:
+        """The step is the reply to a turn, and its model can be asked for another one."""
+        step = self._floor.step
+        if step is None or step.agent.model_keeps_context:
+            return False
+        return self._turns.is_asked(step.speech)
 
     def tools_held(self) -> bool:
         """A call runs whose turn cannot be interrupted."""
@@ -291,6 +305,11 @@ class TurnHost:
         """Interrupt the speech that holds the floor. The trigger's data says why."""
         self._stop(event.data.get("source", "audio_activity"), force=False)
 
+    def supersede_reply(self, event: Event) -> None:
+        """The reply is about to be interrupted; the agenda has its utterance and the result."""
+        if (step := self._floor.step) is not None:
+            self._replies.stopped(step.speech, "result")
+
     def force_interrupt(self, event: Event) -> None:
         """Interrupt the speech that holds the floor, even if it may not be interrupted."""
         self._stop("programmatic", force=True)
@@ -346,6 +365,7 @@ class TurnHost:
         if unanswered and not resumes:
             if (reply := agent.answer_words(unanswered)) is not None:
                 self._replies.claims(reply, utterances=unanswered)
+                self._turns.ask_again(unanswered, reply)
                 return
             self._log.add(Answered(unanswered))
         results = [o for o in self._log.agenda.due if o.kind == "result"]

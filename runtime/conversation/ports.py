@@ -172,6 +172,11 @@ class Model(Protocol):
     def model_replies(self) -> bool:
         """A realtime model that replies to tool results without being asked."""
 
+    @property
+    def model_keeps_context(self) -> bool:
+        """A realtime model, which keeps the conversation itself: a reply that it has begun is in
+        it."""
+
     def request(self, instructions: str) -> Speech:
         """Ask for a reply, for example to deliver a result.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 import attrs
 
@@ -154,10 +154,16 @@ class Replies:
 
     # -- questions
 
-    def may_still_call(self, besides: Speech) -> list[Speech]:
-        """The other replies whose model was asked to answer an utterance, and may make calls."""
-        others = (live.speech for live in self._live.values() if live.speech is not besides)
-        return [other for other in others if self._log.agenda.may_call_for_utterance(other.id)]
+    def may_still_call(self, before: Speech) -> Iterator[Speech]:
+        """The replies that were asked for before this one to answer an utterance, and whose model
+        may still make calls."""
+        for live in self._live.values():
+            if live.speech is before:
+                return
+            if not live.speech.interrupted and self._log.agenda.may_call_for_utterance(
+                live.speech.id
+            ):
+                yield live.speech
 
     def would_deliver(self, speech: Speech) -> bool:
         """A request of this reply would ask to deliver results of other replies."""

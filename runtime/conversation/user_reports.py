@@ -47,7 +47,9 @@ class UserReports:
 
     def __init__(self, session: Session, deferred: DeferredQueue) -> None:
         self._session = session
-        self.turns = UserTurns(self._turn_ended, deferred, lambda: session.closing)
+        self.turns = UserTurns(
+            self._turn_ended, deferred, lambda: session.closing, self._is_asked_again
+        )
         self.tuner = Tuner(session)
         self._last_barge_in: Verdict | None = None
         self._voice_ended = float("-inf")
@@ -64,6 +66,10 @@ class UserReports:
     def agent(self) -> Agent | None:
         """The agent that is in charge."""
         return self._session.activity
+
+    def _is_asked_again(self, utterance: str) -> bool:
+        due = self.log.agenda.find("utterance", utterance)
+        return due is not None and due.state != "with_next"
 
     @property
     def closing(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Any, Literal, get_args
 
 import attrs
@@ -96,6 +97,7 @@ class UserTurns:
             newer turn was committed.
         deferred: Holds the turns that are kept.
         closing: Says whether the session closes.
+        due: Says whether another reply will answer this message of the user.
     """
 
     def __init__(
@@ -103,11 +105,12 @@ class UserTurns:
         ended: Callable[[Turn, Outcome, str, bool], None],
         deferred: DeferredQueue,
         closing: Callable[[], bool],
+        due: Callable[[str], bool],
     ) -> None:
         self.outcomes: Counter[Outcome] = Counter()
         self._ended = ended
         self._deferred = deferred
-        self._closing = closing
+        self._closing, self._due = closing, due
         self._count = 0
         self._latest: Turn | None = None
         self._tasks: dict[asyncio.Task[Any], Turn] = {}
@@ -235,8 +238,19 @@ class UserTurns:
             if self._failed[0] == speech.id:  # it was asked for ahead
                 turn.failure = self._failed[1]
             self._asked.append(turn)
-            speech.when_over(lambda: self._speech_over(turn))
+            speech.when_over(partial(self._speech_over, turn, speech))
         return turn
+
+    def is_asked(self, speech: Speech) -> bool:
+        """It is the reply to a turn, and nothing of it was heard."""
+        return any(turn.speech is speech for turn in self._asked)
+
+    def ask_again(self, words: Collection[str], speech: Speech) -> None:
+        """Another reply answers the turns with these messages, after one that was not heard."""
+        for turn in self._asked:
+            if turn.speech is not None and turn.speech.answers in words:
+                turn.speech = speech
+                speech.when_over(partial(self._speech_over, turn, speech))
 
     def hear(self, speech: Speech) -> Turn | None:
         """Some of this speech is heard. Returns the turn that it is the first reply to, or None."""
@@ -303,10 +317,9 @@ class UserTurns:
         elif turn.speech is None:
             self._end(turn, "superseded", NEWER)
 
-    def _speech_over(self, turn: Turn) -> None:
+    def _speech_over(self, turn: Turn, speech: Speech) -> None:
         """Nothing more of its reply is heard."""
-        speech = turn.speech
-        if speech is None or turn not in self._asked:
+        if turn.speech is not speech or turn not in self._asked:
             return
         if self.kept or not self.is_latest(turn):
             self._end(turn, "superseded", NEWER)
@@ -316,7 +329,9 @@ class UserTurns:
             self._end(turn, "dropped", CLOSED)
         elif not speech.interrupted:
             self._end(turn, "silent", "its reply had nothing to be heard")
-        elif speech.interrupted_by not in ("audio_activity", "user_turn"):
+        elif speech.interrupted_by not in ("audio_activity", "user_turn") and not self._due(
+            speech.answers
+        ):
             # else the user goes on: the next turn supersedes it
             self._end(turn, "dropped", "its reply was interrupted before it was heard")
 

@@ -294,6 +294,11 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
     ),
     *_on("voice.tool_executor", "global", "_RunningTasks | the context of a running call"),
     *_on("voice.tool_executor", "global", "_ToolExecutor | the executor of an activity"),
+    *_on(
+        "voice.generation",
+        "global",
+        "_RUNNING_PLACEHOLDER_KEY | a call that runs, which LiveKit adds to a request",
+    ),
     *_on("voice.agent_activity", "global", "_SpeechHandleContextVar | which speech a task is for"),
     *_on(
         "llm.realtime:RealtimeSession",

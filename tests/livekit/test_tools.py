@@ -418,7 +418,7 @@ def test_a_tool_that_hangs_holds_back_no_result_of_another(interrupted: bool) ->
     assert outputs["book"] == "booked"
     assert outputs["hang"].startswith("The call is still running.")
     said = [heard.text for heard in outcome.heard]
-    assert said == ([] if interrupted else ["One moment."]), outcome.timeline()
+    assert said == ([] if interrupted else ["Your table is booked."]), outcome.timeline()
 
 
 @pytest.mark.parametrize(

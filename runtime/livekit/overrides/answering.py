@@ -127,6 +127,11 @@ class AnsweringActivity(OutputActivity):
                 await say_still_running(context)
 
     @property
+    def model_keeps_context(self) -> bool:
+        """A realtime model has the conversation."""
+        return self.__dict__.get("_rt_session") is not None
+
+    @property
     def model_replies(self) -> bool:
         """The realtime model replies to tool results without being asked."""
         model = self.__dict__.get("_rt_session")  # not if its agent was closed

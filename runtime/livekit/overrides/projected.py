@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from livekit.agents import llm
@@ -17,6 +18,9 @@ __all__ = ["HINT", "send"]
 
 HINT = "turnfsm_hint_"
 """How the id of a hint begins."""
+
+_SUFFIX = re.compile("(?:_final|_update_[0-9]+)$")
+"""How LiveKit marks the later results of a call."""
 
 _SAID_BY: Mapping[str, Part] = {"user": "utterance", "assistant": "said"}
 
@@ -46,16 +50,24 @@ def send(
         log.agenda,
         speech.id,
         came=new,
-        own_calls={item.call_id for item in speech.chat_items if item.type == "function_call"},
+        own_calls=[
+            i.call for i in shown if i.part == "call" and _is_own(i.call, speech, conductor)
+        ],
         instructed=instructions is not None,
     )
     items: list[llm.ChatItem] = [item.of for item in request.items]
     if (said := conductor.host.hint(request.deliver, request.elsewhere)) is not None:
         at = items[min(request.hint_at, len(items) - 1)].created_at if items else 0.0
-        id = HINT + "_".join((*request.deliver, *request.elsewhere))
+        id = HINT + "-".join((*request.deliver, *request.elsewhere))
         hint = llm.ChatMessage(id=id, role="system", content=[said], created_at=at)
         items.insert(request.hint_at, hint)
     context.items[:] = items
+
+
+def _is_own(call: str, speech: GovernedHandle, conductor: Conductor) -> bool:
+    """The reply has made the call, or LiveKit has refused it: it is of no reply then."""
+    made = conductor.tools.entries([_SUFFIX.sub("", call)])
+    return not made or made[0].turn == speech.id
 
 
 class _Reader:
