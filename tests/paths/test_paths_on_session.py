@@ -77,6 +77,8 @@ UNSCRIPTED = {
     "refused speaking.reply": AT_HAND,
     "refused paused.reply": AT_HAND,
     "row listening.owed_reply.0": OWED,
+    "row thinking.newer_result.0": "tests/livekit/test_still_checking.py has it",
+    "refused thinking.newer_result": "asked quietly before, so that only a yes is journalled",
     "row listening.proceed.0": WAITS,
     "refused listening.proceed": WAITS,
     "row listening.words_answered.0": OBJECTS,
@@ -107,7 +109,7 @@ UNSCRIPTED = {
 }
 """What no script of components brings about, and why."""
 
-UNHEARD = {"turn_replied", "owed_reply", "proceed", "words_answered"}
+UNHEARD = {"turn_replied", "owed_reply", "newer_result", "proceed", "words_answered"}
 
 
 def _walk(path: CoveringPath) -> Walk:
