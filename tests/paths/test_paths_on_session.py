@@ -178,7 +178,7 @@ def test_what_has_no_script_is_listed() -> None:
 
 def test_most_of_the_turn_is_walked() -> None:
     """The sessions take every transition that is not listed, hold every state and hear every
-    trigger but four: no path goes on until the reply to a turn is heard, and no script brings
+    trigger but five: no path goes on until the reply to a turn is heard, and no script brings
     about an objection or a reply that is owed."""
     walks = [_walk(path) for path in FOUND.paths]
     rows = {row for walk in walks for row in walk.rows}
