@@ -89,9 +89,11 @@ def _scale(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def _caller(options: argparse.Namespace) -> dict[str, Any]:
-    from .caller import caller, cpu  # imports livekit-agents, which takes a while
+    from .begin import begin
+    from .caller import SESSIONS, caller, cpu  # imports livekit-agents, which takes a while
 
-    return {"waits": caller(real=options.real), "cpu": cpu(options.rounds)}
+    waits = caller(real=options.real)
+    return {"waits": waits, "cpu": cpu(options.rounds), "begin": begin(SESSIONS, options.rounds)}
 
 
 def _room(options: argparse.Namespace) -> dict[str, Any]:

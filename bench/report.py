@@ -103,6 +103,17 @@ def _caller(figures: dict[str, Any]) -> str:
         f"\nA minute of conversation of ten turns takes {1000 * stock:.0f} ms of CPU time on a "
         f"stock session and {1000 * ours:.0f} ms on a TurnSession: {100 * (cpu['ratio'] - 1):+.1f} "
         f"% of the session's own work, {(ours - stock) / 60 * 100:.2f} % of a core.\n"
+        f"\n{_begin(figures['begin'])}\n"
+    )
+
+
+def _begin(figures: dict[str, Any]) -> str:
+    ms = {name: f"{1000 * seconds:.1f}" for name, seconds in figures["seconds"].items()}
+    held = {name: f"{bytes_ / 1024:.0f}" for name, bytes_ in figures["bytes"].items()}
+    return (
+        f"To make and start a session takes {ms['stock']} ms of CPU time on stock and "
+        f"{ms['TurnSession']} ms here, {figures['ratio']:.1f} times as much. A session that has "
+        f"started holds {held['stock']} KiB on stock and {held['TurnSession']} KiB here."
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from turnfsm.fsm import Flow, FlowError, TurnfsmError
 from turnfsm.fsm.errors import near
+from turnfsm.fsm.memo import once_for_each_flow
 
 if TYPE_CHECKING:
     from turnfsm.fsm.check import Report
@@ -29,6 +30,7 @@ _proved: set[str] = set()
 """Digests of the flows that this process has proved."""
 
 
+@once_for_each_flow
 def digest(flow: Flow) -> str:
     """A hash of a flow. Equal flows have equal digests, wherever they were read from."""
     return hashlib.sha256(repr(flow).encode()).hexdigest()

@@ -119,6 +119,11 @@ def _figures(ratio: float) -> dict[str, Any]:
         "caller": {
             "waits": {"end of speech to first audio": {"virtual": sides}},
             "cpu": {"stock": 0.3, "TurnSession": 0.33, "ratio": 1.1},
+            "begin": {
+                "seconds": {"stock": 0.003, "TurnSession": 0.005},
+                "bytes": {"stock": 1e5, "TurnSession": 1.2e5},
+                "ratio": 1.6,
+            },
         },
     }
 

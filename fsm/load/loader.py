@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -42,6 +42,11 @@ def shipped_flows() -> dict[str, Path]:
         >>> shipped_flows()["turn"].name
         'turn.yaml'
     """
+    return dict(_on_the_shelf())
+
+
+@cache
+def _on_the_shelf() -> Mapping[str, Path]:
     return {path.stem: path for path in sorted(_SHELF.glob("*.yaml"))}
 
 
@@ -244,7 +249,7 @@ def _locate(name: str) -> Path:
     path = Path(name)
     if path.suffix in {".yaml", ".yml"} or _there(path, Path.is_file):
         return path
-    shipped = shipped_flows()
+    shipped = _on_the_shelf()
     if name in shipped:
         return shipped[name]
     if _there(path, Path.exists):

@@ -19,6 +19,10 @@ class CallIds:
     def __init__(self) -> None:
         self._own: dict[str, str] = {}
 
+    def known(self, item: str) -> str | None:
+        """The id that the call of this item has got; None if it has none yet."""
+        return self._own.get(item)
+
     def own(self, item: str, given: str, *used: Container[str]) -> str:
         """The id of a call. It is the same each time, as long as the call is under way.
 
@@ -27,7 +31,7 @@ class CallIds:
             given: The id that the model gave.
             used: The ids of all other calls that are in a conversation or have begun.
         """
-        if item not in self._own:
+        if self.known(item) is None:
             id, number = given, 1
             while id in self._own.values() or any(id in ids for ids in used):
                 number += 1

@@ -371,6 +371,8 @@ class Conductor(UserReports):
 
     def own_id(self, item: str, given: str) -> str:
         """The id of a call: the model's id, unless another call has it."""
+        if (known := self._ids.known(item)) is not None:
+            return known
         agent = self._session.activity
         before = agent.other_calls(item) if agent is not None else ()
         return self._ids.own(item, given, before, self._ledger)

@@ -132,10 +132,7 @@ class CustomHost:
 
     def _marked(self, owner: object) -> Mapping[str, Callable[..., Any]]:
         found = {}
-        for name in dir(type(owner)):
-            mark = getattr(getattr(type(owner), name, None), _MARK, None)
-            if mark is None:
-                continue
+        for name, mark in _marks(type(owner)).items():
             if callable(getattr(self._turn, name, None)):
                 raise HostError(
                     f"{type(owner).__name__}.{name} is marked as {mark}, and the turn has one of "
@@ -153,3 +150,16 @@ class CustomHost:
 
     def _kind(self, name: str) -> str:
         return "action" if name in self._flow.actions else "host fact"
+
+
+def _marks(kind: type) -> Mapping[str, str]:
+    """The marked methods of a class, each with what it is marked as."""
+    marks: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        for name, value in vars(base).items():
+            mark: str | None = getattr(value, _MARK, None)
+            if mark is not None:
+                marks[name] = mark
+            elif name in marks:
+                del marks[name]
+    return marks

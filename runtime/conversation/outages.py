@@ -44,7 +44,8 @@ class Outages:
         self._record, self._now, self._expects_audio = record, now, expects_audio
         self._given_up = given_up
         self._closed: Closed | None = None
-        self._frame_at = 0.0
+        self._clock: Callable[[], float]  # read at each frame
+        self._frame_at = 0.0  # by this clock
         self._stopped = False
         self._look: asyncio.TimerHandle | None = None
         self._voice: tuple[float, float] | None = None  # since when none has a transcript, longest
@@ -54,6 +55,8 @@ class Outages:
 
     def start(self) -> None:
         """The session has started."""
+        self._clock = asyncio.get_running_loop().time
+        self._frame_at = self._clock()
         self._look_later()
 
     def end(self) -> None:
@@ -81,22 +84,22 @@ class Outages:
 
     def frame_came(self) -> None:
         """A frame of the user's audio has come."""
-        self._frame_at = self._now()
+        self._frame_at = self._clock()
         if self._stopped:
             self._stopped = False
             self._record(AudioResumed())
 
     def _look_later(self) -> None:
-        left = self._frame_at + AUDIO_LIMIT - self._now()
+        left = self._frame_at + AUDIO_LIMIT - self._clock()
         wait = AUDIO_LIMIT if self._stopped else max(0.1, left)
         self._look = asyncio.get_running_loop().call_later(wait, self._look_for_audio)
 
     def _look_for_audio(self) -> None:
         if not self._expects_audio():
-            self._frame_at = self._now()  # it is waited for from when it is expected again
-        elif not self._stopped and self._now() - self._frame_at >= AUDIO_LIMIT:
+            self._frame_at = self._clock()  # it is waited for from when it is expected again
+        elif not self._stopped and (silent := self._clock() - self._frame_at) >= AUDIO_LIMIT:
             self._stopped = True
-            self._record(AudioStopped(since=round(self._frame_at, 3)))
+            self._record(AudioStopped(since=round(self._now() - silent, 3)))
         self._look_later()
 
     # -- transcripts

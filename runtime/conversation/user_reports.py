@@ -23,6 +23,7 @@ from .ports import Agent, Keeping, Session, Speech
 from .transcribed_voice import TranscribedVoice
 from .tuning import Tuner
 from .user_turns import CarriedVoice, Outcome, Turn, UserTurns
+from .vocabulary import actions_used
 
 __all__ = ["UserReports"]
 
@@ -139,7 +140,7 @@ class UserReports:
     @property
     def voice_holds_output(self) -> bool:
         """The flow holds a reply back while a voice is heard, in some state."""
-        return any("hold_output" in row.transition.actions for row in self.turn.flow.rows())
+        return "hold_output" in actions_used(self.turn.flow)
 
     @property
     def words_due(self) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from turnfsm.fsm import Flow, HostError
+from turnfsm.fsm.memo import once_for_each_flow
 
-__all__ = ["ACTIONS", "FACTS", "TRIGGERS", "check_vocabulary"]
+__all__ = ["ACTIONS", "FACTS", "TRIGGERS", "actions_used", "check_vocabulary"]
 
 TRIGGERS = (
     *("user_started_speaking", "user_stopped_speaking", "barge_in", "final_transcript"),
@@ -26,13 +27,20 @@ ACTIONS = ("answer_turn", "request_reply", "start_output", "release_tools", "aba
 """The actions without which no turn is answered, heard or ended."""
 
 
+@once_for_each_flow
+def actions_used(flow: Flow) -> frozenset[str]:
+    """The actions of all transitions."""
+    return frozenset(action for row in flow.rows() for action in row.transition.actions)
+
+
+@once_for_each_flow
 def check_vocabulary(flow: Flow) -> None:
     """Refuse a flow that would fail in the middle of a conversation.
 
     Raises:
         HostError: Names are missing; the message has all of them.
     """
-    used = {action for row in flow.rows() for action in row.transition.actions}
+    used = actions_used(flow)
     lacks = [
         *(f"trigger {word!r}" for word in TRIGGERS if word not in flow.triggers),
         *(f"fact {word!r}" for word in FACTS if word not in flow.facts),

@@ -26,6 +26,8 @@ def warn_of_misspelt_tools(tools: Tools, given: Iterable[Any]) -> None:
         tools: What the flow says about tools.
         given: The tools of the session and of its first agent.
     """
+    if not (tools.by_name or tools.once):
+        return  # a session would look through all classes of agents for nothing
     known = {*llm.ToolContext(list(given)).function_tools, *_declared()}
     for name, meant in misspelt_tools(tools, known):
         logger.warning(

@@ -81,7 +81,7 @@ def _overrides() -> Iterator[str]:
         bases = [base for base in cls.__mro__[1:-1] if base not in GOVERNED]
         theirs = {name for base in bases for name in (*vars(base), *_set_by(base))}
         for name, value in vars(cls).items():
-            ours = inspect.isroutine(value) or isinstance(value, property)
+            ours = inspect.isroutine(value) or inspect.isdatadescriptor(value)
             if name in theirs and ours and not name.startswith("__"):
                 yield f"{cls.__name__}.{name}"
 

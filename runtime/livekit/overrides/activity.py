@@ -22,6 +22,7 @@ from .conversation import results_in
 from .producing import ProducingActivity
 from .speech import GovernedHandle, govern
 from .tools import GovernedExecutor
+from .watched import Watched
 
 __all__ = ["GovernedActivity", "activity_of", "adopt"]
 
@@ -43,18 +44,15 @@ class GovernedActivity(ProducingActivity):
 
     # -- the floor
 
-    @property
-    def _current_speech(self) -> SpeechHandle | None:
-        return self.__dict__.get("_current_speech")
-
-    @_current_speech.setter
-    def _current_speech(self, handle: SpeechHandle | None) -> None:
+    def _gives_floor(self, handle: SpeechHandle | None) -> None:
         previous = self.__dict__.get("_current_speech")
         self.__dict__["_current_speech"] = handle
         if previous is not None and previous is not handle:
             self._conductor.floor_returned(govern(previous, self._conductor))
         if handle is not None:
             self._conductor.floor_taken(self, govern(handle, self._conductor))
+
+    _current_speech: Any = Watched(_gives_floor)
 
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
         governed = govern(speech, self._conductor)
@@ -213,12 +211,14 @@ class GovernedActivity(ProducingActivity):
 
     def other_calls(self, item: str) -> frozenset[str]:
         """The ids of the conversation's calls, without the one of this item."""
-        return frozenset(
+        contexts = self._agent._chat_ctx, self._session.history
+        calls = [
             other.call_id
-            for items in (self._agent._chat_ctx.items, self._session.history.items)
-            for other in items
+            for context in contexts
+            for other in context.items
             if other.type in ("function_call", "function_call_output") and other.id != item
-        )
+        ]
+        return frozenset(calls)
 
     @property
     def shown_results(self) -> frozenset[str]:

@@ -100,6 +100,8 @@ class ArrivingActivity(LeavingActivity):
         # Only calls that belong to words which it holds, of tools that it has: it would make those
         # calls again, and knows no others. And those whose results it is to tell. What was said
         # upon such a result may have told it.
+        if not self._session.history.items:
+            return  # the first agent: finding its tools takes longer than all the rest
         held = {item.id for item in self._agent._chat_ctx.items}
         tools, asked = llm.ToolContext(self.tools).function_tools, ""
         due = {call.id for call in self._conductor.tools.pending if call.how != "cancelled"}

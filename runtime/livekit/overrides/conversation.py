@@ -337,5 +337,5 @@ def overtaken(results: Collection[str], items: Iterable[llm.ChatItem]) -> bool:
 
 def results_in(context: llm.ChatContext) -> frozenset[str]:
     """The ids of the results in a conversation."""
-    items = context.items
-    return frozenset(item.call_id for item in items if item.type == "function_call_output")
+    items = context.items  # a list: in a long conversation a generator takes twice as long
+    return frozenset([item.call_id for item in items if item.type == "function_call_output"])

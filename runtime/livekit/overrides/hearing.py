@@ -22,6 +22,7 @@ from .components import follow_fallbacks, vad_failure
 from .recognition import GovernedRecognition, turn_of, until
 from .segment import Segment
 from .speech import govern
+from .watched import Watched
 
 __all__ = ["HearingActivity"]
 
@@ -56,12 +57,7 @@ class HearingActivity(ArrivingActivity):
     """Which waits for words were not over when the last voice began."""
     _waits_until: Mapping[str, float] = MappingProxyType({})
 
-    @property
-    def _audio_recognition(self) -> AudioRecognition | None:
-        return self.__dict__.get("_audio_recognition")
-
-    @_audio_recognition.setter
-    def _audio_recognition(self, recognition: AudioRecognition | None) -> None:
+    def _hears_with(self, recognition: AudioRecognition | None) -> None:
         if recognition is not None:
             recognition.__class__ = GovernedRecognition
             assert isinstance(recognition, GovernedRecognition)
@@ -70,6 +66,8 @@ class HearingActivity(ArrivingActivity):
             recognition.segment, self.segment = self.segment or Segment(), None
             recognition.resume_with(self._conductor.take_carried_transcript())
         self.__dict__["_audio_recognition"] = recognition
+
+    _audio_recognition: Any = Watched(_hears_with)
 
     async def _detach_reusable_resources(self, new_activity: AgentActivity) -> Any:
         resources = await super()._detach_reusable_resources(new_activity)
@@ -145,12 +143,15 @@ class HearingActivity(ArrivingActivity):
 
     def push_audio(self, frame: rtc.AudioFrame) -> None:
         self._conductor.outages.frame_came()
-        speech, options = self._current_speech, self._session.options.interruption
+        speech = self._current_speech
+        if speech is None or not govern(speech, self._conductor).held_by_tools:
+            super().push_audio(frame)  # nearly always; a frame comes every 10 to 50 ms
+            return
+        # The option is about speech that the application has made uninterruptible. Who talks over
+        # the preamble of a tool with the policy hold or finish is answered afterwards.
+        options = self._session.options.interruption
         discards = options["discard_audio_if_uninterruptible"]
-        if speech is not None and govern(speech, self._conductor).held_by_tools:
-            # The option is about speech that the application has made uninterruptible. Who talks
-            # over the preamble of a tool with the policy hold or finish is answered afterwards.
-            options["discard_audio_if_uninterruptible"] = False
+        options["discard_audio_if_uninterruptible"] = False
         try:
             super().push_audio(frame)
         finally:
@@ -238,9 +239,12 @@ class HearingActivity(ArrivingActivity):
 
     def on_vad_inference_done(self, ev: Any) -> None:
         super().on_vad_inference_done(ev)
-        self._hears_silence = self._hears_silence or ev.speaking
-        self._sound = max(self._sound, self._voice_before + ev.speech_duration)
-        self._voice = max(self._voice, self._sound)
+        if ev.speaking:
+            self._hears_silence = True
+        heard = self._voice_before + ev.speech_duration
+        if heard > self._sound:  # one comparison a frame while nobody speaks
+            self._sound = heard
+            self._voice = max(self._voice, heard)
 
     def on_interim_transcript(self, ev: Any, *, speaking: bool | None) -> None:
         unreported = self.vad is None and not self._rt_turn_detection_enabled and not speaking
@@ -358,4 +362,4 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def _item_ids(self) -> frozenset[str]:
-        return frozenset(item.id for item in self._agent._chat_ctx.items)
+        return frozenset([item.id for item in self._agent._chat_ctx.items])
