@@ -27,7 +27,10 @@ _COLD = (
     "tenth of the runtimes the wait is far below the limit"
 )
 _OWN = (
-    "the scripted models and audio take almost no CPU time, so only the session's own work counts"
+    "the scripted models and audio take almost no CPU time, so only the session's own work counts. "
+    "In a profile, about a fifth of the difference each is spent on frames of audio, on the "
+    "machine with pump and journal, on the bookkeeping of the conversation, on the overrides of "
+    "LiveKit's methods, and on the timers in the event loop; no function has more than a tenth"
 )
 _NOISE = "waits in real time vary by more than this on this machine"
 
