@@ -68,7 +68,8 @@ class Reply:
         requested: The model was asked for it.
         heard: A part of what its last request gave was heard.
         sole: That request has asked to deliver one thing only.
-        calls_known: The model has answered it, and makes no call.
+        made: How many calls the model has made upon that request.
+        calls: How many it asks for in all. None while its stream goes on.
     """
 
     id: str
@@ -76,7 +77,13 @@ class Reply:
     requested: bool = False
     heard: bool = False
     sole: bool = False
-    calls_known: bool = False
+    made: int = 0
+    calls: int | None = None
+
+    @property
+    def may_call(self) -> bool:
+        """Calls of its last request may still be made."""
+        return self.calls is None or self.made < self.calls
 
 
 Change = Callable[[Obligation], Obligation | None]
@@ -130,11 +137,11 @@ class Agenda:
         return tuple(o for o in self.claimed_by(reply) if o.requested)
 
     def may_call_for_utterance(self, reply: str) -> bool:
-        """This reply answers an utterance, and its model may still make calls."""
+        """This reply answers an utterance, also with calls, and its model may still make some."""
         live = self.reply(reply)
-        if live is None or live.calls_known:
+        if live is None or not live.may_call:
             return False
-        return any(o.kind == "utterance" for o in self.claimed_by(reply))
+        return any(o.kind == "utterance" or o.made_by == reply for o in self.claimed_by(reply))
 
     def superseded(self, reply: str) -> bool:
         """Nobody has heard this answer to an utterance, and a result that its request did not have
@@ -153,7 +160,7 @@ class Agenda:
         reply that answers an utterance itself comes after those that are known to make no call.
         """
         answers = any(o.kind == "utterance" for o in self.claimed_by(reply))
-        before = {other.id for other in self.replies if answers and other.calls_known}
+        before = {other.id for other in self.replies if answers and not other.may_call}
         return frozenset(
             o.id
             for o in self.obligations
@@ -205,10 +212,9 @@ class Agenda:
                 return self._reply_asked(entry)
             case RequestSent():
                 return self._request_sent(entry)
-            case CallsKnown(reply):
+            case CallsKnown(reply, calls):
                 live = self.reply(reply)
-                known = live and attrs.evolve(live, calls_known=True)
-                return self if known is None else self._with_reply(known)
+                return self if live is None else self._with_reply(attrs.evolve(live, calls=calls))
             case ReplyHeard(reply, whole=True):
                 return self._settled(reply, "heard", rules, only_requested=True)
             case ReplyHeard(reply):
@@ -234,7 +240,7 @@ class Agenda:
 
     def _call_made(self, call: str, reply: str) -> Agenda:
         """The result answers the utterance from now on: who delivers it, answers the utterance."""
-        live = self.reply(reply) is not None
+        live = self.reply(reply)
         made = Obligation(
             "result",
             call,
@@ -248,7 +254,8 @@ class Agenda:
             for o in self.obligations
             if not _is(o, "result", (call,)) and (o.kind != "utterance" or o.by != reply)
         )
-        return attrs.evolve(self, obligations=(*rest, made))
+        agenda = attrs.evolve(self, obligations=(*rest, made))
+        return agenda._with_reply(attrs.evolve(live, made=live.made + 1)) if live else agenda
 
     def _reply_asked(self, asked: ReplyAsked) -> Agenda:
         agenda = self
@@ -289,7 +296,7 @@ class Agenda:
         claimed = claimed._each(claim)
         also_answers = sent.named is not None and sent.answers
         sole = len(claimed.requested_of(sent.reply)) == 1 and not also_answers
-        sent_now = attrs.evolve(reply, requested=True, heard=False, sole=sole, calls_known=False)
+        sent_now = Reply(sent.reply, reply.instructed, requested=True, sole=sole)
         return claimed._with_reply(sent_now)
 
     def _reply_ended(self, ended: ReplyEnded, rules: Rules) -> Agenda:

@@ -130,9 +130,11 @@ class RequestSent:
 
 @attrs.frozen
 class CallsKnown:
-    """The model's stream for the last request of this reply has ended, without a call."""
+    """The model's stream for the last request of this reply has ended. `calls`: how many calls it
+    asks for, of which some may not be made yet."""
 
     reply: str
+    calls: int = 0
 
 
 @attrs.frozen

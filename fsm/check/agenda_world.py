@@ -18,6 +18,7 @@ from turnfsm.fsm.agenda import (
     Agenda,
     AnswerDue,
     CallMade,
+    CallsKnown,
     Ending,
     Entry,
     Kind,
@@ -209,6 +210,7 @@ class World:
         return self._reply(s, r, phase="plays")
 
     def _calls(self, s: State, r: int, most: int) -> State:
+        s = self._log(s, CallsKnown(f"r{r}", most))
         for n, call in enumerate(s.calls[:most]):
             s = self._log(s, CallMade(f"c{n}", f"r{r}")) if not call.made else s
             made = attrs.evolve(call, made_by=r, runs=True, made=call.made + 1)

@@ -259,9 +259,9 @@ class Conductor(UserReports):
         if self._governs:
             self.turn.note(event.KIND, **event.fields())
 
-    def calls_known(self, speech: Speech) -> None:
-        """The agent's `llm_node` has ended without calls. Posts nothing: what waits goes on."""
-        self.replies.calls_known(speech)
+    def calls_known(self, speech: Speech, calls: int) -> None:
+        """The `llm_node` of a reply has ended, with so many calls. Posts nothing."""
+        self.replies.calls_known(speech, calls)
 
     @property
     def _look_every(self) -> float:

@@ -107,9 +107,9 @@ class Replies:
             named = [o.id for o in results if o.id in instructions]
         self._log.add(RequestSent(speech.id, shown, named, answers, unanswered))
 
-    def calls_known(self, speech: Speech) -> None:
-        """The model has answered the last request of a reply without a call."""
-        self._log.add(CallsKnown(speech.id))
+    def calls_known(self, speech: Speech, calls: int) -> None:
+        """The model has answered the last request of a reply, and asks for so many calls."""
+        self._log.add(CallsKnown(speech.id, calls))
 
     def answers_by_itself(self, speech: Speech, agent: object) -> None:
         """A realtime model replies without being asked, and so delivers nothing that is due."""

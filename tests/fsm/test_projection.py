@@ -58,7 +58,7 @@ def _answered_elsewhere(talk: Talk, item: Item, reply: str) -> bool:
         return False
     other = talk.agenda.reply(found.by or "")
     mine = any(o.kind == "utterance" for o in talk.agenda.claimed_by(reply))
-    return not (mine and other is not None and other.calls_known)
+    return not (mine and other is not None and not other.may_call)
 
 
 def _right_after_its_call(items: tuple[Item, ...], at: int) -> bool:

@@ -16,13 +16,6 @@ WORKS = {1: Job(1.0), 2: Job(1.0)}
 NOISES = (Sound(3.05, 0.8), *(Sound(at, 0.1) for at in (5.2, 6.6, 8.0)))
 
 KNOWN = {
-    "the application asks for a reply before a model makes several calls": Script(
-        "",
-        (Sound(0.5, 0.6, 2, calls=(1, 2, 3), answer=3, ttft=1.5),),
-        {1: Job(0.5), 2: Job(0.5), 3: Job(0.5)},
-        moves=(Move(1.6, "ask"),),
-        switches=frozenset({"application"}),
-    ),
     "the user speaks before a handoff that a tool has asked for": Script(
         "",
         (attrs.evolve(ASKED, answer=10), Sound(3.0, 0.6, 2)),
@@ -61,6 +54,13 @@ KNOWN = {
 }
 
 MENDED = {
+    "the application asks for a reply before a model makes several calls": Script(
+        "",
+        (Sound(0.5, 0.6, 2, calls=(1, 2, 3), answer=3, ttft=1.5),),
+        {1: Job(0.5), 2: Job(0.5), 3: Job(0.5)},
+        moves=(Move(1.6, "ask"),),
+        switches=frozenset({"application"}),
+    ),
     "the model fails in the reply to a result": Script(
         "", (BOTH,), WORKS, switches=frozenset({"failures"}), llm_fails=frozenset({2})
     ),

@@ -54,7 +54,7 @@ class CountedNode:
         node: The node.
         begins: Called with what the model is shown.
         came: Called whenever the node produces something; True: it is the first text.
-        ended: Called when it has ended; True: it has made calls.
+        ended: Called when it has ended, with the number of calls that it asks for.
     """
 
     def __init__(
@@ -62,10 +62,10 @@ class CountedNode:
         node: Callable[..., Any],
         begins: Callable[[llm.ChatContext], None],
         came: Callable[[bool], None],
-        ended: Callable[[bool], None],
+        ended: Callable[[int], None],
     ) -> None:
         self._node, self._begins, self._came, self._ended = node, begins, came, ended
-        self._called = self._spoke = False
+        self._called, self._spoke = 0, False
 
     def __call__(self, chat_ctx: llm.ChatContext, *request: Any) -> Any:
         self._begins(chat_ctx)
@@ -82,7 +82,7 @@ class CountedNode:
         return made
 
     async def _comes(self, item: Any) -> None:
-        self._called |= _calls(item)
+        self._called += _calls(item)
         first_text = not self._spoke and _text(item)
         self._spoke |= first_text
         self._came(first_text)
@@ -94,7 +94,7 @@ def _text(item: Any) -> bool:
     return isinstance(item, str) and bool(item)
 
 
-def _calls(item: Any) -> bool:
-    return (
-        isinstance(item, llm.ChatChunk) and item.delta is not None and bool(item.delta.tool_calls)
-    )
+def _calls(item: Any) -> int:
+    if isinstance(item, llm.ChatChunk) and item.delta is not None:
+        return len(item.delta.tool_calls)
+    return 0

@@ -102,11 +102,11 @@ class RequestingActivity(HearingActivity):
         if first_text and speech is not None:
             self._conductor.record(ReplyText(speech.id))
 
-    def stream_ended(self, called: bool) -> None:
-        """The `llm_node` of a speech has ended; `called`: it has made calls."""
+    def stream_ended(self, calls: int) -> None:
+        """The `llm_node` of a speech has ended; `calls`: how many it asks for."""
         speech = current_speech()
-        if isinstance(speech, GovernedHandle) and not called:
-            self._conductor.calls_known(speech)
+        if isinstance(speech, GovernedHandle):
+            self._conductor.calls_known(speech, calls)
 
     async def _wait_for_calls_of_replies(self, handle: SpeechHandle) -> bool:
         speech, replies = govern(handle, self._conductor), self._conductor.replies
