@@ -19,6 +19,7 @@ from .entries import (
     note_of,
 )
 from .projection import Item, Part, Request, complete, pair, project, unanswered
+from .server import Diff, diff, spoken_behind, wanted
 from .settlement import COLUMNS, ROWS, Column, Ending, Fate, Kind, Rules, row_of
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "CallMade",
     "CallsKnown",
     "Column",
+    "Diff",
     "Ending",
     "Entry",
     "Fate",
@@ -49,10 +51,13 @@ __all__ = [
     "ResultReady",
     "Rules",
     "complete",
+    "diff",
     "entry_from_note",
     "note_of",
     "pair",
     "project",
     "row_of",
+    "spoken_behind",
     "unanswered",
+    "wanted",
 ]

@@ -31,6 +31,7 @@ class _Server:
 
     def __init__(self, *items: llm.ChatItem) -> None:
         self.chat_ctx = llm.ChatContext(list(items))
+        self.capabilities = SimpleNamespace(auto_tool_reply_generation=False)
 
     async def update_chat_ctx(self, chat_ctx: llm.ChatContext) -> None:
         held = set(self.has)

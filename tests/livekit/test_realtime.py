@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -249,6 +250,7 @@ class _SlowServer:
     def __init__(self, *items: llm.ChatItem) -> None:
         self.chat_ctx = llm.ChatContext(list(items))
         self.created: list[str] = []
+        self.capabilities = SimpleNamespace(auto_tool_reply_generation=False)
 
     async def update_chat_ctx(self, chat_ctx: llm.ChatContext) -> None:
         known = {item.id for item in self.chat_ctx.items}

@@ -14,7 +14,7 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.tool_calls import Result
 
-from .conversation import ChatContextSync, overtaken
+from .conversation import ChatContextSync
 from .governed_model import GovernedModel
 from .output import OutputActivity
 from .tools import (
@@ -46,18 +46,12 @@ class AnsweringActivity(OutputActivity):
         model = self.__dict__.get("_rt_session")
         return model.sync if isinstance(model, GovernedModel) else None
 
-    @property
-    def _chat_sync(self) -> ChatContextSync | None:
-        # A model that replies to results by itself must not get them at another time.
-        return None if self.model_replies else self._sync
-
     def tell(self, results: Sequence[llm.FunctionCallOutput]) -> None:
         """Send results to the model as they come.
 
-        LiveKit would wait until nobody speaks; the model may reply before that. A model that
-        replies to results by itself must not get them earlier.
+        LiveKit would wait until nobody speaks; the model may reply before that.
         """
-        if (sync := self._chat_sync) is not None:
+        if (sync := self._sync) is not None:
             # LiveKit owns the task, and awaits or cancels it with the agent.
             telling = self._tell(sync, results)
             self._telling = self._create_speech_task(telling, name="turnfsm.tell_results")
@@ -75,8 +69,8 @@ class AnsweringActivity(OutputActivity):
         due = self._conductor.tools.undelivered_of(speech.id, _results_of(speech))
         items = (*self._agent._chat_ctx.items, *speech.chat_items)
         its = {i.id: i for i in items if i.type == "function_call_output" and i.call_id in due}
-        held = self._rt_session.chat_ctx.items if self._rt_session is not None else []
-        return list(its.values()) if overtaken(its, held) else []
+        overtaken = self._sync is not None and self._sync.spoken_behind(its)
+        return list(its.values()) if overtaken else []
 
     def _has_undelivered_results(self, step: SpeechHandle) -> bool:
         return bool(self._conductor.tools.with_results(_results_of(step)))

@@ -4,42 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import dropwhile, takewhile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from livekit.agents import llm
 
-from turnfsm.fsm.agenda import Item, Part, pair
+from turnfsm.fsm.agenda import Item, Part, diff, spoken_behind, wanted
 
 from .generations import Generations
 
-__all__ = [
-    "TOOLS",
-    "ChatContextSync",
-    "in_order_of",
-    "open_words_last",
-    "overtaken",
-    "results_by_their_calls",
-    "results_in",
-]
+__all__ = ["ChatContextSync", "part_of", "results_in"]
 
-TOOLS: Mapping[str, Part] = {"function_call": "call", "function_call_output": "result"}
-"""What an item is that belongs to a tool call, by LiveKit's type of it."""
+_TOOLS: Mapping[str, Part] = {"function_call": "call", "function_call_output": "result"}
+_SAID_BY: Mapping[str, Part] = {"user": "utterance", "assistant": "said"}
+
+
+def part_of(item: llm.ChatItem) -> Part:
+    """What an item of LiveKit is."""
+    if item.type == "message":
+        return _SAID_BY.get(item.role, "instruction")
+    return _TOOLS.get(item.type, "other")
 
 
 class ChatContextSync:
     """Replaces `update_chat_ctx` and `generate_reply` of a realtime session.
 
-    It sends each result once, next to its call, and what the model has in its order. LiveKit
-    appends results at the end, after what was said since, and removes words without a transcript.
-    It puts the words last that a reply is to answer.
+    What the model is to have is `turnfsm.fsm.agenda.wanted`: LiveKit appends results at the end,
+    after what was said since, and removes words without a transcript.
 
     Args:
         in_history: The item of this id in the session's history, or None.
         answers_words: Whether the speech of the current task answers words that the model has
             heard.
-        ordered: Results are put next to their calls, and the rest stays in order.
         given_up: Called with the ids of the user's messages that the model was about to answer, if
             it is asked for something else.
         instructions: What to ask the model for, of what LiveKit asks for.
@@ -50,7 +46,6 @@ class ChatContextSync:
         model: llm.RealtimeSession[Any],
         in_history: Callable[[str], llm.ChatItem | None],
         answers_words: Callable[[], bool],
-        ordered: bool = True,
         given_up: Callable[[list[str]], None] = lambda words: None,
         instructions: Callable[[Any], Any] = lambda given: given,
     ) -> None:
@@ -59,9 +54,6 @@ class ChatContextSync:
         self._answers_words = answers_words
         self._given_up = given_up
         self._instructions = instructions
-        self._ordered = (
-            ordered  # a model that replies to results by itself replies to the last item
-        )
         self._send = model.update_chat_ctx
         self._ask = model.generate_reply
         self.generations = Generations()
@@ -71,16 +63,15 @@ class ChatContextSync:
         self._answered: set[str] = set()
         """The same, without requests of the application that have instructions of their own: these
         do not answer the user."""
-        self._results: dict[str, llm.FunctionCallOutput] = {}
-        self._forgotten: set[str] = set()
+        self._unheard: set[str] = set()
         self._ours: dict[str, str] = {}
         self._theirs: dict[str, str] = {}
         self._sending = asyncio.Lock()  # items that are being sent would be sent twice
 
     async def __call__(self, chat_ctx: llm.ChatContext) -> None:
-        held = {item.id for item in self._model.chat_ctx.items}
+        copied = {item.id for item in self._model.chat_ctx.items}
         async with self._sending:
-            await self._send_ordered(chat_ctx.copy(), held)
+            await self._hold(chat_ctx, copied)
 
     def generate_reply(self, **how: Any) -> asyncio.Future[llm.GenerationCreatedEvent]:
         """Ask the model for a reply.
@@ -88,7 +79,7 @@ class ChatContextSync:
         What was asked for before the user's words were committed may come into its conversation
         after them. The model answers what comes last.
         """
-        if self._ordered and self._answers_words() and self._behind_open_words():
+        if self._answers_words() and self._open_words_are_not_last:
             return asyncio.ensure_future(self._ask_about_words(how))
         return self._ask_now(how)
 
@@ -130,6 +121,12 @@ class ChatContextSync:
         """Nobody has answered these messages, also if another model has heard them."""
         self._answered.difference_update(words)
 
+    def spoken_behind(self, results: Collection[str]) -> bool:
+        """Somebody has spoken behind one of these results in the model's conversation."""
+        items = self._model.chat_ctx.items
+        said = (item for item in items if item.type != "message" or item.text_content)
+        return spoken_behind(results, map(self._read, said))
+
     def call_renamed(self, item: str, ours: str, theirs: str) -> None:
         """The session has another id for a call than the model. The model is told its own id.
 
@@ -142,35 +139,21 @@ class ChatContextSync:
 
     async def tell(self, results: Iterable[llm.FunctionCallOutput]) -> None:
         """Send results of calls that the model waits for."""
-        self._results |= {result.call_id: result for result in results}
         async with self._sending:
-            context = self._model.chat_ctx.copy()
-            context.items[:] = map(self._with_our_id, context.items)
-            if self._unsent(context):
-                await self._send_ordered(context)
+            await self._hold(results=results)
 
     async def forget(self, ids: Iterable[str]) -> None:
         """Remove items that nobody has heard from the conversation."""
         if not self._model.capabilities.mutable_chat_context:
             return
-        self._forgotten |= set(ids)
+        self._unheard |= set(ids)
         async with self._sending:
-            context = self._model.chat_ctx.copy()
-            if any(item.id in self._forgotten for item in context.items):
-                await self._send_ordered(context)
+            await self._hold()
 
     async def _ask_about_words(self, how: dict[str, Any]) -> llm.GenerationCreatedEvent:
         with contextlib.suppress(llm.RealtimeError):
             async with self._sending:
-                # Removed and sent again: words that were sent again would be text, not what the
-                # model has heard.
-                if behind := self._behind_open_words():  # another request may have asked by now
-                    ids = {item.id for item in behind}
-                    rest = [item for item in self._model.chat_ctx.items if item.id not in ids]
-                    await self._send(llm.ChatContext(rest))
-                    rest = self._model.chat_ctx.items  # more may have come
-                    at = next(i for i, item in enumerate(rest) if self._is_open(item))
-                    await self._send(llm.ChatContext([*rest[:at], *behind, *rest[at:]]))
+                await self._hold(answers=True)
         return await self._ask_now(how)
 
     def _ask_now(self, how: dict[str, Any]) -> asyncio.Future[llm.GenerationCreatedEvent]:
@@ -182,47 +165,75 @@ class ChatContextSync:
             self._given_up(open_words)
         return self._ask(**how)
 
-    def _behind_open_words(self) -> list[llm.ChatItem]:
-        """What the model has after the first words that it was not asked to answer yet."""
-        held = dropwhile(lambda item: not self._is_open(item), self._model.chat_ctx.items)
-        behind = [item for item in held if not self._is_open(item)]
-        return [self._in_history(i.id) or i if i.type == "message" else i for i in behind]
+    @property
+    def _open_words_are_not_last(self) -> bool:
+        is_open = [*map(self._is_open, self._model.chat_ctx.items)]
+        return is_open != sorted(is_open)
 
     def _is_open(self, item: llm.ChatItem) -> bool:
         return _is_words(item) and item.id not in self._answered
 
-    async def _send_ordered(
-        self, context: llm.ChatContext, copied: Collection[str] | None = None
+    async def _hold(
+        self,
+        context: llm.ChatContext | None = None,
+        copied: Collection[str] = (),
+        *,
+        results: Iterable[llm.FunctionCallOutput] = (),
+        answers: bool = False,
     ) -> None:
-        # LiveKit may have copied the conversation before: what was told stays told, and what was
-        # forgotten forgotten. `copied`: what the model had then.
-        items = [item for item in context.items if item.id not in self._forgotten]
-        held = self._model.chat_ctx.items
-        for item in tuple(self._just_come({item.id for item in items}, copied)):
-            at = len(items) if _is_words(item) else _place(item, held, items)
-            items.insert(at, item)
-        context.items[:] = map(self._with_our_id, items)
-        if self._ordered:
-            context.items.extend(self._unsent(context))
-            ordered = results_by_their_calls(in_order_of(held, context.items))
-            context.items[:] = open_words_last(ordered, held)
-        context.items[:] = map(self._with_their_id, context.items)
-        held_ids = {item.id for item in held}
-        words = {item.id for item in context.items if _is_words(item)}
+        """Make the model have what it is to have.
+
+        Args:
+            context: What LiveKit or the application sends; None: what it has.
+            copied: The ids of what it had when that was copied.
+            results: What has come of its calls.
+            answers: It is about to be asked for an answer to the open words.
+        """
+        had = self._model.chat_ctx.items
+        came = [*map(self._read, results)]
+        given = None if context is None else [*map(self._read, context.items)]
+        moved: set[str] = set()
+        while True:
+            holds = self._model.chat_ctx.items
+            held = [*map(self._read, holds)]
+            target = wanted(
+                held if given is None else given,
+                held,
+                keep={i.id for i in holds if i.id not in copied or self._history_waits_for(i)},
+                results=came,
+                unheard=self._unheard,
+                answers=[i.id for i in holds if answers and self._is_open(i)],
+                replies_to_results=self._model.capabilities.auto_tool_reply_generation,
+            )
+            change = diff(held, target)
+            if not change.moves:
+                break
+            # What moves is removed first. LiveKit may remove words instead: sent again, they would
+            # be text, not what the model has heard.
+            moved.update(change.delete)
+            await self._send(self._written((i for i in held if i.id not in change.delete), moved))
+            given, copied = list(target), {item.id for item in held}
+        if not change and context is None:
+            return
+        sent = self._written(target, moved)
+        held_ids = {item.id for item in had}
+        words = {item.id for item in sent.items if _is_words(item)}
         self._answered |= words - held_ids
         self._asked |= words - held_ids
-        self.generations.given(context.items, held_ids)
-        await self._send(context)
+        self.generations.given(sent.items, held_ids)
+        await self._send(sent)
 
-    def _just_come(
-        self, known: Collection[str], copied: Collection[str] | None
-    ) -> Iterator[llm.ChatItem]:
-        for item in self._model.chat_ctx.items:
-            if item.id in known or item.id in self._forgotten:
-                continue
-            since = copied is not None and item.id not in copied
-            if since or self._history_waits_for(item):
-                yield item
+    def _read(self, item: llm.ChatItem) -> Item:
+        item = _with_call_id(item, self._ours.get(item.id))
+        return Item(item.id, part_of(item), item, getattr(item, "call_id", ""))
+
+    def _written(self, items: Iterable[Item], moved: Collection[str]) -> llm.ChatContext:
+        return llm.ChatContext([*self._as_sent(items, moved)])
+
+    def _as_sent(self, items: Iterable[Item], moved: Collection[str]) -> Iterator[llm.ChatItem]:
+        for item in items:
+            said = self._in_history(item.id) if item.id in moved and item.part == "said" else None
+            yield said or self._with_their_id(item.of)
 
     def _history_waits_for(self, item: llm.ChatItem) -> bool:
         if item.type == "function_call":
@@ -230,9 +241,6 @@ class ChatContextSync:
         if item.type != "message" or self._in_history(item.id) is not None:
             return False
         return item.role == "user" or self.generations.make(item)
-
-    def _with_our_id(self, item: llm.ChatItem) -> llm.ChatItem:
-        return _with_call_id(item, self._ours.get(item.id))
 
     def _with_their_id(self, item: llm.ChatItem) -> llm.ChatItem:
         if item.type not in ("function_call", "function_call_output"):
@@ -242,12 +250,6 @@ class ChatContextSync:
             self._ours[item.id] = item.call_id
         return _with_call_id(item, theirs)
 
-    def _unsent(self, context: llm.ChatContext) -> list[llm.FunctionCallOutput]:
-        answered = {item.call_id for item in context.items if item.type == "function_call_output"}
-        calls = [item.call_id for item in context.items if item.type == "function_call"]
-        missing = [call for call in calls if call not in answered and call in self._results]
-        return [self._results[call] for call in missing]
-
 
 def _with_call_id(item: llm.ChatItem, id: str | None) -> llm.ChatItem:
     if id is None or item.type not in ("function_call", "function_call_output"):
@@ -255,84 +257,8 @@ def _with_call_id(item: llm.ChatItem, id: str | None) -> llm.ChatItem:
     return item if item.call_id == id else item.model_copy(update={"call_id": id})
 
 
-def _place(item: llm.ChatItem, held: Sequence[llm.ChatItem], items: Sequence[llm.ChatItem]) -> int:
-    """Where an item that the model has belongs: after what it has before it."""
-    before = {other.id for other in takewhile(lambda other: other.id != item.id, held)}
-    places = [number for number, other in enumerate(items, 1) if other.id in before]
-    return places[-1] if places else 0
-
-
-def in_order_of(held: Sequence[llm.ChatItem], items: Sequence[llm.ChatItem]) -> list[llm.ChatItem]:
-    """The same items; those that the model has are in its order, each other one after those before.
-
-    If a transcript is late, the agent's conversation has the words after their answer.
-    """
-    place = {item.id: number for number, item in enumerate(held)}
-    latest = -1
-    places: list[int] = []
-    for item in items:
-        latest = max(latest, place.get(item.id, -1))
-        places.append(place.get(item.id, latest))
-    return [item for _, item in sorted(zip(places, items, strict=True), key=lambda pair: pair[0])]
-
-
-def results_by_their_calls(items: Iterable[llm.ChatItem]) -> list[llm.ChatItem]:
-    """The same items, with each result once and next to its call.
-
-    A result stays in place if only calls and results are between it and its call.
-    """
-    read = (Item(i.id, TOOLS.get(i.type, "other"), i, getattr(i, "call_id", "")) for i in items)
-    return [item.of for item in pair(read)]
-
-
-def _open_words(held: Sequence[llm.ChatItem]) -> list[llm.ChatItem]:
-    """The words of the user that a model has not answered: those at the end of what it has.
-
-    In the agent's conversation an answer may come before the words, if their transcript is late.
-    """
-    return [*takewhile(_is_words, reversed(held))][::-1]
-
-
 def _is_words(item: llm.ChatItem) -> bool:
-    return item.type == "message" and item.role == "user"
-
-
-def open_words_last(
-    items: Iterable[llm.ChatItem], held: Sequence[llm.ChatItem]
-) -> list[llm.ChatItem]:
-    """The same items, with unanswered words of the user after a call that has ended since.
-
-    The model answers what comes last. The late result of a call that was answered comes as a call
-    of its own with its result, and would be answered instead of the words.
-
-    Args:
-        items: The conversation.
-        held: What the model has of it.
-    """
-    items = list(items)
-    known = {item.id for item in held}
-    unanswered = {item.id for item in _open_words(held)}
-    ends: list[llm.ChatItem] = []
-    words: list[llm.ChatItem] = []
-    while items:
-        item = items[-1]
-        if item.id in unanswered:
-            words.insert(0, items.pop())
-        elif item.type in ("function_call", "function_call_output") and item.id not in known:
-            ends.insert(0, items.pop())
-        else:
-            break
-    return items + ends + words
-
-
-def overtaken(results: Collection[str], items: Iterable[llm.ChatItem]) -> bool:
-    """Whether somebody has spoken in a conversation behind one of these items of it."""
-    passed = False
-    for item in items:
-        if passed and item.type == "message" and item.text_content:
-            return True
-        passed |= item.id in results
-    return False
+    return part_of(item) == "utterance"
 
 
 def results_in(context: llm.ChatContext) -> frozenset[str]:

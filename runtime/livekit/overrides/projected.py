@@ -11,7 +11,7 @@ from livekit.agents.voice.generation import _RUNNING_PLACEHOLDER_KEY
 from turnfsm.fsm.agenda import Item, Part, complete, project, unanswered
 from turnfsm.runtime.conversation.conductor import Conductor
 
-from .conversation import TOOLS
+from .conversation import part_of
 from .speech import GovernedHandle
 
 __all__ = ["HINT", "send"]
@@ -21,8 +21,6 @@ HINT = "turnfsm_hint_"
 
 _SUFFIX = re.compile("(?:_final|_update_[0-9]+)$")
 """How LiveKit marks the later results of a call."""
-
-_SAID_BY: Mapping[str, Part] = {"user": "utterance", "assistant": "said"}
 
 
 def send(
@@ -108,7 +106,5 @@ class _Reader:
         )
 
     def _part(self, item: llm.ChatItem) -> Part:
-        if item.type == "message":
-            hint = item.id.startswith(HINT)
-            return "hint" if hint else _SAID_BY.get(item.role, "instruction")
-        return TOOLS.get(item.type, "other")
+        hint = item.type == "message" and item.id.startswith(HINT)
+        return "hint" if hint else part_of(item)

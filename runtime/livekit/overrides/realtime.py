@@ -83,7 +83,6 @@ class RealtimeActivity(AnsweringActivity):
             model,
             self._session.history.get_by_id,
             _answers_words,
-            not model.capabilities.auto_tool_reply_generation,
             self._give_up,
             self._instructions,
         )
@@ -357,7 +356,7 @@ class RealtimeActivity(AnsweringActivity):
         self._said = [(s, id) for s, id in self._said if not (id in over or s.done())]
         in_history = self._session.history.get_by_id
         unheard = {id for id in (*over, *made) if in_history(id) is None}
-        if not unheard or (sync := self._chat_sync) is None:
+        if not unheard or (sync := self._sync) is None:
             return
         items = self._agent._chat_ctx.items
         items[:] = [item for item in items if item.id not in unheard]

@@ -1,0 +1,190 @@
+"""What the server of a realtime model is to hold of a conversation, and what makes it so: pure
+functions of what it holds and of what the framework gives."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
+
+import attrs
+
+from .projection import Item, pair
+
+__all__ = ["Diff", "diff", "spoken_behind", "wanted"]
+
+_TOOL = ("call", "result")
+
+
+@attrs.frozen
+class Diff:
+    """What turns one conversation of a server into another.
+
+    Attributes:
+        delete: The ids of the items to delete; first of all.
+        create: The items to create, in order, each with the id of the item that it follows; None if
+            it is the first.
+
+    An item that is in both has moved.
+    """
+
+    delete: tuple[str, ...] = ()
+    create: tuple[tuple[str | None, Item], ...] = ()
+
+    @property
+    def moves(self) -> bool:
+        """Something that the server holds gets another place."""
+        return not {item.id for _, item in self.create}.isdisjoint(self.delete)
+
+    def __bool__(self) -> bool:
+        return bool(self.delete or self.create)
+
+
+def wanted(
+    given: Sequence[Item],
+    held: Sequence[Item],
+    *,
+    keep: Collection[str] = (),
+    results: Iterable[Item] = (),
+    unheard: Collection[str] = (),
+    answers: Collection[str] = (),
+    replies_to_results: bool = False,
+) -> tuple[Item, ...]:
+    """What the server is to hold.
+
+    A server answers what comes last, and has an utterance as sound: what it has heard keeps its
+    place. Each result stands by its call. A call that ends while an utterance at the end waits for
+    an answer comes before it.
+
+    Args:
+        given: The conversation as the framework or the application wants it.
+        held: What the server holds.
+        keep: The ids of held items that are not in `given` because they came later.
+        results: What has come of calls, whether the framework gives it yet or not.
+        unheard: The ids of items that nobody has heard: they are deleted.
+        answers: The ids of the utterances that the next request is to answer: they come last.
+        replies_to_results: The server replies to a result as soon as it gets it. It gets those that
+            `given` has, and in that order.
+
+    Example:
+        >>> held = Item("c", "call", call="c"), Item("u", "utterance")
+        >>> result = Item("r", "result", call="c")
+        >>> [item.id for item in wanted(held, held, results=[result])]
+        ['c', 'r', 'u']
+    """
+    items = [item for item in given if item.id not in unheard]
+    known = {item.id for item in items}
+    for item in held:
+        if item.id in keep and item.id not in known and item.id not in unheard:
+            place = len(items) if item.part == "utterance" else _place(item, held, items)
+            items.insert(place, item)
+    if replies_to_results:
+        return tuple(items)
+    known = {item.id for item in items}
+    calls = {item.call for item in items if item.part == "call"}
+    came = [*(item for item in held if item.part == "result"), *results]
+    items += [item for item in came if item.id not in known and item.call in calls]
+    items = _before_the_end(pair(_in_order_of(held, items)), held)
+    return tuple(_last(items, answers))
+
+
+def diff(held: Sequence[Item], wanted: Sequence[Item]) -> Diff:
+    """What makes a server that holds the one hold the other.
+
+    As few items as possible are deleted, and no utterance that stays: the server would have its
+    text instead of its sound.
+
+    Example:
+        >>> said, heard = Item("s", "said"), Item("u", "utterance")
+        >>> change = diff([heard, said], [said, heard])
+        >>> change.delete, [(before, item.id) for before, item in change.create]
+        (('s',), [(None, 's')])
+    """
+    place = {item.id: number for number, item in enumerate(held)}
+    rows: list[list[str]] = [[]]
+    fixed = [item.id for item in wanted if item.part == "utterance" and item.id in place]
+    fixed = _increasing(fixed, place)
+    for item in wanted:
+        if item.id in fixed:
+            rows += [[]]
+        elif item.id in place and _between(place, fixed, len(rows) - 1, item.id):
+            rows[-1].append(item.id)
+    stay = {*fixed, *(id for row in rows for id in _increasing(row, place))}
+    before = [None, *(item.id for item in wanted)]
+    return Diff(
+        tuple(item.id for item in held if item.id not in stay),
+        tuple((last, i) for last, i in zip(before, wanted, strict=False) if i.id not in stay),
+    )
+
+
+def spoken_behind(results: Collection[str], held: Iterable[Item]) -> bool:
+    """Somebody has spoken behind one of these results: a model that is asked answers that."""
+    passed = False
+    for item in held:
+        if passed and item.part in ("utterance", "said"):
+            return True
+        passed |= item.id in results
+    return False
+
+
+def _place(item: Item, held: Sequence[Item], items: Sequence[Item]) -> int:
+    """Where an item that the server holds belongs: after what it holds before it."""
+    ids = [other.id for other in held]
+    before = {*ids[: ids.index(item.id)]}
+    return max((n for n, other in enumerate(items, 1) if other.id in before), default=0)
+
+
+def _in_order_of(held: Sequence[Item], items: Sequence[Item]) -> list[Item]:
+    """The same items: those that the server holds in its order, each other one behind those before
+    it. A transcript that is late may come behind its answer in the framework's conversation."""
+    place = {item.id: number for number, item in enumerate(held)}
+    latest = -1
+    places: list[int] = []
+    for item in items:
+        latest = max(latest, place.get(item.id, -1))
+        places.append(place.get(item.id, latest))
+    return [items[n] for n in sorted(range(len(items)), key=places.__getitem__)]
+
+
+def _before_the_end(items: list[Item], held: Sequence[Item]) -> list[Item]:
+    """New calls and results at the end come before the utterances at the end of what it holds."""
+    known = {item.id for item in held}
+    waiting: set[str] = set()
+    for item in reversed(held):
+        if item.part != "utterance":
+            break
+        waiting.add(item.id)
+    end = len(items)
+    while end and (
+        items[end - 1].id in waiting
+        or (items[end - 1].part in _TOOL and items[end - 1].id not in known)
+    ):
+        end -= 1
+    return items[:end] + _last(items[end:], waiting)
+
+
+def _last(items: list[Item], ids: Collection[str]) -> list[Item]:
+    return [i for i in items if i.id not in ids] + [i for i in items if i.id in ids]
+
+
+def _between(place: dict[str, int], fixed: Sequence[str], row: int, id: str) -> bool:
+    """The server holds it between the same fixed items."""
+    after = place[fixed[row - 1]] if row else -1
+    before = place[fixed[row]] if row < len(fixed) else len(place)
+    return after < place[id] < before
+
+
+def _increasing(ids: Sequence[str], place: dict[str, int]) -> list[str]:
+    """A longest part of these in the order of their places."""
+    ends: list[int] = []
+    last: list[int] = []
+    before: list[int | None] = []
+    for number, id in enumerate(ids):
+        at = bisect_left(ends, place[id])
+        before.append(last[at - 1] if at else None)
+        ends[at : at + 1], last[at : at + 1] = [place[id]], [number]
+    found: list[str] = []
+    step = last[-1] if last else None
+    while step is not None:
+        found.append(ids[step])
+        step = before[step]
+    return found[::-1]
