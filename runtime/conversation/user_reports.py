@@ -206,12 +206,17 @@ class UserReports:
     def final_transcript(self) -> None:
         """LiveKit's `on_final_transcript`. It ends a voice that only transcripts show.
 
-        Posts `final_transcript`, unless a speech has the floor and LiveKit ignores the words: they
-        come after the voice, and are too few to interrupt.
+        Posts `final_transcript`, unless a speech is heard and LiveKit ignores the words: they come
+        after the voice, and are too few to interrupt.
         """
-        if self._may_interrupt or self.user_speaks or self.floor.step is None:
+        if self._may_interrupt or self.user_speaks or not self.is_heard:
             self._post("final_transcript")
         self.transcribed_voice.recognised()
+
+    @property
+    def is_heard(self) -> bool:
+        """A part of the step that has the floor was heard."""
+        return self.turn.holds("playout_started")
 
     @property
     def _may_interrupt(self) -> bool:

@@ -12,7 +12,8 @@ from livekit.agents.voice import SpeechHandle
 
 from turnfsm.runtime.livekit import SpeechInterrupted, TurnSession, on_interruption
 from turnfsm.runtime.livekit.overrides.conversation import ChatContextSync
-from turnfsm.runtime.livekit.overrides.tools import REFUSED, STILL_RUNNING
+from turnfsm.runtime.livekit.overrides.handing_over import REFUSED
+from turnfsm.runtime.livekit.overrides.tools import STILL_RUNNING
 from turnfsm.runtime.testing import run
 from turnfsm.runtime.testing.livekit import (
     Call,

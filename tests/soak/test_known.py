@@ -16,12 +16,6 @@ WORKS = {1: Job(1.0), 2: Job(1.0)}
 NOISES = (Sound(3.05, 0.8), *(Sound(at, 0.1) for at in (5.2, 6.6, 8.0)))
 
 KNOWN = {
-    "the user speaks before a handoff that a tool has asked for": Script(
-        "",
-        (attrs.evolve(ASKED, answer=10), Sound(3.0, 0.6, 2)),
-        {1: Job(0.5, ends="hands_off")},
-        switches=frozenset({"barge_in", "handoff"}),
-    ),
     "a noise ends the answer of a realtime model that detects turns": Script(
         "",
         (attrs.evolve(ASKED, calls=(), ttft=1.5), Sound(2.3, 0.3)),
@@ -34,15 +28,6 @@ KNOWN = {
         (attrs.evolve(ASKED, answer=10), Sound(6.4, 1.0), Sound(8.9, 0.3)),
         {1: Job(5.0)},
         switches=frozenset({"noise"}),
-    ),
-    "too few words to interrupt are said before a reply that is ready": Script(
-        "",
-        (Sound(0.5, 0.3, 1, likely=False, answer=3),),
-        moves=(Move(2.4, "ask"),),
-        switches=frozenset({"application"}),
-        detection="detector",
-        detector_delay=0.2,
-        min_words=2,
     ),
     "a commit takes an interim transcript that was wrong": Script(
         "",
@@ -60,6 +45,28 @@ MENDED = {
         {1: Job(0.5), 2: Job(0.5), 3: Job(0.5)},
         moves=(Move(1.6, "ask"),),
         switches=frozenset({"application"}),
+    ),
+    "too few words to interrupt are said before a reply that is ready": Script(
+        "",
+        (Sound(0.5, 0.3, 1, likely=False, answer=3),),
+        moves=(Move(2.4, "ask"),),
+        switches=frozenset({"application"}),
+        detection="detector",
+        detector_delay=0.2,
+        min_words=2,
+    ),
+    "too few words to interrupt are said before a result that is ready": Script(
+        "",
+        (ASKED, Sound(3.0, 0.3, 1)),
+        {1: Job(1.5)},
+        switches=frozenset({"barge_in"}),
+        min_words=2,
+    ),
+    "the user speaks before a handoff that a tool has asked for": Script(
+        "",
+        (attrs.evolve(ASKED, answer=10), Sound(3.0, 0.6, 2)),
+        {1: Job(0.5, ends="hands_off")},
+        switches=frozenset({"barge_in", "handoff"}),
     ),
     "the model fails in the reply to a result": Script(
         "", (BOTH,), WORKS, switches=frozenset({"failures"}), llm_fails=frozenset({2})

@@ -7,11 +7,12 @@ checks the names at import. Each override is needed: without it a scenario fails
 
 from .activity import GovernedActivity, activity_of
 from .components import closed_by, failure_of
+from .handing_over import refuse_handoff
 from .recognition import turn_of
 from .run import GovernedRun
 from .session import GovernedSession
 from .speech import GovernedHandle, current_speech, govern
-from .tools import TurnContext, refuse_handoff, running_call
+from .tools import TurnContext, running_call
 
 __all__ = [
     "GovernedActivity",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Literal, cast
 
-from livekit.agents import Agent, AgentSession, ToolError, llm
+from livekit.agents import AgentSession, ToolError, llm
 from livekit.agents.utils import aio
 from livekit.agents.voice.agent_session import Userdata_T
 from livekit.agents.voice.events import FunctionToolsExecutedEvent, RunContext
@@ -20,22 +20,20 @@ from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.ledger import LedgerCall
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
+from .handing_over import REFUSED, hand_over, hands_over, refuse_handoff, refused, without_agent
 from .speech import GovernedHandle
 
 __all__ = [
-    "REFUSED",
     "GovernedExecutor",
     "TurnContext",
     "cancel_call",
     "cancelled_pair",
-    "refuse_handoff",
     "report_result",
     "returned",
     "running_call",
     "say_still_running",
 ]
 
-REFUSED = "the handoff did not happen: its turn was interrupted"
 NOT_RUN_AGAIN = "This is the result of the identical call {call}. The tool did not run again."
 ENDED = "The identical call {call} has ended. The tool did not run again."
 HANDED_OVER = "The identical call {call} handed the user over. The tool did not run again."
@@ -131,10 +129,10 @@ class TurnContext(RunContext[Userdata_T]):
         # The handoff of a call that has reported is an error to LiveKit; that of a turn which was
         # interrupted, and whose calls were answered, is made here, or refused.
         speech = self.speech_handle
-        if not (speech.interrupted and isinstance(speech, GovernedHandle) and _hands_over(message)):
+        if not (speech.interrupted and isinstance(speech, GovernedHandle) and hands_over(message)):
             return super()._make_update_output(message, **how)
-        rest = _without_agent(message)
-        if _hand_over(self, message):
+        rest = without_agent(message)
+        if hand_over(self, message):
             return super()._make_update_output(rest, **how)
         if rest is None:
             return super()._make_update_output(ToolError(REFUSED), **how)
@@ -142,40 +140,6 @@ class TurnContext(RunContext[Userdata_T]):
         if given.fnc_call_out is not None:
             refuse_handoff(given.fnc_call_out)
         return given
-
-
-def refuse_handoff(output: llm.FunctionCallOutput) -> None:
-    """Say in the output of a call that its handoff did not happen."""
-    output.is_error = not output.output
-    output.output = f"{output.output}; {REFUSED}" if output.output else REFUSED
-
-
-def _hands_over(output: Any) -> bool:
-    return any(isinstance(item, Agent) for item in _items(output))
-
-
-def _without_agent(output: Any) -> Any:
-    """What a tool has returned besides an agent."""
-    others = [item for item in _items(output) if not isinstance(item, Agent)]
-    return others[0] if len(others) == 1 else others or None
-
-
-def _hand_over(context: RunContext[Any], output: Any) -> bool:
-    """Hand over to the agent that the tool of an interrupted turn has returned, if that may be.
-
-    LiveKit makes no handoff of a turn that was interrupted while its preamble was heard.
-    """
-    speech, agents = context.speech_handle, [i for i in _items(output) if isinstance(i, Agent)]
-    assert isinstance(speech, GovernedHandle)
-    call = context.function_call.call_id
-    if len(agents) != 1 or not speech._conductor.tools.may_hand_over(call, speech):
-        return False
-    context.session.update_agent(agents[0])
-    return True
-
-
-def _items(output: Any) -> Collection[Any]:
-    return output if isinstance(output, list | tuple | set | frozenset) else (output,)
 
 
 class GovernedExecutor(_ToolExecutor):
@@ -199,10 +163,10 @@ class GovernedExecutor(_ToolExecutor):
         running = self._running_tasks.get(call.call_id)
         if running is not None and running.exe_task.cancelled():
             self._conductor.tools.cancelled(call.call_id)
-        if _hands_over(value):
+        if hands_over(value):
             tools.returned_agent(call.call_id)
         await self._conductor.after_call()
-        return await self._once_known(run_ctx, value) if _hands_over(value) else value
+        return await self._once_known(run_ctx, value) if hands_over(value) else value
 
     async def _once_known(self, run_ctx: RunContext[Any], value: Any) -> Any:
         # LiveKit hands over when the preamble was heard. If the user interrupts it, it must be
@@ -217,8 +181,11 @@ class GovernedExecutor(_ToolExecutor):
             await self._conductor.objections.known(call, "hand_over_later")
         finally:
             call.waits = False
-        handed_over = speech.interrupted and _hand_over(run_ctx, value)
-        return _without_agent(value) if handed_over else value
+        if not speech.interrupted:
+            return value
+        if hand_over(run_ctx, value):
+            return without_agent(value)
+        return refused(run_ctx.function_call, value)
 
     async def _enqueue_reply(self, ctx: Any, items: Any, **how: Any) -> None:
         # LiveKit would ask for a reply of its own; what a call gives whose turn is over is owed,
@@ -311,7 +278,7 @@ def returned(session: AgentSession[Any], call_id: str) -> Literal["agent", "othe
     if task is None or not task.exe_task.done():
         return None
     failed = task.exe_task.cancelled() or task.exe_task.exception() is not None
-    return "other" if failed or not _hands_over(task.exe_task.result()) else "agent"
+    return "other" if failed or not hands_over(task.exe_task.result()) else "agent"
 
 
 async def say_still_running(context: TurnContext[Any]) -> None:

@@ -1,0 +1,65 @@
+"""A tool that has returned an agent: the session hands over to it, or the output says that not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from livekit.agents import Agent, ToolError, llm
+from livekit.agents.voice.events import RunContext
+from livekit.agents.voice.generation import make_tool_output
+
+from .speech import GovernedHandle
+
+__all__ = ["REFUSED", "hand_over", "hands_over", "refuse_handoff", "refused", "without_agent"]
+
+REFUSED = "the handoff did not happen: its turn was interrupted"
+
+
+def refuse_handoff(output: llm.FunctionCallOutput) -> None:
+    """Say in the output of a call that its handoff did not happen."""
+    output.is_error = not output.output
+    output.output = f"{output.output}; {REFUSED}" if output.output else REFUSED
+
+
+def refused(call: llm.FunctionCall, output: Any) -> Any:
+    """What a tool gives whose handoff does not happen.
+
+    LiveKit would put its own text in place of what the tool has returned besides the agent.
+    """
+    made = make_tool_output(fnc_call=call, output=output, exception=None)
+    if made.agent_task is None:
+        return output  # LiveKit refuses more than one agent
+    refuse_handoff(made.fnc_call_out)
+    if made.fnc_call_out.is_error:
+        raise ToolError(made.fnc_call_out.output)
+    return made.fnc_call_out.output
+
+
+def hands_over(output: Any) -> bool:
+    """A tool has returned an agent."""
+    return any(isinstance(item, Agent) for item in _items(output))
+
+
+def without_agent(output: Any) -> Any:
+    """What a tool has returned besides an agent."""
+    others = [item for item in _items(output) if not isinstance(item, Agent)]
+    return others[0] if len(others) == 1 else others or None
+
+
+def hand_over(context: RunContext[Any], output: Any) -> bool:
+    """Hand over to the agent that the tool of an interrupted turn has returned, if that may be.
+
+    LiveKit makes no handoff of a turn that was interrupted while its preamble was heard.
+    """
+    speech, agents = context.speech_handle, [i for i in _items(output) if isinstance(i, Agent)]
+    assert isinstance(speech, GovernedHandle)
+    call = context.function_call.call_id
+    if len(agents) != 1 or not speech._conductor.tools.may_hand_over(call, speech):
+        return False
+    context.session.update_agent(agents[0])
+    return True
+
+
+def _items(output: Any) -> Collection[Any]:
+    return output if isinstance(output, list | tuple | set | frozenset) else (output,)
