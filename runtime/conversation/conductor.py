@@ -70,6 +70,7 @@ class Conductor(UserReports):
         self.host = TurnHost(
             session, self.floor, self.progress, self.tools, self.turns, self.log, self.replies
         )
+        self.host.utterance = self.utterance
         self.objections = Objections(session, self.host, self.tools, self.until)
         self.agent_state = AgentState(session)
         self._ids = CallIds()
@@ -116,8 +117,7 @@ class Conductor(UserReports):
         self.progress.end()
         self.agent_state.close()
         self.tuner.leave()
-        self._stop_looking()
-        self.transcribed_voice.give_up()
+        await self.utterance.aclose()
         await self.turn.aclose()
 
     def chain_moved(self) -> None:

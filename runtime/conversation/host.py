@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 
+from turnfsm.fsm.agenda import Answered
 from turnfsm.fsm.phrases import Phrases
 from turnfsm.runtime.event import Event
 from turnfsm.runtime.ledger import LedgerCall
@@ -22,6 +23,7 @@ from .replies import Replies
 from .resumption import Resumption
 from .tool_calls import ToolCalls
 from .user_turns import UserTurns
+from .utterance import Utterance
 from .waits import Awaited, LongWait, TurnWaitsLong
 
 __all__ = ["TurnHost"]
@@ -60,6 +62,7 @@ class TurnHost:
         self._replies = replies
         self._decisions: set[asyncio.Task[None]] = set()
         self.turn: TurnRuntime
+        self.utterance: Utterance
         self.results_need_reply = False
         self._button_pressed = False
         self._wordless = False
@@ -139,7 +142,8 @@ class TurnHost:
         if self._session.closing:
             return False
         agent = self._session.activity
-        return self._follow(agent.turn_decision if agent is not None else None)
+        decided = self._follow(agent.turn_decision if agent is not None else None)
+        return self.utterance.ask("end_open") or decided
 
     def words_waiting(self) -> bool:
         """Earlier words of the user are not in the conversation yet: for example of a line that
@@ -151,7 +155,8 @@ class TurnHost:
         has come, that is reported."""
         agent = self._session.activity
         decision = agent.answer_decision if agent is not None else None
-        return self.button_held or self._follow(decision)
+        coming = self._follow(decision)
+        return self.button_held or self.utterance.ask("answer_open") or coming
 
     def manual_turns(self) -> bool:
         """Only the application commits turns."""
@@ -362,10 +367,11 @@ class TurnHost:
         resumes = self.resumption is not None and self.resumption.pending
         unanswered = [o.id for o in self._log.agenda.open if o.kind == "utterance"]
         if unanswered and not resumes:
-            reply = agent.answer_words()
-            self._replies.claims(reply, utterances=unanswered)
-            self._turns.ask_again(unanswered, reply)
-            return
+            if (reply := agent.answer_words(unanswered)) is not None:
+                self._replies.claims(reply, utterances=unanswered)
+                self._turns.ask_again(unanswered, reply)
+                return
+            self._log.add(Answered(unanswered))
         results = [o for o in self._log.agenda.due if o.kind == "result"]
         said = self._reported(self._tools.entries(o.id for o in results))
         if self.resumption is not None and self.resumption.pending:

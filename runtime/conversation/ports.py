@@ -184,10 +184,13 @@ class Model(Protocol):
         """
         ...
 
-    def answer_words(self) -> Speech:
-        """Ask for a reply to what the user has said.
+    def answer_words(self, words: Collection[str]) -> Speech | None:
+        """Ask for a reply to these messages of the user.
 
         LiveKit: `AgentSession.generate_reply`; `step_started` follows.
+
+        Returns:
+            None if the model was asked to answer them meanwhile: then nothing follows.
         """
 
     def interrupt_model(self) -> None:
@@ -250,10 +253,6 @@ class Turns(Protocol):
         """The task that decides on the end of the user's turn, while it runs."""
 
     @property
-    def commit_decision(self) -> asyncio.Task[None] | None:
-        """The task that is about to commit the user's words, while it runs."""
-
-    @property
     def answer_decision(self) -> asyncio.Task[None] | None:
         """The task that waits for words of the user, or for a realtime model to answer."""
 
@@ -268,6 +267,10 @@ class Turns(Protocol):
     @property
     def manual_turns(self) -> bool:
         """Only the application commits turns."""
+
+    @property
+    def hears_words(self) -> bool:
+        """An STT gives transcripts of what the user says."""
 
     @property
     def user_silent(self) -> bool:

@@ -7,11 +7,12 @@ is posted.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from turnfsm.fsm import Refused, Taken, Verdict
-from turnfsm.fsm.agenda import AnswerDue, Answered, HeardByModel
+from turnfsm.fsm.agenda import AnswerDue, Answered
 from turnfsm.runtime.log import Log
 from turnfsm.runtime.turn import TurnRuntime
 
@@ -20,15 +21,12 @@ from .floor import Floor
 from .host import TurnHost
 from .objections import Objections
 from .ports import Agent, Keeping, Session, Speech
-from .transcribed_voice import TranscribedVoice
 from .tuning import Tuner
-from .user_turns import CarriedVoice, Outcome, Turn, UserTurns
+from .user_turns import Outcome, Turn, UserTurns
+from .utterance import Utterance
 from .vocabulary import actions_used
 
 __all__ = ["UserReports"]
-
-WORDS_LIMIT = 3.0
-"""Seconds after which a voice without words counts as noise."""
 
 
 class UserReports:
@@ -53,15 +51,12 @@ class UserReports:
         )
         self.tuner = Tuner(session)
         self._last_barge_in: Verdict | None = None
-        self._voice_ended = float("-inf")
         self._transcript = ""  # of the last voice, as a message
-        self._carried = ""
-        self._carried_voice: CarriedVoice | None = None
+        self._carried, self._carried_commit = "", False
         self._speculation: Callable[[], None] | None = None
-        self._look_again: asyncio.TimerHandle | None = None
         self._awaited_decision: asyncio.Task[None] | None = None
         self._said_first: tuple[Speech, ...] = ()
-        self.transcribed_voice = TranscribedVoice(self._voice_begins, self._transcribed_voice_ended)
+        self.utterance = Utterance(self)
 
     @property
     def agent(self) -> Agent | None:
@@ -81,24 +76,21 @@ class UserReports:
 
     def user_started(self) -> None:
         """LiveKit's `on_start_of_speech`. Posts `user_started_speaking`."""
-        self.transcribed_voice.give_up()
-        self._voice_begins()
-
-    def interim_transcript(self) -> None:
-        """LiveKit's `on_interim_transcript`, if nothing else reports when the user speaks.
-
-        Posts `user_started_speaking` with the first one. With the final transcript, or if none
-        comes for `false_interruption`, it posts `user_stopped_speaking`.
-        """
-        self.transcribed_voice.heard(self._session.timers.get("false_interruption", WORDS_LIMIT))
-
-    def _voice_begins(self) -> None:
         self._last_barge_in = None
         self._transcript = ""
         self._session.follow_options()
         self._post("user_started_speaking")
 
-    def _transcribed_voice_ended(self, recognised: bool) -> None:
+    def voice_shown(self) -> None:
+        """Nothing but an interim transcript reports that the user speaks.
+
+        Posts `user_started_speaking`.
+        """
+        self.user_started()
+
+    def shown_voice_ended(self, *, recognised: bool) -> None:
+        """Such a voice has ended, with its final transcript or without. Posts
+        `user_stopped_speaking`, and `endpointing_ended` if no transcript is waited for any more."""
         if not self._governs:
             return
         self.user_stopped()
@@ -111,8 +103,6 @@ class UserReports:
         Where only the application commits audio, or where the speech that has the floor cannot be
         interrupted, nothing that follows interrupts it: it posts `endpointing_ended`, too.
         """
-        self.transcribed_voice.give_up()
-        self._voice_ended = self.turn.now
         self._post("user_stopped_speaking")
         agent = self.agent
         by_button = agent is not None and agent.manual_turns and agent.commits_audio
@@ -142,36 +132,42 @@ class UserReports:
         """The flow holds a reply back while a voice is heard, in some state."""
         return "hold_output" in actions_used(self.turn.flow)
 
-    @property
-    def words_due(self) -> bool:
-        """A voice has ended so recently that its words may still be recognised."""
-        return self.since_voice < WORDS_LIMIT
+    # -- what concerns an utterance
 
     @property
-    def since_voice(self) -> float:
-        """Seconds since the end of the last voice."""
-        return self.turn.now - self._voice_ended
+    def may_interrupt(self) -> bool:
+        """Words may interrupt: if that takes several, LiveKit has let the voice interrupt."""
+        few = self._session.interruption_options["min_words"]
+        return few == 0 or self._last_barge_in is not None
 
-    def words_limit(self, voice: float) -> float:
-        """For how many seconds after a voice its words may still come.
+    @property
+    def ends_turns(self) -> bool:
+        """The end of an utterance ends the turn."""
+        agent = self.agent
+        return agent is not None and agent.hears_words and not agent.manual_turns
 
-        Args:
-            voice: How long the voice was. One too short to interrupt is probably not a word. If
-                only words interrupt, it is long if enough of them have come.
-        """
-        long = voice >= self._session.interruption_options["min_duration"]
-        timer = "false_interruption" if long and self._may_interrupt else "transcript_wait"
-        return self._session.timers.get(timer, 0.0)
+    @property
+    def min_duration(self) -> float:
+        """Seconds of a voice from which on it may interrupt."""
+        return float(self._session.interruption_options["min_duration"])
 
-    def decision_limit(self, voice: float) -> float:
-        """For how many seconds after a voice its words may still end a turn.
+    @property
+    def timers(self) -> Mapping[str, float]:
+        """The seconds of the session's timers."""
+        return self._session.timers
 
-        A speech that cannot be interrupted need not wait for them: they cannot cut it.
+    @abstractmethod
+    def _moved(self) -> None:
+        """What waits looks again."""
 
-        Args:
-            voice: How long the voice was.
-        """
-        return self.words_limit(0.0 if self.uninterruptible else voice)
+    def utterance_moved(self, *, settled: bool) -> None:
+        """What waits looks again. Posts `endpointing_ended` if no transcript is waited for any
+        more, and the end of the turn is not being decided."""
+        if not self._governs:
+            return
+        if settled and not self.host.endpointing():
+            self._post("endpointing_ended")
+        self._moved()
 
     @property
     def uninterruptible(self) -> bool:
@@ -186,43 +182,27 @@ class UserReports:
         called when these words do not come; the output is held for them. It is also called when a
         commit has got no words: LiveKit does not report that.
         """
-        decision = agent.commit_decision
+        decision = agent.turn_decision
         if decision is not None and decision is not self._awaited_decision:
             self._awaited_decision = decision
             decision.add_done_callback(lambda _: later())
         if self.user_speaks or self.host.button_held or decision is not None:
             return True
-        wait = self._voice_ended + self._session.timers.get("transcript_wait", 0.0) - self.turn.now
-        due = wait > 0 and self.host.endpointing()
-        if due:
-            self._stop_looking()
-            self._look_again = asyncio.get_running_loop().call_later(wait, later)
-        return due
-
-    def _stop_looking(self) -> None:
-        if self._look_again is not None:
-            self._look_again.cancel()
+        return self.utterance.ask("end_near")
 
     def final_transcript(self) -> None:
-        """LiveKit's `on_final_transcript`. It ends a voice that only transcripts show.
+        """LiveKit's `on_final_transcript`.
 
         Posts `final_transcript`, unless a speech is heard and LiveKit ignores the words: they come
         after the voice, and are too few to interrupt.
         """
-        if self._may_interrupt or self.user_speaks or not self.is_heard:
+        if self.may_interrupt or self.user_speaks or not self.is_heard:
             self._post("final_transcript")
-        self.transcribed_voice.recognised()
 
     @property
     def is_heard(self) -> bool:
         """A part of the step that has the floor was heard."""
         return self.turn.holds("playout_started")
-
-    @property
-    def _may_interrupt(self) -> bool:
-        """The voice may interrupt: if that takes words, LiveKit has let it."""
-        few = self._session.interruption_options["min_words"]
-        return few == 0 or self._last_barge_in is not None
 
     def barge_in(self) -> None:
         """LiveKit's `_interrupt_by_audio_activity`, with every frame of an utterance.
@@ -300,12 +280,6 @@ class UserReports:
         if complete:
             self._post("endpointing_ended")
 
-    def heard_by_model(self, utterances: Iterable[str]) -> None:
-        """A realtime model has these messages of the user in its conversation, and had not before.
-        Posts nothing: the model answers them by itself, or is asked for an answer."""
-        for id in utterances:
-            self.log.add(HeardByModel(id))
-
     def answer_skipped(self, words: Iterable[str]) -> None:
         """LiveKit's `_on_generation_created` of an agent that is about to be replaced: it does not
         play what the model answers by itself. Or the model gives that answer up, as it is asked for
@@ -318,28 +292,22 @@ class UserReports:
             self.log.add(AnswerDue(id))
 
     def answered_by_model(self) -> None:
-        """A realtime model was asked for something else, and has also done what the user wants.
+        """LiveKit's `_on_generation_created`: a realtime model answers the user by itself.
 
         Posts nothing. Nothing is left to answer.
         """
-        due = self.log.agenda.due
-        self.log.add(Answered(o.id for o in due if o.kind == "utterance"))
+        self.log.add(Answered())
 
     def words_settled(self, words: Iterable[str]) -> None:
-        """LiveKit's `_start_session`: the new agent cannot know of these. Posts nothing."""
+        """LiveKit's `_on_generation_created`: a reply that was asked for answers these words. Or
+        its `_start_session`: the new agent cannot know of them. Posts nothing."""
         self.log.add(Answered(words))
 
     @property
     def unanswered(self) -> list[str]:
         """The ids of the user's messages that are to be answered, and that no reply answers yet."""
-        due = self.log.agenda.due
-        return [o.id for o in due if o.kind == "utterance" and o.state != "with_model"]
-
-    @property
-    def with_model(self) -> list[str]:
-        """The ids of the user's messages that a realtime model has heard and nobody has answered
-        yet."""
-        return [o.id for o in self.log.agenda.obligations if o.state == "with_model"]
+        due = self.log.agenda.obligations
+        return [o.id for o in due if o.kind == "utterance" and o.state != "claimed"]
 
     def keep_uncommitted_turn(self, owner: str, info: Any, commits_by_itself: bool) -> None:
         """LiveKit's `_close_session` while a turn is open: the next agent gets the turn, or the
@@ -359,17 +327,15 @@ class UserReports:
         words, self._carried = self._carried, ""
         return words
 
-    def carry_voice(self, voice: CarriedVoice) -> None:
-        """LiveKit's `_close_session` while words of a voice may come: the next agent gets them.
+    def carry_commit(self) -> None:
+        """LiveKit's `_close_session`: the application has committed words that may still come. The
+        next agent carries that out. Posts nothing."""
+        self._carried_commit = True
 
-        Posts nothing.
-        """
-        self._carried_voice = voice
-
-    def take_carried_voice(self) -> CarriedVoice | None:
-        """What `carry_voice` was given; only once."""
-        voice, self._carried_voice = self._carried_voice, None
-        return voice
+    def take_carried_commit(self) -> bool:
+        """Whether `carry_commit` was called; only once."""
+        carried, self._carried_commit = self._carried_commit, False
+        return carried
 
     def turn_begun(self, task: asyncio.Task[None], items: Iterable[str]) -> None:
         """LiveKit's `_user_turn_completed_task` has been made. Posts nothing.

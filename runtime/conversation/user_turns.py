@@ -13,7 +13,7 @@ import attrs
 from .deferred import Deferred, DeferredQueue
 from .ports import Speech
 
-__all__ = ["OUTCOMES", "CarriedVoice", "Outcome", "Turn", "UserTurns"]
+__all__ = ["OUTCOMES", "Outcome", "Turn", "UserTurns"]
 
 Outcome = Literal["replied", "silent", "superseded", "dropped"]
 """How a turn ends. ``replied``: audio of its reply was heard, or text where there is no audio.
@@ -25,21 +25,6 @@ OUTCOMES = get_args(Outcome)
 
 NEWER = "a newer turn was committed"
 CLOSED = "the session closed"
-
-
-@attrs.frozen
-class CarriedVoice:
-    """A voice of which an agent has no words when it is left. The next agent gets them.
-
-    Attributes:
-        seconds: How long it was.
-        committed: The application has committed its words, and no agent has carried that out.
-        goes_on: The user still speaks, and no words of an earlier voice are due.
-    """
-
-    seconds: float
-    committed: bool
-    goes_on: bool
 
 
 @attrs.define(eq=False)

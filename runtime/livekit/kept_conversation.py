@@ -117,7 +117,7 @@ class KeptConversation:
             "outcomes": dict(turns.outcomes),
             "waiting": waiting if self._words else [],
             "uncommitted": words if self._words else "",
-            "words_due": conductor.words_due,
+            "words_due": conductor.utterance.due,
             "owed": dict(resumption.owed) if resumption is not None else {},
         }
 

@@ -114,18 +114,19 @@ def the_next_agent_gets_what_a_model_has_heard() -> list[str]:
     return [] if answer is not None else ["the next agent does not know what the user has said"]
 
 
-def the_next_agent_waits_for_words() -> list[str]:
-    """They are recognised at 2.9 s, after it has taken over, and would cut its greeting."""
-    user = ScriptedUser().says("hello", at=1.0, duration=0.9, stt_delay=1.0)
-    stage = Stage(TurnSession, user=user)
-    stage.at(2.6, lambda s: s.session.update_agent(Desk([], llm.ChatContext.empty())))
-    begins = stage.run(8.0).heard[0].start
-    return [] if begins > 2.9 else [f"the greeting begins at {begins} s"]
+def the_next_agent_carries_out_a_commit() -> list[str]:
+    """The application commits words that come after the handoff."""
+    user = ScriptedUser().says("hello", at=1.0, duration=0.8, stt_delay=1.9)
+    stage = Stage(TurnSession, user=user, turn_handling={"turn_detection": "manual"})
+    stage.at(2.2, lambda s: s.session.commit_user_turn(transcript_timeout=1.0) and None)
+    stage.at(2.3, lambda s: s.session.update_agent(Agent(instructions="Go on.")))
+    asked = [request.prompt for request in stage.run(8.0).requests]
+    return [] if asked == ["user: hello"] else [f"asked: {asked}"]
 
 
 ARRIVING: dict[str, Callable[[], list[str]]] = {
     "ArrivingActivity.start": a_call_is_not_made_again,
     "ArrivingActivity._schedule_speech": the_next_agent_is_heard_first,
     "ArrivingActivity._start_session": the_next_agent_gets_what_a_model_has_heard,
-    "HearingActivity._start_session": the_next_agent_waits_for_words,
+    "HearingActivity._start_session": the_next_agent_carries_out_a_commit,
 }

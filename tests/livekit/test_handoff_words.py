@@ -256,3 +256,39 @@ def test_what_an_agent_says_as_it_leaves_waits_for_no_words_of_a_realtime_model(
     assert goodbye is not None, outcome.timeline()
     assert goodbye.start < 4.0, outcome.timeline()
     assert outcome.heard_saying("An hour.") is not None
+
+
+def test_the_next_agent_greets_when_no_words_can_come_any_more() -> None:
+    """They are recognised at 2.9 s, after it has taken over, and would cut its greeting."""
+
+    class Next(Agent):
+        async def on_enter(self) -> None:
+            self.session.say("I go on.")
+
+    user = ScriptedUser().says("hello", at=1.0, duration=0.9, stt_delay=1.0)
+    stage = Stage(TurnSession, user=user)
+    stage.at(2.6, lambda s: s.session.update_agent(Next(instructions="Go on.")))
+    assert stage.run(8.0).heard[0].start > 2.9
+
+
+def test_an_agent_that_takes_its_time_to_enter_answers_what_is_due() -> None:
+    """Its `on_enter` says nothing. The agent before has heard the user, and did not answer."""
+
+    class Next(Agent):
+        async def on_enter(self) -> None:
+            await asyncio.sleep(2.0)
+
+    user = ScriptedUser().says("reserve a table", at=0.5).says("how long", at=4.0)
+    answers, voice = ScriptedLLM(ANSWERS, TOLD), ScriptedTTS()
+    book = _booking("finish", 4.0)
+    stage = Stage(
+        *(TurnSession,),
+        user=user,
+        llm=ScriptedRealtime(user, answers, voice),  # type: ignore[arg-type]
+        tts=voice,
+        turn_handling={"turn_detection": "realtime_llm"},
+        agent=lambda: Agent(instructions="Help.", tools=[book]),
+    )
+    stage.at(3.0, lambda s: s.session.update_agent(Next(instructions="Go on.", tools=[book])))
+    outcome = stage.run(20.0)
+    assert outcome.heard_saying("An hour.") is not None, outcome.timeline()

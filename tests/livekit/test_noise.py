@@ -136,3 +136,22 @@ def test_a_timer_that_is_much_too_long_does_not_silence_the_agent(timers: dict[s
         user = ScriptedUser().says("story please", at=1.0).makes_noise(at=at, duration=0.7)
         outcome = Stage(TurnSession, user=user, llm=model, tts=tts, timers=timers).run(20.0)
         assert outcome.heard[-1].end < 13.5, outcome.timeline()
+
+
+@pytest.mark.parametrize("interims", [True, False], ids=["interim transcripts", "final ones only"])
+def test_a_speech_that_a_noise_has_paused_goes_on_when_no_words_can_come(interims: bool) -> None:
+    """An STT that gives interim transcripts would have shown words by then. Else they are waited
+    for as on AgentSession, whose silence is the longer one by the time in which it pauses."""
+    user = ScriptedUser().says("a story", at=1.0, interims=((0.3, "a"),) if interims else ())
+    user.makes_noise(at=4.0, duration=0.8)
+    ours, theirs = (
+        _silence(Stage(kind, user=user, llm=ScriptedLLM({"story": STORY})).run(16.0))
+        for kind in (TurnSession, AgentSession)
+    )
+    assert ours <= (theirs - 1.5 if interims else theirs + 0.1)
+
+
+def _silence(outcome: Outcome) -> float:
+    first, second = outcome.heard
+    assert STORY.startswith(first.text.split()[0])
+    return second.start - first.end

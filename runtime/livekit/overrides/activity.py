@@ -206,7 +206,7 @@ class GovernedActivity(ProducingActivity):
     @property
     def _voice_has_come(self) -> bool:
         # A realtime model gets the last voice with the turn; its words come after the commit.
-        return self.words_since_voice or self.commits_audio
+        return self._conductor.utterance.ask("turn_whole") or self.commits_audio
 
     @property
     def accepts_turns(self) -> bool:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from math import inf
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any
 
 from livekit import rtc
@@ -15,53 +13,33 @@ from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.audio_recognition import AudioRecognition
 from livekit.agents.voice.speech_handle import SpeechHandle
 
-from turnfsm.runtime.conversation.user_turns import CarriedVoice
+from turnfsm.runtime.conversation.utterance import Question
 
 from .arriving import ArrivingActivity
 from .components import follow_fallbacks, vad_failure
-from .recognition import GovernedRecognition, turn_of, until
+from .recognition import GovernedRecognition, turn_of
 from .segment import Segment
 from .speech import govern
 from .watched import Watched
 
 __all__ = ["HearingActivity"]
 
-REHEARD = 0.3
-"""Seconds within which a VAD that has just begun notices that the user speaks."""
-
 
 class HearingActivity(ArrivingActivity):
-    """An activity that reports what it hears of the user.
-
-    The words of a voice come after its end, with some STTs more than a second later. While they may
-    come, the end of the user's turn is open.
-    """
+    """An activity that reports what it hears of the user."""
 
     segment: Segment | None = None
     """Of the STT stream with which it will go on."""
 
     _stop_following: Callable[[], None] | None = None
     _hears_silence = False
-    _voice = 0.0
-    _voice_before = 0.0
-    _sound = 0.0  # the last voice alone; `_voice` is the longest whose words are waited for
-    _words_came = True
-    words_since_voice = True
-    """Words came since the last voice began. They may be those of an earlier voice."""
-    _earlier_words_due = False
-    _voice_goes_on = False
-    _words_wait: asyncio.Task[None] | None = None
-    _behind: asyncio.Task[None] | None = None  # for a speech that follows an uninterruptible one
-    _words_here: asyncio.Event
-    _go_on: frozenset[str] = frozenset()
-    """Which waits for words were not over when the last voice began."""
-    _waits_until: Mapping[str, float] = MappingProxyType({})
 
     def _hears_with(self, recognition: AudioRecognition | None) -> None:
         if recognition is not None:
             recognition.__class__ = GovernedRecognition
             assert isinstance(recognition, GovernedRecognition)
-            recognition.words_limit = self._words_limit
+            recognition.waits_for = self._waits_for
+            recognition.until = self._conductor.until
             recognition.vad_failed = self._vad_failed
             recognition.segment, self.segment = self.segment or Segment(), None
             recognition.resume_with(self._conductor.take_carried_transcript())
@@ -88,11 +66,10 @@ class HearingActivity(ArrivingActivity):
             if not self._commits_at_the_close:
                 committed = self._leave_words(recognition)
             recognition.leave()
-        due = self._words_may_come or self._words_limit() > 0.0
-        speaks = self._conductor.user_speaks and not self._words_came
-        if due or speaks:
-            goes_on = speaks and not self._earlier_words_due
-            self._conductor.carry_voice(CarriedVoice(self._voice, committed, goes_on))
+        if self.hears_words and self._conductor.user_speaks:
+            self._conductor.utterance.post("passed_on")
+        if committed:
+            self._conductor.carry_commit()
         await super()._close_session()
 
     def _leave_words(self, recognition: GovernedRecognition) -> bool:
@@ -111,13 +88,11 @@ class HearingActivity(ArrivingActivity):
         await super()._start_session(**how)
         switched = self._conductor.record
         self._stop_following = follow_fallbacks(self.stt, self.llm, self.tts, switched)
-        carried = self._conductor.take_carried_voice()
-        if carried is not None and goes_on:  # the agent before has heard it
-            self._voice = self._voice_before = carried.seconds
-            self._words_came, self._voice_goes_on = False, carried.goes_on
-            self._wait_for_words(self._conductor.since_voice)
-            if carried.committed and isinstance(self._audio_recognition, GovernedRecognition):
-                self._audio_recognition.commit_words_that_come()
+        committed = self._conductor.take_carried_commit()
+        if not goes_on:
+            self._conductor.utterance.post("stt_replaced")
+        elif committed and isinstance(self._audio_recognition, GovernedRecognition):
+            self._audio_recognition.commit_words_that_come()
 
     @property
     def _leaves_a_voice(self) -> bool:
@@ -162,139 +137,63 @@ class HearingActivity(ArrivingActivity):
         super().clear_user_turn()
         if words:  # else the reply was asked for ahead to a turn that is committed
             self._cancel_preemptive_generation()  # it answers these, perhaps behind kept ones
-        if self._words_missing and not self._conductor.user_speaks:
-            self._no_words_come()  # LiveKit has begun another STT stream
-
-    def _no_words_come(self) -> None:
-        self._words_came, self._earlier_words_due = True, False
-        self.turn_decided()
-        if self._words_may_come:
-            self._words_here.set()
+        self._conductor.utterance.post("cleared")  # LiveKit has begun another STT stream
 
     def _vad_failed(self, vad: VAD, error: BaseException) -> None:
         self._conductor.outages.failed(vad_failure(vad, error))
 
     def on_start_of_speech(self, ev: Any, speech_start_time: float) -> None:
         super().on_start_of_speech(ev, speech_start_time)
-        if self._hears_words:
+        if self.hears_words:
             self._conductor.outages.voice_started()
         if self.manual_turns and not self._conductor.voice_holds_output:
             self._user_silence_event.set()  # LiveKit would wait until the voice has ended
         self._hears_silence = False
-        due = self._words_may_come or self._words_limit() > 0.0
-        self._earlier_words_due = due and not self._is_the_voice_before
-        self._words_came = self.words_since_voice = self._voice_goes_on = False
-        waits = self._waits.items()
-        self._go_on = frozenset(name for name, task in waits if task and not task.done())
-        if "decision" not in self._go_on:  # else words of the last voice may still come
-            self._voice = self._voice_before = 0.0
-        self._sound = 0.0
-        self.expect_no_words()
+        if self._decision is not None:
+            self._decision.cancel()
         self._conductor.user_started()
+        if self.hears_words:
+            self._conductor.utterance.voice_started()
 
     def on_end_of_speech(self, ev: Any) -> None:
         super().on_end_of_speech(ev)
         self._conductor.outages.voice_ended()
-        if ev is not None:
-            self._wait_for_words()
-        self._voice_before = 0.0
+        if ev is None and self._turn_detection == "stt":
+            self._conductor.utterance.post("stt_ended")
+        elif self.hears_words:
+            self._conductor.utterance.voice_ended()
         self._conductor.user_stopped()
-
-    def _wait_for_words(self, since: float = 0.0) -> None:
-        """Expect the words of a voice that ended `since` seconds ago."""
-        if not self._words_are_due:
-            return
-        now = asyncio.get_running_loop().time()
-        limits = {
-            "decision": self._conductor.decision_limit(self._voice),
-            "words": self._conductor.words_limit(inf),
-            "behind": self._conductor.words_limit(self._voice),
-        }
-        # A short sound prolongs no wait: the next one would do the same, and a reply would wait for
-        # as long as they go on.
-        before = {} if self._is_long else {n: self._waits_until[n] for n in self._go_on}
-        anew = {name: now + limit - since for name, limit in limits.items()}
-        self._waits_until = anew | before
-        left = {name: when - now for name, when in self._waits_until.items()}
-        self._words_here = asyncio.Event()
-        self.decide_within(left["decision"])
-        self._words_wait = asyncio.create_task(until(self._words_here, left["words"]))
-        self._behind = asyncio.create_task(until(self._decided, left["behind"]))
-
-    @property
-    def _is_long(self) -> bool:
-        """The last sound was long enough to interrupt."""
-        return self._conductor.words_limit(self._sound) > self._conductor.words_limit(0.0)
-
-    @property
-    def _waits(self) -> dict[str, asyncio.Task[None] | None]:
-        """What waits for the words of the last voice."""
-        return {"decision": self._decision, "words": self._words_wait, "behind": self._behind}
-
-    def expect_no_words(self) -> None:
-        """The words of the last voice are not waited for any more."""
-        for task in self._waits.values():
-            if task is not None:
-                task.cancel()
 
     def on_vad_inference_done(self, ev: Any) -> None:
         super().on_vad_inference_done(ev)
         if ev.speaking:
             self._hears_silence = True
-        heard = self._voice_before + ev.speech_duration
-        if heard > self._sound:  # one comparison a frame while nobody speaks
-            self._sound = heard
-            self._voice = max(self._voice, heard)
+        self._conductor.utterance.voice_heard(ev.speech_duration)
 
     def on_interim_transcript(self, ev: Any, *, speaking: bool | None) -> None:
-        unreported = self.vad is None and not self._rt_turn_detection_enabled and not speaking
-        if unreported and ev.alternatives and ev.alternatives[0].text:
-            self._conductor.interim_transcript()
+        if ev.alternatives and ev.alternatives[0].text:
+            self._conductor.utterance.post("interim_transcript")
+            if self.vad is None and not (self._rt_turn_detection_enabled or speaking):
+                self._conductor.utterance.voice_shown()
         super().on_interim_transcript(ev, speaking=speaking)
 
     def on_final_transcript(self, ev: Any, *, speaking: bool | None = None) -> None:
         super().on_final_transcript(ev, speaking=speaking)
         if ev.alternatives and ev.alternatives[0].text:
-            of_this_voice = not (self._earlier_words_due and self._conductor.user_speaks)
-            self._earlier_words_due, self._words_came = False, of_this_voice
-            self.words_since_voice = True
-            if isinstance(self._audio_recognition, GovernedRecognition):
-                self._audio_recognition.words_came()
-            self.turn_decided()
-            if self._words_may_come:
-                self._words_here.set()
             self._conductor.final_transcript()
+            self._conductor.utterance.post("final_transcript")
+
+    def turn_decided(self) -> None:
+        super().turn_decided()
+        self._conductor.utterance.post("turn_decided")
 
     @property
-    def _words_are_due(self) -> bool:
-        """The transcript of the last voice is missing, and words would end a turn."""
-        recognition = self._audio_recognition
-        by_itself = isinstance(recognition, GovernedRecognition) and recognition.commits_by_itself
-        return by_itself and self._words_missing
-
-    @property
-    def _is_the_voice_before(self) -> bool:
-        """A handoff has cut the voice that begins: its VAD ends, and the next agent's VAD hears the
-        rest."""
-        return self._voice_goes_on and self._conductor.since_voice <= REHEARD
-
-    @property
-    def _words_missing(self) -> bool:
-        return self._hears_words and not self._words_came
-
-    @property
-    def _hears_words(self) -> bool:
+    def hears_words(self) -> bool:
+        """An STT gives transcripts of what the user says."""
         return self.stt is not None and self._rt_session is None
 
-    def _words_limit(self) -> float:
-        """For how many seconds the words of the last voice may still come."""
-        if self._conductor.user_speaks or not self._words_missing:
-            return 0.0
-        return self._conductor.words_limit(self._voice) - self._conductor.since_voice
-
-    @property
-    def _words_may_come(self) -> bool:
-        return self._words_wait is not None and not self._words_wait.done()
+    def _waits_for(self, question: Question) -> bool:
+        return self.hears_words and self._conductor.utterance.ask(question)
 
     @property
     def user_silent(self) -> bool:
@@ -308,10 +207,8 @@ class HearingActivity(ArrivingActivity):
     @property
     def turn_decision(self) -> asyncio.Task[None] | None:
         """The task that decides on the end of the user's turn, while it runs."""
-        words = None if self._rt_turn_detection_enabled else self._decision
-        if words is not None and words.done() and not self._conductor.uninterruptible:
-            words = self._behind
-        return words if words is not None and not words.done() else self.commit_decision
+        decision = None if self._rt_turn_detection_enabled else self._decision
+        return decision if decision is not None and not decision.done() else self.commit_decision
 
     @property
     def commit_decision(self) -> asyncio.Task[None] | None:
@@ -325,15 +222,11 @@ class HearingActivity(ArrivingActivity):
         return next((task for task in tasks if task is not None and not task.done()), None)
 
     @property
-    def answer_decision(self) -> asyncio.Task[None] | None:
-        """The task that waits for an answer to the user: that of a model that detects turns, or one
-        to words that may still come, although an earlier turn was committed after the voice."""
-        return self._words_wait if self._words_may_come else super().answer_decision
-
-    @property
     def _commit_may_bring_words(self) -> bool:
         """False if a VAD has heard no voice since the last committed words."""
-        return self.vad is None or not self._words_came or bool(self.uncommitted_words)
+        if self.vad is None or not self.hears_words or self.uncommitted_words:
+            return True
+        return self._conductor.utterance.due or not self._conductor.utterance.ask("turn_whole")
 
     @property
     def manual_turns(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,8 @@ from livekit.agents.voice.audio_recognition import (
     _EndOfTurnInfo,
     _EndOfTurnMetrics,
 )
+
+from turnfsm.runtime.conversation.utterance import Question
 
 from .segment import Segment
 
@@ -30,8 +32,11 @@ class GovernedRecognition(AudioRecognition):
     If a commit gets no words within its `transcript_timeout`, LiveKit commits a turn without words.
     """
 
-    words_limit: Callable[[], float]
-    """For how many seconds the words of the last voice may still come."""
+    waits_for: Callable[[Question], bool]
+    """Asks about the transcript of the last voice."""
+
+    until: Callable[[Callable[[], bool]], Awaitable[None]]
+    """Waits until something holds. It is asked whenever something has happened."""
 
     vad_failed: Callable[[VAD, BaseException], None]
     """Called with the VAD and what it has raised."""
@@ -43,7 +48,6 @@ class GovernedRecognition(AudioRecognition):
     _skips_reply = False
     _commit: asyncio.Task[None] | None = None
     _promised: asyncio.Future[str] | None = None
-    _words_here: asyncio.Event | None = None
     _leaves = False
     _commit_waits_until = 0.0
 
@@ -58,8 +62,8 @@ class GovernedRecognition(AudioRecognition):
         if kwargs["trigger"] == "manual":
             self.segment.commit(self._audio_transcript)
             self._skips_reply = kwargs.get("skip_reply", False)
-            if (wait := self._wait_for_words()) > 0.0:
-                self._commit_later(partial(self._decide, *args, **kwargs), wait)
+            if self._waits_for_words:
+                self._commit_later(partial(self._decide, *args, **kwargs))
                 return
         elif self._commit is not None and not self._commit.done():
             kwargs["skip_reply"] = self._skips_reply  # the words of the commit have come
@@ -78,39 +82,32 @@ class GovernedRecognition(AudioRecognition):
         self._promised = super()._commit_user_turn(**how)
         return self._promised
 
-    def _wait_for_words(self) -> float:
-        if self.commits_by_itself or self._leaves:
-            return 0.0
-        if not self._audio_transcript:
-            return self.words_limit()
+    @property
+    def _waits_for_words(self) -> bool:
+        if self.commits_by_itself or self._leaves or not self.waits_for("commit_waits"):
+            return False
         # If words came less than 0.5 s ago, LiveKit does not wait. They may be an earlier voice's.
-        return min(self.words_limit(), self._commit_waits_until - _now())
+        return not self._audio_transcript or self._commit_waits_until > _now()
 
-    def _commit_later(self, decide: Callable[[], None], seconds: float) -> None:
-        self._words_here = asyncio.Event()
-        commit = self._commit_with_words(self._words_here, seconds, decide)
+    def _commit_later(self, decide: Callable[[], None]) -> None:
+        most = self._commit_waits_until - _now() if self._audio_transcript else None
+        commit = self._commit_with_words(decide, most)
         self._committing = True
         self._end_of_turn_task = asyncio.create_task(commit)
         self._committing = False
 
-    async def _commit_with_words(
-        self, words_here: asyncio.Event, seconds: float, decide: Callable[[], None]
-    ) -> None:
-        await until(words_here, seconds)
+    async def _commit_with_words(self, decide: Callable[[], None], most: float | None) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(most):
+                await self.until(lambda: self._leaves or not self.waits_for("transcript_due"))
         self._commit = self.__dict__["_end_of_turn_task"] = None
         decide()
         if (decision := self._end_of_turn_task) is not None:
             await asyncio.wait({decision})
 
-    def words_came(self) -> None:
-        """The words that a commit may wait for have come."""
-        if self._words_here is not None:
-            self._words_here.set()
-
     def leave(self) -> None:
         """It is about to be closed: no words come any more."""
         self._leaves = True
-        self.words_came()
 
     def hand_over_commit(self) -> bool:
         """Whether a commit is open that the next agent is to carry out. It is ended here.
@@ -129,8 +126,8 @@ class GovernedRecognition(AudioRecognition):
 
     def commit_words_that_come(self) -> None:
         """Carry out a commit that the agent before has left; without words there is no turn."""
-        if (wait := self._wait_for_words()) > 0.0:
-            self._commit_later(self._decide_on_words, wait)
+        if self._waits_for_words:
+            self._commit_later(self._decide_on_words)
 
     def _decide_on_words(self) -> None:
         if self._audio_transcript:

@@ -181,8 +181,6 @@ class GovernedSession(AgentSession[Userdata_T]):
         """The seconds of the timers in this session."""
 
     async def _close_the_rest(self) -> None:
-        for activity in tuple(self.__dict__.get("_adopted", ())):
-            activity.expect_no_words()
         # A tool can await a task in whose place the application has put another agent.
         for task in tuple(self.__dict__.pop("_tasks", ())):
             if not task.done():

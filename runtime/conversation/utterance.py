@@ -1,0 +1,180 @@
+"""The user's last utterance: a machine that runs under `specs/utterance.yaml`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+from turnfsm.fsm import Taken, Verdict
+from turnfsm.runtime.event import Event
+from turnfsm.runtime.turn import TurnRuntime
+
+__all__ = ["Hearing", "Question", "Utterance"]
+
+Question = Literal[
+    "end_open", "end_near", "commit_waits", "transcript_due", "answer_open", "turn_whole"
+]
+"""A request of `specs/utterance.yaml`. Asking one changes nothing."""
+
+_TIMERS = ("transcript_wait", "false_interruption")
+
+AT_ONCE = 0.01
+"""Seconds of a timer that the turn's flow does not have: nothing is waited for."""
+
+
+class Hearing(Protocol):
+    """What the conversation knows that concerns an utterance."""
+
+    @property
+    def may_interrupt(self) -> bool:
+        """Words may interrupt: enough of them have come, if that takes several."""
+
+    @property
+    def uninterruptible(self) -> bool:
+        """The speech that holds the floor cannot be interrupted."""
+
+    @property
+    def ends_turns(self) -> bool:
+        """The end of an utterance ends the turn."""
+
+    @property
+    def min_duration(self) -> float:
+        """Seconds of a voice from which on it may interrupt."""
+
+    @property
+    def timers(self) -> Mapping[str, float]:
+        """The seconds of the timers of the turn's flow. They may change while a session runs."""
+
+    def voice_shown(self) -> None:
+        """A transcript shows that the user speaks, and nothing else does."""
+
+    def shown_voice_ended(self, *, recognised: bool) -> None:
+        """Such a voice has ended, with its final transcript or without."""
+
+    def utterance_moved(self, *, settled: bool) -> None:
+        """The machine has taken a trigger. `settled`: a question that was answered with yes is now
+        answered with no, and the user does not speak."""
+
+
+class Utterance:
+    """The host of `specs/utterance.yaml`.
+
+    Methods with the name of an action or a host fact are that action or fact.
+
+    Args:
+        hearing: Knows the rest of the conversation.
+    """
+
+    def __init__(self, hearing: Hearing) -> None:
+        self._hearing = hearing
+        self._timers = _of(hearing.timers)
+        self._runtime = TurnRuntime("utterance", self, timers=self._timers, maxlen=1)
+        self._runtime.observe(self._observed)
+        self._yes: set[Question] = set()
+        self._heard = self._before = 0.0
+
+    # -- what happens
+
+    def voice_started(self) -> None:
+        """A voice has begun."""
+        self._follow_timers()
+        self._before = self._heard if self._runtime.holds("passed_on") else 0.0
+        self._heard = self._before
+        self.post("voice_started")
+
+    def voice_shown(self) -> None:
+        """An interim transcript has come, and nothing else reports when the user speaks."""
+        self._follow_timers()
+        self.post("voice_shown")
+
+    def voice_heard(self, seconds: float) -> None:
+        """The voice that is heard has lasted for so long."""
+        if (heard := self._before + seconds) > self._heard:
+            self._heard = heard
+
+    def voice_ended(self) -> None:
+        """The voice has ended."""
+        long = self._heard >= self._hearing.min_duration
+        self.post("voice_ended" if long and self._hearing.may_interrupt else "sound_ended")
+
+    def post(self, event: str) -> None:
+        """Report any other event of the flow."""
+        if not self._runtime.closed:
+            self._runtime.post(event)
+
+    async def aclose(self) -> None:
+        """The session has closed."""
+        await self._runtime.aclose()
+
+    # -- what is asked
+
+    def ask(self, question: Question) -> bool:
+        """The flow's answer now. When a yes has become a no, `Hearing.utterance_moved` says so."""
+        yes = bool(self._runtime.ask(question))
+        if yes:
+            self._yes.add(question)
+        return yes
+
+    @property
+    def due(self) -> bool:
+        """A voice is heard, or has ended, whose transcript may still come."""
+        return self._runtime.state in ("speaking", "speaking_on", "awaiting", "expecting")
+
+    # -- host facts
+
+    def may_interrupt(self) -> bool:
+        """Words may interrupt."""
+        return self._hearing.may_interrupt
+
+    def uninterruptible(self) -> bool:
+        """The speech that holds the floor cannot be interrupted."""
+        return self._hearing.uninterruptible
+
+    def ends_turns(self) -> bool:
+        """The end of an utterance ends the turn."""
+        return self._hearing.ends_turns
+
+    # -- actions
+
+    def begin_voice(self, event: Event) -> None:
+        """Report that the user speaks."""
+        self._hearing.voice_shown()
+
+    def end_voice(self, event: Event) -> None:
+        """Report that the user has stopped speaking."""
+        self._hearing.shown_voice_ended(recognised=True)
+
+    def end_wordless_voice(self, event: Event) -> None:
+        """Report that the user has stopped speaking, and that no transcript follows."""
+        self._hearing.shown_voice_ended(recognised=False)
+
+    # -- inside
+
+    def _follow_timers(self) -> None:
+        if (seconds := _of(self._hearing.timers)) != self._timers:
+            self._timers = seconds
+            self._runtime.retime(seconds)
+
+    def _observed(self, seq: int, verdict: Verdict) -> None:
+        if not isinstance(verdict, Taken):
+            return
+        if not (verdict.entered or verdict.restarts or self._yes):
+            return
+        if self._runtime.holds("voiced"):
+            self._yes.clear()  # from now on it is the voice that is waited for
+        else:
+            if self._yes:  # after what the framework does next
+                asyncio.get_running_loop().call_soon(self._look)
+            self.ask("end_open")  # its end is reported, whoever asks
+        self._hearing.utterance_moved(settled=False)
+
+    def _look(self) -> None:
+        answers = {question: bool(self._runtime.ask(question)) for question in self._yes}
+        self._yes = {question for question, yes in answers.items() if yes}
+        if not all(answers.values()):
+            self._hearing.utterance_moved(settled=True)
+
+
+def _of(timers: Mapping[str, float]) -> dict[str, float]:
+    return {name: timers.get(name, AT_ONCE) for name in _TIMERS}

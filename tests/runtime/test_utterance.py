@@ -1,0 +1,171 @@
+"""The user's last utterance: what may still come of it, and for how long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+
+import attrs
+import pytest
+
+from turnfsm.runtime.conversation.utterance import Utterance
+
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
+
+@attrs.define(eq=False)
+class Heard:
+    """The rest of the conversation; `reports` says what it was told, and when."""
+
+    may_interrupt: bool = True
+    uninterruptible: bool = False
+    ends_turns: bool = True
+    min_duration: float = 0.5
+    timers: Mapping[str, float] = {"transcript_wait": 0.3, "false_interruption": 2.0}
+    reports: list[tuple[float, str]] = attrs.field(factory=list)
+
+    def note(self, what: str) -> None:
+        """Note something with its time."""
+        self.reports.append((round(asyncio.get_running_loop().time(), 2), what))
+
+    def voice_shown(self) -> None:
+        """Note it."""
+        self.note("speaks")
+
+    def shown_voice_ended(self, *, recognised: bool) -> None:
+        """Note it."""
+        self.note("recognised" if recognised else "wordless")
+
+    def utterance_moved(self, *, settled: bool) -> None:
+        """Note that nothing is waited for any more."""
+        if settled:
+            self.note("settled")
+
+
+@pytest.fixture
+async def heard() -> Heard:
+    """A conversation at the time 0."""
+    return Heard()
+
+
+@pytest.fixture
+async def utterance(heard: Heard) -> AsyncIterator[Utterance]:
+    """Its utterance."""
+    made = Utterance(heard)
+    yield made
+    await made.aclose()
+
+
+async def sounds(utterance: Utterance, seconds: float) -> None:
+    """A voice begins, and ends after these seconds."""
+    utterance.voice_started()
+    await asyncio.sleep(seconds)
+    utterance.voice_heard(seconds)
+    utterance.voice_ended()
+
+
+@pytest.mark.parametrize(("lasts", "until"), [(0.2, 0.3), (0.8, 2.0)])
+async def test_a_transcript_may_end_the_turn_for_a_time_that_the_voice_decides(
+    utterance: Utterance, heard: Heard, lasts: float, until: float
+) -> None:
+    await sounds(utterance, lasts)
+    assert utterance.ask("end_open")
+    await asyncio.sleep(5.0)
+    assert heard.reports[0] == (pytest.approx(lasts + until), "settled")
+    assert not utterance.ask("end_open")
+
+
+async def test_an_stt_that_has_shown_no_word_of_a_voice_gives_none(
+    utterance: Utterance, heard: Heard
+) -> None:
+    """It has given interim transcripts of the voice before."""
+    utterance.voice_started()
+    utterance.post("interim_transcript")
+    utterance.post("final_transcript")
+    utterance.voice_ended()
+    await sounds(utterance, 0.8)
+    await asyncio.sleep(0.31)
+    assert not utterance.ask("end_open")
+    assert utterance.due  # but a commit would still wait for it
+    assert utterance.ask("transcript_due")
+
+
+async def test_an_interim_transcript_keeps_the_turn_open(utterance: Utterance) -> None:
+    utterance.voice_started()
+    utterance.post("interim_transcript")
+    utterance.voice_heard(0.8)
+    utterance.voice_ended()
+    await asyncio.sleep(1.9)
+    assert utterance.ask("end_open")
+    utterance.post("final_transcript")
+    assert not utterance.ask("end_open")
+    assert not utterance.due
+
+
+async def test_short_sounds_prolong_no_wait(utterance: Utterance) -> None:
+    """Each begins while a transcript of the one before could come."""
+    closed = []
+    for _ in range(10):
+        await sounds(utterance, 0.1)
+        await asyncio.sleep(0.15)
+        closed.append(not utterance.ask("end_open"))
+    assert all(any(closed[n : n + 3]) for n in range(8)), closed
+
+
+async def test_a_long_voice_is_waited_for_although_sounds_follow_it(utterance: Utterance) -> None:
+    await sounds(utterance, 0.8)
+    await asyncio.sleep(0.5)
+    await sounds(utterance, 0.1)
+    assert utterance.ask("end_open")
+    await asyncio.sleep(1.45)  # two seconds after the long one
+    assert not utterance.ask("end_open")
+
+
+async def test_the_transcript_of_the_voice_before_is_not_that_of_this_one(
+    utterance: Utterance,
+) -> None:
+    await sounds(utterance, 0.8)
+    await asyncio.sleep(0.5)
+    utterance.voice_started()
+    utterance.post("final_transcript")
+    utterance.voice_heard(0.8)
+    utterance.voice_ended()
+    assert utterance.ask("end_open")
+
+
+async def test_a_handoff_splits_a_voice_into_two_that_are_one(utterance: Utterance) -> None:
+    """Together they are long enough to interrupt; the transcript is that of both."""
+    utterance.voice_started()
+    utterance.voice_heard(0.4)
+    utterance.post("passed_on")
+    utterance.voice_ended()
+    await asyncio.sleep(0.1)
+    await sounds(utterance, 0.3)
+    await asyncio.sleep(0.5)
+    assert utterance.ask("end_open")
+    utterance.post("final_transcript")
+    assert not utterance.due
+
+
+@pytest.mark.parametrize("final", [True, False])
+async def test_a_voice_that_only_transcripts_show_ends(
+    utterance: Utterance, heard: Heard, final: bool
+) -> None:
+    for _ in range(3):
+        utterance.voice_shown()
+        await asyncio.sleep(0.5)
+    if final:
+        utterance.post("final_transcript")
+    await asyncio.sleep(5.0)
+    ends = (1.5, "recognised") if final else (3.0, "wordless")
+    assert [r for r in heard.reports if r[1] != "settled"] == [(0.0, "speaks"), ends]
+
+
+async def test_nothing_is_waited_for_in_a_turn_that_only_the_application_ends(
+    utterance: Utterance, heard: Heard
+) -> None:
+    heard.ends_turns = False
+    await sounds(utterance, 0.8)
+    assert not utterance.ask("end_open")
+    assert not utterance.ask("answer_open")
+    assert utterance.ask("commit_waits")
