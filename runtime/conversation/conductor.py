@@ -399,9 +399,8 @@ class Conductor(UserReports):
             self.turn.note("call_given_up", call=call_id)
 
     async def after_call(self) -> None:
-        """A tool has returned a value, and nobody has heard of it yet. Posts nothing."""
+        """The end of a tool is reported, and nobody has heard of its value yet. Posts nothing."""
         if self.keeping is not None:
-            await asyncio.sleep(0)  # LiveKit reports the end in the next round of the event loop
             await self.keeping.before_reply()
 
     async def wait_for_calls(self, calls: Collection[str]) -> None:

@@ -144,7 +144,11 @@ def _results_of(speech: SpeechHandle) -> frozenset[str]:
 
 
 async def let_tools_end() -> None:
-    """Let tools end whose wait has ended with the interruption."""
+    """Let tools end whose wait has ended with the interruption.
+
+    LiveKit gives no signal for this. A tool that goes on instead never says so, and the output of
+    one that ends is made by several tasks after its own, with no event before `_item_added`.
+    """
     for _ in range(WAKE_CYCLES):
         await asyncio.sleep(0)
 

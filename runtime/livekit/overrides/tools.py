@@ -67,7 +67,9 @@ class TurnContext(RunContext[Userdata_T]):
         keeping = speech._conductor.keeping if isinstance(speech, GovernedHandle) else None
         if keeping is not None and (why := await keeping.before_effect()) is not None:
             raise SpeechInterrupted(speech.id, why)
-        await asyncio.sleep(0)  # let pending interruptions run before the side effect
+        # An interruption that is ready to run comes before the side effect: nothing says that there
+        # is one, so everything that is ready runs first.
+        await asyncio.sleep(0)
         call = None
         if isinstance(speech, GovernedHandle):
             call = speech._conductor.tools.get(self.function_call.call_id)
@@ -165,7 +167,9 @@ class GovernedExecutor(_ToolExecutor):
             self._conductor.tools.cancelled(call.call_id)
         if hands_over(value):
             tools.returned_agent(call.call_id)
-        await self._conductor.after_call()
+        if running is not None and running.exe_task.done() and self._conductor.keeping is not None:
+            await asyncio.wait({running.exe_task})  # LiveKit's own callback, which reports the end
+            await self._conductor.after_call()
         return await self._once_known(run_ctx, value) if hands_over(value) else value
 
     async def _once_known(self, run_ctx: RunContext[Any], value: Any) -> Any:
