@@ -10,11 +10,13 @@ import attrs
 from .entries import (
     AnswerDue,
     Answered,
+    AnswersByItself,
     CallDetached,
     CallInBackground,
     CallMade,
     CallsKnown,
     Entry,
+    HeardByModel,
     ReplyAsked,
     ReplyEnded,
     ReplyHeard,
@@ -35,7 +37,8 @@ class Obligation:
         kind: What it is.
         id: The id of the message or the call.
         state: ``open``: it starts a reply when the floor is free. ``with_next``: the next reply
-            delivers it, and none is started for it. ``claimed``: the reply `by` delivers it.
+            delivers it, and none is started for it. ``with_model``: the same, and a realtime model
+            may answer it by itself. ``claimed``: the reply `by` delivers it.
         by: The live reply that has claimed it.
         ready: It can be delivered. A call that runs is not ready.
         requested: The last request of that reply has asked to deliver it.
@@ -46,7 +49,7 @@ class Obligation:
 
     kind: Kind
     id: str
-    state: Literal["open", "with_next", "claimed"] = "open"
+    state: Literal["open", "with_next", "with_model", "claimed"] = "open"
     by: str | None = None
     ready: bool = True
     requested: bool = False
@@ -128,6 +131,15 @@ class Agenda:
         """What the next request is to deliver."""
         return tuple(o for o in self.obligations if o.due)
 
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """The utterances that a request is still to be sent for."""
+        return tuple(
+            o.id
+            for o in self.obligations
+            if o.kind == "utterance" and not (o.requested or o.state == "with_next")
+        )
+
     def claimed_by(self, reply: str) -> tuple[Obligation, ...]:
         """What this reply delivers."""
         return tuple(o for o in self.obligations if o.by == reply)
@@ -191,11 +203,15 @@ class Agenda:
         """The agenda after one more entry."""
         match entry:
             case AnswerDue(id):
-                return self._with(Obligation("utterance", id))
-            case Answered(utterances=ids) if ids is not None:
+                return self._with(Obligation("utterance", id))._each(
+                    lambda o: attrs.evolve(o, state="open") if _waits(o, id) else o
+                )
+            case HeardByModel(id):
+                return self._with(Obligation("utterance", id, "with_model"))
+            case AnswersByItself(reply):
+                return self._answers_by_itself(reply)
+            case Answered(utterances=ids):
                 return self._each(lambda o: None if _is(o, "utterance", ids) else o)
-            case Answered():
-                return self._each(_answered_by_itself)
             case CallMade(call, reply):
                 return self._call_made(call, reply)
             case CallInBackground(call):
@@ -256,6 +272,16 @@ class Agenda:
         )
         agenda = attrs.evolve(self, obligations=(*rest, made))
         return agenda._with_reply(attrs.evolve(live, made=live.made + 1)) if live else agenda
+
+    def _answers_by_itself(self, reply: str) -> Agenda:
+        def claim(o: Obligation) -> Obligation:
+            if o.kind == "utterance" and o.due:
+                return attrs.evolve(o, state="claimed", by=reply, requested=True)
+            return attrs.evolve(o, state="open") if o.state == "with_next" else o
+
+        claimed = self._reply_asked(ReplyAsked(reply))._each(claim)
+        sole = len(claimed.claimed_by(reply)) == 1
+        return claimed._with_reply(Reply(reply, requested=True, sole=sole))
 
     def _reply_asked(self, asked: ReplyAsked) -> Agenda:
         agenda = self
@@ -358,7 +384,5 @@ def _detached(o: Obligation) -> Obligation:
     return attrs.evolve(o, state="open", by=None, requested=False, background=False)
 
 
-def _answered_by_itself(o: Obligation) -> Obligation | None:
-    if o.kind == "utterance" and o.state != "claimed":
-        return None
-    return attrs.evolve(o, state="open") if o.state == "with_next" else o
+def _waits(o: Obligation, utterance: str) -> bool:
+    return _is(o, "utterance", (utterance,)) and o.state != "claimed"

@@ -13,11 +13,13 @@ from .settlement import Ending, Kind
 __all__ = [
     "AnswerDue",
     "Answered",
+    "AnswersByItself",
     "CallDetached",
     "CallInBackground",
     "CallMade",
     "CallsKnown",
     "Entry",
+    "HeardByModel",
     "ReplyAsked",
     "ReplyEnded",
     "ReplyHeard",
@@ -41,13 +43,26 @@ class AnswerDue:
 
 
 @attrs.frozen
-class Answered:
-    """These utterances were answered, or will never be. None: all of them, as a realtime model does
-    that answers by itself; no request has asked it to deliver anything else."""
+class HeardByModel:
+    """A realtime model has heard this utterance of the user: the next request answers it, or the
+    model by itself."""
 
-    utterances: tuple[str, ...] | None = attrs.field(
-        default=None, converter=attrs.converters.optional(_names)
-    )
+    utterance: str
+
+
+@attrs.frozen
+class AnswersByItself:
+    """A realtime model replies without being asked. It answers all that the user has said; no
+    request has asked it to deliver anything else."""
+
+    reply: str
+
+
+@attrs.frozen
+class Answered:
+    """These utterances were answered, or will never be."""
+
+    utterances: tuple[str, ...] = attrs.field(converter=_names)
 
 
 @attrs.frozen
@@ -161,6 +176,8 @@ class ReplyEnded:
 
 Entry = (
     AnswerDue
+    | HeardByModel
+    | AnswersByItself
     | Answered
     | CallMade
     | CallDetached
@@ -176,6 +193,8 @@ Entry = (
 
 _KINDS: Mapping[str, type[Any]] = {
     "answer_due": AnswerDue,
+    "heard_by_model": HeardByModel,
+    "answers_by_itself": AnswersByItself,
     "answered": Answered,
     "call_made": CallMade,
     "call_detached": CallDetached,

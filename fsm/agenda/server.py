@@ -61,7 +61,8 @@ def wanted(
         keep: The ids of held items that are not in `given` because they came later.
         results: What has come of calls, whether the framework gives it yet or not.
         unheard: The ids of items that nobody has heard: they are deleted.
-        answers: The ids of the utterances that the next request is to answer: they come last.
+        answers: The ids of the utterances that the next request is to answer: only utterances come
+            behind them.
         replies_to_results: The server replies to a result as soon as it gets it. It gets those that
             `given` has, and in that order.
 
@@ -84,7 +85,8 @@ def wanted(
     came = [*(item for item in held if item.part == "result"), *results]
     items += [item for item in came if item.id not in known and item.call in calls]
     items = _before_the_end(pair(_in_order_of(held, items)), held)
-    return tuple(_last(items, answers))
+    first = next((n for n, item in enumerate(items) if item.id in answers), len(items))
+    return (*items[:first], *_utterances_last(items[first:]))
 
 
 def diff(held: Sequence[Item], wanted: Sequence[Item]) -> Diff:
@@ -159,11 +161,11 @@ def _before_the_end(items: list[Item], held: Sequence[Item]) -> list[Item]:
         or (items[end - 1].part in _TOOL and items[end - 1].id not in known)
     ):
         end -= 1
-    return items[:end] + _last(items[end:], waiting)
+    return items[:end] + _utterances_last(items[end:])
 
 
-def _last(items: list[Item], ids: Collection[str]) -> list[Item]:
-    return [i for i in items if i.id not in ids] + [i for i in items if i.id in ids]
+def _utterances_last(items: list[Item]) -> list[Item]:
+    return sorted(items, key=lambda item: item.part == "utterance")
 
 
 def _between(place: dict[str, int], fixed: Sequence[str], row: int, id: str) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 
-from turnfsm.fsm.agenda import Answered
 from turnfsm.fsm.phrases import Phrases
 from turnfsm.runtime.event import Event
 from turnfsm.runtime.ledger import LedgerCall
@@ -367,11 +366,10 @@ class TurnHost:
         resumes = self.resumption is not None and self.resumption.pending
         unanswered = [o.id for o in self._log.agenda.open if o.kind == "utterance"]
         if unanswered and not resumes:
-            if (reply := agent.answer_words(unanswered)) is not None:
-                self._replies.claims(reply, utterances=unanswered)
-                self._turns.ask_again(unanswered, reply)
-                return
-            self._log.add(Answered(unanswered))
+            reply = agent.answer_words()
+            self._replies.claims(reply, utterances=unanswered)
+            self._turns.ask_again(unanswered, reply)
+            return
         results = [o for o in self._log.agenda.due if o.kind == "result"]
         said = self._reported(self._tools.entries(o.id for o in results))
         if self.resumption is not None and self.resumption.pending:

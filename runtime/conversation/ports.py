@@ -184,13 +184,10 @@ class Model(Protocol):
         """
         ...
 
-    def answer_words(self, words: Collection[str]) -> Speech | None:
-        """Ask for a reply to these messages of the user.
+    def answer_words(self) -> Speech:
+        """Ask for a reply to what the user has said.
 
         LiveKit: `AgentSession.generate_reply`; `step_started` follows.
-
-        Returns:
-            None if the model was asked to answer them meanwhile: then nothing follows.
         """
 
     def interrupt_model(self) -> None:

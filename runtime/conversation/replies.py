@@ -8,7 +8,7 @@ import attrs
 
 from turnfsm.fsm.agenda import (
     AnswerDue,
-    Answered,
+    AnswersByItself,
     CallsKnown,
     Ending,
     ReplyAsked,
@@ -112,10 +112,9 @@ class Replies:
         self._log.add(CallsKnown(speech.id, calls))
 
     def answers_by_itself(self, speech: Speech, agent: object) -> None:
-        """A realtime model replies without being asked, and so delivers nothing that is due."""
-        self._log.add(Answered())
-        self.asked(speech, agent, instructed=False)
-        self._log.add(RequestSent(speech.id, named=(), answers=False))
+        """A realtime model replies without being asked. It delivers no results."""
+        self._live[speech.id] = _Live(speech, agent)
+        self._log.add(AnswersByItself(speech.id))
 
     def heard(self, speech: str, *, whole: bool) -> None:
         """The user has heard what a reply's last request gave, or a part of it."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from turnfsm.fsm import Refused, Taken, Verdict
-from turnfsm.fsm.agenda import AnswerDue, Answered
+from turnfsm.fsm.agenda import AnswerDue, Answered, HeardByModel
 from turnfsm.runtime.log import Log
 from turnfsm.runtime.turn import TurnRuntime
 
@@ -280,6 +280,12 @@ class UserReports:
         if complete:
             self._post("endpointing_ended")
 
+    def heard_by_model(self, utterances: Iterable[str]) -> None:
+        """A realtime model has these messages of the user in its conversation, and had not before.
+        Posts nothing: the model answers them by itself, or is asked for an answer."""
+        for id in utterances:
+            self.log.add(HeardByModel(id))
+
     def answer_skipped(self, words: Iterable[str]) -> None:
         """LiveKit's `_on_generation_created` of an agent that is about to be replaced: it does not
         play what the model answers by itself. Or the model gives that answer up, as it is asked for
@@ -292,22 +298,28 @@ class UserReports:
             self.log.add(AnswerDue(id))
 
     def answered_by_model(self) -> None:
-        """LiveKit's `_on_generation_created`: a realtime model answers the user by itself.
+        """A realtime model was asked for something else, and has also done what the user wants.
 
         Posts nothing. Nothing is left to answer.
         """
-        self.log.add(Answered())
+        due = self.log.agenda.due
+        self.log.add(Answered(o.id for o in due if o.kind == "utterance"))
 
     def words_settled(self, words: Iterable[str]) -> None:
-        """LiveKit's `_on_generation_created`: a reply that was asked for answers these words. Or
-        its `_start_session`: the new agent cannot know of them. Posts nothing."""
+        """LiveKit's `_start_session`: the new agent cannot know of these. Posts nothing."""
         self.log.add(Answered(words))
 
     @property
     def unanswered(self) -> list[str]:
         """The ids of the user's messages that are to be answered, and that no reply answers yet."""
-        due = self.log.agenda.obligations
-        return [o.id for o in due if o.kind == "utterance" and o.state != "claimed"]
+        due = self.log.agenda.due
+        return [o.id for o in due if o.kind == "utterance" and o.state != "with_model"]
+
+    @property
+    def with_model(self) -> list[str]:
+        """The ids of the user's messages that a realtime model has heard and nobody has answered
+        yet."""
+        return [o.id for o in self.log.agenda.obligations if o.state == "with_model"]
 
     def keep_uncommitted_turn(self, owner: str, info: Any, commits_by_itself: bool) -> None:
         """LiveKit's `_close_session` while a turn is open: the next agent gets the turn, or the

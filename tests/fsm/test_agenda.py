@@ -13,10 +13,12 @@ from turnfsm.fsm.agenda import (
     Agenda,
     AnswerDue,
     Answered,
+    AnswersByItself,
     CallDetached,
     CallInBackground,
     CallMade,
     Entry,
+    HeardByModel,
     ReplyAsked,
     ReplyEnded,
     ReplyHeard,
@@ -114,7 +116,38 @@ def test_the_second_failure_in_a_row_starts_no_reply() -> None:
 def test_a_result_that_is_moot_and_an_utterance_that_is_answered_are_gone() -> None:
     assert states(fold(CallMade("c", "x"), ResultMoot("c", "cancelled"))) == {}
     assert states(fold(AnswerDue("u"), AnswerDue("v"), Answered(["u"]))) == {"v": "open"}
-    assert states(fold(AnswerDue("u"), CallMade("c", "x"), Answered())) == {"c": "open"}
+
+
+def test_an_utterance_that_a_model_has_heard_starts_no_reply_until_one_is_due() -> None:
+    """The model may answer it by itself. If it has given its answer up, it is asked."""
+    heard = HeardByModel("u")
+    assert states(fold(heard)) == {"u": "with_model"}
+    assert states(fold(heard, AnswerDue("u"))) == {"u": "open"}
+    assert states(fold(heard, RequestSent("r"))) == {"u": "with_model"}, "of no live reply"
+    assert fold(heard, ReplyAsked("r"), RequestSent("r")).claimed_by("r")[0].id == "u"
+    assert states(fold(AnswerDue("u"), heard)) == {"u": "open"}
+
+
+def test_a_model_that_answers_by_itself_answers_all_that_the_user_has_said() -> None:
+    """And nothing else: results wait for the next reply."""
+    result = CallMade("c", "x"), CallInBackground("c"), ResultReady("c")
+    answers = fold(HeardByModel("u"), AnswerDue("v"), *result, AnswersByItself("r"))
+    assert [o.id for o in answers.claimed_by("r")] == ["u", "v"]
+    assert states(answers)["c"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("ends", "becomes"),
+    [
+        ([ReplyHeard("r")], {}),
+        ([CallMade("c", "r")], {"c": "claimed"}),
+        ([ReplyEnded("r", "user")], {"u": "open"}),
+        ([ReplyHeard("r", whole=False), ReplyEnded("r", "user")], {"u": "with_next"}),
+        ([ReplyEnded("r", "agent_left")], {"u": "open"}),
+    ],
+)
+def test_its_answer_ends_like_any_other(ends: list[Entry], becomes: dict[str, str]) -> None:
+    assert states(fold(HeardByModel("u"), AnswersByItself("r"), *ends)) == becomes
 
 
 def test_a_reply_that_ends_in_the_middle_has_failed() -> None:
@@ -143,7 +176,9 @@ ENTRIES = st.one_of(
         st.sampled_from(["finished", "user", "application", "tool", "failure", "agent_left"]),
         st.none() | CALLS,
     ),
-    st.builds(Answered, st.none() | st.lists(WORDS)),
+    WORDS.map(HeardByModel),
+    REPLIES.map(AnswersByItself),
+    st.builds(Answered, st.lists(WORDS)),
     st.builds(ResultMoot, CALLS, st.just("why")),
 )
 

@@ -52,7 +52,8 @@ def _speech(*, interrupted: bool = False, done: bool = False) -> Any:
 
 
 def _sync(server: Any, *history: llm.ChatItem) -> ChatContextSync:
-    return ChatContextSync(server, llm.ChatContext(list(history)).get_by_id, lambda: False)
+    asker: Any = SimpleNamespace(words_heard=lambda words: None, words_to_answer=())
+    return ChatContextSync(server, llm.ChatContext(list(history)).get_by_id, asker)
 
 
 async def test_a_call_that_the_model_has_just_made_stays_with_it() -> None:
@@ -136,18 +137,14 @@ def test_the_application_may_send_the_conversation_while_a_reply_is_heard() -> N
     ]
 
 
-async def test_words_that_a_model_was_asked_with_are_not_answered_by_the_next_agent() -> None:
-    """It may have answered them although it was asked for something else, and made calls."""
+async def test_what_a_model_has_heard_is_reported_once_and_what_it_was_given_never() -> None:
+    """It was said before. Somebody has answered it, or the log has it already."""
     server: Any = _Server(ASKED)
-    sync = _sync(server, ASKED)
-    assert sync.open_words == ["asked"]
-    sync.generate_reply(instructions="tell them the result").cancel()
-    assert sync.open_words == []
-
-
-async def test_words_that_a_model_was_given_are_not_answered_by_the_next_agent() -> None:
-    """It has not heard them: they were said before."""
-    server: Any = _Server()
-    sync = _sync(server, ASKED)
-    await sync(llm.ChatContext([ASKED]))
-    assert sync.open_words == []
+    heard: list[str] = []
+    asker: Any = SimpleNamespace(words_heard=heard.extend, words_to_answer=["asked", "before"])
+    sync = ChatContextSync(server, llm.ChatContext([]).get_by_id, asker)
+    before = llm.ChatMessage(id="before", role="user", content=["hello"])
+    await sync(llm.ChatContext([before, ASKED]))
+    assert sync.unanswered() == ["before", "asked"]
+    assert sync.unanswered() == ["before", "asked"]
+    assert heard == ["asked"]

@@ -263,6 +263,16 @@ class _SlowServer:
         return asyncio.Future()
 
 
+def _asker(*words: str) -> Any:
+    """An activity whose speech is to answer these messages of the user."""
+    return SimpleNamespace(
+        words_to_answer=words,
+        words_heard=lambda words: None,
+        answers_words=lambda: bool(words),
+        about_to_ask=lambda given: given,
+    )
+
+
 def test_a_result_on_its_way_is_not_sent_again() -> None:
     """LiveKit sends a result, too; the server would refuse an item that it has been sent before."""
     call = llm.FunctionCall(call_id="call_1", name="book", arguments="{}")
@@ -276,7 +286,7 @@ def test_a_result_on_its_way_is_not_sent_again() -> None:
         await told
 
     server: Any = _SlowServer(call, said)
-    sync = ChatContextSync(server, llm.ChatContext([call, said]).get_by_id, lambda: False)
+    sync = ChatContextSync(server, llm.ChatContext([call, said]).get_by_id, _asker())
     run(main())
     assert server.created == [result.id]
     assert [item.type for item in server.chat_ctx.items][:2] == [call.type, result.type]
@@ -295,7 +305,7 @@ def test_a_reply_that_is_asked_for_while_another_is_asked_for_is_no_error() -> N
             reply.cancel()
 
     server: Any = _SlowServer(said, late)
-    sync = ChatContextSync(server, llm.ChatContext([said, late]).get_by_id, lambda: True)
+    sync = ChatContextSync(server, llm.ChatContext([said, late]).get_by_id, _asker(said.id))
     run(main())
     assert [item.id for item in server.chat_ctx.items] == [late.id, said.id]
 
@@ -353,7 +363,7 @@ def test_words_without_a_transcript_stay_with_the_model() -> None:
     )
     server: Any = _SlowServer(known, gone)
     server.chat_ctx.items.append(new)
-    sync = ChatContextSync(server, llm.ChatContext([known, gone]).get_by_id, lambda: False)
+    sync = ChatContextSync(server, llm.ChatContext([known, gone]).get_by_id, _asker())
     run(main())
     assert [item.id for item in server.chat_ctx.items] == [known.id, new.id]
 

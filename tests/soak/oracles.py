@@ -41,7 +41,7 @@ ALWAYS = (
     r"executing tool \[RuntimeError\('AgentSession is closing",  # it speaks during a close
     r"no activity context found",  # a reply is generated while its agent is handed over
     r"the speech that awaited the inline task is interrupted",
-    r"expected to receive only one AgentTask",  # the model asks for several handoffs in one step
+    r"expected to receive only one Agent",  # the model asks for several handoffs in one step
     r"finished before Errand was completed",  # the session closes before it
     r"failed to generate a reply.*: the response was cancelled",  # the user speaks as it begins
 )

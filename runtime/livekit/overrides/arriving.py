@@ -50,7 +50,7 @@ class ArrivingActivity(LeavingActivity):
         model = getattr(how.get("reuse_resources"), "rt_session", None)
         if model is not None and self._rt_turn_detection_enabled:
             # LiveKit interrupts the model, which may be about to answer.
-            self._conductor.answer_skipped(model.update_chat_ctx.open_words)
+            self._conductor.answer_skipped(model.update_chat_ctx.unanswered())
         # The agent before has heard them, and nobody has answered them yet.
         skipped = tuple(self._conductor.unanswered)
         recognised = [self._session.history.get_by_id(id) for id in skipped]
@@ -61,8 +61,6 @@ class ArrivingActivity(LeavingActivity):
         await super()._start_session(**how)
         if model is not None and self.commits_audio and self._conductor.turns.kept:
             self.decide_within(VOICE)  # the user may still speak
-        if (sync := self._sync) is not None:
-            sync.still_open(skipped)
         known = {item.id for item in conversation.items}
         if lost := [] if model is not None else [id for id in skipped if id not in known]:
             self._conductor.words_settled(lost)
@@ -71,10 +69,8 @@ class ArrivingActivity(LeavingActivity):
                 self.label,
             )
 
-    def answer_words(self, words: Collection[str]) -> GovernedHandle | None:
-        """Ask for a reply to these messages, which the model or an agent before has heard."""
-        if self._sync is not None and self._sync.has_answered(words):
-            return None
+    def answer_words(self) -> GovernedHandle:
+        """Ask for a reply to what the user has said, also if an agent before has heard it."""
         reply = govern(self._session.generate_reply(), self._conductor)
         reply.answers_audio = True
         return reply

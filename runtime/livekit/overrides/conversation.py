@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from livekit.agents import llm
 
@@ -13,7 +13,7 @@ from turnfsm.fsm.agenda import Item, Part, diff, spoken_behind, wanted
 
 from .generations import Generations
 
-__all__ = ["ChatContextSync", "part_of", "results_in"]
+__all__ = ["Asker", "ChatContextSync", "part_of", "results_in"]
 
 _TOOLS: Mapping[str, Part] = {"function_call": "call", "function_call_output": "result"}
 _SAID_BY: Mapping[str, Part] = {"user": "utterance", "assistant": "said"}
@@ -26,6 +26,23 @@ def part_of(item: llm.ChatItem) -> Part:
     return _TOOLS.get(item.type, "other")
 
 
+class Asker(Protocol):
+    """The activity that has a realtime model."""
+
+    @property
+    def words_to_answer(self) -> Collection[str]:
+        """The ids of the user's messages that a request is still to be sent for."""
+
+    def words_heard(self, words: Sequence[str]) -> None:
+        """The model has heard these messages of the user."""
+
+    def answers_words(self) -> bool:
+        """The speech of the current task answers words that the model has heard."""
+
+    def about_to_ask(self, instructions: Any) -> Any:
+        """The model is asked now. Returns the instructions that it gets."""
+
+
 class ChatContextSync:
     """Replaces `update_chat_ctx` and `generate_reply` of a realtime session.
 
@@ -33,36 +50,26 @@ class ChatContextSync:
     after what was said since, and removes words without a transcript.
 
     Args:
+        model: The realtime session.
         in_history: The item of this id in the session's history, or None.
-        answers_words: Whether the speech of the current task answers words that the model has
-            heard.
-        given_up: Called with the ids of the user's messages that the model was about to answer, if
-            it is asked for something else.
-        instructions: What to ask the model for, of what LiveKit asks for.
+        asker: The activity that has the model. Another one may take it over.
     """
 
     def __init__(
         self,
         model: llm.RealtimeSession[Any],
         in_history: Callable[[str], llm.ChatItem | None],
-        answers_words: Callable[[], bool],
-        given_up: Callable[[list[str]], None] = lambda words: None,
-        instructions: Callable[[Any], Any] = lambda given: given,
+        asker: Asker,
     ) -> None:
         self._model = model
         self._in_history = in_history
-        self._answers_words = answers_words
-        self._given_up = given_up
-        self._instructions = instructions
+        self.asker = asker
         self._send = model.update_chat_ctx
         self._ask = model.generate_reply
         self.generations = Generations()
-        self._asked: set[str] = set()
-        """The user's messages that the model had in its last request, or was given since. A reply
-        that the model begins by itself counts as a request."""
-        self._answered: set[str] = set()
-        """The same, without requests of the application that have instructions of their own: these
-        do not answer the user."""
+        self._known: set[str] = set()
+        """The user's messages that the model was given, or that it has heard and that were
+        reported."""
         self._unheard: set[str] = set()
         self._ours: dict[str, str] = {}
         self._theirs: dict[str, str] = {}
@@ -79,47 +86,30 @@ class ChatContextSync:
         What was asked for before the user's words were committed may come into its conversation
         after them. The model answers what comes last.
         """
-        if self._answers_words() and self._open_words_are_not_last:
+        is_open = self._are_open()
+        if self.asker.answers_words() and is_open != sorted(is_open):
             return asyncio.ensure_future(self._ask_about_words(how))
         return self._ask_now(how)
 
-    def reply_begins(self) -> None:
-        """The model begins a reply. It answers all that it has heard."""
-        self._asked = set(self.words)
-        self._answered = set(self._asked)
+    def unanswered(self) -> list[str]:
+        """The user's messages that the model has, and that a request is still to be sent for.
 
-    @property
-    def words(self) -> list[str]:
-        """The ids of the user's messages that the model has."""
-        return [item.id for item in self._model.chat_ctx.items if _is_words(item)]
-
-    @property
-    def open_words(self) -> list[str]:
-        """The ids of the user's messages with which the model was not asked for anything yet."""
-        return [id for id in self.words if id not in self._asked]
-
-    @property
-    def holds_open_words(self) -> bool:
-        """The model has words of the user that it was not asked to answer yet."""
-        return any(map(self._is_open, self._model.chat_ctx.items))
+        What it has heard since the last look is reported first.
+        """
+        held = [item.id for item in self._model.chat_ctx.items if part_of(item) == "utterance"]
+        self.asker.words_heard([id for id in held if id not in self._known])
+        self._known.update(held)
+        due = self.asker.words_to_answer
+        return [id for id in held if id in due]
 
     @property
     def ends_with_open_words(self) -> bool:
         """The model would answer words of the user that it was not asked to answer yet."""
-        items = self._model.chat_ctx.items
-        return bool(items) and self._is_open(items[-1])
+        return self._are_open()[-1:] == [True]
 
-    def has_answered(self, words: Collection[str]) -> bool:
-        """The model was asked to answer all these messages."""
-        return self._answered.issuperset(words)
-
-    def words_taken_up(self) -> None:
-        """The reply that the model was last asked for has also done what the user wants."""
-        self._answered |= self._asked
-
-    def still_open(self, words: Collection[str]) -> None:
-        """Nobody has answered these messages, also if another model has heard them."""
-        self._answered.difference_update(words)
+    def _are_open(self) -> list[bool]:
+        due = self.unanswered()
+        return [item.id in due for item in self._model.chat_ctx.items]
 
     def spoken_behind(self, results: Collection[str]) -> bool:
         """Somebody has spoken behind one of these results in the model's conversation."""
@@ -157,21 +147,9 @@ class ChatContextSync:
         return await self._ask_now(how)
 
     def _ask_now(self, how: dict[str, Any]) -> asyncio.Future[llm.GenerationCreatedEvent]:
-        how["instructions"] = self._instructions(how.get("instructions"))
-        answered, open_words = self._answered, self.open_words
-        self.reply_begins()
-        if how.get("instructions") and not self._answers_words():
-            self._answered = answered  # the application asks for something else
-            self._given_up(open_words)
+        self.unanswered()
+        how["instructions"] = self.asker.about_to_ask(how.get("instructions"))
         return self._ask(**how)
-
-    @property
-    def _open_words_are_not_last(self) -> bool:
-        is_open = [*map(self._is_open, self._model.chat_ctx.items)]
-        return is_open != sorted(is_open)
-
-    def _is_open(self, item: llm.ChatItem) -> bool:
-        return _is_words(item) and item.id not in self._answered
 
     async def _hold(
         self,
@@ -189,20 +167,22 @@ class ChatContextSync:
             results: What has come of its calls.
             answers: It is about to be asked for an answer to the open words.
         """
-        had = self._model.chat_ctx.items
+        had: set[str] = set()
         came = [*map(self._read, results)]
         given = None if context is None else [*map(self._read, context.items)]
         moved: set[str] = set()
         while True:
             holds = self._model.chat_ctx.items
             held = [*map(self._read, holds)]
+            had.update(item.id for item in holds)
+            due = self.unanswered() if answers else []
             target = wanted(
                 held if given is None else given,
                 held,
                 keep={i.id for i in holds if i.id not in copied or self._history_waits_for(i)},
                 results=came,
                 unheard=self._unheard,
-                answers=[i.id for i in holds if answers and self._is_open(i)],
+                answers=due,
                 replies_to_results=self._model.capabilities.auto_tool_reply_generation,
             )
             change = diff(held, target)
@@ -216,11 +196,8 @@ class ChatContextSync:
         if not change and context is None:
             return
         sent = self._written(target, moved)
-        held_ids = {item.id for item in had}
-        words = {item.id for item in sent.items if _is_words(item)}
-        self._answered |= words - held_ids
-        self._asked |= words - held_ids
-        self.generations.given(sent.items, held_ids)
+        self._known |= {item.id for item in sent.items} - had
+        self.generations.given(sent.items, had)
         await self._send(sent)
 
     def _read(self, item: llm.ChatItem) -> Item:
@@ -255,10 +232,6 @@ def _with_call_id(item: llm.ChatItem, id: str | None) -> llm.ChatItem:
     if id is None or item.type not in ("function_call", "function_call_output"):
         return item
     return item if item.call_id == id else item.model_copy(update={"call_id": id})
-
-
-def _is_words(item: llm.ChatItem) -> bool:
-    return part_of(item) == "utterance"
 
 
 def results_in(context: llm.ChatContext) -> frozenset[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from livekit.agents import llm
 
-from .conversation import ChatContextSync
+from .conversation import Asker, ChatContextSync
 from .taken_over import InputAudio, unless_over
 
 __all__ = ["GovernedModel"]
@@ -37,10 +37,11 @@ class GovernedModel:
         own["interrupt"] = unless_over(model.interrupt)
         own["clear_audio"] = InputAudio(model, keeps_turns)
 
-    def taken_over(self) -> None:
+    def taken_over(self, by: Asker) -> None:
         """The current task begins an agent that has it from the agent before."""
         self.clear_audio.taken_over()
         self.sync.generations.end_all()
+        self.sync.asker = by
 
     async def _update_session(self, **what: Any) -> None:
         # LiveKit's own: it sends the conversation as this object does.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Coroutine
+from collections.abc import Collection, Coroutine, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -32,10 +32,6 @@ LATER = "What the user has said last is answered by the next reply."
 ARRIVED = "The result of {calls} has arrived."
 
 
-class _ForOneStep(str):
-    """Instructions of this session. LiveKit gives those of a step to the next one, too."""
-
-
 class _Owed(str):
     """Instructions of this session for a reply that tells results that are owed."""
 
@@ -50,8 +46,6 @@ class RealtimeActivity(AnsweringActivity):
 
     _decision: asyncio.Task[None] | None = None
     _decided: asyncio.Event
-    _words_before: frozenset[str] = frozenset()
-    """The ids of the user's messages that the model had when the user stopped speaking."""
     _asking: SpeechHandle | None = None
     _unhandled: tuple[SpeechHandle, llm.GenerationCreatedEvent] | None = None
     _begun: tuple[llm.GenerationCreatedEvent | None, Generation | None] = None, None
@@ -72,24 +66,20 @@ class RealtimeActivity(AnsweringActivity):
     def _rt_session(self, model: llm.RealtimeSession[Any] | None) -> None:
         # An agent may take the model's session over from the agent before.
         if isinstance(model, GovernedModel):
-            model.taken_over()
+            model.taken_over(self)
         elif model is not None:
             model = self._governed(model)
         self.__dict__["_rt_session"] = model
         self._last_model = model if model is not None else self._last_model
 
     def _governed(self, model: llm.RealtimeSession[Any]) -> Any:
-        sync = ChatContextSync(
-            model,
-            self._session.history.get_by_id,
-            _answers_words,
-            self._give_up,
-            self._instructions,
-        )
+        sync = ChatContextSync(model, self._session.history.get_by_id, self)
         return GovernedModel(model, sync, lambda: bool(self._conductor.turns.kept))
 
     def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
         super()._on_input_speech_started(ev)
+        if self._decides:  # the model gives up its own answer, also if this is a noise
+            self._conductor.answer_skipped(self._unanswered_words())
         if self._decision is not None:
             self._decision.cancel()
         if self.vad is None or self.using_default_vad:
@@ -118,7 +108,6 @@ class RealtimeActivity(AnsweringActivity):
         return nothing
 
     def _on_input_speech_stopped(self, ev: llm.InputSpeechStoppedEvent) -> None:
-        self._words_before = frozenset(self._sync.words) if self._sync is not None else frozenset()
         super()._on_input_speech_stopped(ev)
         if self._rt_turn_detection_enabled:
             self.decide_within(DECISION)
@@ -130,56 +119,74 @@ class RealtimeActivity(AnsweringActivity):
         if ev.user_initiated and self._asking is not None:
             self._begins(ev, self._asking)
             self._unhandled = self._asking, ev
+        unanswered = self._unanswered_words()
         super()._on_generation_created(ev)
-        if not ev.user_initiated:
-            self.turn_decided()
-            self._conductor.answered_by_model()
-            if self._sync is not None:
-                self._sync.reply_begins()
-        elif (sync := self._sync) is not None:  # what it answers, the next agent need not
-            unanswered = self._conductor.unanswered
-            self._conductor.words_settled(id for id in unanswered if sync.has_answered([id]))
-            if self._is_asked_about(frozenset(sync.words) - self._words_before):
-                self.turn_decided()  # the model has given up its own answer
-
-    def _is_asked_about(self, words: Collection[str]) -> bool:
-        """The reply that was asked for answers all these messages."""
-        if self._sync is None or self._asking is None or not words:
-            return False
-        asking = govern(self._asking, self._conductor)
-        return asking.answers_audio and self._sync.has_answered(words)
+        if not ev.user_initiated or (not unanswered and self._is_asked_about_words):
+            self.turn_decided()  # the model has given up its own answer
 
     @property
-    def _open_words(self) -> list[str]:
-        """The ids of the user's messages that the model has heard and was not asked to answer."""
-        return self._sync.open_words if self._sync is not None else []
+    def _is_asked_about_words(self) -> bool:
+        """The reply that the model is asked for answers the user."""
+        asked = self._asking.id if self._asking is not None else ""
+        return any(o.kind == "utterance" for o in self._conductor.log.agenda.requested_of(asked))
 
-    def _instructions(self, given: Any) -> Any:
-        """What the model is asked for, as it is asked. A reply that only tells results leaves the
-        user's words to the next reply: a model that answers them in both makes their calls twice.
+    # -- what the model's conversation asks
+
+    @property
+    def words_to_answer(self) -> Collection[str]:
+        """The ids of the user's messages that a request is still to be sent for."""
+        return self._conductor.log.agenda.unanswered
+
+    def words_heard(self, words: Iterable[str]) -> None:
+        """The model has heard these messages of the user."""
+        self._conductor.heard_by_model(words)
+
+    def answers_words(self) -> bool:
+        """The speech of the current task answers words that the model has heard."""
+        speech = current_speech()
+        return isinstance(speech, GovernedHandle) and speech.answers_audio
+
+    def about_to_ask(self, instructions: Any) -> Any:
+        """The model is asked now: what it has is what it gets, and the log has the request.
+
+        A reply that only tells results leaves the user's words to the next reply: a model that
+        answers them in both makes their calls twice.
         """
-        speech, agent = (
-            current_speech(),
-            self._conductor.agent,
-        )  # it may have the model from another
-        tells = isinstance(speech, GovernedHandle) and speech.only_tells
-        if not (tells and isinstance(agent, RealtimeActivity) and agent._words_are_answered_next):
-            return given
-        speech.leaves_words, speech.instructed = True, False
-        return " ".join(filter(None, (given, LATER)))
+        speech, sync = current_speech(), self._sync
+        if not isinstance(speech, GovernedHandle) or sync is None:
+            return instructions
+        given = str(instructions) if instructions else None
+        later = speech.only_tells and self._words_are_answered_next
+        if given is None:
+            due = self._overtaken(speech) if speech.only_tells else []
+            answers = not later
+            own = f"{ARRIVED.format(calls=names(due))} {UNLESS_TOLD}" if due else None
+        else:
+            answers = sync.ends_with_open_words and not later
+            own = given
+        shown = results_in(self._agent._chat_ctx)
+        self._conductor.request_sent(speech, shown, given, answers=answers)
+        if (given is not None or later) and self._decides:  # it gives up its own answer
+            self._conductor.answer_skipped(sync.unanswered())
+            self.turn_decided()
+        hint = self._conductor.hint(speech) if given is None else None
+        asks = filter(None, (own, hint, LATER if later else None))
+        return " ".join(asks) or instructions
 
-    def _give_up(self, words: list[str]) -> None:
-        speech, agent = current_speech(), self._conductor.agent
-        leaves_words = isinstance(speech, GovernedHandle) and speech.leaves_words
-        if leaves_words and isinstance(agent, RealtimeActivity) and agent.answer_decision:
-            self._conductor.answer_skipped(words)
-            agent.turn_decided()  # the model has given up its own answer
+    def _unanswered_words(self) -> list[str]:
+        """The user's messages that the model has heard and no request was sent for."""
+        return self._sync.unanswered() if self._sync is not None else []
+
+    @property
+    def _decides(self) -> bool:
+        """The model, which detects turns, is about to answer by itself."""
+        decision = self._decision if self._rt_turn_detection_enabled else None
+        return decision is not None and not decision.done()
 
     @property
     def answer_decision(self) -> asyncio.Task[None] | None:
         """The task that waits for the answer of a model that detects turns."""
-        decision = self._decision if self._rt_turn_detection_enabled else None
-        return None if decision is None or decision.done() else decision
+        return self._decision if self._decides else None
 
     @property
     def transcribes(self) -> bool:
@@ -223,41 +230,25 @@ class RealtimeActivity(AnsweringActivity):
 
     async def _realtime_reply_task(self, **request: Any) -> None:
         asked, reply = ("text", "instructions", "user_input"), request["speech_handle"]
-        if request.get("tool_reply"):
+        tool_reply = bool(request.get("tool_reply"))
+        if tool_reply:
             govern(reply, self._conductor).answers_audio = False  # only its first step answered
         elif not any(request.get(what) for what in asked):
             govern(reply, self._conductor).answers_audio = True
         given = request.get("instructions")
-        instructed = bool(given) and not isinstance(given, _ForOneStep)
-        tells = bool(request.get("tool_reply")) or isinstance(given, _Owed)
-        govern(reply, self._conductor).only_tells = tells
-        govern(reply, self._conductor).instructed = instructed and not request.get("user_input")
-        govern(reply, self._conductor).leaves_words = govern(reply, self._conductor).instructed
+        govern(reply, self._conductor).only_tells = tool_reply or isinstance(given, _Owed)
+        instructed = bool(given) and not request.get("user_input")
+        govern(reply, self._conductor).instructed = instructed
         if request.get("text") is None:
             await self._conductor.may_request(request["speech_handle"])
             if under_way := {task for task in (self._answering, self._telling) if task is not None}:
                 await asyncio.wait(under_way)
             await self._forget()
         handle = self._asking = request["speech_handle"]
-        shown = results_in(self._agent._chat_ctx)
-        speech = govern(handle, self._conductor)
-        if instructed:
-            answers = self._sync is not None and self._sync.ends_with_open_words
-            self._conductor.request_sent(speech, shown, str(given), answers=answers)
-        else:
-            tool_reply = bool(request.get("tool_reply"))
-            due = self._overtaken(handle) if tool_reply else []
-            later = tool_reply and self._words_are_answered_next
-            others = self._conductor.replies.would_deliver(speech)
-            if later and not others and not self._has_undelivered_results(handle):
-                return  # it would answer the words, and may not make all calls
-            if speech.answers_audio:
-                self._conductor.replies.answers(speech, self._open_words)
-            self._conductor.request_sent(speech, shown, answers=not tool_reply)
-            besides = self._conductor.hint(speech)
-            own = f"{ARRIVED.format(calls=names(due))} {UNLESS_TOLD}" if due else None
-            asks = " ".join(filter(None, (own, besides)))
-            request["instructions"] = _ForOneStep(asks) if asks else None
+        others = self._conductor.replies.would_deliver(govern(handle, self._conductor))
+        delivers = others or self._has_undelivered_results(handle)
+        if tool_reply and not (given or delivers) and self._words_are_answered_next:
+            return  # it would answer the words, and may not make all calls
         if not handle.interrupted:
             await super()._realtime_reply_task(**request)
         if handle.interrupted and self._unhandled is not None and self._unhandled[0] is handle:
@@ -271,7 +262,7 @@ class RealtimeActivity(AnsweringActivity):
     def _words_are_answered_next(self) -> bool:
         """The model would answer the user's words, to which another reply is next, perhaps the next
         agent's, or that it is about to answer by itself."""
-        if self._sync is None or not self._sync.holds_open_words:
+        if not self._unanswered_words():
             return False
         turns = self._conductor.turns
         waiting = (govern(handle, self._conductor) for _, _, handle in self._speech_q)
@@ -305,10 +296,10 @@ class RealtimeActivity(AnsweringActivity):
         how: dict[str, Any],
         generation: Generation | None,
     ) -> None:
-        if self.model_replies:
+        if self.model_replies and not generation_ev.user_initiated:
             shown = results_in(self._agent._chat_ctx)
             speech = govern(speech_handle, self._conductor)
-            self._conductor.request_sent(speech, shown, answers=False)
+            self._conductor.request_sent(speech, shown, answers=True)
         # LiveKit leaves unheard text, and calls that were not made, in the model's conversation.
         said: list[str] = []
         made: list[str] = []
@@ -323,8 +314,6 @@ class RealtimeActivity(AnsweringActivity):
             made.append(call.id)
             if speech.instructed:  # the model has also done what the user wants
                 self._conductor.answered_by_model()
-                if self._sync is not None:
-                    self._sync.words_taken_up()
             return self._with_own_id(call)
 
         messages = EnteringStream(generation_ev.message_stream, message_comes)
@@ -374,8 +363,3 @@ class RealtimeActivity(AnsweringActivity):
         """Interrupt a realtime model's response."""
         if self._rt_session is not None:
             self._rt_session.interrupt()
-
-
-def _answers_words() -> bool:
-    speech = current_speech()
-    return isinstance(speech, GovernedHandle) and speech.answers_audio

@@ -55,8 +55,6 @@ class GovernedHandle(SpeechHandle):
     """It says what the application wants said, by instructions of its own, and answers no words."""
     only_tells: bool = False
     """A realtime model is asked for results with it, not for an answer to the user."""
-    leaves_words: bool = False
-    """A realtime model is asked not to answer the user's words with it: they are answered next."""
     output: Output | None = None
     """What its latest step is heard on, if that has begun."""
     request: OwnRequest | None = None
