@@ -22,13 +22,13 @@ def _checked(folder: Path, text: str) -> Report:
 
 
 EDITS = {
-    "transcript_wait: 20": (["transcript_wait"], "20 s, but noise_limit ends the wait after 5 s"),
+    "transcript_wait: 20": (["transcript_wait"], "20 s, but noise_limit ends the wait after 2.5 s"),
     "thinking_limit: 2": (["for_a_model"], "given up after 2 s; AgentSession would wait"),
     "turn_overdue: 2": (["for_an_answer"], "given up after 2 s"),
     "tool_limit: 1": (["for_a_tool"], "given up after 1 s"),
-    "false_interruption: 60": (["false_interruption"], "noise_limit ends the wait after 5 s"),
+    "false_interruption: 60": (["false_interruption"], "noise_limit ends the wait after 2.5 s"),
     "handover: 30": (["after_a_tool"], "30 s, in turn 0.25 s"),
-    "noise_limit: 90": (["after_noise"], "180 s, in turn 10 s"),
+    "noise_limit: 90": (["after_noise"], "180 s, in turn 5 s"),
 }
 
 
@@ -64,8 +64,8 @@ def test_what_is_meant_is_said_as_a_bound(tmp_path: Path) -> None:
     ("bound", "says"),
     [
         (
-            "after_noise: 8",
-            "after_noise: it is 10 s (noise_limit 5 + noise_limit 5), more than 8 s",
+            "after_noise: 4",
+            "after_noise: it is 5 s (noise_limit 2.5 + noise_limit 2.5), more than 4 s",
         ),
         ("after_a_short_sound: 0.2", "it is 0.3 s (transcript_wait 0.3), more than 0.2 s"),
         (
@@ -113,11 +113,11 @@ def test_a_wrong_bound_is_reported_with_its_place(
 
 def test_the_report_compares_with_the_base(tmp_path: Path) -> None:
     """As text and as JSON: the times of this flow, and those of the base where they differ."""
-    report = _checked(tmp_path, "timers: {false_interruption: 4}\n")
+    report = _checked(tmp_path, "timers: {false_interruption: 2.4}\n")
     times = {one.name: (one.seconds, one.base) for one in report.felt}
     assert set(times) == set(BOUNDS)
-    assert times["after_a_long_sound"] == (4.0, 2.0)
-    assert "at most 4 s (in turn: 2 s), silence after a sound" in as_text([report])
+    assert times["after_a_long_sound"] == (2.4, 2.0)
+    assert "at most 2.4 s (in turn: 2 s), silence after a sound" in as_text([report])
     felt = {one["name"]: one for one in json.loads(as_json([report]))[0]["felt"]}
     assert felt["after_a_long_sound"]["base"] == 2.0
 

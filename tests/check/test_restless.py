@@ -143,4 +143,4 @@ def test_a_ready_reply_waits_no_longer_than_two_noise_limits(state: str, bound: 
     Not counted is the time in which a voice is heard."""
     report = check_flow(flow_of(TURN))
     details = {v.name: v.detail for v in report.properties}
-    assert details["no_dead_floor"].count("at most 10 s (noise_limit 5 + noise_limit 5)") == 2
+    assert details["no_dead_floor"].count("at most 5 s (noise_limit 2.5 + noise_limit 2.5)") == 2

@@ -13,7 +13,7 @@ from differential.many import findings, judge, judge_all, shrink
 from differential.model import Model
 from differential.play import Played, play
 from differential.rates import Rates, seen, worse
-from differential.script import SWITCHES, Job, Script, Sound
+from differential.script import SWITCHES, Job, Move, Script, Sound
 from differential.sweep import INTERRUPTIONS, TOOLS, sweep
 from livekit.agents import AgentSession, llm
 
@@ -210,6 +210,27 @@ def test_an_answer_that_waits_for_a_tool_is_found() -> None:
     judged = judge(SLOW, Waits)
     assert "silence" in {finding.kind for finding in judged.found}
     assert "late answer" in judged.ours
+
+
+def test_a_handoff_may_wait_for_a_tool_but_nothing_after_it() -> None:
+    """As on `AgentSession`: the words that come meanwhile are for the next agent."""
+    handoff = frozenset({"barge_in", "handoff"})
+    during, before = (
+        attrs.evolve(SLOW, moves=(Move(at, "hand_over"),), switches=handoff) for at in (3.0, 0.3)
+    )
+    assert judge(during).found == ()
+    assert judge(before).found == ()
+    assert "silence" in {finding.kind for finding in judge(before, Waits).found}
+
+
+def test_a_reply_that_was_refused_is_not_waited_for() -> None:
+    """LiveKit raises an error while agents hand over; one that is not refused is due."""
+    asks = Move(3.0, "hand_over"), Move(4.2, "ask")
+    script = attrs.evolve(PLAIN, sounds=(Sound(2.0, 0.3, 1, answer=9),), moves=asks)
+    refused = play(script, TurnSession)
+    assert any(note.startswith("ask is refused") for _, note in refused.outcome.notes)
+    assert kinds(refused) == set()
+    assert "silence" in kinds(attrs.evolve(refused, **outcome(notes=[])(refused)))
 
 
 # -- draws, rates, sweeps

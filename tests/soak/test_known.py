@@ -16,12 +16,6 @@ WORKS = {1: Job(1.0), 2: Job(1.0)}
 NOISES = (Sound(3.05, 0.8), *(Sound(at, 0.1) for at in (5.2, 6.6, 8.0)))
 
 KNOWN = {
-    "another noise before the wait for the words of a long one is over": Script(
-        "",
-        (attrs.evolve(ASKED, answer=10), Sound(6.4, 1.0), Sound(8.9, 0.3)),
-        {1: Job(5.0)},
-        switches=frozenset({"noise"}),
-    ),
     "a commit takes an interim transcript that was wrong": Script(
         "",
         (Sound(0.5, 0.6, 2, stt_delay=1.5, interims="revised"), Sound(8.0, 0.3, 1)),
@@ -38,6 +32,12 @@ MENDED = {
         switches=frozenset({"noise", "realtime"}),
         model="server",
         detection="realtime_llm",
+    ),
+    "another noise before the wait for the words of a long one is over": Script(
+        "",
+        (attrs.evolve(ASKED, answer=10), Sound(6.4, 1.0), Sound(8.9, 0.3)),
+        {1: Job(5.0)},
+        switches=frozenset({"noise"}),
     ),
     "the application asks for a reply before a model makes several calls": Script(
         "",

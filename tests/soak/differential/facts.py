@@ -14,8 +14,8 @@ from .script import Script, Sound
 from .tools import Run
 
 __all__ = [
-    "Finding", "answered", "commits", "delivered", "heard_words", "known_result", "may_be_lost",
-    "obeyed", "outputs", "stops", "too_few", "with_results",
+    "Finding", "answered", "commits", "delivered", "handoffs", "heard_words", "known_result",
+    "may_be_lost", "obeyed", "outputs", "refused", "stops", "too_few", "with_results",
 ]  # fmt: skip
 
 WORD = 0.3
@@ -45,6 +45,26 @@ def heard_words(played: Played) -> dict[str, float]:
 def stops(played: Played) -> list[float]:
     """When the application, or a tool, gave up what was being said or about to be said."""
     return [at for at, note in played.outcome.notes if note == "stop"]
+
+
+def refused(played: Played, number: int) -> bool:
+    """A move of the application has raised an error: the application knows that nothing follows."""
+    move = played.script.moves[number - 1]
+    notes = (note for at, note in played.outcome.notes if move.at <= at < move.at + 0.1)
+    return any(note.startswith(f"{move.what} is refused") for note in notes)
+
+
+def handoffs(played: Played) -> Iterator[tuple[float, float]]:
+    """From when the application or a tool asked for another agent until that agent was there."""
+    script = played.script
+    asked = [move.at for move in script.moves if move.what == "hand_over"]
+    returned = (run for run in played.runs if run.end and run.how == "result")
+    asked += [run.end or 0.0 for run in returned if script.jobs[run.job].ends == "hands_off"]
+    before = 0.0
+    for event in played.outcome.events:
+        if event.what.startswith("agent_handoff") and event.at > 0.0:
+            yield min((at for at in asked if before < at <= event.at), default=event.at), event.at
+            before = event.at
 
 
 def known_result(played: Played, run: Run) -> str:

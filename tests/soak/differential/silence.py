@@ -11,9 +11,11 @@ from .facts import (
     answered,
     commits,
     delivered,
+    handoffs,
     heard_words,
     may_be_lost,
     obeyed,
+    refused,
     stops,
     too_few,
     with_results,
@@ -97,7 +99,7 @@ def waits(played: Played) -> Iterator[Wait]:
     for number, move in enumerate(script.moves, 1):
         if move.what in ("say", "say_on", "reply", "ask", "chat", "run"):
             until = obeyed(played, number, heard)
-            if not _overtaken(played, number, until):
+            if not (_overtaken(played, number, until) or refused(played, number)):
                 what = f"what move {number} ({move.what}) asks for"
                 yield _wait(played, "move", what, move.at, until)
 
@@ -168,6 +170,10 @@ def _busy(played: Played, about: str) -> Iterator[Span]:
             script, run
         ):  # a result waits for the calls beside it, and later ones
             yield run.start, script.end if run.end is None else run.end
+    for asked, there in handoffs(played):  # one waits for all calls that run, on both sessions
+        for run in played.runs:
+            over = script.end if run.end is None else run.end
+            yield max(asked, run.start), min(there, over)
 
 
 def _holds(script: Script, run: Run) -> bool:
