@@ -146,11 +146,11 @@ def _wait(played: Played, about: str, what: str, since: float, until: float | No
     script = played.script
     end = script.end if until is None else max(since, until)
     noises = [s for s in script.sounds if not s.words and since - 3.0 < s.over < end]
-    moved = [m for m in script.moves if since - 3.0 < m.at < end and m.what != "close"]
-    handed = any(script.jobs[r.job].ends == "hands_off" and since - 3.0 < (r.end or 0.0) < end
-                 for r in played.runs)  # fmt: skip
+    moved = [m for m in script.moves
+             if since - 3.0 < m.at < end and m.what not in ("close", "hand_over")]  # fmt: skip
+    handed = [there for asked, there in handoffs(played) if asked < end and since - 3.0 < there]
     held = any(_holds(script, r) and r.start < end and (r.end or end) >= since for r in played.runs)
-    limit = MARGIN + AFTER_NOISE * bool(noises) + MOVE * (len(moved) + handed)
+    limit = MARGIN + AFTER_NOISE * bool(noises) + MOVE * (len(moved) + len(handed))
     limit += script.hook * held  # a turn that has waited for the tool
     silent = end - since - _total(_busy(played, about), since, end)
     return Wait(about, what, since, end, until is not None, round(silent, 3), round(limit, 3))
