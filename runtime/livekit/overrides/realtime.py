@@ -49,7 +49,6 @@ class RealtimeActivity(AnsweringActivity):
     _asking: SpeechHandle | None = None
     _unhandled: tuple[SpeechHandle, llm.GenerationCreatedEvent] | None = None
     _begun: tuple[llm.GenerationCreatedEvent | None, Generation | None] = None, None
-    _own_answer: GovernedHandle | None = None
     _last_model: llm.RealtimeSession[Any] | None = None
     _said: list[tuple[GovernedHandle, str]]
     """Messages of the model that may not be in the history yet, by their ids."""
@@ -229,23 +228,21 @@ class RealtimeActivity(AnsweringActivity):
             self._decided.set()
 
     async def _realtime_reply_task(self, **request: Any) -> None:
-        asked, reply = ("text", "instructions", "user_input"), request["speech_handle"]
-        tool_reply = bool(request.get("tool_reply"))
+        handle, given = request["speech_handle"], request.get("instructions")
+        speech, tool_reply = govern(handle, self._conductor), bool(request.get("tool_reply"))
         if tool_reply:
-            govern(reply, self._conductor).answers_audio = False  # only its first step answered
-        elif not any(request.get(what) for what in asked):
-            govern(reply, self._conductor).answers_audio = True
-        given = request.get("instructions")
-        govern(reply, self._conductor).only_tells = tool_reply or isinstance(given, _Owed)
-        instructed = bool(given) and not request.get("user_input")
-        govern(reply, self._conductor).instructed = instructed
+            speech.answers_audio = False  # only its first step answered
+        elif not any(request.get(what) for what in ("text", "instructions", "user_input")):
+            speech.answers_audio = True
+        speech.only_tells = tool_reply or isinstance(given, _Owed)
+        speech.instructed = bool(given) and not request.get("user_input")
         if request.get("text") is None:
-            await self._conductor.may_request(request["speech_handle"])
+            await self._conductor.may_request(speech)
             if under_way := {task for task in (self._answering, self._telling) if task is not None}:
                 await asyncio.wait(under_way)
             await self._forget()
-        handle = self._asking = request["speech_handle"]
-        others = self._conductor.replies.would_deliver(govern(handle, self._conductor))
+        self._asking = handle
+        others = self._conductor.replies.would_deliver(speech)
         delivers = others or self._has_undelivered_results(handle)
         if tool_reply and not (given or delivers) and self._words_are_answered_next:
             return  # it would answer the words, and may not make all calls
@@ -285,8 +282,7 @@ class RealtimeActivity(AnsweringActivity):
     ) -> Coroutine[Any, Any, None]:
         generation = self._begins(generation_ev, speech_handle)
         if not (generation_ev.user_initiated or self.model_replies):
-            self._own_answer = govern(speech_handle, self._conductor)
-            self._conductor.answers_by_itself(self._own_answer)
+            self._conductor.answers_by_itself(govern(speech_handle, self._conductor))
         return self._generate(speech_handle, generation_ev, how, generation)
 
     async def _generate(
@@ -296,14 +292,12 @@ class RealtimeActivity(AnsweringActivity):
         how: dict[str, Any],
         generation: Generation | None,
     ) -> None:
+        speech = govern(speech_handle, self._conductor)
         if self.model_replies and not generation_ev.user_initiated:
-            shown = results_in(self._agent._chat_ctx)
-            speech = govern(speech_handle, self._conductor)
-            self._conductor.request_sent(speech, shown, answers=True)
+            self._conductor.request_sent(speech, results_in(self._agent._chat_ctx), answers=True)
         # LiveKit leaves unheard text, and calls that were not made, in the model's conversation.
         said: list[str] = []
         made: list[str] = []
-        speech = govern(speech_handle, self._conductor)
 
         def message_comes(message: llm.MessageGeneration) -> llm.MessageGeneration:
             said.append(message.message_id)
