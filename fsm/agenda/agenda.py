@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import takewhile
 from typing import Literal
 
 import attrs
@@ -172,7 +173,8 @@ class Agenda:
         reply that answers an utterance itself comes after those that are known to make no call.
         """
         answers = any(o.kind == "utterance" for o in self.claimed_by(reply))
-        before = {other.id for other in self.replies if answers and not other.may_call}
+        earlier = takewhile(lambda other: other.id != reply, self.replies)
+        before = {other.id for other in earlier if answers and not other.may_call}
         return frozenset(
             o.id
             for o in self.obligations

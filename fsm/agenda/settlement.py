@@ -9,7 +9,7 @@ import attrs
 
 from turnfsm.fsm.flow_parts import doc
 
-__all__ = ["COLUMNS", "ROWS", "Column", "Ending", "Fate", "Kind", "Row", "Rules", "row_of"]
+__all__ = ["COLUMNS", "FATES", "ROWS", "Column", "Ending", "Fate", "Kind", "Row", "Rules", "row_of"]
 
 Kind = Literal["utterance", "result"]
 """What the agent owes the user: an answer to an utterance, the result of a tool call."""
@@ -62,6 +62,7 @@ the second. done: the user has got it. moot: nobody is to deliver it."""
 
 ROWS: tuple[Row, ...] = get_args(Row)
 COLUMNS: tuple[Column, ...] = get_args(Column)
+FATES: tuple[Fate, ...] = get_args(Fate)
 
 _INTERRUPTED = ("user", "application", "tool")
 _ROW_OF: Mapping[Ending, Row] = {

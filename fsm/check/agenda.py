@@ -1,102 +1,130 @@
-"""Explores the agenda of a flow: can anything that the agent owes be forgotten, or come twice?"""
+"""Proves the agenda of a flow: can anything that the agent owes be forgotten, or come twice?
+
+The table is explored twice. By itself: whichever replies start. And together with the rows of the
+turn, which decide what may start.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Mapping
+from functools import lru_cache
+from math import inf
+from types import MappingProxyType
 
 import attrs
 
 from turnfsm.fsm.agenda import Rules
+from turnfsm.fsm.agenda.settlement import Fate
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.source import Source
 
-from .agenda_world import RETRIES, Bounds, State, World
+from .agenda_parts import Bounds, Owed
+from .agenda_world import RETRIES, State, World
+from .joint import Joint, Situation
+from .joint_rest import Spot, Unasked, longest_rest
 
-__all__ = ["AgendaReport", "Bounds", "agenda_findings", "explore_agenda"]
+__all__ = [
+    "AGENDA",
+    "ALONE",
+    "JOINT",
+    "REST",
+    "AgendaReport",
+    "Bounds",
+    "agenda_finding",
+    "explore_agenda",
+    "explore_joint",
+    "explore_table",
+]
+
+ALONE = (
+    Bounds(utterances=2, calls=2, replies=3, disturbances=1),
+    Bounds(utterances=2, calls=1, replies=3, disturbances=2),
+    Bounds(utterances=2, calls=1, replies=4, disturbances=1),
+)
+"""How large the worlds are in which `check` explores the table by itself."""
+
+JOINT = Bounds(utterances=2, calls=1, replies=2, disturbances=1)
+"""How large the world is in which `check` explores turn and agenda together."""
+
+REST = "nothing_open_waits_at_rest"
+
+AGENDA: Mapping[str, str] = MappingProxyType(
+    {
+        "nothing_due_is_forgotten": "While the user is quiet and no reply is live, nothing waits "
+        "that the user must hear.",
+        "nothing_unheard_is_dropped": "Nothing leaves the agenda before the user has heard a part "
+        "of it.",
+        "no_claim_without_a_reply": "What is claimed, is claimed by a live reply.",
+        "what_was_stopped_stays_stopped": "What the application has stopped, or the user after a "
+        "part of it, starts no reply by itself.",
+        "what_fails_is_not_retried_for_ever": "After two replies that have failed in the same way, "
+        "nothing is asked for it by itself.",
+        "an_utterance_is_answered_once": "No utterance is answered by two replies.",
+        "no_call_is_made_twice": "A model that believes its conversation makes no call twice.",
+        "a_result_is_delivered_once": "No result is delivered by two replies.",
+        REST: "While the user says nothing and no reply is live, what is open is asked for within "
+        "the seconds of timers, whatever sounds without words come.",
+    }
+)
+"""The properties of an agenda, and what each means."""
 
 
 @attrs.frozen
 class AgendaReport:
-    """What the exploration has found.
+    """What an exploration has found.
 
     Attributes:
         states: How many states were visited.
         broken: The property that can be broken; empty if none can.
         why: What is wrong at the end of the path.
         path: The shortest way there, one sentence for each move.
+        rest: The longest wait for a request at rest, if turn and agenda were explored together and
+            something can wait.
     """
 
     states: int
     broken: str = ""
     why: str = ""
     path: tuple[str, ...] = ()
+    rest: Unasked | None = None
 
 
 Wrong = tuple[str, str]
 
 
-def _wrong(world: World, s: State) -> Wrong | None:
-    """The property that is broken in this state, and how."""
-    return _wrong_now(s) or _wrong_at_rest(world, s)
+def agenda_finding(report: AgendaReport, source: Source) -> Finding:
+    """What is wrong, with the shortest conversation that shows it."""
+    way = "; ".join(report.path)
+    message = f"{report.broken}: {report.why}. The shortest way there: {way}"
+    if report.broken == REST:
+        remedy = "add a timer that ends the wait whatever the host answers"
+        return source.at_key(("states",), message, remedy, code="agenda")
+    remedy = "change what becomes of that claim in the last row of this way"
+    return source.at_key(("agenda", "settle"), message, remedy, code="agenda")
 
 
-def _wrong_now(s: State) -> Wrong | None:
-    live = {f"r{r}" for r in s.live}
-    failed = {claim for (claim, _), times in s.failed if times >= RETRIES}
-    if s.dropped is not None:
-        return "nothing_unheard_is_dropped", f"{_named(*s.dropped)} is dropped, and was not heard"
-    for o in s.agenda.obligations:
-        if o.state == "claimed" and o.by not in live:
-            return "no_claim_without_a_reply", f"{_named(o.kind, o.id)} is claimed by no reply"
-        if o.state == "open" and (o.kind, o.id) in s.stopped:
-            why = f"{_named(o.kind, o.id)} starts a reply, although that reply was stopped"
-            return "what_was_stopped_stays_stopped", why
-        if o.state == "open" and (o.kind, o.id) in failed:
-            why = f"{_named(o.kind, o.id)} starts a reply, although {RETRIES} replies have failed"
-            return "what_fails_is_not_retried_for_ever", why
-    for n, times in enumerate(s.answered):
-        if times > 1 or (times and n == 0 and any(call.made for call in s.calls)):
-            return "an_utterance_is_answered_once", f"utterance {n} was answered twice"
-    for n, call in enumerate(s.calls):
-        if call.made > 1:
-            return "no_call_is_made_twice", f"call {n} was made twice"
-        if call.delivered > 1:
-            return "a_result_is_delivered_once", f"the result of call {n} was delivered twice"
-    return None
+def explore_table(rules: Rules) -> AgendaReport:
+    """Explore the table of an agenda by itself, as `check` does."""
+    rows = ((row, tuple(cells.items())) for row, cells in rules.settle.items())
+    return _explored(tuple(rows))
 
 
-def _wrong_at_rest(world: World, s: State) -> Wrong | None:
-    if s.voice or s.free is None or any(True for _ in world.moves(s)):
-        return None
-    for o in s.agenda.obligations:
-        if o.state != "with_next" or (o.kind, o.id) not in s.may_wait:
-            return "nothing_due_is_forgotten", f"{_named(o.kind, o.id)} is never delivered"
-    for n, call in enumerate(s.calls):
-        lost = call.made and not call.delivered and s.agenda.find("result", f"c{n}") is None
-        if lost and ("result", f"c{n}") not in s.may_wait:
-            return "nothing_due_is_forgotten", f"the result of call {n} is lost"
-    return None
+@lru_cache(maxsize=16)
+def _explored(rows: tuple[tuple[str, tuple[tuple[str, Fate], ...]], ...]) -> AgendaReport:
+    """Flows that extend another one have its table."""
+    rules, states = Rules({row: dict(cells) for row, cells in rows}), 0
+    for bounds in ALONE:
+        report = explore_agenda(rules, bounds)
+        states += report.states
+        if report.broken:
+            return report
+    return AgendaReport(states)
 
 
-def agenda_findings(flow: Flow, source: Source) -> Iterator[Finding]:
-    """What is wrong with the agenda of a flow, with the shortest conversation that shows it."""
-    if not flow.agenda.settle:
-        return
-    found = explore_agenda(flow.agenda, Bounds(replies=3))
-    if found.broken:
-        message = f"{found.broken}: {found.why}. The shortest way there: {'; '.join(found.path)}"
-        remedy = "change what becomes of that claim in the last row of this way"
-        yield source.at_key(("agenda", "settle"), message, remedy, code="agenda")
-
-
-def _named(kind: str, id: str) -> str:
-    return f"utterance {id[1:]}" if kind == "utterance" else f"the result of call {id[1:]}"
-
-
-def explore_agenda(rules: Rules, bounds: Bounds | None = None) -> AgendaReport:
-    """Visit every state of the small world, breadth first.
+def explore_agenda(rules: Rules, bounds: Bounds) -> AgendaReport:
+    """Visit every state of the small world in which any reply may start, breadth first.
 
     Args:
         rules: The agenda of a flow.
@@ -105,7 +133,7 @@ def explore_agenda(rules: Rules, bounds: Bounds | None = None) -> AgendaReport:
     Returns:
         What was found: the shortest path to a broken property, if there is one.
     """
-    world = World(rules, bounds or Bounds())
+    world = World(rules, bounds)
     first = world.first()
     came: dict[State, tuple[State, str] | None] = {first: None}
     queue = deque([first])
@@ -119,6 +147,95 @@ def explore_agenda(rules: Rules, bounds: Bounds | None = None) -> AgendaReport:
                     came[following] = state, name
                     queue.append(following)
     return AgendaReport(len(came))
+
+
+def explore_joint(flow: Flow, bounds: Bounds = JOINT) -> AgendaReport:
+    """Visit every situation of the small world of turn and agenda, breadth first.
+
+    Args:
+        flow: A flow of kind `turn`, with an agenda.
+        bounds: How large the world is.
+
+    Returns:
+        What was found: the shortest path to a broken property, if there is one; else the longest
+        wait at rest.
+    """
+    joint, judged = Joint(flow, bounds), set[int]()
+    spots: dict[Spot, Situation] = {}
+    for situation in joint.explore():
+        if situation[1] not in judged:
+            judged.add(situation[1])
+            if wrong := _wrong_owed(joint.owed(situation)):
+                return AgendaReport(len(joint.came), *wrong, joint.path(situation))
+        if (spot := joint.rests(situation)) is not None:
+            spots.setdefault(spot, situation)
+    rest = longest_rest(flow, spots)
+    if rest is None or rest.seconds < inf:
+        return AgendaReport(len(joint.came), rest=rest)
+    path = *joint.path(spots[rest.spot]), *rest.moves
+    what = "what is due" if rest.spot.open else "the turn that was kept"
+    why = f"it is not certain that a reply is asked for {what}: {rest.why}"
+    return AgendaReport(len(joint.came), REST, why, path, rest)
+
+
+# -- what is wrong
+
+
+def _wrong(world: World, s: State) -> Wrong | None:
+    """The property that is broken in this state, and how."""
+    return _wrong_owed(s.owed) or _wrong_now(s) or _wrong_at_rest(world, s)
+
+
+def _wrong_owed(s: Owed) -> Wrong | None:
+    live = {f"r{r}" for r in s.live}
+    for o in s.agenda.obligations:
+        if o.state == "claimed" and o.by not in live:
+            return "no_claim_without_a_reply", f"{_named(o.kind, o.id)} is claimed by no reply"
+    for n, times in enumerate(s.answered):
+        if times > 1 or (times and n == 0 and any(call.made for call in s.calls)):
+            return "an_utterance_is_answered_once", f"utterance {n} was answered twice"
+        due = s.agenda.find("utterance", f"u{n}")
+        if times and due is not None and due.state == "open":
+            why = f"utterance {n} was answered, and starts a reply again"
+            return "an_utterance_is_answered_once", why
+    for n, call in enumerate(s.calls):
+        if call.made > 1:
+            return "no_call_is_made_twice", f"call {n} was made twice"
+        if call.delivered > 1:
+            return "a_result_is_delivered_once", f"the result of call {n} was delivered twice"
+    return None
+
+
+def _wrong_now(s: State) -> Wrong | None:
+    failed = {claim for (claim, _), times in s.failed if times >= RETRIES}
+    if s.dropped is not None:
+        return "nothing_unheard_is_dropped", f"{_named(*s.dropped)} is dropped, and was not heard"
+    for o in s.owed.agenda.obligations:
+        if o.state == "open" and (o.kind, o.id) in s.stopped:
+            why = f"{_named(o.kind, o.id)} starts a reply, although that reply was stopped"
+            return "what_was_stopped_stays_stopped", why
+        if o.state == "open" and (o.kind, o.id) in failed:
+            why = f"{_named(o.kind, o.id)} starts a reply, although {RETRIES} replies have failed"
+            return "what_fails_is_not_retried_for_ever", why
+    return None
+
+
+def _wrong_at_rest(world: World, s: State) -> Wrong | None:
+    owed = s.owed
+    if s.voice or owed.free is None or any(True for _ in world.moves(s)):
+        return None
+    for o in owed.agenda.obligations:
+        if o.state != "with_next" or (o.kind, o.id) not in s.may_wait:
+            return "nothing_due_is_forgotten", f"{_named(o.kind, o.id)} is never delivered"
+    for n, call in enumerate(owed.calls):
+        lost = call.made and not call.delivered and owed.agenda.find("result", f"c{n}") is None
+        if lost and ("result", f"c{n}") not in s.may_wait:
+            return "nothing_due_is_forgotten", f"the result of call {n} is lost"
+    return None
+
+
+def _named(kind: str, id: str) -> str:
+    return f"utterance {id[1:]}" if kind == "utterance" else f"the result of call {id[1:]}"
 
 
 def _path(came: dict[State, tuple[State, str] | None], state: State) -> tuple[str, ...]:

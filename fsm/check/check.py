@@ -19,12 +19,12 @@ from turnfsm.fsm.source import Page, Source
 from turnfsm.fsm.source import Path as Place
 
 from .advice import event_advice, loop_advice, timer_advice
-from .agenda import agenda_findings
+from .agenda import AGENDA, REST, agenda_finding, explore_joint, explore_table
 from .cause import placed
 from .deadlock import deadlocks
 from .explore import Exploration, Violation, explore
 from .felt import Felt, felt, unmet, worse
-from .leads import Outcome, Wait, judge, waits
+from .leads import Outcome, Wait, judge, total, waits
 from .parts import Bits
 from .properties import declared_rules
 from .report import PropertyResult, Report, Result
@@ -132,6 +132,7 @@ class _Check:
         self.missing: dict[Finding, str] = {}
         self.failed: set[tuple[bool, str]] = set()
         self.worst: dict[tuple[bool, str], str] = {}
+        self.joined = False
         self._times: tuple[Felt, ...] | None = None
 
     def report(self) -> Report:
@@ -190,8 +191,8 @@ class _Check:
             self._gave_up(found)
         self.findings += structure_findings(self.model, found, self.source)
         self.findings += self._waivers()
-        self.findings += agenda_findings(self.flow, self.source)
         self.findings += self._vocabulary()
+        self._agenda(found.complete)
         file = self.source.file
         return Report(
             file=file,
@@ -214,6 +215,30 @@ class _Check:
             return next(iter(found.violations)).property
         report = self._concluded(found)
         return next((f.code for f in report.findings if f.severity == "error"), None)
+
+    def _agenda(self, complete: bool) -> None:
+        """The table by itself and, if nothing else is wrong, together with the turn."""
+        if not self._owes:
+            return
+        reports = [explore_table(self.flow.agenda)]
+        if complete and not any(f.severity == "error" for f in self.findings):
+            reports.append(explore_joint(self.flow))
+        for report in reports:
+            if report.broken and report.broken not in self.flow.properties.waived:
+                self.findings.append(agenda_finding(report, self.source))
+                self.failed.add((True, report.broken))
+            elif report.rest is not None:
+                self.worst[True, REST] = f"at most {total(self.flow, report.rest.timers)}"
+        self.joined = len(reports) > 1
+
+    @property
+    def _owes(self) -> bool:
+        return self.flow.kind == "turn" and bool(self.flow.agenda.settle)
+
+    @property
+    def _builtin(self) -> tuple[str, ...]:
+        """The built-in properties of a flow of this kind."""
+        return (*PROPERTIES, *AGENDA) if self.flow.kind == "turn" else ()
 
     def _add(self, finding: Finding, name: tuple[bool, str], proof: Trace) -> None:
         self.findings.append(finding)
@@ -317,7 +342,7 @@ class _Check:
         for name, reason in self.flow.properties.waived.items():
             path: Place = ("properties", "waived", name)
             message = f"{name} is waived: {reason}"
-            if self.flow.kind == "turn" and name in PROPERTIES:
+            if name in self._builtin:
                 yield self.source.at_key(path, message, code=name, severity="note")
         yield from restarted_limits(self.flow, self.source)
 
@@ -326,10 +351,10 @@ class _Check:
             path: Place = ("properties", "waived", name)
             if path in self.source.removed:
                 continue  # a property of the base's own
-            if self.flow.kind != "turn" or name not in PROPERTIES:
+            if name not in self._builtin:
                 message = f"no built-in property {name!r} can be waived"
-                known = PROPERTIES if self.flow.kind == "turn" else ()
-                yield self.source.at_key(path, message, near(name, known), code="waived")
+                remedy = near(name, self._builtin)
+                yield self.source.at_key(path, message, remedy, code="waived")
             elif not reason.strip():
                 message = f"property {name!r} is waived without a reason"
                 yield self.source.at_key(path, message, "say why", code="waived")
@@ -367,6 +392,14 @@ class _Check:
                 yield PropertyResult(name, "turn", "open", f"there is no {', no '.join(lacking)}")
             else:
                 yield PropertyResult(name, "turn", *self._result((True, name), complete))
+
+        for name in AGENDA if self._owes else ():
+            if name in properties.waived:
+                yield PropertyResult(name, "agenda", "waived", properties.waived[name])
+            elif name == REST and not self.joined:
+                yield PropertyResult(name, "agenda", "open", "something else is wrong")
+            else:
+                yield PropertyResult(name, "agenda", *self._result((True, name), True))
 
     def _result(self, name: tuple[bool, str], complete: bool) -> tuple[Result, str]:
         if name in self.failed:

@@ -8,9 +8,13 @@ from typing import Any
 
 import attrs
 
+from turnfsm.fsm.agenda.settlement import FATES
 from turnfsm.fsm.flow import Flow, Row, State, Transition
 
-__all__ = ["Mutant", "mutants"]
+__all__ = ["CELLS", "Mutant", "mutants"]
+
+CELLS = "change a cell"
+"""The operator that changes what becomes of a claim on the agenda."""
 
 
 @attrs.frozen
@@ -30,7 +34,8 @@ class Mutant:
 def mutants(flow: Flow) -> Iterator[Mutant]:
     """Every single-element mutant, in the order of the file; no two are the same flow."""
     seen = [flow]
-    for make in (_rows, _alternatives, _added, _ignored, _facts, _fences, _scopes, _initial):
+    makers = _rows, _alternatives, _added, _ignored, _facts, _fences, _scopes, _initial, _cells
+    for make in makers:
         for mutant in make(flow):
             if mutant.flow not in seen:
                 yield mutant
@@ -201,3 +206,15 @@ def _initial(flow: Flow) -> Iterator[Mutant]:
         if name != flow.initial:
             changed = attrs.evolve(flow, initial=name)
             yield Mutant(f"begin in {name}", "another beginning", changed)
+
+
+def _cells(flow: Flow) -> Iterator[Mutant]:
+    settle = flow.agenda.settle
+    for row, cells in settle.items():
+        for column, kept in cells.items():
+            for fate in FATES:
+                if fate != kept:
+                    changed = {**settle, row: {**cells, column: fate}}
+                    agenda = attrs.evolve(flow.agenda, settle=changed)
+                    where = f"agenda {row}.{column}: {fate}"
+                    yield Mutant(where, CELLS, attrs.evolve(flow, agenda=agenda))

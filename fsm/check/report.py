@@ -25,13 +25,14 @@ class PropertyResult:
 
     Attributes:
         name: The name of the property.
-        origin: ``turn`` for one of the ten, ``declared`` for one of the flow's own.
+        origin: ``turn`` for one of the ten, ``agenda`` for one of its agenda, ``declared`` for one
+            of the flow's own.
         result: ``proved``, ``broken``, ``waived``, or ``open``: neither proved nor broken.
         detail: The worst case, the reason of a waiver, or what is missing.
     """
 
     name: str
-    origin: Literal["turn", "declared"]
+    origin: Literal["turn", "agenda", "declared"]
     result: Result
     detail: str = ""
 

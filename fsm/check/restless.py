@@ -23,17 +23,15 @@ from turnfsm.fsm.machine import Taken
 from .explore import Exploration
 from .parts import Edge, Move, subsets
 from .space import StateSpace
+from .stretches import VOICE, Endless, Step, Stretches
 
 __all__ = ["Goal", "Restless", "Run"]
 
 Goal: TypeAlias = Callable[[str, tuple[str, ...]], bool]
 """Whether a state, or the actions on the way into it, are the goal."""
 
-_EPSILON = 1e-6  # seconds by which sums of seconds may differ
-_VOICE = ""  # stands for a timer where time does not count
 _SOME_LIMIT = 1e6  # seconds of a limit that is not set, longer than any that is
-_Step: TypeAlias = "tuple[int, frozenset[str] | None, Edge]"
-"""Where a move leads, the timers that it starts again (None: all), and the move."""
+_Step: TypeAlias = "Step[int, Edge]"
 
 
 @attrs.frozen
@@ -85,13 +83,11 @@ class Restless:
         self.model, self.found = model, found
         self.goal, self.over, self.free, self.denied = goal, over, free, denied
         self.voice = model.bits.ghosts.get("user_speaking", 0)
-        self.seconds = {_VOICE: 0.0, **model.flow.timers}
+        self.seconds = {**model.flow.timers}
         if limited:
             self.seconds = {name: min(s, _SOME_LIMIT) for name, s in self.seconds.items()}
         self.mask = self._cone(reads | free | self.voice) | -1 << model.bits.shift
         self.steps: dict[int, list[_Step]] = {}
-        self.worst: dict[int, float] = {}
-        self._by: dict[int, str] = {}
         self._valid: dict[tuple[int, str], bool] = {}
 
     def longest(self, starts: Iterable[int]) -> tuple[int, Run] | None:
@@ -103,12 +99,13 @@ class Restless:
         if not nearest:
             return None
         self._reach(nearest)
-        self._solve()
-        spot = max(nearest, key=self.worst.__getitem__)
-        node = nearest[spot]
-        if self.worst[spot] == inf:
-            return node, self._endless(node)
-        return node, Run(self.worst[spot], tuple(self._charged(spot)))
+        usable = {spot: tuple(self._usable(spot)) for spot in self.steps}
+        waits = Stretches(self.steps, usable, self.seconds)
+        spot = max(nearest, key=waits.worst.__getitem__)
+        node, seconds = nearest[spot], waits.worst[spot]
+        if seconds == inf:
+            return node, self._endless(node, waits.endless(spot))
+        return node, Run(seconds, tuple(waits.charged(spot)))
 
     # -- the graph: configurations that differ in what matters to the wait
 
@@ -188,7 +185,7 @@ class Restless:
             if self._valid[key]:
                 yield timer
         if spot & self.free:
-            yield _VOICE
+            yield VOICE
 
     def _taken(self, state: str, timer: str, spot: int) -> bool:
         """Whether the timer is taken, and changes something, whatever the host answers."""
@@ -204,97 +201,21 @@ class Restless:
             return False
         return answer.entered or self.model.after(move, spot) & self.mask != spot
 
-    def _solve(self) -> None:
-        self.worst = dict.fromkeys(self.steps, inf)
-        usable = {spot: tuple(self._usable(spot)) for spot in self.steps}
-        timers = dict.fromkeys(timer for names in usable.values() for timer in names)
-        regions = {t: [spot for spot in self.steps if t in usable[spot]] for t in timers}
-        shorter = True
-        while shorter:
-            shorter = False
-            for timer, spots in regions.items():
-                rest = self._stretch(timer, spots)
-                for spot in spots:
-                    if (seconds := self.seconds[timer] + rest[spot]) < self.worst[spot]:
-                        self.worst[spot], self._by[spot] = seconds, timer
-                        shorter = True
-
-    def _stretch(self, timer: str, spots: list[int]) -> dict[int, float]:
-        """What is still to come once a timer that runs on from each of these spots has ended."""
-        rest = dict.fromkeys(spots, 0.0)
-        back: dict[int, list[int]] = {}
-        for spot in spots:
-            for there, again, _ in self.steps[spot]:
-                if self._goes_on(timer, there, again, rest):
-                    back.setdefault(there, []).append(spot)
-                elif self.worst[there] > rest[spot]:
-                    rest[spot] = self.worst[there]
-        queue = sorted((spot for spot in spots if rest[spot]), key=rest.__getitem__)
-        while queue:
-            spot = queue.pop()
-            for before in back.get(spot, ()):
-                if rest[before] < rest[spot]:
-                    rest[before] = rest[spot]
-                    queue.append(before)
-        return rest
-
-    def _goes_on(
-        self, timer: str, there: int, again: frozenset[str] | None, region: dict[int, float]
-    ) -> bool:
-        """Whether a move lets the timer run on, and leads to where it still bounds the wait."""
-        runs = again is not None and timer not in again
-        return there in region and (runs or timer == _VOICE)
-
-    def _charged(self, spot: int) -> Iterator[str]:
-        """The timers of the longest wait, one after the other."""
-        while True:
-            timer = self._by[spot]
-            rest = self.worst[spot] - self.seconds[timer]
-            if timer:
-                yield timer
-            if rest < _EPSILON:
-                return
-            spot = self._way(spot, timer, rest)[-1][0]
-
-    def _way(self, spot: int, timer: str, rest: float) -> list[_Step]:
-        """The shortest way through the stretch of a timer to where the wait lasts `rest` longer."""
-        region = dict.fromkeys((s for s in self.steps if timer in self._usable(s)), 0.0)
-        ways: dict[int, list[_Step]] = {spot: []}
-        for here in (queue := [spot]):
-            for step in self.steps[here]:
-                there, again, _ = step
-                if not self._goes_on(timer, there, again, region):
-                    if self.worst[there] >= rest - _EPSILON:
-                        return [*ways[here], step]
-                elif there not in ways:
-                    ways[there] = [*ways[here], step]
-                    queue.append(there)
-        return []
-
-    def _endless(self, node: int) -> Run:
-        """A way into moves that can be repeated forever, or into a state that no timer leaves."""
-        spot, moves = node & self.mask, list[tuple[int, Edge]]()
-        passed = {spot: 0}
-        while True:
-            timers = sorted(self._usable(spot), key=self.seconds.__getitem__)
-            way = self._way(spot, timers[0], inf) if timers else []
-            if not way:
-                state = self.model.state(spot)
-                return Run(inf, (), self._stuck(spot), state, tuple(moves), len(moves))
-            for step in way:
-                edge = next(
-                    edge
-                    for edge in self.found.tables[node >> self.model.bits.shift].at(node)
-                    if (self._step(node, edge) or (0, None))[:2] == step[:2]
-                )
-                moves.append((node, edge))
-                node = node & edge[0] | edge[1]
-            spot = node & self.mask
-            if spot in passed:
-                return Run(
-                    inf, (), self._round(moves, passed[spot]), None, tuple(moves), passed[spot]
-                )
-            passed[spot] = len(moves)
+    def _endless(self, node: int, way: Endless[int, Edge]) -> Run:
+        """The way into moves that can be repeated forever, or into a state that no timer leaves."""
+        moves = list[tuple[int, Edge]]()
+        for step in way.steps:
+            edge = next(
+                edge
+                for edge in self.found.tables[node >> self.model.bits.shift].at(node)
+                if (self._step(node, edge) or (0, None))[:2] == step[:2]
+            )
+            moves.append((node, edge))
+            node = node & edge[0] | edge[1]
+        if way.stuck is None:
+            return Run(inf, (), self._round(moves, way.first), None, tuple(moves), way.first)
+        state = self.model.state(way.stuck)
+        return Run(inf, (), self._stuck(way.stuck), state, tuple(moves), way.first)
 
     def _stuck(self, spot: int) -> str:
         """The state has no timer, or none of its timers is sure to go anywhere from here."""

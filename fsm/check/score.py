@@ -11,9 +11,10 @@ from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.load.names import check_names
 from turnfsm.fsm.source import Page, Source
 
+from .cells import broken_by, why_same
 from .check import LIMIT, first_error
 from .equal import Twin
-from .mutate import Mutant, mutants
+from .mutate import CELLS, Mutant, mutants
 
 __all__ = ["Fate", "Result", "Score", "judge_mutants", "score"]
 
@@ -66,12 +67,18 @@ def judge_mutants(
     """What becomes of each of these mutants."""
     twin: Twin | None = None
     for mutant in chosen:
-        code = _caught(mutant.flow)
+        if mutant.operator == CELLS:
+            tables = flow.agenda, mutant.flow.agenda
+            reason = why_same(*tables)
+            code = None if reason is not None else broken_by(*tables)
+        else:
+            code, reason = _caught(mutant.flow), None
         if code is not None:
             yield Fate(mutant, "caught", code)
             continue
-        twin = twin or Twin(flow, LIMIT)
-        reason = twin.why_equal(mutant.flow)
+        if mutant.operator != CELLS:
+            twin = twin or Twin(flow, LIMIT)
+            reason = twin.why_equal(mutant.flow)
         if reason is not None:
             yield Fate(mutant, "equivalent", reason)
         elif mutant.id in explained:

@@ -171,7 +171,7 @@ class StateSpace:
     def _edge(self, move: Move, node: int) -> Edge:
         keep, set_ = -1, 0
         if move.taken is not None:
-            keep, set_ = self._commit(move, move.taken)
+            keep, set_ = self.commit(move.source, move.taken)
         for clears, sets in self._effects(move, node):
             keep, set_ = keep & ~clears, set_ & ~clears | sets
         host_facts = self.bits.host_facts
@@ -218,18 +218,16 @@ class StateSpace:
         clears, sets = self.world.actions.get(action, ((), ()))
         return self._ghosts(clears) | self._ghosts(sets)
 
-    def _commit(self, move: Move, taken: Taken) -> tuple[int, int]:
+    def commit(self, state: str, taken: Taken) -> tuple[int, int]:
         """What taking a row does to the state, the facts that matter and the current scopes."""
         keep, set_ = next(
-            (row[2], row[3])
-            for row in self.program.rows[move.source][move.trigger]
-            if row[5] is taken
+            (row[2], row[3]) for row in self.program.rows[state][taken.trigger] if row[5] is taken
         )
         set_ &= self.relevant
         for scope, bit in self.bits.scopes.items():
-            if scope in self.program.begins.get(move.trigger, ()):
+            if scope in self.program.begins.get(taken.trigger, ()):
                 set_ |= bit
-            if scope in self.program.ends.get(move.trigger, ()):
+            if scope in self.program.ends.get(taken.trigger, ()):
                 keep, set_ = keep & ~bit, set_ & ~bit
         if taken.dest != taken.state:
             keep &= (1 << self.bits.shift) - 1

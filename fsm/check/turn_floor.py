@@ -29,10 +29,10 @@ def over_the_user(make: Maker) -> Iterator[Rule]:
         for fact in make.host_facts("endpointing"):
             broken = "while the end of the user's turn is being decided"
             yield make.chosen(action, broken, [fact], where=_lets_go_undecided)
-    theirs = (["~user_speaking"], make.host_facts("endpointing"), make.host_facts("answer_coming"))
-    for facts in theirs:
-        if facts:
-            yield make.chosen("deliver_owed_reply", "while the floor is the user's", facts)
+    theirs = "while the floor is the user's"
+    yield make.chosen("deliver_owed_reply", theirs, ["~user_speaking"])
+    for fact in make.host_facts("endpointing", "answer_coming"):
+        yield make.chosen("deliver_owed_reply", theirs, [fact], where=_is_undecided)
     yield from _barge_in(make)
     yield from _uninterruptible(make)
 
@@ -88,7 +88,11 @@ def _lets_go(move: Move) -> bool:
 
 
 def _lets_go_undecided(move: Move) -> bool:
-    return _lets_go(move) and move.trigger not in _MAY_DECIDE
+    return _lets_go(move) and _is_undecided(move)
+
+
+def _is_undecided(move: Move) -> bool:
+    return move.trigger not in _MAY_DECIDE
 
 
 def _barge_in(make: Maker) -> Iterator[Rule]:

@@ -459,5 +459,5 @@ class Conductor(UserReports):
             return  # it comes first: the turn would cut it
         if self.turns.kept and self.turn.ask("turn_committed"):
             self.turns.join_kept().run(agent.take_turn)
-        elif self.host.owes and not agent.may_greet and self.turn.ask("owed_reply"):
+        elif self.host.owes and self.turn.ask("owed_reply"):
             self._post("owed_reply")

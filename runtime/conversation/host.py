@@ -195,8 +195,11 @@ class TurnHost:
         return self.results_need_reply and agent is not None and agent.model_replies
 
     def result_already_used(self) -> bool:
-        """No result is owed that the user has not heard, and no answer."""
-        return not self.owes
+        """No result is owed that the user has not heard, and no answer; or the agent cannot say it
+        now: it is being left, it may greet first, or the session closes."""
+        agent = self._session.activity
+        says = agent is not None and agent.accepts_turns and not agent.may_greet
+        return not (self.owes and says) or self._session.closing
 
     # -- the reply to the user
 

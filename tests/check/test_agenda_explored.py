@@ -8,7 +8,7 @@ import pytest
 from turnfsm import load_flow, parse_flow
 from turnfsm.check import check_flow
 from turnfsm.fsm.agenda import Rules
-from turnfsm.fsm.check.agenda import Bounds, explore_agenda
+from turnfsm.fsm.check.agenda import Bounds, explore_agenda, explore_table
 
 RULES = load_flow("turn").agenda
 
@@ -21,10 +21,10 @@ def changed(row: str, column: str, fate: str) -> Rules:
 
 
 def test_nothing_is_forgotten_or_comes_twice() -> None:
-    """Two utterances, two calls, four replies, two disturbances."""
-    report = explore_agenda(RULES, Bounds(utterances=2, replies=4, disturbances=2))
-    assert (report.broken, report.path) == ("", ())
-    assert report.states > 5_000, "it has a world to look at"
+    """Two utterances, two calls, four replies; and what `check` explores."""
+    for report in (explore_agenda(RULES, Bounds(replies=4, disturbances=1)), explore_table(RULES)):
+        assert (report.broken, report.path) == ("", ())
+        assert report.states > 4_000, "it has a world to look at"
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,19 @@ def test_nothing_is_forgotten_or_comes_twice() -> None:
         ("interrupted_by_tool_unheard", "own_result", "open", "what_was_stopped_stays_stopped"),
         ("failed", "sole_result", "open", "what_fails_is_not_retried_for_ever"),
         ("limit_reached", "sole_result", "open", "what_fails_is_not_retried_for_ever"),
+        ("heard", "utterance", "open", "an_utterance_is_answered_once"),
+        ("heard", "pending_result", "with_next", "nothing_due_is_forgotten"),
+        ("interrupted_by_user", "result", "done", "nothing_unheard_is_dropped"),
+        ("interrupted_by_user_unheard", "utterance", "retry", "nothing_due_is_forgotten"),
+        ("interrupted_by_tool_unheard", "pending_result", "with_next", "nothing_due_is_forgotten"),
+        ("superseded_by_result", "utterance", "moot", "nothing_unheard_is_dropped"),
+        ("failed", "sole_result", "with_next", "nothing_due_is_forgotten"),
     ],
 )
 def test_a_wrong_cell_gives_the_shortest_conversation(
     row: str, column: str, fate: str, broken: str
 ) -> None:
-    report = explore_agenda(changed(row, column, fate))
+    report = explore_table(changed(row, column, fate))
     assert report.broken == broken
     assert 2 <= len(report.path) <= 16, report.path
 

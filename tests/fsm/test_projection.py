@@ -7,7 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from talks import MOVES, RULES, Talk, played, talks
 
-from turnfsm.fsm.agenda import Agenda, AnswerDue, Item, ReplyAsked, RequestSent, pair, project
+from turnfsm.fsm.agenda import (
+    Agenda,
+    AnswerDue,
+    CallsKnown,
+    Item,
+    ReplyAsked,
+    RequestSent,
+    pair,
+    project,
+)
 
 
 def problems(talk: Talk) -> list[str]:
@@ -143,3 +152,12 @@ def test_an_utterance_without_a_reply_is_claimed_by_the_request_that_shows_it() 
     first = _agenda(ReplyAsked("r"), RequestSent("r", unanswered=["u"]), ReplyAsked("s"))
     assert first.hidden_from("s") == {"u"}
     assert first.hidden_from("r") == frozenset()
+
+
+def test_a_reply_that_comes_later_answers_what_it_has_claimed_though_it_makes_no_call() -> None:
+    """It is heard behind this one, whose model would answer the utterance, too."""
+    asked = ReplyAsked("first", utterances=["v"]), ReplyAsked("later", utterances=["u"])
+    agenda = _agenda(AnswerDue("u"), AnswerDue("v"), *asked, RequestSent("later"))
+    known = agenda.after(CallsKnown("later"), RULES)
+    assert known.hidden_from("first") == {"u"}
+    assert known.hidden_from("later") == {"v"}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import product
 from typing import Any
 
 import pytest
-from livekit.agents import AgentSession
+from livekit.agents import AgentSession, function_tool
 
-from turnfsm.livekit import TurnSession
+from turnfsm.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
+    Call,
     Outcome,
     Reply,
     ScriptedLLM,
@@ -155,3 +157,27 @@ def _silence(outcome: Outcome) -> float:
     first, second = outcome.heard
     assert STORY.startswith(first.text.split()[0])
     return second.start - first.end
+
+
+def test_a_late_result_is_delivered_though_a_dog_barks_on() -> None:
+    """The user has gone on to something else while the tool ran. Words may come after each bark;
+    2.5 s after the result they are expected no more before it is asked for, and the reply waits for
+    the barks at most as long again."""
+
+    @on_interruption("detach")
+    @function_tool
+    async def book() -> str:
+        """Book."""
+        await asyncio.sleep(8.0)
+        return "booked"
+
+    user = _noisy(lasts=0.9, every=2.0, first=8.0, until=60.0, said="book")
+    user.says("weather please", at=4.0)
+    model = ScriptedLLM(
+        {"book": Reply(calls=Call("book")), "weather": ANSWER}, {"book": "It is booked."}
+    )
+    outcome = Stage(TurnSession, user=user, llm=model, tools=[book]).run(60.0)
+    answer, booked, *_ = outcome.heard  # a bark may pause it
+    assert answer.text == ANSWER
+    assert booked.text.startswith("It"), outcome.timeline()
+    assert booked.start <= 10.5 + 2 * (2.5 + 2.0), outcome.timeline()

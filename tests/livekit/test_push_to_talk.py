@@ -74,6 +74,21 @@ def test_a_result_is_not_told_while_the_button_is_held(parts: dict[str, Any]) ->
     assert outcome.heard[1].start > 9.2
 
 
+def test_a_late_result_is_not_told_however_long_the_button_is_held() -> None:
+    """It comes after another answer. No sound is to be waited for, and the floor is the user's."""
+
+    def open_microphone(stage: Stage) -> None:
+        stage.session.input.set_audio_enabled(True)
+
+    user = ScriptedUser()
+    stage = asks(user)
+    user.says("please hurry", at=3.1, duration=0.9)
+    stage.at(3.0, open_microphone).at(4.2, release).at(5.2, open_microphone)
+    outcome = stage.at(20.0, take_back).run(25.0)
+    assert heard(outcome)[1:] == ["It is seven already.", "It is seven."], outcome.timeline()
+    assert outcome.heard[-1].start > 20.0
+
+
 def test_a_kept_turn_is_not_answered_while_the_button_is_held() -> None:
     """The user says something during a notice that cannot be interrupted, and presses the button
     again before it ends: one answer to both, after the second release."""

@@ -1,0 +1,231 @@
+"""The replies, calls and utterances of a small world, and what can become of them.
+
+Models are obedient: they answer what they are shown and nobody has answered, and deliver what their
+request asks for. After a call a reply only delivers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from turnfsm.fsm.agenda import (
+    Agenda,
+    AnswerDue,
+    CallDetached,
+    CallMade,
+    CallsKnown,
+    Ending,
+    Entry,
+    ReplyAsked,
+    ReplyEnded,
+    ReplyHeard,
+    RequestSent,
+    ResultReady,
+    Rules,
+)
+
+__all__ = ["Bounds", "Call", "Owed", "Parts", "Reply"]
+
+
+@attrs.frozen
+class Bounds:
+    """How large the world is.
+
+    Attributes:
+        utterances: What the user says.
+        calls: The calls that the model may make for the first utterance, all at once.
+        replies: How many replies there may be.
+        disturbances: How often the environment acts.
+    """
+
+    utterances: int = 2
+    calls: int = 2
+    replies: int = 4
+    disturbances: int = 2
+
+
+@attrs.frozen
+class Reply:
+    """A reply, and what its last request has asked for."""
+
+    phase: str = "free"  # free, asked, sent, plays, waits, over
+    asked_for: tuple[int, ...] | None = None  # the results that instructions of its own name
+    answers: frozenset[int] = frozenset()  # the utterances that its model answers
+    says: frozenset[int] = frozenset()  # the results that its request asks for
+
+    @property
+    def live(self) -> bool:
+        """It may still be heard."""
+        return self.phase not in ("free", "over")
+
+
+@attrs.frozen
+class Call:
+    """A call for the first utterance."""
+
+    made_by: int | None = None
+    runs: bool = False
+    made: int = 0
+    delivered: int = 0
+
+
+@attrs.frozen(cache_hash=True)
+class Owed:
+    """The agenda, and what it is about.
+
+    Attributes:
+        answered: How often each utterance was answered, without a call.
+        said: How many utterances there were.
+    """
+
+    agenda: Agenda
+    replies: tuple[Reply, ...]
+    calls: tuple[Call, ...]
+    answered: tuple[int, ...]
+    said: int = 0
+
+    @property
+    def live(self) -> list[int]:
+        """The replies that may still be heard."""
+        return [r for r, reply in enumerate(self.replies) if reply.live]
+
+    @property
+    def free(self) -> int | None:
+        """A reply that was not asked for yet."""
+        return next((r for r, reply in enumerate(self.replies) if reply.phase == "free"), None)
+
+
+class Parts:
+    """What can become of the replies, calls and utterances.
+
+    Args:
+        rules: The agenda of a flow.
+        bounds: How large the world is.
+    """
+
+    def __init__(self, rules: Rules, bounds: Bounds) -> None:
+        self.rules, self.bounds = rules, bounds
+
+    def nothing(self) -> Owed:
+        """Nothing has happened."""
+        most = self.bounds
+        replies, calls = (Reply(),) * most.replies, (Call(),) * most.calls
+        return Owed(Agenda(), replies, calls, (0,) * most.utterances)
+
+    def said(self, s: Owed, times: int = 1) -> Owed:
+        """The user has said so many utterances, and wants an answer."""
+        for n in range(s.said, s.said + times):
+            s = self._log(s, AnswerDue(f"u{n}"))
+        return attrs.evolve(s, said=s.said + times)
+
+    def deliver(self, s: Owed, r: int) -> Owed:
+        """A reply is asked for that delivers what is due: an answer first, then the results."""
+        utterances = [o.id for o in s.agenda.open if o.kind == "utterance"]
+        if utterances:
+            return self.ask(s, r, *utterances)
+        results = [o.id for o in s.agenda.due if o.kind == "result"]
+        s = self.ask(s, r, results=results)
+        return self._reply(s, r, asked_for=tuple(int(id[1:]) for id in results))
+
+    def ask(self, s: Owed, r: int, *utterances: str, results: Sequence[str] = ()) -> Owed:
+        """A reply is asked for."""
+        asked = ReplyAsked(f"r{r}", utterances, results, instructed=bool(results))
+        return self._log(self._reply(s, r, phase="asked"), asked)
+
+    def send(self, s: Owed, r: int) -> Owed:
+        """A reply asks the model."""
+        named = s.replies[r].asked_for
+        shown = tuple(f"c{n}" for n, c in enumerate(s.calls) if c.made and not c.runs)
+        request = RequestSent(
+            f"r{r}",
+            shown,
+            None if named is None else tuple(f"c{n}" for n in named),
+            answers=named is None,
+        )
+        s = self._log(s, request)
+        masked = s.agenda.hidden_from(f"r{r}")
+        unanswered = {n for n in range(s.said) if not s.answered[n]}
+        if any(call.made for call in s.calls):
+            unanswered -= {0}
+        claimed = {o.id: o.by for o in s.agenda.obligations}
+        # what another reply answers without a call is heard before
+        seen = [
+            n
+            for n in unanswered - {int(u[1:]) for u in masked}
+            if claimed.get(f"u{n}") in (None, f"r{r}")
+        ]
+        says = {int(o.id[1:]) for o in s.agenda.requested_of(f"r{r}") if o.kind == "result"}
+        delivers = named is not None or any(call.made_by == r for call in s.calls)
+        answers = frozenset(() if delivers else seen)
+        return self._with(s, r, Reply("sent", answers=answers, says=frozenset(says)))
+
+    def stream(self, s: Owed, r: int) -> Owed:
+        """The model has answered without a call."""
+        s = self._log(s, CallsKnown(f"r{r}"))
+        return self._reply(s, r, phase="plays")
+
+    def make(self, s: Owed, r: int, most: int) -> Owed:
+        """The model makes so many calls."""
+        s = self._log(s, CallsKnown(f"r{r}", most))
+        for n, call in enumerate(s.calls[:most]):
+            s = self._log(s, CallMade(f"c{n}", f"r{r}")) if not call.made else s
+            made = attrs.evolve(call, made_by=r, runs=True, made=call.made + 1)
+            s = self._call(s, n, made)
+        return self._reply(s, r, phase="plays", answers=frozenset())
+
+    def end_call(self, s: Owed, n: int) -> Owed:
+        """A call has ended, and its result can be part of a request."""
+        ended = self._call(s, n, attrs.evolve(s.calls[n], runs=False))
+        return self._log(ended, ResultReady(f"c{n}"))
+
+    def detach(self, s: Owed, n: int) -> Owed:
+        """The model was told that a call still runs: its reply does not wait for it."""
+        return self._log(s, CallDetached(f"c{n}"))
+
+    def begin(self, s: Owed, r: int) -> Owed:
+        """The user has heard a part of what the last request gave."""
+        return self._log(s, ReplyHeard(f"r{r}", whole=False))
+
+    def hear(self, s: Owed, r: int) -> Owed:
+        """The user has heard it to its end: the reply goes on when its calls have ended."""
+        reply = s.replies[r]
+        for n in reply.says:
+            s = self._call(s, n, attrs.evolve(s.calls[n], delivered=s.calls[n].delivered + 1))
+        answered = tuple(times + (n in reply.answers) for n, times in enumerate(s.answered))
+        s = self._log(attrs.evolve(s, answered=answered), ReplyHeard(f"r{r}"))
+        if s.agenda.claimed_by(f"r{r}"):
+            return self._with(s, r, Reply("waits"))
+        return self.end(s, r, "finished")
+
+    def go_on(self, s: Owed, r: int) -> Owed:
+        """All calls of a reply have ended."""
+        if s.agenda.claimed_by(f"r{r}"):
+            return self._reply(s, r, phase="asked")
+        return self.end(s, r, "finished")
+
+    def may_go_on(self, s: Owed, r: int) -> bool:
+        """A reply waits for calls, and all of them have ended."""
+        ready = all(o.ready for o in s.agenda.claimed_by(f"r{r}"))
+        return ready and s.replies[r].phase == "waits"
+
+    def end(self, s: Owed, r: int, by: Ending, call: str | None = None) -> Owed:
+        """A reply is over."""
+        s = self._log(s, ReplyEnded(f"r{r}", by, call))
+        return self._with(s, r, Reply("over"))
+
+    # -- inside
+
+    def _log(self, s: Owed, entry: Entry) -> Owed:
+        return attrs.evolve(s, agenda=s.agenda.after(entry, self.rules))
+
+    def _reply(self, s: Owed, r: int, **changed: Any) -> Owed:
+        return self._with(s, r, attrs.evolve(s.replies[r], **changed))
+
+    def _with(self, s: Owed, r: int, reply: Reply) -> Owed:
+        return attrs.evolve(s, replies=(*s.replies[:r], reply, *s.replies[r + 1 :]))
+
+    def _call(self, s: Owed, n: int, call: Call) -> Owed:
+        return attrs.evolve(s, calls=(*s.calls[:n], call, *s.calls[n + 1 :]))

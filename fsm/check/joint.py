@@ -1,0 +1,158 @@
+"""Explores turn and agenda together: the rows of the turn decide which reply may start, and what is
+open on the agenda decides what the host asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeVar
+
+import attrs
+
+from turnfsm.fsm.flow import Flow
+
+from .agenda_parts import Bounds, Owed, Parts
+from .joint_parts import Here, Op, Step, View, view_of
+from .joint_rest import Spot
+from .joint_turn import TurnSide
+
+__all__ = ["Joint", "Situation"]
+
+Situation = tuple[int, int, int]
+"""Where the turn is and what is owed, by number, and how many disturbances may still come."""
+
+_Steps = tuple[tuple[str, int, "tuple[Op, ...]"], ...]
+
+
+@attrs.define
+class Joint:
+    """Turn and agenda in a small world.
+
+    Attributes:
+        came: Each situation that was visited, with the one before it and what has happened.
+        moves: How many moves were followed.
+    """
+
+    flow: Flow
+    bounds: Bounds
+    turn: TurnSide = attrs.field(init=False)
+    parts: Parts = attrs.field(init=False)
+    came: dict[Situation, tuple[Situation, str] | None] = attrs.field(factory=dict, init=False)
+    moves: int = 0
+    _heres: _Numbered[Here] = attrs.field(factory=lambda: _Numbered[Here](), init=False)
+    _owed: _Numbered[Owed] = attrs.field(factory=lambda: _Numbered[Owed](), init=False)
+    _views: _Numbered[View] = attrs.field(factory=lambda: _Numbered[View](), init=False)
+    _view_of: list[int] = attrs.field(factory=list, init=False)
+    _heard_of: list[int] = attrs.field(factory=list, init=False)
+    _after: dict[tuple[int, tuple[Op, ...]], int] = attrs.field(factory=dict, init=False)
+    _steps: dict[tuple[str, int, int], _Steps] = attrs.field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.turn = TurnSide(self.flow, self.bounds)
+        self.parts = Parts(self.flow.agenda, self.bounds)
+
+    def here(self, s: Situation) -> Here:
+        """Where the turn is."""
+        return self._heres.all[s[0]]
+
+    def rests(self, s: Situation) -> Spot | None:
+        """The spot of `longest_rest`, if something waits while nobody says anything."""
+        here, view = self.here(s), self.view(s)
+        if view.live or here.floor >= 0 or here.committed or here.words:
+            return None
+        return Spot(here, view.open) if here.kept or view.open else None
+
+    def owed(self, s: Situation) -> Owed:
+        """The replies, calls and utterances."""
+        return self._owed.all[s[1]]
+
+    def view(self, s: Situation) -> View:
+        """What the turn's side sees of them."""
+        return self._views.all[self._view_of[s[1]]]
+
+    def explore(self) -> Iterator[Situation]:
+        """Visit every situation, breadth first."""
+        first = self._heres.number(self.turn.first())
+        start = first, self._owed_number(self.parts.nothing()), self.bounds.disturbances
+        came = self.came
+        came[start] = None
+        queue = [start]
+        for situation in queue:
+            yield situation
+            owed = situation[1]
+            for left, steps in self._next(situation):
+                self.moves += len(steps)
+                for said, here, ops in steps:
+                    there = here, self._then(owed, ops) if ops else owed, left
+                    if there not in came:
+                        came[there] = situation, said
+                        queue.append(there)
+
+    def path(self, s: Situation) -> tuple[str, ...]:
+        """The shortest way to a situation, one sentence for each move that is worth one."""
+        path: list[str] = []
+        while (link := self.came[s]) is not None:
+            s, said = link
+            path.append(said)
+        return tuple(said for said in reversed(path) if said)
+
+    # -- inside
+
+    def _next(self, s: Situation) -> Iterator[tuple[int, _Steps]]:
+        here, owed, left = s
+        view, turn = self._view_of[owed], self.turn
+        if steps := self._known("at once", turn.at_once, here, view):
+            yield left, steps
+            return
+        yield left, self._known("goes on", turn.goes_on, here, view)
+        yield left, self._known("sounds", turn.sounds, here, self._heard_of[owed])
+        if left:
+            yield left - 1, self._known("disturbs", turn.disturbances, here, view)
+
+    def _known(
+        self, what: str, steps_of: Callable[[Here, View], Iterable[Step]], here: int, view: int
+    ) -> _Steps:
+        key = what, here, view
+        found = self._steps.get(key)
+        if found is None:
+            number = self._heres.number
+            steps = steps_of(self._heres.all[here], self._views.all[view])
+            found = tuple((said, number(there), ops) for said, there, ops in steps)
+            self._steps[key] = found
+        return found
+
+    def _owed_number(self, s: Owed) -> int:
+        number = self._owed.number(s)
+        if number == len(self._view_of):
+            view = view_of(self.parts, s)
+            self._view_of.append(self._views.number(view))
+            self._heard_of.append(self._views.number(view.without_phases()))
+        return number
+
+    def _then(self, owed: int, ops: tuple[Op, ...]) -> int:
+        key = owed, ops
+        found = self._after.get(key)
+        if found is None:
+            s = self._owed.all[owed]
+            for name, *about in ops:
+                s = getattr(self.parts, str(name))(s, *about)
+            found = self._after[key] = self._owed_number(s)
+        return found
+
+
+T = TypeVar("T")
+
+
+class _Numbered(Generic[T]):
+    """Each different value once, with a number."""
+
+    def __init__(self) -> None:
+        self.all: list[T] = []
+        self._numbers: dict[T, int] = {}
+
+    def number(self, value: T) -> int:
+        """The number of a value, which may be new."""
+        found = self._numbers.get(value)
+        if found is None:
+            found = self._numbers[value] = len(self.all)
+            self.all.append(value)
+        return found

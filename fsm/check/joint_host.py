@@ -1,0 +1,205 @@
+"""What the rows of a flow make of what happens in the joint world, and what its host does then.
+
+This host is honest: it posts only what has happened. The host facts that the small world knows have
+their true value; the others may have any value at every decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from turnfsm.fsm.agenda import Ending
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.machine import Program, Taken
+
+from .joint_parts import Here, Op, Outcome, Step, View
+from .parts import Bits, World, subsets
+from .space import StateSpace
+
+__all__ = ["JointHost"]
+
+_FALSE = (
+    *("words_waiting", "wordless", "effect_pending", "tools_held", "model_replies"),
+    *("transcript_due", "manual_turns", "acknowledged"),
+)
+_TRUE = ("can_ask_anew",)
+_KNOWN = ("result_already_used", "endpointing", "answer_coming", "results_at_hand")
+
+
+class JointHost:
+    """A flow of kind `turn`, and an honest host.
+
+    Args:
+        flow: The flow.
+        timed: The facts that only decide when a timer fires are followed, too.
+    """
+
+    def __init__(self, flow: Flow, *, timed: bool = False) -> None:
+        self.flow = flow
+        self.bits = Bits(Program(flow), World())
+        self.space = StateSpace(Program(flow), World(), self.bits, ())
+        self._host = {n: self.bits.facts[n] for n in flow.host_facts}
+        self._known = self._mask(*_FALSE, *_TRUE, *_KNOWN)
+        self._true = self._mask(*_TRUE)
+        self.timing = self._only_timing()
+        self._timing = 0 if timed else self.timing
+        self._hosts: dict[tuple[bool, bool, bool], int] = {}
+        self._answers: dict[tuple[int, str, int], tuple[tuple[int, Taken | None], ...]] = {}
+
+    def state(self, here: Here) -> str:
+        """The state of the flow."""
+        return self.space.state(here.node)
+
+    def holds(self, here: Here, fact: str) -> bool:
+        """A fact of the flow that a guard reads is true."""
+        return bool(here.node & self.space.relevant & self.bits.facts.get(fact, 0))
+
+    def waits(self, here: Here, r: int) -> bool:
+        """The turn waits for a call of this reply."""
+        return r >= 0 and not (r == here.floor and here.cut is not None)
+
+    def blocked(self, here: Here, view: View) -> bool:
+        """The turn waits for a call."""
+        return any(self.waits(here, r) for _, r in view.runs)
+
+    def post(self, here: Here, view: View, trigger: str) -> tuple[tuple[int, Taken | None], ...]:
+        """What the flow can answer, and the configuration that it then has."""
+        knows = view.open, here.deciding, view.partial
+        host = self._hosts.get(knows)
+        if host is None:
+            answers = zip(
+                _KNOWN, (not view.open, here.deciding, here.deciding, not view.partial), strict=True
+            )
+            true = self._mask(*(name for name, holds in answers if holds))
+            host = self._hosts[knows] = self._true | true
+        key = here.node, trigger, host
+        found = self._answers.get(key)
+        if found is None:
+            found = self._answers[key] = tuple(dict.fromkeys(self._answered(*key)))
+        return found
+
+    def asked(
+        self,
+        said: str,
+        here: Here,
+        view: View,
+        request: str,
+        turns: int = 1,
+        ops: tuple[Op, ...] = (),
+    ) -> Iterator[Step]:
+        """A request, where it is granted and does something."""
+        if request not in self.flow.triggers:
+            return
+        for node, taken in self.post(here, view, request):
+            if taken is not None and (taken.actions or node != here.node):
+                granted = here._replace(node=node)
+                for there, done in self.carried(granted, view, taken, turns):
+                    yield Step(said, there, (*ops, *done))
+
+    def happens(
+        self, said: str, here: Here, view: View, event: str, ops: tuple[Op, ...] = ()
+    ) -> Iterator[Step]:
+        """An event that has happened, whatever the flow makes of it."""
+        for there, done in self._reported(here, view, event):
+            yield Step(said, there, (*ops, *done))
+
+    def carried(self, here: Here, view: View, taken: Taken | None, turns: int = 1) -> list[Outcome]:
+        """What the host does then, and what it reports of that."""
+        outcomes: list[Outcome] = [(here, ())]
+        by: Ending = "user"
+        for action in taken.actions if taken is not None else ():
+            by = "result" if action == "supersede_reply" else by
+            outcomes = [
+                (after, (*ops, *more))
+                for there, ops in outcomes
+                for after, more in self._does(there, view, action, by, turns)
+            ]
+        return outcomes
+
+    def cut(self, here: Here, view: View, by: Ending) -> list[Outcome]:
+        """The reply that has the floor is interrupted."""
+        if here.floor < 0 or here.cut is not None:
+            return [(here, ())]
+        ops: tuple[Op, ...] = (("begin", here.floor),) if here.audio == "heard" else ()
+        cut = self._reported(here._replace(cut=by), view, "step_interrupted")
+        return [(there, (*ops, *more)) for there, more in cut]
+
+    # -- inside
+
+    def _mask(self, *names: str) -> int:
+        return sum(self._host.get(name, 0) for name in names)
+
+    def _only_timing(self) -> int:
+        """The facts that decide when a timer fires, and nothing else. Timers fire at any moment
+        here, so these facts may have any value."""
+        read = timing = 0
+        for rows in self.space.program.rows.values():
+            for trigger, alternatives in rows.items():
+                body = self.flow.triggers.get(trigger)
+                for mask, _want, _keep, _set, _dest, taken in alternatives:
+                    idle = not (taken.entered or taken.actions)
+                    if body is None or (body.kind == "event" and idle):
+                        timing |= mask
+                    else:
+                        read |= mask
+        return timing & ~read & self.space.relevant
+
+    def _answered(self, node: int, trigger: str, host: int) -> Iterator[tuple[int, Taken | None]]:
+        space, state = self.space, self.space.state(node)
+        scope = space.program.compared.get(trigger)
+        if scope is not None and not node & self.bits.scopes[scope]:
+            yield node, None  # its step is over
+            return
+        free = space.host_facts(state, trigger) & ~self._known
+        for facts in subsets(free | space.reads(state, trigger) & self._timing):
+            taken = space.answer(state, trigger, True, node | host | facts)
+            if taken is None:
+                yield node, None
+            else:
+                keep, set_ = space.commit(state, taken)
+                yield (node & keep | set_) & ~self._timing, taken
+
+    def _does(self, here: Here, view: View, action: str, by: Ending, turns: int) -> list[Outcome]:
+        match action:
+            case "interrupt_speech":
+                return self.cut(here, view, by)
+            case "force_interrupt":
+                return self.cut(here, view, "limit")
+            case "abandon_step" if here.floor >= 0:
+                over: Op = ("end", here.floor, here.cut or "user")
+                return [(here.without_reply(), (over,))]
+            case "answer_turn":
+                answered = here._replace(committed=here.committed + turns)
+                gone = [r for r in view.live if r != here.floor]
+                return [(answered, tuple(("end", r, "user") for r in gone))]
+            case "deliver_owed_reply" if view.open and view.free >= 0:
+                return [(here, (("deliver", view.free),))]
+            case "hold_output":
+                return self._reported(here, view, "output_held")
+            case "pause_output":
+                return self._reported(here, view, "output_paused")
+            case "release_output" if self.holds(here, "output_held"):
+                return self._reported(here, view, "output_released")
+            case "release_tools" if not self.blocked(here, view):
+                return self._tools_released(here, view)
+            case "unblock_tools":
+                return self._tools_released(here, view)
+            case "give_up_tools":
+                gone_on = [n for n, r in view.runs if self.waits(here, r)]
+                ops: tuple[Op, ...] = tuple(("detach", n) for n in gone_on)
+                return [(there, (*ops, *m)) for there, m in self._tools_released(here, view)]
+        return [(here, ())]
+
+    def _tools_released(self, here: Here, view: View) -> list[Outcome]:
+        if not self.holds(here, "tools_running"):
+            return [(here, ())]
+        return self._reported(here, view, "tools_released")
+
+    def _reported(self, here: Here, view: View, event: str) -> list[Outcome]:
+        if event not in self.flow.triggers:
+            return [(here, ())]
+        return [
+            outcome
+            for node, taken in self.post(here, view, event)
+            for outcome in self.carried(here._replace(node=node), view, taken)
+        ]

@@ -1,0 +1,126 @@
+"""What the two sides of the joint world know of each other."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from turnfsm.fsm.agenda import Ending
+
+from .agenda_parts import Owed, Parts
+
+__all__ = ["Here", "Op", "Outcome", "Sound", "Step", "View", "view_of"]
+
+Op = tuple[str | int, ...]
+"""A method of `Parts`, and what it is about."""
+
+
+class Here(NamedTuple):
+    """Where the turn is.
+
+    Attributes:
+        node: The configuration of the flow.
+        floor: The reply that has the floor; -1 if none has.
+        audio: Of its step: none, it is there, or it is heard.
+        cut: What has interrupted that reply, while it winds down.
+        voice: The user's voice is heard.
+        deciding: The end of the user's turn is being decided, or words may still come.
+        words: Words were recognised that are in no committed turn.
+        committed: How many utterances are committed, and their reply is not asked for yet.
+        kept: How many were committed while they could not be answered.
+    """
+
+    node: int
+    floor: int = -1
+    audio: Literal["none", "there", "heard"] = "none"
+    cut: Ending | None = None
+    voice: bool = False
+    deciding: bool = False
+    words: bool = False
+    committed: int = 0
+    kept: int = 0
+
+    def without_reply(self) -> Here:
+        """The floor was given back."""
+        return self._replace(floor=-1, audio="none", cut=None)
+
+
+class View(NamedTuple):
+    """What the turn's side sees of the replies, calls and utterances.
+
+    Attributes:
+        phases: Of each reply.
+        live: The replies that have not ended.
+        free: A reply that was not asked for yet; -1 if there is none.
+        said: How many utterances wait for an answer, or have got it.
+        open: Something starts a reply when the floor is free.
+        runs: Each call that runs, and the live reply that waits for it; -1 if none does.
+        partial: Calls of one step have ended, and others have not.
+        superseded: The replies that a result has superseded.
+        calling: The replies whose model may make calls.
+        going_on: The replies whose calls have all ended.
+    """
+
+    phases: tuple[str, ...] = ()
+    live: tuple[int, ...] = ()
+    free: int = 0
+    said: int = 0
+    open: bool = False
+    runs: tuple[tuple[int, int], ...] = ()
+    partial: bool = False
+    superseded: frozenset[int] = frozenset()
+    calling: frozenset[int] = frozenset()
+    going_on: frozenset[int] = frozenset()
+
+    def without_phases(self) -> View:
+        """What matters to a sound or a timer."""
+        return View((), self.live, self.free, 0, self.open, self.runs, self.partial)
+
+
+class Step(NamedTuple):
+    """Something that happens.
+
+    Attributes:
+        said: One sentence without a full stop.
+        here: Where the turn is then.
+        ops: What becomes of the replies, calls and utterances.
+    """
+
+    said: str
+    here: Here
+    ops: tuple[Op, ...] = ()
+
+
+class Sound(NamedTuple):
+    """A sound of the user, or its end: what is posted about it, and where the turn is then."""
+
+    said: str
+    trigger: str
+    here: Here
+
+
+Outcome = tuple[Here, tuple[Op, ...]]
+
+
+def view_of(parts: Parts, s: Owed) -> View:
+    """What the turn's side sees of it."""
+    replies, live = s.replies, s.live
+    runs, makers = list[tuple[int, int]](), set[int]()
+    for n, call in enumerate(s.calls):
+        if call.runs and call.made_by is not None:
+            due = s.agenda.find("result", f"c{n}")
+            waits = due is not None and due.by == f"r{call.made_by}" and call.made_by in live
+            runs.append((n, call.made_by if waits else -1))
+            makers.add(call.made_by if waits else -1)
+    ended = {call.made_by for call in s.calls if call.made and not call.runs}
+    return View(
+        tuple(reply.phase for reply in replies),
+        tuple(live),
+        -1 if s.free is None else s.free,
+        s.said,
+        bool(s.agenda.open),
+        tuple(runs),
+        bool(makers & ended),
+        frozenset(r for r in live if s.agenda.superseded(f"r{r}")),
+        frozenset(r for r in live if replies[r].phase == "sent" and 0 in replies[r].answers),
+        frozenset(r for r in live if parts.may_go_on(s, r)),
+    )

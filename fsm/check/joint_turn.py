@@ -1,0 +1,229 @@
+"""What can happen in the joint world of turn and agenda: the rows of the flow decide what comes of
+it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from turnfsm.fsm.flow import Flow
+
+from .agenda_parts import Bounds
+from .joint_host import JointHost
+from .joint_parts import Here, Op, Sound, Step, View
+
+__all__ = ["TurnSide"]
+
+
+class TurnSide:
+    """What can happen next.
+
+    Args:
+        flow: A flow of kind `turn`.
+        bounds: How large the world is.
+        timed: See `JointHost`.
+    """
+
+    def __init__(self, flow: Flow, bounds: Bounds, *, timed: bool = False) -> None:
+        self.flow, self.bounds = flow, bounds
+        self.host = JointHost(flow, timed=timed)
+
+    def first(self) -> Here:
+        """Nothing has happened."""
+        return Here(self.host.space.initial)
+
+    def at_once(self, here: Here, view: View) -> tuple[Step, ...]:
+        """What the host and its framework do at once, before anything else happens."""
+        for steps in (self._counted, self._takes_floor, self._asked_at_once, self._goes_on):
+            if found := tuple(steps(here, view)):
+                return found
+        return ()
+
+    def goes_on(self, here: Here, view: View) -> tuple[Step, ...]:
+        """What the user says, and how replies and calls go on."""
+        steps = (self._asks, self._words, self._floor, self._models, self._calls)
+        return tuple(chain.from_iterable(steps_of(here, view) for steps_of in steps))
+
+    def sounds(self, here: Here, view: View) -> Iterator[Step]:
+        """Sounds of the user, and the timers of the held state."""
+        for sound in self.heard(here):
+            yield from self.host.happens(sound.said, sound.here, view, sound.trigger)
+        if here.voice:
+            said = "the voice is long enough to interrupt"
+            yield from self.host.asked(said, here, view, "barge_in")
+        yield from self._timers(here, view)
+
+    def heard(self, here: Here) -> Iterator[Sound]:
+        """The sounds of the user, which may come on and on."""
+        if here.voice:
+            for deciding in (True,) if here.words else (False, True):
+                said = "the voice ends" + (", and its words may still come" if deciding else "")
+                ended = here._replace(voice=False, deciding=deciding)
+                yield Sound(said, "user_stopped_speaking", ended)
+        else:
+            yield Sound("a voice is heard", "user_started_speaking", here._replace(voice=True))
+        if here.deciding and not here.words:
+            said, settled = "no words have come", here._replace(deciding=False)
+            yield Sound(said, "endpointing_ended", settled)
+
+    def disturbances(self, here: Here, view: View) -> Iterator[Step]:
+        """What can go wrong, and what the application does."""
+        for r in view.live:
+            yield from self._disturbed(here, view, r)
+        for n, maker in view.runs:
+            if maker >= 0 and maker != here.floor:
+                said = f"call {n} interrupts reply {maker}"
+                ops: tuple[Op, ...] = (("end", maker, "tool", f"c{n}"),)
+                yield from self.host.happens(said, here, view, "speech_interrupted", ops)
+        if view.free >= 0:
+            said = f"the application asks for reply {view.free}"
+            yield Step(said, here, (("ask", view.free),))
+        if view.live:
+            yield from self._leaves(here, view)
+        if view.live or here.committed or here.kept:
+            died: list[Op] = [("end", r, "crash") for r in view.live]
+            died += [("said", here.committed + here.kept)]
+            yield Step("the worker dies, and another goes on", self.first(), tuple(died))
+
+    # -- at once
+
+    def _counted(self, here: Here, view: View) -> Iterator[Step]:
+        """What the host counts."""
+        blocked = self.host.blocked(here, view)
+        trigger = ""
+        if blocked != self.host.holds(here, "tools_running"):
+            trigger = "tool_started" if blocked else "tools_drained"
+        elif self.host.holds(here, "result_uncommitted") and not view.partial:
+            trigger = "results_committed"
+        for step in self.host.happens("", here, view, trigger) if trigger else ():
+            if step.here != here or step.ops:
+                yield step
+
+    def _takes_floor(self, here: Here, view: View) -> Iterator[Step]:
+        queue = [r for r in view.live if view.phases[r] != "waits"]
+        for r in queue[:1] if here.floor < 0 else ():
+            took = here._replace(floor=r, audio="none")
+            yield from self.host.happens(f"reply {r} has the floor", took, view, "step_started")
+        held = self.host.holds(here, "output_held")
+        if here.audio == "there" and here.cut is None and not held:
+            heard, said = here._replace(audio="heard"), f"reply {here.floor} begins to be heard"
+            yield from self.host.happens(said, heard, view, "playout_started")
+
+    def _asked_at_once(self, here: Here, view: View) -> Iterator[Step]:
+        for request, steps in self._requests(here, view):
+            if all(answer is not None for _, answer in self.host.post(here, view, request)):
+                yield from steps
+
+    def _goes_on(self, here: Here, view: View) -> Iterator[Step]:
+        for r in view.going_on:
+            yield Step(f"the calls of reply {r} have ended", here, (("go_on", r),))
+        for r in view.live:
+            if view.phases[r] == "asked" and not (r == here.floor and here.cut is not None):
+                said, sent = f"reply {r} asks the model", (("send", r),)
+                yield from self.host.asked(said, here, view, "reply", ops=sent)
+
+    # -- what goes on
+
+    def _requests(self, here: Here, view: View) -> Iterator[tuple[str, Iterator[Step]]]:
+        """What the host asks the flow about as soon as there is a reason."""
+        asked = self.host.asked
+        if here.floor in view.superseded and here.cut is None:
+            said = f"a result has come that reply {here.floor} does not have"
+            yield "newer_result", asked(said, here, view, "newer_result")
+        if here.kept:
+            said, again = "the kept turn is committed", here._replace(kept=0)
+            yield "turn_committed", asked(said, again, view, "turn_committed", here.kept)
+        if view.open and view.free >= 0:
+            said = f"reply {view.free} delivers what is due"
+            yield "owed_reply", asked(said, here, view, "owed_reply")
+
+    def _asks(self, here: Here, view: View) -> Iterator[Step]:
+        for _, steps in self._requests(here, view):
+            yield from steps
+
+    def _timers(self, here: Here, view: View) -> Iterator[Step]:
+        for timer in self.flow.states[self.host.state(here)].after:
+            for node, taken in self.host.post(here, view, timer):
+                if taken is not None and (node != here.node or taken.actions):
+                    moved = here._replace(node=node)
+                    for there, ops in self.host.carried(moved, view, taken):
+                        if there != here or ops:
+                            yield Step(f"{timer} fires", there, ops)
+
+    def _words(self, here: Here, view: View) -> Iterator[Step]:
+        n, host = view.said + here.committed + here.kept, self.host
+        if here.words:
+            ended = here._replace(words=False, deciding=False)
+            said, all_ = f"utterance {n} is committed", ended._replace(kept=0)
+            yield from host.asked(said, all_, view, "turn_committed", 1 + here.kept)
+            if any(answer is None for _, answer in host.post(ended, view, "turn_committed")):
+                kept = ended._replace(kept=here.kept + 1)
+                yield from host.happens(f"utterance {n} is kept", kept, view, "turn_kept")
+        elif n < self.bounds.utterances:
+            said, words = f"the user says utterance {n}", here._replace(words=True, deciding=True)
+            yield from host.happens(said, words, view, "final_transcript")
+        if here.committed and (r := view.free) >= 0:
+            names = [f"u{n}" for n in range(view.said, view.said + here.committed)]
+            ops: tuple[Op, ...] = (("said", here.committed), ("ask", r, *names))
+            said, asked = f"reply {r} is asked for", here._replace(committed=0)
+            yield from host.happens(said, asked, view, "turn_asked", ops)
+
+    def _floor(self, here: Here, view: View) -> Iterator[Step]:
+        r, host = here.floor, self.host
+        if r < 0:
+            return
+        if here.cut is not None:
+            over: tuple[Op, ...] = (("end", r, here.cut),)
+            said = f"reply {r} winds down"
+            yield from host.happens(said, here.without_reply(), view, "step_finished", over)
+        elif view.phases[r] == "plays" and here.audio == "none":
+            ready = here._replace(audio="there")
+            yield from host.asked(f"reply {r} has audio", ready, view, "start_playout")
+        elif here.audio == "heard" and host.state(here) != "paused":
+            heard: tuple[Op, ...] = (("hear", r),)
+            said = f"reply {r} is heard to its end"
+            for played in host.happens(said, here, view, "playout_finished"):
+                ended = played.here.without_reply()
+                yield from host.happens(said, ended, view, "step_finished", heard)
+
+    def _models(self, here: Here, view: View) -> Iterator[Step]:
+        for r in view.live:
+            if view.phases[r] != "sent" or (r == here.floor and here.cut is not None):
+                continue
+            yield Step(f"the model answers reply {r}", here, (("stream", r),))
+            for most in range(1, self.bounds.calls + 1) if r in view.calling else ():
+                said = "a call" if most == 1 else f"{most} calls"
+                yield Step(f"the model makes {said} in reply {r}", here, (("make", r, most),))
+
+    def _calls(self, here: Here, view: View) -> Iterator[Step]:
+        for n, _ in view.runs:
+            ended: tuple[Op, ...] = (("end_call", n),)
+            yield from self.host.happens(f"call {n} ends", here, view, "tool_ended", ended)
+
+    # -- what disturbs
+
+    def _disturbed(self, here: Here, view: View, r: int) -> Iterator[Step]:
+        stopped, failed = f"the application interrupts reply {r}", f"reply {r} fails"
+        fails = view.phases[r] in ("sent", "plays")
+        ops: tuple[Op, ...]
+        if r != here.floor:
+            ops = (("end", r, "application"),)
+            if any(maker == r for _, maker in view.runs):
+                yield from self.host.happens(stopped, here, view, "speech_interrupted", ops)
+            else:
+                yield Step(stopped, here, ops)
+            if fails:
+                yield Step(failed, here, (("end", r, "failure"),))
+        elif here.cut is None:
+            for there, done in self.host.cut(here, view, "application"):
+                yield Step(stopped, there, done)
+            if fails:
+                begun: tuple[Op, ...] = (("begin", r),) if here.audio == "heard" else ()
+                ops, over = (*begun, ("end", r, "failure")), here.without_reply()
+                yield from self.host.happens(failed, over, view, "step_finished", ops)
+
+    def _leaves(self, here: Here, view: View) -> Iterator[Step]:
+        """A handoff: what its agent has not said, the next one says."""
+        gone = tuple(("end", r, "agent_left") for r in view.live if r != here.floor)
+        for there, ops in self.host.cut(here, view, "agent_left"):
+            yield Step("another agent takes over", there, (*gone, *ops))
