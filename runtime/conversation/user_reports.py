@@ -169,6 +169,14 @@ class UserReports:
             self._post("endpointing_ended")
         self._moved()
 
+    def utterance_over(self) -> None:
+        """No transcript is waited for any more. Posts `endpointing_ended`, unless the end of the
+        turn is being decided."""
+        agent = self.agent
+        if self._governs and (agent is None or agent.turn_decision is None):
+            self._post("endpointing_ended")
+            self._moved()
+
     @property
     def uninterruptible(self) -> bool:
         """The speech that has the floor cannot be interrupted."""

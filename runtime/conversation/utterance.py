@@ -56,6 +56,9 @@ class Hearing(Protocol):
         """The machine has taken a trigger. `settled`: a question that was answered with yes is now
         answered with no, and the user does not speak."""
 
+    def utterance_over(self) -> None:
+        """Nobody has asked, and no transcript can end the turn any more."""
+
 
 class Utterance:
     """The host of `specs/utterance.yaml`.
@@ -72,6 +75,7 @@ class Utterance:
         self._runtime = TurnRuntime("utterance", self, timers=self._timers, maxlen=1)
         self._runtime.observe(self._observed)
         self._yes: set[Question] = set()
+        self._open = False
         self._heard = self._before = 0.0
 
     # -- what happens
@@ -159,21 +163,28 @@ class Utterance:
     def _observed(self, seq: int, verdict: Verdict) -> None:
         if not isinstance(verdict, Taken):
             return
-        if not (verdict.entered or verdict.restarts or self._yes):
+        if not (verdict.entered or verdict.restarts or self._yes or self._open):
             return
         if self._runtime.holds("voiced"):
             self._yes.clear()  # from now on it is the voice that is waited for
+            self._open = False
         else:
-            if self._yes:  # after what the framework does next
+            if self._yes or self._open:  # after what the framework does next
                 asyncio.get_running_loop().call_soon(self._look)
-            self.ask("end_open")  # its end is reported, whoever asks
+            # if it ends without a turn, that is reported, whoever has asked
+            decided = verdict.trigger == "turn_decided"
+            self._open = not decided and (self._open or bool(self._runtime.ask("end_open")))
         self._hearing.utterance_moved(settled=False)
 
     def _look(self) -> None:
         answers = {question: bool(self._runtime.ask(question)) for question in self._yes}
         self._yes = {question for question, yes in answers.items() if yes}
+        over = self._open and not self._runtime.ask("end_open")
+        self._open = self._open and not over
         if not all(answers.values()):
             self._hearing.utterance_moved(settled=True)
+        elif over:
+            self._hearing.utterance_over()
 
 
 def _of(timers: Mapping[str, float]) -> dict[str, float]:

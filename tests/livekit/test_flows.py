@@ -162,11 +162,12 @@ def test_uninterruptible_answers_when_it_has_finished(asked_at: float) -> None:
 
 
 def test_uninterruptible_waits_with_its_first_sound() -> None:
-    """A user who is speaking is not spoken over, nor before their turn has ended; the words do not
-    make the announcement go."""
+    """A user who is speaking is not spoken over, nor before the words can have come; the words do
+    not make the announcement go."""
     played = during_an_announcement("uninterruptible", asked_at=0.6)
-    (kept,) = [e.t for e in played.turn.journal if e.trigger == "turn_kept"]
-    assert played.outcome.heard[0].start == pytest.approx(kept, abs=0.02)
+    (end_of_speech,) = [t for t, state in played.outcome.user_states if state == "listening"]
+    waited = played.turn.flow.timers["transcript_wait"]
+    assert played.outcome.heard[0].start == pytest.approx(end_of_speech + waited, abs=0.02)
     assert played.refused("turn_committed") == ["thinking"]
 
 

@@ -77,6 +77,7 @@ UNSCRIPTED = {
     "refused speaking.reply": AT_HAND,
     "refused paused.reply": AT_HAND,
     "row listening.owed_reply.0": OWED,
+    "row listening.noise_limit.0": OWED,
     "row thinking.newer_result.0": "tests/livekit/test_still_checking.py has it",
     "refused thinking.newer_result": "asked quietly before, so that only a yes is journalled",
     "row listening.proceed.0": WAITS,

@@ -36,6 +36,10 @@ class Heard:
         """Note it."""
         self.note("recognised" if recognised else "wordless")
 
+    def utterance_over(self) -> None:
+        """Note it."""
+        self.note("over")
+
     def utterance_moved(self, *, settled: bool) -> None:
         """Note that nothing is waited for any more."""
         if settled:
@@ -158,7 +162,7 @@ async def test_a_voice_that_only_transcripts_show_ends(
         utterance.post("final_transcript")
     await asyncio.sleep(5.0)
     ends = (1.5, "recognised") if final else (3.0, "wordless")
-    assert [r for r in heard.reports if r[1] != "settled"] == [(0.0, "speaks"), ends]
+    assert [r for r in heard.reports if r[1] not in ("settled", "over")] == [(0.0, "speaks"), ends]
 
 
 async def test_nothing_is_waited_for_in_a_turn_that_only_the_application_ends(
