@@ -22,7 +22,7 @@ def test_what_is_open_is_asked_for_whatever_sounds_come() -> None:
     assert (report.broken, report.path) == ("", ())
     assert report.states > 20_000, "it has a world to look at"
     assert report.rest is not None
-    assert report.rest.timers == ("handover", "noise_limit")
+    assert report.rest.timers == ("handover", "noise_limit", "noise_limit")
 
 
 def test_nothing_is_wrong_in_a_larger_world() -> None:
@@ -41,8 +41,8 @@ def test_nothing_is_wrong_in_a_larger_world() -> None:
             "no timer of listening ends the wait",
         ),
         (
-            "      final_transcript: {restarts: noise_limit}\n",
-            "      user_stopped_speaking: {restarts: noise_limit}\n",
+            "      user_stopped_speaking: {unless: sound_over, restarts: noise_limit}",
+            "      user_stopped_speaking: {restarts: noise_limit}",
             "and so on: a voice is heard, the voice ends",
         ),
     ],

@@ -38,6 +38,7 @@ BESIDE = "a speech beside a call that holds its turn; tests/livekit/test_tool_re
 AT_ONCE = "asked with the transcript that interrupts; tests/livekit/test_turns.py has it"
 WAITS = "no scripted tool waits for an objection; tests/livekit/test_objections.py has it"
 OBJECTS = "no scripted tool can be objected to; tests/livekit/test_objections.py has it"
+UNTIMED = "it only starts a timer again; the proof of turn and agenda has it"
 OWED = "a result that the application interrupts is owed no reply"
 UNSCRIPTED = {
     "row listening.tool_started.0": CALLS,
@@ -78,6 +79,8 @@ UNSCRIPTED = {
     "refused paused.reply": AT_HAND,
     "row listening.owed_reply.0": OWED,
     "row listening.noise_limit.0": OWED,
+    "row listening.turn_asked.0": UNTIMED,
+    "row listening.turn_dropped.0": UNTIMED,
     "row thinking.newer_result.0": "tests/livekit/test_still_checking.py has it",
     "refused thinking.newer_result": "asked quietly before, so that only a yes is journalled",
     "row listening.proceed.0": WAITS,
