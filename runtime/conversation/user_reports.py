@@ -347,6 +347,11 @@ class UserReports:
         words, self._carried = self._carried, ""
         return words
 
+    def hearing_ends(self) -> None:
+        """LiveKit's `_close_session`: this agent hears no words any more. Posts nothing; a commit
+        that waits for some looks again."""
+        self._moved()
+
     def carry_commit(self) -> None:
         """LiveKit's `_close_session`: the application has committed words that may still come. The
         next agent carries that out. Posts nothing."""

@@ -190,6 +190,17 @@ def test_the_next_agent_carries_out_a_commit(
     assert len(_asked(outcome)) == 1
 
 
+def test_a_handoff_does_not_wait_for_the_words_of_a_commit_that_wants_no_reply() -> None:
+    """They may come for two seconds more; nobody speaks, so nothing else happens meanwhile."""
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.8, stt_delay=3.5)
+    stage = Stage(TurnSession, user=user, turn_handling={"turn_detection": "manual"})
+    how: Any = {"transcript_timeout": 0.3, "skip_reply": True}
+    stage.at(2.0, lambda s: s.session.commit_user_turn(**how) and None)
+    stage.at(2.4, lambda s: s.session.update_agent(Agent(instructions="Go on.")))
+    handoffs = [event.at for event in stage.run(8.0).events if event.what == "agent_handoff"]
+    assert handoffs == [0.0, pytest.approx(2.4)]
+
+
 def test_a_commit_that_is_handed_over_needs_words() -> None:
     """The application waits for the commit, which ends with the handoff."""
     user = ScriptedUser().says("weather please", at=1.0, duration=0.8, stt_delay=None)

@@ -66,6 +66,7 @@ class HearingActivity(ArrivingActivity):
             if not self._commits_at_the_close:
                 committed = self._leave_words(recognition)
             recognition.leave()
+            self._conductor.hearing_ends()
         if self.hears_words and self._conductor.user_speaks:
             self._conductor.utterance.post("passed_on")
         if committed:
