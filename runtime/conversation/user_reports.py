@@ -201,16 +201,11 @@ class UserReports:
     def final_transcript(self) -> None:
         """LiveKit's `on_final_transcript`.
 
-        Posts `final_transcript`, unless a speech is heard and LiveKit ignores the words: they come
-        after the voice, and are too few to interrupt.
+        Posts `final_transcript`, unless a speech has the floor and LiveKit ignores the words: they
+        come after the voice, and are too few to interrupt.
         """
-        if self.may_interrupt or self.user_speaks or not self.is_heard:
+        if self.may_interrupt or self.user_speaks or self.floor.step is None:
             self._post("final_transcript")
-
-    @property
-    def is_heard(self) -> bool:
-        """A part of the step that has the floor was heard."""
-        return self.turn.holds("playout_started")
 
     def barge_in(self) -> None:
         """LiveKit's `_interrupt_by_audio_activity`, with every frame of an utterance.

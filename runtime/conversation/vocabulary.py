@@ -20,10 +20,7 @@ TRIGGERS = (
 )
 """The triggers that the binding posts."""
 
-FACTS = (
-    *("tools_running", "output_held", "result_uncommitted", "turn_open", "user_speaking"),
-    "playout_started",
-)
+FACTS = ("tools_running", "output_held", "result_uncommitted", "turn_open", "user_speaking")
 """The facts that the binding reads."""
 
 ACTIONS = ("answer_turn", "request_reply", "start_output", "release_tools", "abandon_step")

@@ -16,6 +16,22 @@ WORKS = {1: Job(1.0), 2: Job(1.0)}
 NOISES = (Sound(3.05, 0.8), *(Sound(at, 0.1) for at in (5.2, 6.6, 8.0)))
 
 KNOWN = {
+    "too few words to interrupt are said before a reply that is ready": Script(
+        "",
+        (Sound(0.5, 0.3, 1, likely=False, answer=3),),
+        moves=(Move(2.4, "ask"),),
+        switches=frozenset({"application"}),
+        detection="detector",
+        detector_delay=0.2,
+        min_words=2,
+    ),
+    "too few words to interrupt are said before a result that is ready": Script(
+        "",
+        (ASKED, Sound(3.0, 0.3, 1)),
+        {1: Job(1.5)},
+        switches=frozenset({"barge_in"}),
+        min_words=2,
+    ),
     "a noise cuts the reply to two results where the output cannot pause": Script(
         "", (BOTH, Sound(3.4, 0.6)), WORKS, switches=frozenset({"noise"}), can_pause=False
     ),
@@ -48,22 +64,6 @@ MENDED = {
         {1: Job(0.5), 2: Job(0.5), 3: Job(0.5)},
         moves=(Move(1.6, "ask"),),
         switches=frozenset({"application"}),
-    ),
-    "too few words to interrupt are said before a reply that is ready": Script(
-        "",
-        (Sound(0.5, 0.3, 1, likely=False, answer=3),),
-        moves=(Move(2.4, "ask"),),
-        switches=frozenset({"application"}),
-        detection="detector",
-        detector_delay=0.2,
-        min_words=2,
-    ),
-    "too few words to interrupt are said before a result that is ready": Script(
-        "",
-        (ASKED, Sound(3.0, 0.3, 1)),
-        {1: Job(1.5)},
-        switches=frozenset({"barge_in"}),
-        min_words=2,
     ),
     "the user speaks before a handoff that a tool has asked for": Script(
         "",

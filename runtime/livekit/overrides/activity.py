@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -40,7 +40,7 @@ class GovernedActivity(ProducingActivity):
 
     _conductor: Conductor
     _probing = False
-    _deciding: tuple[Any, contextlib.ExitStack] | None = None
+    _deciding: Any = None
 
     # -- the floor
 
@@ -113,8 +113,7 @@ class GovernedActivity(ProducingActivity):
         self._conductor.start_playout(govern(speech_handle, self._conductor))
 
     # -- the end of a turn: LiveKit's gates first (too few words, a backchannel); it cancels the
-    # timer of a false interruption once they have let the commit through. Words are too few only to
-    # interrupt what is heard: LiveKit asks this about a speech that has not begun, too
+    # timer of a false interruption once they have let the commit through
 
     def on_end_of_turn(self, info: Any) -> bool:
         if info.skip_reply:
@@ -127,13 +126,11 @@ class GovernedActivity(ProducingActivity):
                 self._conductor.keep_for_the_next(self.label, info, self._voice_has_come)
             self._cancel_preemptive_generation()
             return True
+        self._deciding = info
         kept = any(deferred.work is info for deferred in self._conductor.turns.kept)
         before = self._user_turn_completed_atask
         try:
-            with contextlib.ExitStack() as gates:
-                gates.enter_context(self._min_words_of_what_is_heard())
-                self._deciding = info, gates
-                committed = super().on_end_of_turn(info)
+            committed = super().on_end_of_turn(info)
         except _CommitRefused:
             if not self._wordless(info):  # else the reply that was asked for ahead is to another
                 self._cancel_preemptive_generation()
@@ -150,16 +147,6 @@ class GovernedActivity(ProducingActivity):
         if task is not None and task is not before:
             self._conductor.turn_begun(task, self._item_ids)
         return committed
-
-    @contextlib.contextmanager
-    def _min_words_of_what_is_heard(self) -> Iterator[None]:
-        options = self._session.options.interruption
-        few = options["min_words"]
-        options["min_words"] = few if self._conductor.is_heard else 0
-        try:
-            yield
-        finally:
-            options["min_words"] = few
 
     # LiveKit drops a committed turn where it finds, before the agent's hook or after it, that a
     # handoff has begun. When the session closes, it looks only once the agent has stopped speaking.
@@ -188,11 +175,9 @@ class GovernedActivity(ProducingActivity):
 
     def _cancel_false_interruption_timer(self) -> None:
         super()._cancel_false_interruption_timer()
-        deciding, self._deciding = self._deciding, None
-        if deciding is None:
+        info, self._deciding = self._deciding, None
+        if info is None:
             return
-        info, gates = deciding
-        gates.close()  # the flow decides with the session's own options
         if not self._take_out_what_the_agent_cut_into(info):
             raise _CommitRefused
         if not self._conductor.may_commit(self.label, info, wordless=self._wordless(info)):

@@ -91,8 +91,6 @@ class Plan:
         timers = dict.fromkeys(self.flow.timers, FAR)
         if self.happens("step_progressed"):
             timers |= {"thinking_limit": LIMIT, "speaking_limit": LIMIT}
-        if self.happens("endpointing_ended") and not self.happens("final_transcript"):
-            timers["transcript_wait"] = DECISION  # no words come
         return timers | dict(self.path.timers or {})
 
     def none_due(self, at: int) -> bool:

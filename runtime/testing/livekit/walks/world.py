@@ -203,12 +203,6 @@ def _may_commit(m: Memory, move: PathMove) -> bool:
     return m.words and (move.source != "interrupted" or _has(move, "playout_started"))
 
 
-def _may_decide_against(m: Memory, move: PathMove) -> bool:
-    """No words come, or they are too few to interrupt what is heard."""
-    heard = _has(move, "playout_started") or m.interruptible is False
-    return m.watched and (heard if m.words else m.due) and not _has(move, "user_speaking")
-
-
 def _may_ask(m: Memory, move: PathMove) -> bool:
     """A request lets the calls that are about to end do so: where no step holds the floor, its
     own has it by then. Results of a background call are committed before anybody can ask."""
@@ -238,7 +232,9 @@ _CAN: dict[str, Callable[[Memory, PathMove], bool]] = {
     "barge_in": _may_barge_in,
     "final_transcript": _may_hear_words,
     "turn_committed": _may_commit,
-    "endpointing_ended": _may_decide_against,
+    "endpointing_ended": lambda m, v: (
+        m.watched and (m.words or m.due) and not _has(v, "user_speaking")
+    ),
     "preemptive_generation": lambda m, v: v.state == "listening" and m.words and not m.tool,
     "reply": _may_ask,
     "step_started": lambda m, v: not _has(v, "step_running"),
