@@ -147,6 +147,9 @@ states:
       tool_started: {dest: tool_running}
     after:
       dictation_limit: {dest: listening}
+properties:
+  waived:
+    nothing_open_waits_at_rest: Nothing is said while the user dictates.
 """
 
 
@@ -163,7 +166,7 @@ def test_a_state_of_ones_own_publishes_what_the_flow_says(published: str, tmp_pa
     key = f"    agent_state: {published}\n" if published == "thinking" else ""
     head = "  dictating:\n"
     flow.write_text(DICTATION.replace(head, head + key))
-    session: Any = partial(TurnSession, proof="warn", flow=flow, actions=Host())
+    session: Any = partial(TurnSession, flow=flow, actions=Host())
     user = ScriptedUser().says("to whom it may concern", at=1.0, duration=4.0)
     stage = Stage(session, user=user)
     states: list[str] = []
