@@ -51,6 +51,9 @@ TIMERS = {
 NEEDED = ("thinking_limit", "tool_limit", "turn_overdue")
 """Timers that are long in the flow, and must have fired by the end of a conversation."""
 
+DRAIN_LIMIT = 5.0
+"""Seconds that a close or a handoff waits for a tool that hangs; by default it waits on."""
+
 QUIET = 25.0
 """Seconds at the end in which nothing is said: every timer has fired by then."""
 
@@ -168,6 +171,8 @@ def draw_talk(seed: int, shape: Shape = Shape()) -> Talk:
     timers = {name: draws.choice(choice) for name, choice in TIMERS.items() if draws.random() < 0.4}
     needed = (*NEEDED, "speaking_limit") if "no_end" in faults else NEEDED
     timers |= {name: TIMERS[name][-1] for name in needed if name not in timers}
+    if "tool_hangs" in faults:
+        timers["drain_limit"] = DRAIN_LIMIT
     ordered = tuple(sorted(moves, key=lambda move: move.at))
     return Talk(seed, user, ordered, seconds, closes_at, faults, settings, timers)
 

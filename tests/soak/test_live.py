@@ -27,7 +27,20 @@ from hypothesis.stateful import (
 )
 from livekit.agents import APIConnectionError
 from oracles import judge
-from talk import GRID, MOVES, NEEDED, QUIET, TIMERS, Move, Played, Sink, Talk, make, stage_of
+from talk import (
+    DRAIN_LIMIT,
+    GRID,
+    MOVES,
+    NEEDED,
+    QUIET,
+    TIMERS,
+    Move,
+    Played,
+    Sink,
+    Talk,
+    make,
+    stage_of,
+)
 
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing import PermutedLoop, VirtualLoop
@@ -86,7 +99,10 @@ class Conversation(RuleBasedStateMachine):
             closes_at=None,
             faults=frozenset(self.faults),
             settings={**setting, "turn_detection": turns},
-            timers={name: TIMERS[name][-1] for name in (*NEEDED, "speaking_limit")},
+            timers={
+                **{name: TIMERS[name][-1] for name in (*NEEDED, "speaking_limit")},
+                "drain_limit": DRAIN_LIMIT,
+            },
         )
         self.cast = Cast(Random(seed + 1), Odds(calls=0.6, faults=self.talk.faults))
         self.sink, self.moves, self.failing = Sink(), [], []
