@@ -64,8 +64,7 @@ class Seconds:
             resumes_after: LiveKit's `false_interruption_timeout`.
         """
         resumption = self.of_resumption(resumes_after) if gives_timeout(options) else {}
-        own = self.of_resumption(self.given.get("false_interruption"))
-        return {**self.limits, **resumption, **own, **self.given}
+        return {**self.limits, **resumption, **self.given}
 
     def of_resumption(self, resumes_after: float | None) -> dict[str, float]:
         """The seconds for a `false_interruption_timeout` that the application has given. None: no

@@ -128,7 +128,7 @@ def test_a_pause_may_be_longer_than_the_limit_of_the_flow() -> None:
         ({}, {}, 1.0),
         ({"interruption": _timeout(2.0)}, {}, 2.0),
         ({"deprecated": _timeout(2.0)}, {}, 2.0),
-        ({"interruption": _timeout(2.0)}, {"false_interruption": 3.0}, 3.0),
+        ({"interruption": _timeout(2.0)}, {"false_interruption": 2.4}, 2.4),
     ],
     ids=["flow", "turn_handling", "deprecated", "timers"],
 )
