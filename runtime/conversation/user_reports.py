@@ -75,21 +75,15 @@ class UserReports:
     # -- voice and words
 
     def user_started(self) -> None:
-        """LiveKit's `on_start_of_speech`. Posts `user_started_speaking`."""
+        """LiveKit's `on_start_of_speech`; or its `on_interim_transcript`, if nothing else reports
+        when the user speaks. Posts `user_started_speaking`."""
         self._last_barge_in = None
         self._transcript = ""
         self._session.follow_options()
         self._post("user_started_speaking")
 
-    def voice_shown(self) -> None:
-        """Nothing but an interim transcript reports that the user speaks.
-
-        Posts `user_started_speaking`.
-        """
-        self.user_started()
-
     def shown_voice_ended(self, *, recognised: bool) -> None:
-        """Such a voice has ended, with its final transcript or without. Posts
+        """A voice that only transcripts show has ended, with its final one or without. Posts
         `user_stopped_speaking`, and `endpointing_ended` if no transcript is waited for any more."""
         if not self._governs:
             return

@@ -46,8 +46,8 @@ class Hearing(Protocol):
     def timers(self) -> Mapping[str, float]:
         """The seconds of the timers of the turn's flow. They may change while a session runs."""
 
-    def voice_shown(self) -> None:
-        """A transcript shows that the user speaks, and nothing else does."""
+    def user_started(self) -> None:
+        """The user speaks: an interim transcript shows it, and nothing else does."""
 
     def shown_voice_ended(self, *, recognised: bool) -> None:
         """Such a voice has ended, with its final transcript or without."""
@@ -143,7 +143,7 @@ class Utterance:
 
     def begin_voice(self, event: Event) -> None:
         """Report that the user speaks."""
-        self._hearing.voice_shown()
+        self._hearing.user_started()
 
     def end_voice(self, event: Event) -> None:
         """Report that the user has stopped speaking."""
