@@ -215,3 +215,18 @@ def test_a_commit_that_is_handed_over_needs_words() -> None:
     outcome = stage.run(8.0)
     assert _asked(outcome) == []
     assert [(round(at, 2), note) for at, note in outcome.notes] == [(2.5, "committed: ''")]
+
+
+def test_words_that_are_not_committed_do_not_end_an_answer_that_waits_for_them() -> None:
+    """With manual turns only a commit is a turn. The voice holds the answer back; its words come
+    while it is held."""
+    user = ScriptedUser().says("weather please", at=1.0, duration=0.8)
+    user.says("let me see", at=2.6, duration=1.5, stt_delay=0.2)
+    model = ScriptedLLM({"weather": Reply(FIRST, ttft=0.8)})
+    turns = {"turn_detection": "manual"}
+    stage = Stage(TurnSession, user=user, llm=model, turn_handling=turns)
+    stage.at(2.3, lambda s: s.session.commit_user_turn(transcript_timeout=1.0) and None)
+    outcome = stage.run(12.0)
+    assert [one.text for one in outcome.heard] == [FIRST], outcome.timeline()
+    assert outcome.heard[0].start > 4.1
+    assert len(outcome.requests) == 1

@@ -80,7 +80,6 @@ UNSCRIPTED = {
     "row listening.owed_reply.0": OWED,
     "row listening.noise_limit.0": OWED,
     "row listening.turn_asked.0": UNTIMED,
-    "row listening.turn_dropped.0": UNTIMED,
     "row thinking.newer_result.0": "tests/livekit/test_still_checking.py has it",
     "refused thinking.newer_result": "asked quietly before, so that only a yes is journalled",
     "row listening.proceed.0": WAITS,
