@@ -1,4 +1,4 @@
-"""The agent state that LiveKit publishes; it follows the state of the flow."""
+"""The agent state that is published; it follows the state of the flow."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ __all__ = ["AgentState"]
 GAP = 0.02
 """Seconds of silence inside a step, or after an interruption, before the agent state follows.
 
-Playout ends a little before LiveKit gives the floor back, and an interrupted step a little before
-the next one takes it. Without the gap the agent state would flicker each time."""
+Playout ends a little before the floor is given back, and an interrupted step a little before the
+next one takes it. Without the gap the agent state would flicker each time."""
 
 
 class AgentState:
-    """Publishes LiveKit's agent state for each state of the flow."""
+    """Publishes an agent state for each state of the flow."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self.turn: TurnRuntime
         self._timer: asyncio.TimerHandle | None = None
         self._settling = False  # interrupted, and not published yet
-        self._asked = False  # LiveKit has said that a model is asked or a tool runs
+        self._asked = False  # a model is asked or a tool runs
         self._ready = False  # `start` has published the end of initializing
         self.muted = False
 
     def wanted(self, published: str, otel_context: Any, start_time: float | None) -> None:
-        """LiveKit wants to publish an agent state: only LiveKit knows whether a model was asked."""
+        """The framework wants to publish an agent state: it knows whether a model was asked."""
         self._ready = True
         told = published in ("thinking", "listening")
         if told:
@@ -44,7 +44,7 @@ class AgentState:
         """Publish the agent state for the state that is held.
 
         Args:
-            told: LiveKit has reported that nothing is heard any more: do not wait for the gap.
+            told: It was reported that nothing is heard any more: do not wait for the gap.
         """
         if self.muted:
             return

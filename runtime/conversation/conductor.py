@@ -1,7 +1,8 @@
-"""Reports to the turn's flow what happens in a conversation, and asks it before LiveKit acts.
+"""Reports to the turn's flow what happens in a conversation, and asks it before the framework acts.
 
-`user_reports` has the methods for the user. Each method stands for one event or method of LiveKit.
-Its docstring names it, and the trigger that is posted.
+`user_reports` has the methods for the user. Each method stands for one event of the framework, or
+for one moment at which it is about to act. Its docstring says which, and names the trigger that is
+posted.
 """
 
 from __future__ import annotations
@@ -96,9 +97,9 @@ class Conductor(UserReports):
         self.tuner.enter(self.turn.flow.states[self.turn.state].tuning)
 
     def close_begun(self) -> None:
-        """LiveKit's `_aclose_locked`: nothing is answered any more. Posts `close_requested` to the
-        session's flow, and `endpointing_ended` if a reply is held: it waits for no words. What the
-        user has said stands in the conversation."""
+        """The session closes: nothing is answered any more. Posts `close_requested` to the session's
+        flow, and `endpointing_ended` if a reply is held: it waits for no words. What the user has
+        said stands in the conversation."""
         self.lifecycle.closing()
         if self._governs and self.turn.holds("output_held"):
             self._post("endpointing_ended")
@@ -121,8 +122,7 @@ class Conductor(UserReports):
         await self.turn.aclose()
 
     def chain_moved(self) -> None:
-        """An agent was entered, handed over to, or left: LiveKit's `_update_activity` and
-        `_inline_task_slot` have ended.
+        """An agent was entered, handed over to, or left.
 
         Posts `chain_moved` to the session's flow. Posts to the turn's flow what is different for
         the new agent.
@@ -143,24 +143,24 @@ class Conductor(UserReports):
             self._schedule_deferred()
 
     def reply_requested(self) -> None:
-        """A reply is asked for: LiveKit's ``speech_created``. Posts nothing."""
+        """The application has asked for a reply. Posts nothing."""
         if self.host.resumption is not None:
             self.host.resumption.post("overtaken")
 
     def microphone_turned(self, *, on: bool) -> None:
-        """LiveKit's `_on_audio_enabled_changed`. Posts nothing; what waits for a button goes on."""
+        """The microphone was turned on or off. Posts nothing; what waits for a button goes on."""
         if not self.tuner.muted:  # else the flow has done it
             self.host.button_moved(pressed=on)
             self._moved()
 
     def commit_requested(self) -> None:
-        """LiveKit's `commit_user_turn`. Posts nothing; a button is released."""
+        """The application commits the turn. Posts nothing; a button is released."""
         self.host.button_moved(pressed=False)
 
     # -- the floor
 
     def floor_taken(self, agent: Agent, speech: Speech) -> None:
-        """LiveKit sets `AgentActivity._current_speech`. Posts `step_started`."""
+        """A step of this speech has the floor. Posts `step_started`."""
         step = self.floor.take(agent, speech)
         self._last_barge_in = None
         self.host.results_need_reply = False
@@ -175,8 +175,7 @@ class Conductor(UserReports):
         self.tools.count()
 
     def output_known(self, speech: Speech) -> None:
-        """LiveKit begins the task that plays a step: `_tts_task`, `_pipeline_reply_task` or
-        `_realtime_generation_task`. Posts nothing.
+        """The task that plays a step begins. Posts nothing.
 
         The step may have the floor already, and be held.
         """
@@ -186,7 +185,7 @@ class Conductor(UserReports):
             self.host.output_known(step)
 
     def floor_returned(self, speech: Speech) -> None:
-        """LiveKit clears `AgentActivity._current_speech`. Posts `step_finished`."""
+        """The step of this speech gives the floor back. Posts `step_finished`."""
         step = self.floor.leave(speech)
         if speech.interrupted:
             self.replies.over(speech)  # what was heard of it is in the conversation
@@ -197,8 +196,8 @@ class Conductor(UserReports):
             speech.end()
 
     def speech_interrupted(self, speech: Speech) -> None:
-        """LiveKit's `SpeechHandle._cancel`. Posts `step_interrupted` of the step that holds the
-        floor, else `speech_interrupted` if calls of the speech run."""
+        """A speech is interrupted. Posts `step_interrupted` if a step of it holds the floor, else
+        `speech_interrupted` if calls of it run."""
         step = self.floor.step
         if step is not None and step.speech is speech:
             self._post("step_interrupted", step.id)
@@ -211,11 +210,11 @@ class Conductor(UserReports):
         self._moved()
 
     def speech_over(self, speech: Speech) -> None:
-        """LiveKit's `SpeechHandle._mark_done`. Posts nothing."""
+        """Nothing more of a speech is heard. Posts nothing."""
         self.replies.over(speech)
 
     def interrupted_by_code(self, speech: Speech, task: asyncio.Task[Any] | None) -> None:
-        """Code has interrupted a speech: LiveKit's `SpeechHandle.interrupt`. Posts nothing.
+        """Code has interrupted a speech. Posts nothing.
 
         It is the application, unless the session closes, or the task answers a turn of the user,
         which interrupts what waits for its calls.
@@ -224,15 +223,16 @@ class Conductor(UserReports):
             self.tools.stopped(speech)
 
     def start_playout(self, speech: Speech) -> None:
-        """LiveKit is about to play a step: `_reconcile_playout_pause`. Posts `start_playout`."""
+        """A step is about to be played. Posts `start_playout`."""
         step = self.floor.step
         if step is not None and step.speech is speech:
             step.gate.begin()
             self._post("start_playout", step.id)
 
     def interruptions_turned(self, speech: Speech, *, on: bool) -> None:
-        """LiveKit sets `SpeechHandle.allow_interruptions`. Posts `interruptions_disallowed`; or
-        again `start_playout`, if the output has got nothing of the step: it may be held now."""
+        """A speech may be interrupted from now on, or not any more. Posts
+        `interruptions_disallowed`; or again `start_playout`, if the output has got nothing of the
+        step: it may be held now."""
         step = self.floor.step
         if step is None or step.speech is not speech:
             return
@@ -280,7 +280,7 @@ class Conductor(UserReports):
             self._post("playout_finished", step)
 
     def agent_state_wanted(self, wanted: str, otel_context: Any, start_time: float | None) -> None:
-        """LiveKit wants to publish an agent state. That of the flow's state is published instead.
+        """The framework wants to publish an agent state; that of the flow's state is published.
 
         Posts `playout_started` where there is no audio.
         """
@@ -297,8 +297,8 @@ class Conductor(UserReports):
     # -- requests to the model
 
     async def may_request(self, speech: Speech) -> bool:
-        """LiveKit's `_pipeline_reply_task` and `_realtime_reply_task`. Posts `reply`, and waits
-        until it is taken or the speech is interrupted.
+        """The model is about to be asked. Posts `reply`, and waits until it is taken or the speech
+        is interrupted.
 
         Returns:
             True if that took a wait: the conversation may have changed.
@@ -319,7 +319,7 @@ class Conductor(UserReports):
         answers: bool | None = None,
         unanswered: Iterable[str] = (),
     ) -> None:
-        """LiveKit asks the model for a step of a reply. Posts nothing.
+        """The model is asked for a step of a reply. Posts nothing.
 
         Args:
             shown: The ids of the results in the request.
@@ -340,15 +340,14 @@ class Conductor(UserReports):
         return self.host.hint(self.log.agenda.delivers(speech.id))
 
     def answers_by_itself(self, speech: Speech) -> None:
-        """LiveKit's `_realtime_generation_task`: a realtime model that detects turns answers the
-        user by itself. Nobody has asked it to deliver anything. Posts `words_answered`, perhaps
-        when the transcript has come."""
+        """A realtime model that detects turns answers the user by itself. Nobody has asked it to
+        deliver anything. Posts `words_answered`, perhaps when the transcript has come."""
         self.replies.answers_by_itself(speech, self.agent)
         self.tools.overtaken_by(speech)
         self.objections.answered(self._transcript, speech)
 
     def reply_heard(self, speech: str, *, whole: bool) -> None:
-        """LiveKit's `SpeechHandle._item_added`, with a reply that was heard. Posts nothing.
+        """A reply that was heard is in the conversation. Posts nothing.
 
         `whole`: it was heard to its end.
         """
@@ -394,7 +393,7 @@ class Conductor(UserReports):
         return why
 
     def call_begun(self, call_id: str) -> None:
-        """LiveKit has begun a tool, or has refused the call. Posts nothing."""
+        """A tool has begun, or the call was refused. Posts nothing."""
         if self.keeping is not None and call_id not in self._ledger:
             self.turn.note("call_given_up", call=call_id)
 
@@ -433,7 +432,7 @@ class Conductor(UserReports):
         self._schedule_deferred()
 
     def _schedule_deferred(self) -> None:
-        """In the next turn of the loop: LiveKit may be in the middle of giving the floor back."""
+        """In the next turn of the loop: the floor may be about to be given back."""
         due = self.turns.kept or self.host.owes or self._speculation or self.host.superseded
         if due and not self._deferred_due:
             self._deferred_due = True
@@ -452,7 +451,7 @@ class Conductor(UserReports):
             self._post("newer_result", step.id, source="programmatic")
             return
         if step is not None and self.turns.kept and not step.speech.interruptible:
-            return  # it is ending, and LiveKit takes no turn before it has ended
+            return  # it is ending, and no turn is taken before it has ended
         if self.turns.kept and self._hears_more(agent, self._moved):
             return  # it would be cut in the middle of an utterance; the next turn has all of it
         if self.turns.kept and (agent.greets or self._says_first(agent)):

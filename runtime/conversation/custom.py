@@ -30,10 +30,8 @@ def turn_action(method: _F) -> _F:
         The same method.
 
     Example:
-        >>> from livekit.agents import Agent
         >>> from turnfsm import Event
-        >>> from turnfsm.livekit import turn_action
-        >>> class Support(Agent):
+        >>> class Support:  # an agent of the framework
         ...     @turn_action
         ...     async def ring_supervisor(self, event: Event) -> None:
         ...         print("ringing")
@@ -53,9 +51,7 @@ def host_fact(method: _F) -> _F:
         The same method.
 
     Example:
-        >>> from livekit.agents import Agent
-        >>> from turnfsm.livekit import host_fact
-        >>> class Support(Agent):
+        >>> class Support:  # an agent of the framework
         ...     supervisors = 1
         ...     @host_fact
         ...     def supervisor_online(self) -> bool:

@@ -173,8 +173,8 @@ class OpenCalls:
         return any(call.speech is speech for call in self._in(RUNNING))
 
     def step_hands_over(self, last: ToolCall) -> bool:
-        """This was the last call of its speech, and one of them has returned an agent. LiveKit
-        reports the ends of calls one by one; what has returned in the same moment counts."""
+        """This was the last call of its speech, and one of them has returned an agent. The ends of
+        calls are reported one by one; what has returned in the same moment counts."""
         step = [call for call in self._calls.values() if call.speech is last.speech]
         gave = [call.returned for call in step if call.state in AWAITED and call is not last]
         if None in gave:

@@ -68,16 +68,16 @@ class Outages:
         if self._closed is not None:
             self._record(self._closed)
 
-    # -- what LiveKit reports
+    # -- what the framework reports
 
     def failed(self, failure: ComponentFailed) -> None:
-        """LiveKit's event ``error``, or the VAD's task has raised."""
+        """A component has failed."""
         self._record(failure)
         if failure.speech is not None and not failure.recoverable:
             self._given_up(failure.speech, str(failure))
 
     def closing(self, closed: Closed) -> None:
-        """LiveKit's `_aclose_locked` begins. The last record of the journal says it."""
+        """The session begins to close. The last record of the journal says why."""
         self._closed = closed
 
     # -- audio

@@ -72,10 +72,7 @@ def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
         TurnfsmError: There is no such policy.
 
     Example:
-        >>> from livekit.agents import function_tool
-        >>> from turnfsm.livekit import on_interruption
         >>> @on_interruption("cancel")
-        ... @function_tool
         ... async def search(query: str) -> str:
         ...     '''Search the catalogue.'''
         ...     return "three books"
@@ -106,10 +103,7 @@ def once(tool: Tool) -> Tool:
         The same tool.
 
     Example:
-        >>> from livekit.agents import function_tool
-        >>> from turnfsm.livekit import once
         >>> @once
-        ... @function_tool
         ... async def transfer_money(amount: int) -> str:
         ...     '''Transfer money.'''
         ...     return f"transferred {amount}"
@@ -131,15 +125,12 @@ def recover_with(recover: Recover) -> Callable[[Tool], Tool]:
         The decorator.
 
     Example:
-        >>> from livekit.agents import function_tool
-        >>> from turnfsm.livekit import CutOffCall, NotMade, recover_with
         >>> charges = {}  # at the bank
         >>> def find_charge(call: CutOffCall) -> str:
         ...     if call.key not in charges:
         ...         raise NotMade
         ...     return f"charged {charges[call.key]}"
         >>> @recover_with(find_charge)
-        ... @function_tool
         ... async def charge_card(amount: int) -> str:
         ...     '''Charge the card.'''
         ...     return f"charged {amount}"

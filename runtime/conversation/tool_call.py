@@ -107,7 +107,7 @@ class ToolCall:
 
     @property
     def returned(self) -> Literal["agent", "other"] | None:
-        """What its tool has returned, if LiveKit is about to report its end. None if it runs."""
+        """What its tool has returned, if its end is about to be reported. None if it runs."""
         return self.agent.returned(self.id) if self.agent is not None else None
 
     def post(self, trigger: str, **data: Any) -> Verdict:
@@ -173,7 +173,7 @@ class ToolCall:
         return None
 
     def hands_over(self) -> bool:
-        """LiveKit hands over to the agent that a call of its step has returned."""
+        """The session hands over to the agent that a call of its step has returned."""
         return self.step_hands_over and self.speech.steps_over
 
     def talked_over(self) -> bool:

@@ -59,7 +59,7 @@ class ToolCalls(OpenCalls):
     def started(
         self, call_id: str, name: str, arguments: str, speech: Speech, agent: Agent | None
     ) -> None:
-        """LiveKit's ``tool_call_started``. Posts `tool_started` if the turn waits for the call, or
+        """A tool has begun. Posts `tool_started` if the turn waits for the call, or
         `speech_interrupted` if its turn is over."""
         self._forget_finished()
         self._speeches[speech.id] = speech
@@ -75,7 +75,7 @@ class ToolCalls(OpenCalls):
             self.count()
 
     def reported(self, call_id: str) -> None:
-        """LiveKit's ``tool_call_updated``: a tool continues in the background.
+        """A tool has reported, and continues in the background.
 
         Posts `tools_drained` if the turn waits for no other call.
         """
@@ -85,7 +85,7 @@ class ToolCalls(OpenCalls):
             self.count()
 
     def ended(self, call_id: str, how: End, output: str | None, *, result_id: str) -> None:
-        """LiveKit's ``tool_call_ended``.
+        """A tool has ended.
 
         Posts `tool_ended`, unless the result comes apart from its step, and `tools_drained` if it
         was the last call.
@@ -95,7 +95,7 @@ class ToolCalls(OpenCalls):
         if result_id != call_id:
             data |= {"id": result_id}
             if call is not None and call.state == "reported":
-                # LiveKit adds a late result to the conversation before it reports it
+                # it is in the conversation before it is reported
                 call.has_output = bool(output)
                 self._post(call, "late_result")
                 self._ready(call)
@@ -114,7 +114,7 @@ class ToolCalls(OpenCalls):
     def given(self, results: Iterable[Result]) -> None:
         """Outputs are there. Posts nothing: a request that waits looks again.
 
-        LiveKit commits them when their step was heard: `SpeechHandle._item_added`.
+        They are committed when their step was heard.
         """
         for result in results:
             if (call := self._calls.get(result.call)) is not None:
@@ -125,7 +125,7 @@ class ToolCalls(OpenCalls):
         self._moved()
 
     def committed(self, results: Iterable[Result]) -> None:
-        """Outputs are in the conversation: LiveKit's `_tool_items_added`.
+        """Outputs are in the conversation.
 
         Posts `results_committed` when none is missing.
         """
@@ -140,8 +140,8 @@ class ToolCalls(OpenCalls):
         self._moved()
 
     def executed(self, speech: Speech) -> None:
-        """All calls of a step have ended: LiveKit's ``function_tools_executed``. If one of them has
-        returned an agent, LiveKit hands over now."""
+        """All calls of a step have ended. If one of them has returned an agent, the handoff begins
+        now."""
         calls = [call for call in self._in(("handing_over",)) if call.speech is speech]
         for call in calls:
             self._post(call, "executed")
@@ -150,8 +150,7 @@ class ToolCalls(OpenCalls):
             self._moved()
 
     def overtaken_by(self, answer: Speech) -> None:
-        """A realtime model that detects turns answers the user by itself: LiveKit's
-        `_on_generation_created`. Posts nothing."""
+        """A realtime model that detects turns answers the user by itself. Posts nothing."""
         for call in tuple(self._calls.values()):
             if call.speech is not answer:
                 self._post(call, "overtaken")
@@ -161,8 +160,6 @@ class ToolCalls(OpenCalls):
         """The result of an answered call is in the conversation.
 
         Posts `owed_reply` when the floor is free.
-
-        LiveKit: `_ToolExecutor._enqueue_reply`.
         """
         if (call := self._calls.get(result.call)) is not None:
             call.has_output = not result.empty
@@ -175,7 +172,7 @@ class ToolCalls(OpenCalls):
     def cancelled(self, call_id: str) -> None:
         """A tool was cancelled.
 
-        Posts nothing: LiveKit sets an empty output, and reports the end later.
+        Posts nothing: its end is reported later.
         """
         if (call := self._calls.get(call_id)) is not None:
             call.was_cancelled = True
@@ -238,7 +235,7 @@ class ToolCalls(OpenCalls):
         self._moved()
 
     def interrupts(self, call_id: str) -> None:
-        """A tool is about to interrupt its own turn, with LiveKit's ``interrupt``.
+        """A tool is about to interrupt its own turn.
 
         No call holds the turn any more. A result of another turn that the interrupted reply was to
         deliver is delivered by another one. Posts nothing; `speech_interrupted` may follow.
@@ -349,7 +346,7 @@ class ToolCalls(OpenCalls):
     def answer_calls_delaying_commit(self, speech: Speech) -> None:
         """Answer calls that delay the commit of their step.
 
-        LiveKit commits the results of a step when its last call has ended, or was answered.
+        The results of a step are committed when its last call has ended, or was answered.
         """
         if any(call.speech is speech for call in self.uncommitted()):
             self._answer([call for call in self._in(("detached",)) if call.speech is speech])

@@ -1,4 +1,4 @@
-"""Settings of the session that apply while a state is held. LiveKit reads them at each use."""
+"""Settings of the session that apply while a state is held. They are read at each use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPECULATION = {
     "max_retries": "max_retries",
     "max_speech_duration": "max_speech_duration",
 }
-"""Tuning to the preemptive generation option of `AgentSession` that it replaces."""
+"""Tuning to the option of preemptive generation that it replaces."""
 
 
 class Tuner:

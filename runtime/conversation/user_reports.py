@@ -1,7 +1,7 @@
 """Reports about the user to the turn's flow: voice, words, and turns.
 
-Each method stands for one event or method of LiveKit. Its docstring names it, and the trigger that
-is posted.
+Each method stands for one event of the framework, or for one moment at which the framework is
+about to act. Its docstring says which, and names the trigger that is posted.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class UserReports:
     # -- voice and words
 
     def user_started(self) -> None:
-        """LiveKit's `on_start_of_speech`; or its `on_interim_transcript`, if nothing else reports
-        when the user speaks. Posts `user_started_speaking`."""
+        """A voice is heard; or an interim transcript shows it, if nothing else reports when the
+        user speaks. Posts `user_started_speaking`."""
         self._last_barge_in = None
         self._transcript = ""
         self._session.follow_options()
@@ -92,7 +92,7 @@ class UserReports:
             self._post("endpointing_ended")
 
     def user_stopped(self) -> None:
-        """LiveKit's `on_end_of_speech`. Posts `user_stopped_speaking`.
+        """The voice has ended. Posts `user_stopped_speaking`.
 
         Where only the application commits audio, or where the speech that has the floor cannot be
         interrupted, nothing that follows interrupts it: it posts `endpointing_ended`, too.
@@ -104,13 +104,13 @@ class UserReports:
             self._post("endpointing_ended")
 
     def message_added(self, text: str) -> None:
-        """LiveKit's ``conversation_item_added``, with a message of the user. A realtime model has
-        recognised it. Posts `words_answered` if the model answers it already."""
+        """A message of the user is in the conversation. A realtime model has recognised it. Posts
+        `words_answered` if the model answers it already."""
         self._transcript = text
         self.objections.transcribed(text)
 
     def answer_awaited(self) -> None:
-        """LiveKit's `_on_input_speech_stopped`, of a realtime model that detects turns.
+        """A realtime model that detects turns reports that the user has stopped speaking.
 
         Posts `endpointing_ended` when the model has begun to answer, or will not answer.
         """
@@ -130,7 +130,7 @@ class UserReports:
 
     @property
     def may_interrupt(self) -> bool:
-        """Words may interrupt: if that takes several, LiveKit has let the voice interrupt."""
+        """Words may interrupt: if that takes several, there are enough of them."""
         few = self._session.interruption_options["min_words"]
         return few == 0 or self._last_barge_in is not None
 
@@ -182,7 +182,7 @@ class UserReports:
 
         Words of a slow STT are not waited for: the voice may have been a noise. Then `later` is
         called when these words do not come; the output is held for them. It is also called when a
-        commit has got no words: LiveKit does not report that.
+        commit has got no words: nothing else reports that.
         """
         decision = agent.turn_decision
         if decision is not None and decision is not self._awaited_decision:
@@ -193,16 +193,16 @@ class UserReports:
         return self.utterance.ask("end_near")
 
     def final_transcript(self) -> None:
-        """LiveKit's `on_final_transcript`.
+        """A final transcript has come.
 
-        Posts `final_transcript`, unless a speech has the floor and LiveKit ignores the words: they
+        Posts `final_transcript`, unless a speech has the floor and the words do not count: they
         come after the voice, and are too few to interrupt.
         """
         if self.may_interrupt or self.user_speaks or self.floor.step is None:
             self._post("final_transcript")
 
     def barge_in(self) -> None:
-        """LiveKit's `_interrupt_by_audio_activity`, with every frame of an utterance.
+        """The user has spoken long enough to interrupt: with every frame of an utterance.
 
         Posts `barge_in` if the answer may have changed since the last frame.
         """
@@ -220,7 +220,7 @@ class UserReports:
         return self.tuner.speculation
 
     def may_speculate(self, again: Callable[[], None]) -> bool:
-        """LiveKit's `on_preemptive_generation`. Posts `preemptive_generation`.
+        """A reply is about to be asked for ahead of the commit. Posts `preemptive_generation`.
 
         Args:
             again: Called when the flow would take it, if it refuses it now and no turn is committed
@@ -238,14 +238,14 @@ class UserReports:
     # -- turns
 
     def words_ignored(self) -> None:
-        """LiveKit's `on_end_of_turn` finds too few words to interrupt what is said (`min_words`).
+        """A turn has ended with too few words to interrupt what is said (`min_words`).
 
         Posts nothing. No turn ends with them, so nothing is asked ahead for them.
         """
         self._speculation = None
 
     def may_commit(self, owner: str, info: Any, *, wordless: bool = False) -> bool:
-        """LiveKit's `on_end_of_turn`, after its own checks.
+        """A turn of the user is complete, after the framework's own checks.
 
         Posts `turn_committed`, and `turn_kept` if that is refused.
 
@@ -270,8 +270,7 @@ class UserReports:
         return True
 
     def keep_for_the_next(self, owner: str, info: Any, complete: bool) -> None:
-        """LiveKit's `on_end_of_turn` of an agent that is about to be replaced: the next agent
-        answers the turn. Posts `endpointing_ended` if the turn is complete: what this agent still
+        """A turn has ended whose agent is about to be replaced: the next agent answers the turn. Posts `endpointing_ended` if the turn is complete: what this agent still
         says need not wait. Else words of the last voice may still come."""
         self.turns.keep(info, owner, "a handoff is under way")
         if complete:
@@ -284,8 +283,7 @@ class UserReports:
             self.log.add(HeardByModel(id))
 
     def answer_skipped(self, words: Iterable[str]) -> None:
-        """LiveKit's `_on_generation_created` of an agent that is about to be replaced: it does not
-        play what the model answers by itself. Or the model gives that answer up, as it is asked for
+        """An agent that is about to be replaced does not play what its model answers by itself. Or the model gives that answer up, as it is asked for
         something else. Posts nothing: they are answered when the floor is free.
 
         Args:
@@ -303,7 +301,7 @@ class UserReports:
         self.log.add(Answered(o.id for o in due if o.kind == "utterance"))
 
     def words_settled(self, words: Iterable[str]) -> None:
-        """LiveKit's `_start_session`: the new agent cannot know of these. Posts nothing."""
+        """The new agent cannot know of these. Posts nothing."""
         self.log.add(Answered(words))
 
     @property
@@ -319,8 +317,8 @@ class UserReports:
         return [o.id for o in self.log.agenda.obligations if o.state == "with_model"]
 
     def keep_uncommitted_turn(self, owner: str, info: Any, commits_by_itself: bool) -> None:
-        """LiveKit's `_close_session` while a turn is open: the next agent gets the turn, or the
-        history if the session closes.
+        """An agent is closed while a turn is open: the next agent gets the turn, or the history if
+        the session closes.
 
         Posts nothing.
         """
@@ -337,12 +335,12 @@ class UserReports:
         return words
 
     def hearing_ends(self) -> None:
-        """LiveKit's `_close_session`: this agent hears no words any more. Posts nothing; a commit
-        that waits for some looks again."""
+        """This agent hears no words any more. Posts nothing; a commit that waits for some looks
+        again."""
         self._moved()
 
     def carry_commit(self) -> None:
-        """LiveKit's `_close_session`: the application has committed words that may still come. The
+        """The agent is closed, and the application has committed words that may still come. The
         next agent carries that out. Posts nothing."""
         self._carried_commit = True
 
@@ -352,26 +350,26 @@ class UserReports:
         return carried
 
     def turn_begun(self, task: asyncio.Task[None], items: Iterable[str]) -> None:
-        """LiveKit's `_user_turn_completed_task` has been made. Posts nothing.
+        """A task has begun that answers the committed turn. Posts nothing.
 
         Args:
-            items: The ids of what the conversation holds: LiveKit copies it before it calls the
-                agent's hook, and asks the model afterwards.
+            items: The ids of what the conversation holds when the task begins: the request may be
+                sent much later.
         """
         self.turns.follow(task, items)
 
     def floor_denied(self, speech: Speech, task: asyncio.Task[Any] | None) -> None:
-        """LiveKit finds that the turn must not interrupt, and drops it. It is kept here."""
+        """The turn must not interrupt this speech, and its task ends. It is kept here."""
         if self.floor.holds(speech):
             self.turns.mark_unanswerable(task)
 
     def handoff_seen(self, task: asyncio.Task[Any] | None) -> None:
-        """LiveKit finds that a handoff has begun, and drops the turn. It is kept here."""
-        if not self.closing:  # LiveKit adds what is said during a close to the history
+        """A handoff has begun, and the task of the turn ends. It is kept here."""
+        if not self.closing:  # what is said during a close goes into the history
             self.turns.mark_unanswerable(task)
 
     def speech_scheduled(self, task: asyncio.Task[Any] | None, speech: Speech) -> None:
-        """LiveKit's `_schedule_speech`. Posts `turn_asked` if it answers the latest turn."""
+        """A reply is scheduled. Posts `turn_asked` if it answers the latest turn."""
         turn = self.turns.ask(task, speech)
         if turn is not None and self.turns.is_latest(turn):
             self.objections.answered(turn.info.new_transcript, speech)
@@ -387,7 +385,7 @@ class UserReports:
     def answer_asked(
         self, task: asyncio.Task[Any] | None, speech: Speech, info: Any, items: Iterable[str]
     ) -> None:
-        """LiveKit's `_generate_reply` with words of the user, which may be typed. Posts nothing."""
+        """A reply to words of the user is asked for; they may be typed. Posts nothing."""
         if self.turns.answered_by(task) is None:
             self.turns.typed(info, speech, items)
             if self.keeping is not None:

@@ -33,13 +33,13 @@ class Turn:
 
     Attributes:
         number: Its place in the conversation, from 1.
-        info: The turn as LiveKit describes it.
+        info: The turn as the framework describes it.
         owner: The agent that it was committed to.
         kept: It had to wait for the floor, or for another agent.
         speech: The speech of its reply, once that was asked for. Its words are in the conversation.
         failure: What of that reply has failed, as a sentence; empty if nothing has.
-        too_late: LiveKit drops it, because a handoff has begun, or because a speech that cannot be
-            interrupted has taken the floor.
+        too_late: It cannot be answered now, because a handoff has begun, or because a speech that
+            cannot be interrupted has taken the floor.
         items: The ids of the items in the conversation when the turn began.
         over: It ended without a reply.
     """
@@ -194,7 +194,7 @@ class UserTurns:
             self.outcomes["superseded"] += 1
 
     def follow(self, task: asyncio.Task[Any], items: Iterable[str]) -> None:
-        """LiveKit answers the latest turn in this task, unless its agent is closed before."""
+        """This task answers the latest turn, unless its agent is closed before."""
         if self._latest is not None:
             self._latest.items = frozenset(items)
             self._tasks[task] = self._latest
