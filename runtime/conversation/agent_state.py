@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
 
 from turnfsm.runtime.turn import TurnRuntime
 
 from .ports import Session
 
-__all__ = ["AgentState"]
+__all__ = ["AgentState", "Publish"]
+
+Publish = Callable[[str], None]
+"""Publishes an agent state."""
 
 GAP = 0.02
 """Seconds of silence inside a step, or after an interruption, before the agent state follows.
@@ -30,20 +33,19 @@ class AgentState:
         self._ready = False  # `start` has published the end of initializing
         self.muted = False
 
-    def wanted(self, published: str, otel_context: Any, start_time: float | None) -> None:
+    def wanted(self, published: str, publish: Publish) -> None:
         """The framework wants to publish an agent state: it knows whether a model was asked."""
         self._ready = True
         told = published in ("thinking", "listening")
         if told:
             self._asked = published == "thinking"
-        self.project(otel_context, start_time, told=told)
+        self.project(publish, told=told)
 
-    def project(
-        self, otel_context: Any = None, start_time: float | None = None, *, told: bool = False
-    ) -> None:
+    def project(self, publish: Publish | None = None, *, told: bool = False) -> None:
         """Publish the agent state for the state that is held.
 
         Args:
+            publish: Publishes it; as a rule the session.
             told: It was reported that nothing is heard any more: do not wait for the gap.
         """
         if self.muted:
@@ -58,7 +60,7 @@ class AgentState:
                 loop = asyncio.get_running_loop()
                 self._timer = loop.call_later(GAP, self._gap_over)
             return
-        self._publish(self._wanted(), otel_context, start_time)
+        self._publish(self._wanted(), publish or self._session.publish)
 
     def close(self) -> None:
         """Drop what waits to be published."""
@@ -70,7 +72,7 @@ class AgentState:
     def _gap_over(self) -> None:
         if self.turn.state in ("listening", "interrupted"):
             self._asked = False
-        self._publish(self._wanted(), None, None)
+        self._publish(self._wanted(), self._session.publish)
 
     def _wanted(self) -> str:
         state, before = self.turn.state, self._session.agent_state
@@ -83,6 +85,6 @@ class AgentState:
         """What the flow says about the state that is held."""
         return self.turn.flow.states[self.turn.state].agent_state
 
-    def _publish(self, published: str, otel_context: Any, start_time: float | None) -> None:
+    def _publish(self, published: str, publish: Publish) -> None:
         self.close()
-        self._session.publish(published, otel_context, start_time)
+        publish(published)

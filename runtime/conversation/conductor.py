@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from collections.abc import Callable, Collection, Hashable, Iterable
+from functools import partial
 
 from turnfsm.fsm import Taken, Verdict
 from turnfsm.fsm.agenda import CallInBackground, CallMade, ResultReady
@@ -20,7 +20,7 @@ from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
 from turnfsm.runtime.turn import TurnRuntime
 
-from .agent_state import AgentState
+from .agent_state import AgentState, Publish
 from .call_ids import CallIds
 from .deferred import DeferredQueue
 from .floor import Floor
@@ -97,9 +97,9 @@ class Conductor(UserReports):
         self.tuner.enter(self.turn.flow.states[self.turn.state].tuning)
 
     def close_begun(self) -> None:
-        """The session closes: nothing is answered any more. Posts `close_requested` to the session's
-        flow, and `endpointing_ended` if a reply is held: it waits for no words. What the user has
-        said stands in the conversation."""
+        """The session closes: nothing is answered any more. Posts `close_requested` to the flow
+        of the session, and `endpointing_ended` if a reply is held: it waits for no words. What the
+        user has said stands in the conversation."""
         self.lifecycle.closing()
         if self._governs and self.turn.holds("output_held"):
             self._post("endpointing_ended")
@@ -213,7 +213,7 @@ class Conductor(UserReports):
         """Nothing more of a speech is heard. Posts nothing."""
         self.replies.over(speech)
 
-    def interrupted_by_code(self, speech: Speech, task: asyncio.Task[Any] | None) -> None:
+    def interrupted_by_code(self, speech: Speech, task: Hashable | None) -> None:
         """Code has interrupted a speech. Posts nothing.
 
         It is the application, unless the session closes, or the task answers a turn of the user,
@@ -248,7 +248,8 @@ class Conductor(UserReports):
         holder = self.floor.step
         if verdict and holder is not None:
             self.speech_heard(holder.speech)
-            self.agent_state.project(holder.speech.turn_context, created_at)
+            publish = partial(self._session.publish, heard=holder.speech, at=created_at)
+            self.agent_state.project(publish)
 
     def tokens_came(self) -> None:
         """The agent's `llm_node` has produced something."""
@@ -279,20 +280,24 @@ class Conductor(UserReports):
         if self._governs:
             self._post("playout_finished", step)
 
-    def agent_state_wanted(self, wanted: str, otel_context: Any, start_time: float | None) -> None:
+    def agent_state_wanted(self, wanted: str, publish: Publish) -> None:
         """The framework wants to publish an agent state; that of the flow's state is published.
 
         Posts `playout_started` where there is no audio.
+
+        Args:
+            wanted: The agent state that the framework wants.
+            publish: Publishes one as the framework would have published this one.
         """
         if not self._governs or wanted == "initializing":
-            self._session.publish(wanted, otel_context, start_time)
+            publish(wanted)
             return
         step = self.floor.step
         if wanted == "speaking" and step is not None and not step.output.audible:
             verdict = self._post("playout_started", step.id)  # its first words are its playout
             if verdict:
                 self.speech_heard(step.speech)
-        self.agent_state.wanted(wanted, otel_context, start_time)
+        self.agent_state.wanted(wanted, publish)
 
     # -- requests to the model
 
@@ -368,15 +373,17 @@ class Conductor(UserReports):
         finally:
             self._waiting.remove(moved)
 
-    def own_id(self, item: str, given: str) -> str:
-        """The id of a call: the model's id, unless another call has it."""
-        if (known := self._ids.known(item)) is not None:
-            return known
-        agent = self._session.activity
-        before = agent.other_calls(item) if agent is not None else ()
-        return self._ids.own(item, given, before, self._ledger)
+    def own_id(self, item: str, given: str, others: Collection[str]) -> str:
+        """The id of a call: the model's id, unless another call has it.
 
-    async def before_call(self, call: Any, turn: str) -> str | None:
+        Args:
+            item: The id of the call's item, which no other call has.
+            given: The id that the model gave.
+            others: The ids of all other calls in the conversation.
+        """
+        return self._ids.own(item, given, others, self._ledger)
+
+    async def before_call(self, call_id: str, name: str, arguments: str, turn: str) -> str | None:
         """A tool is about to begin. Posts nothing.
 
         If the session is kept, the call is stored first.
@@ -386,10 +393,10 @@ class Conductor(UserReports):
         """
         if self.keeping is None:
             return None
-        made = {"name": call.name, "arguments": call.arguments, "turn": turn}
-        self.turn.note("call_intended", call=call.call_id, **made)
+        made = {"name": name, "arguments": arguments, "turn": turn}
+        self.turn.note("call_intended", call=call_id, **made)
         if (why := await self.keeping.before_effect()) is not None:
-            self.turn.note("call_given_up", call=call.call_id)
+            self.turn.note("call_given_up", call=call_id)
         return why
 
     def call_begun(self, call_id: str) -> None:
@@ -452,7 +459,7 @@ class Conductor(UserReports):
             return
         if step is not None and self.turns.kept and not step.speech.interruptible:
             return  # it is ending, and no turn is taken before it has ended
-        if self.turns.kept and self._hears_more(agent, self._moved):
+        if self.turns.kept and self._hears_more(agent):
             return  # it would be cut in the middle of an utterance; the next turn has all of it
         if self.turns.kept and (agent.greets or self._says_first(agent)):
             return  # it comes first: the turn would cut it

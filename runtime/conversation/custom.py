@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from turnfsm.fsm import Flow, HostError
 
@@ -12,7 +12,7 @@ from .host import TurnHost
 
 __all__ = ["CustomHost", "host_fact", "turn_action"]
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., object])
 
 _MARK = "__turnfsm_host__"
 
@@ -64,7 +64,7 @@ def host_fact(method: _F) -> _F:
 class CustomHost:
     """The host of one session: the turn's own methods, and those of the application.
 
-    A host fact with phrases is about the words of the user, and needs no method. Any other method
+    A host fact with phrases is about the words of the user, and needs no method. Every other method
     is searched in the turn's own host, then in ``actions`` (any method of the name), then
     among the marked methods of the session, and finally in the current agent.
 
@@ -118,15 +118,15 @@ class CustomHost:
             remedy = "mark a method with @turn_action or @host_fact, or give TurnSession actions="
             raise self._lacking(agent, missing, remedy)
 
-    def _of_agent(self, name: str) -> Callable[..., Any]:
-        def call(*event: Any) -> Any:
+    def _of_agent(self, name: str) -> Callable[..., object]:
+        def call(*event: object) -> object:
             agent = self._agent()
             self.check_agent(agent)
             return self._marked(agent)[name](*event)
 
         return call
 
-    def _marked(self, owner: object) -> Mapping[str, Callable[..., Any]]:
+    def _marked(self, owner: object) -> Mapping[str, Callable[..., object]]:
         found = {}
         for name, mark in _marks(type(owner)).items():
             if callable(getattr(self._turn, name, None)):

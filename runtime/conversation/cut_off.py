@@ -7,16 +7,16 @@ import inspect
 import json
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
 
 import attrs
 
 from turnfsm.fsm.agenda import AnswerDue, CallMade, Entry, ResultReady, Rules
 from turnfsm.fsm.journal import Journal, Note
+from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
 from turnfsm.runtime.ledger import Ledger, LedgerCall
 from turnfsm.runtime.log import agenda_of
 
-from .policies import CutOffCall, NotMade, recover_of
+from .policies import recover_of
 from .resumption import CUT_OFF, HANDED_OVER, NO_EFFECT, NOT_KEPT, UNKNOWN_END
 
 __all__ = ["agenda_entries", "ledger_of", "output_of"]
@@ -32,7 +32,7 @@ RECOVER_LIMIT = 5.0
 """Seconds that the function of `recover_with` may take."""
 
 
-async def ledger_of(journal: Journal, tools: Mapping[str, Any], key_of: KeyOf) -> Ledger:
+async def ledger_of(journal: Journal, tools: Mapping[str, object], key_of: KeyOf) -> Ledger:
     """The ledger of the worker that has died, in which every call has ended.
 
     For calls that were running, their `recover_with` function is asked.
@@ -90,7 +90,7 @@ def output_of(call: LedgerCall, *, made: bool) -> str | None:
     return (call.output or CUT_OFF) if made else None
 
 
-async def _end_of(call: LedgerCall, tool: Any, key_of: KeyOf) -> dict[str, Any]:
+async def _end_of(call: LedgerCall, tool: object, key_of: KeyOf) -> dict[str, object]:
     recover = recover_of(tool)
     if recover is None:
         return {"how": "unknown", "output": UNKNOWN_END}
@@ -110,7 +110,7 @@ async def _end_of(call: LedgerCall, tool: Any, key_of: KeyOf) -> dict[str, Any]:
     return {"how": "result", "output": None if found is None else str(found)}
 
 
-def _arguments(call: LedgerCall) -> dict[str, Any]:
+def _arguments(call: LedgerCall) -> dict[str, object]:
     try:
         arguments = json.loads(call.arguments or "{}")
     except ValueError:

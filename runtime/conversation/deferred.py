@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextvars import Context, copy_context
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import attrs
 
 __all__ = ["Deferred", "DeferredQueue", "Kind"]
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 Kind = Literal["run", "user turn", "owed reply"]
 
 
 @attrs.define(eq=False)
-class Deferred(Generic[T]):
+class Deferred(Generic[T_co]):
     """Work that waits.
 
     Attributes:
@@ -30,13 +31,13 @@ class Deferred(Generic[T]):
     """
 
     what: Kind
-    work: T
+    work: T_co
     owner: str
     reason: str
     context: Context = attrs.field(factory=copy_context, repr=False)
     end: Literal["begun", "dropped"] | None = None
 
-    def run(self, call: Callable[[T], object]) -> None:
+    def run(self, call: Callable[[T_co], object]) -> None:
         """Call a function with the work, in the context of the request."""
         self.context.run(call, self.work)
 
@@ -45,9 +46,9 @@ class DeferredQueue:
     """Everything that waits in a session, in the order in which it was requested."""
 
     def __init__(self) -> None:
-        self._waiting: list[Deferred[Any]] = []
+        self._waiting: list[Deferred[object]] = []
 
-    def __iter__(self) -> Iterator[Deferred[Any]]:
+    def __iter__(self) -> Iterator[Deferred[object]]:
         return iter(tuple(self._waiting))
 
     def add(self, what: Kind, work: T, *, owner: str, reason: str) -> Deferred[T]:
@@ -56,18 +57,14 @@ class DeferredQueue:
         self._waiting.append(deferred)
         return deferred
 
-    def of(self, what: Kind) -> list[Deferred[Any]]:
-        """The waiting work of one kind."""
-        return [deferred for deferred in self._waiting if deferred.what == what]
-
-    def begun(self, deferred: Deferred[Any]) -> None:
+    def begun(self, deferred: Deferred[object]) -> None:
         """The work begins: it does not wait any more."""
         self._end(deferred, "begun")
 
-    def drop(self, deferred: Deferred[Any]) -> None:
+    def drop(self, deferred: Deferred[object]) -> None:
         """The work will never begin."""
         self._end(deferred, "dropped")
 
-    def _end(self, deferred: Deferred[Any], how: Literal["begun", "dropped"]) -> None:
+    def _end(self, deferred: Deferred[object], how: Literal["begun", "dropped"]) -> None:
         deferred.end = how
         self._waiting.remove(deferred)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -59,7 +58,6 @@ class TurnHost:
         self._turns = turns
         self._log = log
         self._replies = replies
-        self._decisions: set[asyncio.Task[None]] = set()
         self.turn: TurnRuntime
         self.utterance: Utterance
         self.results_need_reply = False
@@ -141,8 +139,8 @@ class TurnHost:
         if self._session.closing:
             return False
         agent = self._session.activity
-        decided = self._follow(agent.turn_decision if agent is not None else None)
-        return self.utterance.ask("end_open") or decided
+        deciding = agent is not None and agent.deciding
+        return self.utterance.ask("end_open") or deciding
 
     def words_waiting(self) -> bool:
         """Earlier words of the user are not in the conversation yet: for example of a line that
@@ -153,8 +151,7 @@ class TurnHost:
         """Words of the user may still come, or a realtime model may answer by itself. When neither
         has come, that is reported."""
         agent = self._session.activity
-        decision = agent.answer_decision if agent is not None else None
-        coming = self._follow(decision)
+        coming = agent is not None and agent.answer_coming
         return self.button_held or self.utterance.ask("answer_open") or coming
 
     def manual_turns(self) -> bool:
@@ -438,19 +435,6 @@ class TurnHost:
             return step.output
         agent = self._session.activity
         return agent.output if agent is not None else None
-
-    def _follow(self, task: asyncio.Task[None] | None) -> bool:
-        if task is None:
-            return False
-        if task not in self._decisions:
-            self._decisions.add(task)
-            task.add_done_callback(self._decided)
-        return True
-
-    def _decided(self, task: asyncio.Task[None]) -> None:
-        self._decisions.discard(task)
-        if not (self.endpointing() or task.cancelled()):
-            self.turn.post("endpointing_ended")
 
 
 _WORDING = {

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 
 from turnfsm.fsm.flow import Tools
 from turnfsm.runtime.ledger import Ledger, LedgerCall
@@ -43,15 +41,27 @@ class OpenCalls:
         """The call of this id; None if it is finished."""
         return self._calls.get(call_id)
 
-    def waits_for_identical(self, name: str, arguments: str, turn: str) -> bool:
+    def waits_for_identical(self, name: str, arguments: str, turn: str, tool: object) -> bool:
         """The tool runs once in a turn, and an identical call of this turn has not ended."""
-        return self._is_once(name) and self._ledger.is_under_way(name, arguments, turn)
+        once = is_once(name, tool, self._policies)
+        return once and self._ledger.is_under_way(name, arguments, turn)
 
-    def identical(self, call_id: str, name: str, arguments: str, turn: str) -> LedgerCall | None:
-        """The identical call whose result answers this one; see `Ledger.answer`."""
-        agent = self._session.activity
-        shown = agent.shown_results if agent is not None else ()
-        made, once = (call_id, name, arguments, turn), self._is_once(name)
+    def identical(
+        self,
+        call_id: str,
+        name: str,
+        arguments: str,
+        turn: str,
+        tool: object,
+        shown: Collection[str],
+    ) -> LedgerCall | None:
+        """The identical call whose result answers this one; see `Ledger.answer`.
+
+        Args:
+            tool: The tool, which may be marked as one that runs once.
+            shown: The ids of the results in the agent's conversation.
+        """
+        made, once = (call_id, name, arguments, turn), is_once(name, tool, self._policies)
         known = self._ledger.answer(*made, shown, once=once)
         if known is not None:
             logger.info(
@@ -59,11 +69,6 @@ class OpenCalls:
                 name, call_id, known.id,
             )  # fmt: skip
         return known
-
-    def _is_once(self, name: str) -> bool:
-        agent = self._session.activity
-        tool = agent.tool(name) if agent is not None else None
-        return is_once(name, tool, self._policies)
 
     def was_answered(self, call_id: str) -> bool:
         """The model was told that the call still runs.
@@ -77,10 +82,9 @@ class OpenCalls:
         """The calls that have ended, and whose results are not in the conversation yet."""
         return self._in(UNCOMMITTED)
 
-    def detached_tasks(self) -> list[asyncio.Task[Any]]:
-        """The tasks of speeches whose turn is over and that still wait for their calls."""
-        speeches = {call.speech for call in self._calls.values() if call.turn_over}
-        return [task for speech in speeches for task in speech.tasks if not task.done()]
+    def detached_speeches(self) -> set[Speech]:
+        """The speeches whose turn is over and that still wait for their calls."""
+        return {call.speech for call in self._calls.values() if call.turn_over}
 
     @property
     def blocking(self) -> bool:
@@ -203,7 +207,7 @@ class OpenCalls:
     def _in(self, states: Sequence[str]) -> list[ToolCall]:
         return [call for call in self._calls.values() if call.state in states]
 
-    def _post(self, call: ToolCall, trigger: str, **data: Any) -> None:
+    def _post(self, call: ToolCall, trigger: str, **data: object) -> None:
         call.post(trigger, **data)
         self.forget_settled()
 

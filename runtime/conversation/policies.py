@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar, get_args
-
-import attrs
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar, cast, get_args
 
 from turnfsm.fsm import TurnfsmError
 from turnfsm.fsm.errors import closest, near
 from turnfsm.fsm.flow import Policy, Tools
+from turnfsm.runtime.cut_off_call import CutOffCall
 
 __all__ = [
-    "CutOffCall",
-    "NotMade",
     "is_once",
     "misspelt_tools",
     "on_interruption",
@@ -30,26 +27,7 @@ _ONCE = "__turnfsm_once__"
 _RECOVER = "__turnfsm_recover__"
 
 
-class NotMade(TurnfsmError):
-    """The call never took effect and may be made again. For the function of `recover_with`."""
-
-
-@attrs.frozen
-class CutOffCall:
-    """A tool call that was running when its worker died.
-
-    Attributes:
-        key: The key of this call, unique over all sessions; the same as its `TurnContext.call_key`.
-        name: The tool's name.
-        arguments: The arguments by name, as the model gave them.
-    """
-
-    key: str
-    name: str
-    arguments: Mapping[str, Any]
-
-
-Recover = Callable[[CutOffCall], Any]
+Recover = Callable[[CutOffCall], object]
 """Returns the result of the call, or a coroutine of it."""
 
 
@@ -148,19 +126,18 @@ def recover_with(recover: Recover) -> Callable[[Tool], Tool]:
     return decorate
 
 
-def recover_of(tool: Any) -> Recover | None:
+def recover_of(tool: object) -> Recover | None:
     """The function of `recover_with`; None if the tool has none."""
-    found: Recover | None = _marked(tool, _RECOVER)
-    return found
+    return cast(Recover | None, _marked(tool, _RECOVER))
 
 
-def policy_of(name: str, tool: Any, tools: Tools) -> Policy:
+def policy_of(name: str, tool: object, tools: Tools) -> Policy:
     """The policy in the flow for this name, else the decorator's, else the flow's default."""
-    decorated: Policy | None = _marked(tool, _POLICY)
+    decorated = cast(Policy | None, _marked(tool, _POLICY))
     return tools.by_name.get(name) or decorated or tools.interrupted
 
 
-def is_once(name: str, tool: Any, tools: Tools) -> bool:
+def is_once(name: str, tool: object, tools: Tools) -> bool:
     """Whether the tool runs once if a turn makes the same call twice."""
     return name in tools.once or bool(_marked(tool, _ONCE))
 
@@ -176,6 +153,6 @@ def misspelt_tools(tools: Tools, known: Iterable[str]) -> Iterator[tuple[str, st
             yield name, meant
 
 
-def _marked(tool: Any, mark: str) -> Any:
+def _marked(tool: object, mark: str) -> object:
     wrapped = getattr(tool, "__wrapped__", None)
     return getattr(tool, mark, None) or getattr(wrapped, mark, None)

@@ -6,9 +6,8 @@ The framework's adapter does two things. It reports what has happened, with the 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from .limits import TurnLimitReached
 from .waits import TurnWaitsLong
@@ -16,7 +15,6 @@ from .waits import TurnWaitsLong
 __all__ = [
     "Agent",
     "Calls",
-    "Keeping",
     "Lifecycle",
     "Model",
     "Output",
@@ -24,6 +22,7 @@ __all__ = [
     "Source",
     "Speech",
     "Turns",
+    "UserTurn",
 ]
 
 Source = Literal["audio_activity", "user_turn", "programmatic"]
@@ -31,11 +30,15 @@ Source = Literal["audio_activity", "user_turn", "programmatic"]
 has passed."""
 
 
-class Speech(Protocol):
-    """What the agent says and does for one reply, in one or more steps.
+class UserTurn(Protocol):
+    """A turn of the user, as the framework describes it."""
 
-    LiveKit: `SpeechHandle`.
-    """
+    new_transcript: str
+    """Its words. Those of turns that had to wait are put before them."""
+
+
+class Speech(Protocol):
+    """What the agent says and does for one reply, in one or more steps."""
 
     @property
     def id(self) -> str:
@@ -83,14 +86,6 @@ class Speech(Protocol):
     def finished(self) -> bool:
         """Its tasks have ended: nothing more of it is added to the conversation."""
 
-    @property
-    def tasks(self) -> Sequence[asyncio.Task[Any]]:
-        """The tasks that run for it."""
-
-    @property
-    def turn_context(self) -> Any:
-        """The OpenTelemetry context of the agent's turn."""
-
     def stop(self, source: Source, *, force: bool = False) -> None:
         """Interrupt it; with force even if it may not be interrupted.
 
@@ -111,10 +106,7 @@ class Speech(Protocol):
 
 
 class Output(Protocol):
-    """What a step is heard on.
-
-    LiveKit: the `AgentSession.output.audio` that there is when the step's task begins.
-    """
+    """What a step is heard on."""
 
     @property
     def audible(self) -> bool:
@@ -132,9 +124,6 @@ class Output(Protocol):
         """Call functions when playout starts, with the wall clock's time, and when it finishes.
 
         Returns a function that removes them.
-
-        LiveKit: the output's ``playback_started`` and ``playback_finished``, which become
-        `playout_started` and `playout_finished`.
         """
 
     def pause(self, *, heard: bool) -> None:
@@ -155,10 +144,7 @@ class Output(Protocol):
 
 
 class Model(Protocol):
-    """The language model of an agent.
-
-    LiveKit: `llm.LLM` or `llm.RealtimeModel`.
-    """
+    """The language model of an agent."""
 
     @property
     def overlaps(self) -> bool:
@@ -178,44 +164,21 @@ class Model(Protocol):
         it."""
 
     def request(self, instructions: str) -> Speech:
-        """Ask for a reply, for example to deliver a result.
-
-        LiveKit: `AgentSession.generate_reply`; `step_started` follows.
-        """
+        """Ask for a reply, for example to deliver a result. `Conductor.floor_taken` follows."""
         ...
 
     def answer_words(self) -> Speech:
-        """Ask for a reply to what the user has said.
-
-        LiveKit: `AgentSession.generate_reply`; `step_started` follows.
-        """
+        """Ask for a reply to what the user has said. `Conductor.floor_taken` follows."""
 
     def interrupt_model(self) -> None:
         """Stop a realtime model's response."""
 
 
 class Calls(Protocol):
-    """The tool calls of an agent.
-
-    LiveKit: its tool executor.
-    """
-
-    def tool(self, name: str) -> Any:
-        """The tool of this name, or None."""
-
-    def other_calls(self, item: str) -> Collection[str]:
-        """The ids of all other calls, in the agent's and in the session's conversation.
-
-        Args:
-            item: The id of the item of this call.
-        """
-
-    @property
-    def shown_results(self) -> Collection[str]:
-        """The ids of the results in the agent's conversation."""
+    """The tool calls of an agent."""
 
     def returned(self, call: str) -> Literal["agent", "other"] | None:
-        """What a tool has returned whose end LiveKit is about to report. None if it still runs."""
+        """What a tool has returned whose end is about to be reported. None if it still runs."""
 
     def cancel_call(self, call: str) -> None:
         """Cancel a running tool; `ToolCalls.ended` follows."""
@@ -235,23 +198,18 @@ class Calls(Protocol):
         `ToolCalls.late_result` follows.
         """
 
-    def tell(self, results: Sequence[Any]) -> None:
-        """Send results to a realtime model as soon as they are there."""
-
 
 class Turns(Protocol):
-    """What an agent does with the user's turns.
-
-    LiveKit: `AudioRecognition` and `AgentActivity.on_end_of_turn`.
-    """
+    """What an agent does with the user's turns."""
 
     @property
-    def turn_decision(self) -> asyncio.Task[None] | None:
-        """The task that decides on the end of the user's turn, while it runs."""
+    def deciding(self) -> bool:
+        """The end of the user's turn is being decided. `Conductor.decision_over` follows."""
 
     @property
-    def answer_decision(self) -> asyncio.Task[None] | None:
-        """The task that waits for words of the user, or for a realtime model to answer."""
+    def answer_coming(self) -> bool:
+        """Words of the user may still be committed, or a realtime model may answer by itself.
+        `Conductor.decision_over` follows."""
 
     @property
     def commits_audio(self) -> bool:
@@ -283,27 +241,18 @@ class Turns(Protocol):
 
     @property
     def greets(self) -> bool:
-        """What `on_enter` says has not been heard to its end.
-
-        LiveKit: speeches that `on_enter` has scheduled.
-        """
+        """What `on_enter` says has not been heard to its end."""
 
     @property
     def queued(self) -> Collection[Speech]:
-        """What waits for the floor.
+        """What waits for the floor."""
 
-        LiveKit: `AgentActivity._speech_q`.
-        """
-
-    def take_turn(self, info: Any) -> None:
+    def take_turn(self, info: UserTurn) -> None:
         """Commit a turn that was kept; `Conductor.may_commit` follows."""
 
 
 class Agent(Model, Calls, Turns, Protocol):
-    """An agent of the session, active or not.
-
-    LiveKit: `AgentActivity`.
-    """
+    """An agent of the session, active or not."""
 
     @property
     def left(self) -> bool:
@@ -315,10 +264,7 @@ class Agent(Model, Calls, Turns, Protocol):
 
 
 class Session(Protocol):
-    """The session that the conversation takes place in.
-
-    LiveKit: `AgentSession`.
-    """
+    """The session that the conversation takes place in."""
 
     @property
     def activity(self) -> Agent | None:
@@ -337,7 +283,7 @@ class Session(Protocol):
         """The agent state that was published last."""
 
     @property
-    def interruption_options(self) -> MutableMapping[str, Any]:
+    def interruption_options(self) -> MutableMapping[str, float]:
         """``min_duration`` and ``min_words``, read at each use."""
 
     @property
@@ -351,10 +297,14 @@ class Session(Protocol):
     def hear_user(self, on: bool) -> None:
         """Turn the microphone on or off."""
 
-    def publish(
-        self, state: Any, otel_context: Any = None, start_time: float | None = None
-    ) -> None:
-        """Publish the agent's state: ``agent_state_changed``."""
+    def publish(self, state: str, heard: Speech | None = None, at: float | None = None) -> None:
+        """Publish the agent's state.
+
+        Args:
+            state: ``listening``, ``thinking`` or ``speaking``.
+            heard: The speech that is heard from now on.
+            at: The wall clock's time at which its playout has begun.
+        """
 
     @property
     def timers(self) -> Mapping[str, float]:
@@ -369,11 +319,8 @@ class Session(Protocol):
         """The ids of the user's messages in the conversation."""
         ...
 
-    def add_words(self, info: Any) -> None:
-        """Put a turn that nobody answers any more into the conversation.
-
-        LiveKit: what `AgentActivity.on_end_of_turn` does in a close.
-        """
+    def add_words(self, info: UserTurn) -> None:
+        """Put a turn that nobody answers any more into the conversation."""
 
     def report_limit(self, reached: TurnLimitReached) -> None:
         """Emit `turn_limit_reached`."""
@@ -396,26 +343,3 @@ class Lifecycle(Protocol):
 
     async def aclose(self) -> None:
         """The session has closed."""
-
-
-class Keeping(Protocol):
-    """The store of the session, from which another worker can continue it."""
-
-    def words_came(self) -> None:
-        """The user has said words that no turn has yet: keep them."""
-
-    async def before_effect(self) -> str | None:
-        """Store everything that has happened, before a tool has its effect.
-
-        Returns:
-            None if the tool may have its effect; otherwise what the model is to read.
-        """
-
-    def key_of(self, call: str, turn: str) -> str:
-        """A key for a call that is unique over all sessions."""
-
-    async def before_reply(self) -> None:
-        """Store the ends of calls before the model and the user learn of them.
-
-        Waits only for a short time.
-        """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextvars import Context, copy_context
-from typing import Any, Literal
+from typing import Literal
 
 import attrs
 
@@ -110,7 +110,7 @@ class ToolCall:
         """What its tool has returned, if its end is about to be reported. None if it runs."""
         return self.agent.returned(self.id) if self.agent is not None else None
 
-    def post(self, trigger: str, **data: Any) -> Verdict:
+    def post(self, trigger: str, **data: object) -> Verdict:
         """Decide on a trigger, change the state, and carry the actions out.
 
         Args:

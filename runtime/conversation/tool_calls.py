@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 import attrs
 
@@ -57,13 +56,22 @@ class ToolCalls(OpenCalls):
     # -- reports of the adapter
 
     def started(
-        self, call_id: str, name: str, arguments: str, speech: Speech, agent: Agent | None
+        self,
+        call_id: str,
+        name: str,
+        arguments: str,
+        speech: Speech,
+        agent: Agent | None,
+        tool: object,
     ) -> None:
         """A tool has begun. Posts `tool_started` if the turn waits for the call, or
-        `speech_interrupted` if its turn is over."""
+        `speech_interrupted` if its turn is over.
+
+        Args:
+            tool: The agent's tool, which may be marked with a policy; None if it has none.
+        """
         self._forget_finished()
         self._speeches[speech.id] = speech
-        tool = agent.tool(name) if agent is not None else None
         policy = policy_of(name, tool, self._policies)
         entry = self._ledger.enter(call_id, name, arguments, speech.id, policy)
         call = self._calls[call_id] = ToolCall(entry, speech, agent, self._ledger)
@@ -91,7 +99,7 @@ class ToolCalls(OpenCalls):
         was the last call.
         """
         call = self._calls.get(call_id)
-        data: dict[str, Any] = {"how": how, "output": output}
+        data: dict[str, object] = {"how": how, "output": output}
         if result_id != call_id:
             data |= {"id": result_id}
             if call is not None and call.state == "reported":
@@ -107,7 +115,7 @@ class ToolCalls(OpenCalls):
                 self.turn.post("tool_ended", call=call_id)
             self.answer_calls_delaying_commit(call.speech)
         elif (entry := self._ledger.find(call_id)) is not None:
-            self._ledger.post(entry, "ended", **data)
+            self._ledger.post(entry, "ended", None, **data)
         self.count()
         self._moved()
 

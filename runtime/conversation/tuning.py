@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from typing import Any
 
 from turnfsm.fsm.flow import Tuning
 
@@ -26,7 +25,7 @@ class Tuner:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._tuning = Tuning()
-        self._own: dict[str, Any] = {}
+        self._own: dict[str, float] = {}
         self.muted = False
 
     def enter(self, tuning: Tuning) -> None:
@@ -44,12 +43,18 @@ class Tuner:
         self.enter(Tuning())
 
     @property
-    def speculation(self) -> dict[str, Any]:
+    def speculation(self) -> dict[str, object]:
         """The options of preemptive generation that the held state replaces."""
         values = {key: getattr(self._tuning, name) for name, key in _SPECULATION.items()}
         return {key: value for key, value in values.items() if value is not None}
 
-    def _put(self, options: MutableMapping[str, Any], name: str, before: Any, value: Any) -> None:
+    def _put(
+        self,
+        options: MutableMapping[str, float],
+        name: str,
+        before: float | None,
+        value: float | None,
+    ) -> None:
         # What the application has set meanwhile stays when the state is left.
         if before is None or options[name] != before:
             self._own[name] = options[name]

@@ -6,21 +6,20 @@ about to act. Its docstring says which, and names the trigger that is posted.
 
 from __future__ import annotations
 
-import asyncio
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from turnfsm.fsm import Refused, Taken, Verdict
 from turnfsm.fsm.agenda import AnswerDue, Answered, HeardByModel
 from turnfsm.runtime.log import Log
+from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.turn import TurnRuntime
 
 from .deferred import DeferredQueue
 from .floor import Floor
 from .host import TurnHost
 from .objections import Objections
-from .ports import Agent, Keeping, Session, Speech
+from .ports import Agent, Session, Speech, UserTurn
 from .tuning import Tuner
 from .user_turns import Outcome, Turn, UserTurns
 from .utterance import Utterance
@@ -54,7 +53,6 @@ class UserReports:
         self._transcript = ""  # of the last voice, as a message
         self._carried, self._carried_commit = "", False
         self._speculation: Callable[[], None] | None = None
-        self._awaited_decision: asyncio.Task[None] | None = None
         self._said_first: tuple[Speech, ...] = ()
         self.utterance = Utterance(self)
 
@@ -167,7 +165,7 @@ class UserReports:
         """No transcript is waited for any more. Posts `endpointing_ended`, unless the end of the
         turn is being decided."""
         agent = self.agent
-        if self._governs and (agent is None or agent.turn_decision is None):
+        if self._governs and (agent is None or not agent.deciding):
             self._post("endpointing_ended")
             self._moved()
 
@@ -177,20 +175,27 @@ class UserReports:
         step = self.floor.step
         return step is not None and not step.speech.interruptible
 
-    def _hears_more(self, agent: Agent, later: Callable[[], None]) -> bool:
+    def _hears_more(self, agent: Agent) -> bool:
         """The user speaks, or the words of their last voice may still come at once.
 
-        Words of a slow STT are not waited for: the voice may have been a noise. Then `later` is
-        called when these words do not come; the output is held for them. It is also called when a
-        commit has got no words: nothing else reports that.
+        Words of a slow STT are not waited for: the voice may have been a noise. The output is held
+        for them.
         """
-        decision = agent.turn_decision
-        if decision is not None and decision is not self._awaited_decision:
-            self._awaited_decision = decision
-            decision.add_done_callback(lambda _: later())
-        if self.user_speaks or self.host.button_held or decision is not None:
+        deciding = agent.deciding
+        if self.user_speaks or self.host.button_held or deciding:
             return True
         return self.utterance.ask("end_near")
+
+    def decision_over(self, *, cancelled: bool) -> None:
+        """A decision about the end of a turn is over, or it is known whether a realtime model
+        answers. Posts `endpointing_ended` if nothing else is being decided.
+
+        Args:
+            cancelled: It was given up: the user goes on.
+        """
+        if self._governs and not (cancelled or self.host.endpointing()):
+            self._post("endpointing_ended")
+        self._moved()
 
     def final_transcript(self) -> None:
         """A final transcript has come.
@@ -215,7 +220,7 @@ class UserReports:
         self._last_barge_in = verdict
         self._post("barge_in")
 
-    def speculation(self) -> dict[str, Any]:
+    def speculation(self) -> dict[str, object]:
         """The options of preemptive generation that the held state replaces."""
         return self.tuner.speculation
 
@@ -244,7 +249,7 @@ class UserReports:
         """
         self._speculation = None
 
-    def may_commit(self, owner: str, info: Any, *, wordless: bool = False) -> bool:
+    def may_commit(self, owner: str, info: UserTurn, *, wordless: bool = False) -> bool:
         """A turn of the user is complete, after the framework's own checks.
 
         Posts `turn_committed`, and `turn_kept` if that is refused.
@@ -269,9 +274,10 @@ class UserReports:
             self.turns.take_in_kept()
         return True
 
-    def keep_for_the_next(self, owner: str, info: Any, complete: bool) -> None:
-        """A turn has ended whose agent is about to be replaced: the next agent answers the turn. Posts `endpointing_ended` if the turn is complete: what this agent still
-        says need not wait. Else words of the last voice may still come."""
+    def keep_for_the_next(self, owner: str, info: UserTurn, complete: bool) -> None:
+        """A turn has ended whose agent is about to be replaced: the next agent answers the turn.
+        Posts `endpointing_ended` if the turn is complete: what this agent still says need not wait.
+        Else words of the last voice may still come."""
         self.turns.keep(info, owner, "a handoff is under way")
         if complete:
             self._post("endpointing_ended")
@@ -283,8 +289,9 @@ class UserReports:
             self.log.add(HeardByModel(id))
 
     def answer_skipped(self, words: Iterable[str]) -> None:
-        """An agent that is about to be replaced does not play what its model answers by itself. Or the model gives that answer up, as it is asked for
-        something else. Posts nothing: they are answered when the floor is free.
+        """An agent that is about to be replaced does not play what its model answers by itself.
+        Or the model gives that answer up, as it is asked for something else. Posts nothing: they
+        are answered when the floor is free.
 
         Args:
             words: The ids of the messages that the model answers.
@@ -316,7 +323,7 @@ class UserReports:
         yet."""
         return [o.id for o in self.log.agenda.obligations if o.state == "with_model"]
 
-    def keep_uncommitted_turn(self, owner: str, info: Any, commits_by_itself: bool) -> None:
+    def keep_uncommitted_turn(self, owner: str, info: UserTurn, commits_by_itself: bool) -> None:
         """An agent is closed while a turn is open: the next agent gets the turn, or the history if
         the session closes.
 
@@ -349,26 +356,32 @@ class UserReports:
         carried, self._carried_commit = self._carried_commit, False
         return carried
 
-    def turn_begun(self, task: asyncio.Task[None], items: Iterable[str]) -> None:
+    def turn_begun(self, task: Hashable, items: Iterable[str]) -> None:
         """A task has begun that answers the committed turn. Posts nothing.
 
         Args:
+            task: The framework's task. It is only compared with others; `turn_task_ended` follows.
             items: The ids of what the conversation holds when the task begins: the request may be
                 sent much later.
         """
         self.turns.follow(task, items)
 
-    def floor_denied(self, speech: Speech, task: asyncio.Task[Any] | None) -> None:
+    def turn_task_ended(self, task: Hashable) -> None:
+        """The task that answers a turn has ended. Posts `turn_dropped` if it has asked for no
+        reply."""
+        self.turns.task_ended(task)
+
+    def floor_denied(self, speech: Speech, task: Hashable | None) -> None:
         """The turn must not interrupt this speech, and its task ends. It is kept here."""
         if self.floor.holds(speech):
             self.turns.mark_unanswerable(task)
 
-    def handoff_seen(self, task: asyncio.Task[Any] | None) -> None:
+    def handoff_seen(self, task: Hashable | None) -> None:
         """A handoff has begun, and the task of the turn ends. It is kept here."""
         if not self.closing:  # what is said during a close goes into the history
             self.turns.mark_unanswerable(task)
 
-    def speech_scheduled(self, task: asyncio.Task[Any] | None, speech: Speech) -> None:
+    def speech_scheduled(self, task: Hashable | None, speech: Speech) -> None:
         """A reply is scheduled. Posts `turn_asked` if it answers the latest turn."""
         turn = self.turns.ask(task, speech)
         if turn is not None and self.turns.is_latest(turn):
@@ -383,7 +396,7 @@ class UserReports:
             self._post("turn_replied", turn=turn.number, speech=speech.id)
 
     def answer_asked(
-        self, task: asyncio.Task[Any] | None, speech: Speech, info: Any, items: Iterable[str]
+        self, task: Hashable | None, speech: Speech, info: UserTurn, items: Iterable[str]
     ) -> None:
         """A reply to words of the user is asked for; they may be typed. Posts nothing."""
         if self.turns.answered_by(task) is None:
@@ -414,5 +427,5 @@ class UserReports:
     def _governs(self) -> bool:
         return not self.turn.closed
 
-    def _post(self, trigger: str, of: str | None = None, /, **data: Any) -> Verdict:
+    def _post(self, trigger: str, of: str | None = None, /, **data: object) -> Verdict:
         return self.turn.post(trigger, of, **data)

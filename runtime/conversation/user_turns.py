@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import attrs
 
 from .deferred import Deferred, DeferredQueue
-from .ports import Speech
+from .ports import Speech, UserTurn
 
 __all__ = ["OUTCOMES", "Outcome", "Turn", "UserTurns"]
 
@@ -45,7 +44,7 @@ class Turn:
     """
 
     number: int
-    info: Any
+    info: UserTurn
     owner: str = ""
     kept: bool = False
     speech: Speech | None = None
@@ -98,7 +97,8 @@ class UserTurns:
         self._closing, self._due = closing, due
         self._count = 0
         self._latest: Turn | None = None
-        self._tasks: dict[asyncio.Task[Any], Turn] = {}
+        self._tasks: dict[Hashable, Turn] = {}  # what answers each
+        self._kept: list[Deferred[UserTurn]] = []
         self._asked: list[Turn] = []  # their replies were asked for, and nothing of them was heard
         self._failed = ("", "")  # the speech that failed last, and how
         self._unsaid: list[Turn] = []  # whose words may not be in the conversation yet
@@ -108,7 +108,7 @@ class UserTurns:
         self.outcomes.update({how: outcomes[how] for how in OUTCOMES if how in outcomes})
         self._count = self.outcomes.total()
 
-    def commit(self, info: Any, owner: str) -> Turn:
+    def commit(self, info: UserTurn, owner: str) -> Turn:
         """A turn is committed.
 
         Unless it has waited itself, it takes in the turns that wait: it begins with their words,
@@ -127,7 +127,7 @@ class UserTurns:
                 self._end(older, "superseded", NEWER)
         return turn
 
-    def typed(self, info: Any, speech: Speech, items: Iterable[str]) -> None:
+    def typed(self, info: UserTurn, speech: Speech, items: Iterable[str]) -> None:
         """A reply to typed words is scheduled.
 
         Args:
@@ -136,11 +136,12 @@ class UserTurns:
         self._follow_words(Turn(0, info, speech=speech, items=frozenset(items)))
 
     @property
-    def kept(self) -> list[Deferred[Any]]:
+    def kept(self) -> list[Deferred[UserTurn]]:
         """The turns that wait."""
-        return self._deferred.of("user turn")
+        self._kept = [deferred for deferred in self._kept if deferred.end is None]
+        return self._kept
 
-    def join_kept(self) -> Deferred[Any]:
+    def join_kept(self) -> Deferred[UserTurn]:
         """Make the turns that wait one turn, the latest, with the words of them all."""
         *older, latest = self.kept
         latest.work.new_transcript = self.with_kept("")
@@ -163,7 +164,7 @@ class UserTurns:
         """A committed turn is being answered, and its reply is not scheduled yet."""
         return any(turn.speech is None for turn in self._tasks.values())
 
-    def begun(self, said: Collection[str]) -> list[Any]:
+    def begun(self, said: Collection[str]) -> list[UserTurn]:
         """The turns that are being answered, or are next, and whose words are not in the
         conversation yet, in order.
 
@@ -173,7 +174,7 @@ class UserTurns:
         self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(said)]
         return [turn.info for turn in self._unsaid]
 
-    def waiting(self, said: Collection[str]) -> list[Any]:
+    def waiting(self, said: Collection[str]) -> list[UserTurn]:
         """The turns whose words are not in the conversation, in order: those that have begun, and
         those that are kept.
 
@@ -182,10 +183,11 @@ class UserTurns:
         """
         return [*self.begun(said), *(deferred.work for deferred in self.kept)]
 
-    def keep(self, info: Any, owner: str, reason: str) -> None:
+    def keep(self, info: UserTurn, owner: str, reason: str) -> None:
         """A turn has to wait."""
         if all(deferred.work is not info for deferred in self.kept):
-            self._deferred.add("user turn", info, owner=owner, reason=reason)
+            kept = self._deferred.add("user turn", info, owner=owner, reason=reason)
+            self._kept = [*self.kept, kept]
 
     def take_in_kept(self) -> None:
         """The latest turn contains all audio, and so the turns that waited."""
@@ -193,20 +195,24 @@ class UserTurns:
             self._deferred.begun(deferred)
             self.outcomes["superseded"] += 1
 
-    def follow(self, task: asyncio.Task[Any], items: Iterable[str]) -> None:
-        """This task answers the latest turn, unless its agent is closed before."""
+    def follow(self, task: Hashable, items: Iterable[str]) -> None:
+        """This task answers the latest turn, unless its agent is closed before.
+
+        Args:
+            task: It is only compared with others. Its end is reported: `task_ended`.
+            items: The ids of the items in the conversation.
+        """
         if self._latest is not None:
             self._latest.items = frozenset(items)
             self._tasks[task] = self._latest
-            task.add_done_callback(self._task_ended)
 
-    def mark_unanswerable(self, task: asyncio.Task[Any] | None) -> None:
+    def mark_unanswerable(self, task: Hashable | None) -> None:
         """The turn that this task answers cannot be answered now."""
         turn = self.answered_by(task)
         if turn is not None:
             turn.too_late = True
 
-    def answered_by(self, task: asyncio.Task[Any] | None) -> Turn | None:
+    def answered_by(self, task: Hashable | None) -> Turn | None:
         """The turn that this task answers, or None."""
         return self._tasks.get(task) if task is not None else None
 
@@ -215,7 +221,7 @@ class UserTurns:
         """How many turns have a reply that was asked for, and of which nothing was heard yet."""
         return len(self._asked)
 
-    def ask(self, task: asyncio.Task[Any] | None, speech: Speech) -> Turn | None:
+    def ask(self, task: Hashable | None, speech: Speech) -> Turn | None:
         """This task has asked for a reply. Returns the turn that it answers, or None."""
         turn = self.answered_by(task)
         if turn is not None:
@@ -255,42 +261,10 @@ class UserTurns:
         """No newer turn was committed."""
         return turn is self._latest
 
-    def close(self) -> None:
-        """The session has closed: drop the turns that are not finished."""
-        for task in tuple(self._tasks):
-            task.remove_done_callback(self._task_ended)
-            self._task_ended(task)
-        for turn in tuple(self._asked):
-            self._end(turn, "dropped", CLOSED)
-        self.drop_kept()
-
-    def drop_kept(self) -> list[Any]:
-        """The turns that wait are not answered any more."""
-        kept = self.kept
-        for deferred in kept:
-            self._count += 1
-            turn = Turn(self._count, deferred.work, deferred.owner, kept=True)
-            self._deferred.drop(deferred)
-            self._end(turn, "dropped", CLOSED, current=False)
-        return [deferred.work for deferred in kept]
-
-    def _join_older(self, info: Any) -> None:
-        info.new_transcript = self.with_kept(info.new_transcript)
-        for deferred in self.kept:
-            self._supersede(deferred)
-
-    def _supersede(self, deferred: Deferred[Any]) -> None:
-        self._deferred.begun(deferred)
-        self._count += 1
-        turn = Turn(self._count, deferred.work, deferred.owner, kept=True)
-        self._end(turn, "superseded", NEWER, current=False)
-
-    def _follow_words(self, turn: Turn) -> None:
-        self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(())]
-        self._unsaid.append(turn)
-
-    def _task_ended(self, task: asyncio.Task[Any]) -> None:
-        turn = self._tasks.pop(task)
+    def task_ended(self, task: Hashable) -> None:
+        """What answered a turn has ended: perhaps a reply was asked for."""
+        if (turn := self._tasks.pop(task, None)) is None:
+            return
         turn.over = turn.speech is None
         if turn.unanswered:  # it is superseded by itself: it is committed again
             self.keep(
@@ -301,6 +275,39 @@ class UserTurns:
             self._end(turn, "dropped", "no reply was generated")
         elif turn.speech is None:
             self._end(turn, "superseded", NEWER)
+
+    def close(self) -> None:
+        """The session has closed: drop the turns that are not finished."""
+        for task in tuple(self._tasks):
+            self.task_ended(task)
+        for turn in tuple(self._asked):
+            self._end(turn, "dropped", CLOSED)
+        self.drop_kept()
+
+    def drop_kept(self) -> list[UserTurn]:
+        """The turns that wait are not answered any more."""
+        kept = self.kept
+        for deferred in kept:
+            self._count += 1
+            turn = Turn(self._count, deferred.work, deferred.owner, kept=True)
+            self._deferred.drop(deferred)
+            self._end(turn, "dropped", CLOSED, current=False)
+        return [deferred.work for deferred in kept]
+
+    def _join_older(self, info: UserTurn) -> None:
+        info.new_transcript = self.with_kept(info.new_transcript)
+        for deferred in self.kept:
+            self._supersede(deferred)
+
+    def _supersede(self, deferred: Deferred[UserTurn]) -> None:
+        self._deferred.begun(deferred)
+        self._count += 1
+        turn = Turn(self._count, deferred.work, deferred.owner, kept=True)
+        self._end(turn, "superseded", NEWER, current=False)
+
+    def _follow_words(self, turn: Turn) -> None:
+        self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(())]
+        self._unsaid.append(turn)
 
     def _speech_over(self, turn: Turn, speech: Speech) -> None:
         """Nothing more of its reply is heard."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import attrs
 
@@ -69,7 +69,7 @@ class TurnWaitsLong:
         """It may take long without anything being wrong."""
         return self.ended or self.cause in USUAL
 
-    def as_note(self) -> dict[str, Any]:
+    def as_note(self) -> dict[str, object]:
         """The fields of its record in the journal."""
         return attrs.asdict(self) | {"names": list(self.names)}
 

@@ -1,13 +1,8 @@
 """`TurnSession`: LiveKit voice agents whose turns follow a flow."""
 
 from turnfsm.runtime.conversation.custom import host_fact, turn_action
-from turnfsm.runtime.conversation.policies import (
-    CutOffCall,
-    NotMade,
-    on_interruption,
-    once,
-    recover_with,
-)
+from turnfsm.runtime.conversation.policies import on_interruption, once, recover_with
+from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
 from turnfsm.runtime.observe.telemetry import Telemetry
 
 from .contract import SUPPORTED

@@ -19,6 +19,8 @@ from turnfsm.runtime.observe.telemetry import Figures, SpanEvents, Telemetry
 from turnfsm.runtime.observe.turn_log import TurnLog, VerdictLog
 from turnfsm.runtime.turn import TurnRuntime
 
+from .overrides import GovernedHandle
+
 __all__ = ["Observers"]
 
 turn_log = logging.getLogger("turnfsm.turn")
@@ -115,7 +117,8 @@ class _Spans:
     def current(self) -> Span:
         step = self._floor.step
         if step is not None and step is not self._step:
-            context = step.speech.turn_context
+            speech = step.speech
+            context = speech.turn_context if isinstance(speech, GovernedHandle) else None
             if context is None:  # its turn has no span yet
                 return get_current_span()
             self._step, self._of_step = step, get_current_span(context)

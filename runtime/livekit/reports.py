@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from livekit.agents import AgentSession
@@ -20,6 +21,7 @@ from .overrides import (
     current_speech,
     failure_of,
     govern,
+    own_id,
     refuse_handoff,
     running_call,
 )
@@ -57,7 +59,7 @@ class Reports:
             self._conductor.reply_requested()
         elif event == "function_tools_executed":
             self._conductor.host.results_need_reply = arg.has_tool_reply
-            _give_ids(arg, self._conductor.own_id)
+            _give_ids(arg, partial(own_id, self._conductor))
             if (speech := current_speech()) is not None:
                 self._calls_executed(arg, govern(speech, self._conductor))
         elif event == "conversation_item_added" and arg.item.type == "message":
@@ -85,7 +87,8 @@ class Reports:
             if context is not None:
                 speech = govern(context.speech_handle, self._conductor)
                 agent = activity_of(context)
-                tools.started(call.call_id, call.name, call.arguments, speech, agent)
+                tool = agent.tool(call.name) if agent is not None else None
+                tools.started(call.call_id, call.name, call.arguments, speech, agent, tool)
         elif update.type == "tool_call_updated":
             if update.id != update.call_id or not tools.was_answered(update.call_id):
                 tools.reported(update.call_id)  # otherwise it is our own answer

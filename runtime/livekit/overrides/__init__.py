@@ -11,7 +11,7 @@ from .handing_over import refuse_handoff
 from .recognition import turn_of
 from .run import GovernedRun
 from .session import GovernedSession
-from .speech import GovernedHandle, current_speech, govern
+from .speech import GovernedHandle, current_speech, govern, own_id
 from .tools import TurnContext, running_call
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "current_speech",
     "failure_of",
     "govern",
+    "own_id",
     "refuse_handoff",
     "running_call",
     "turn_of",

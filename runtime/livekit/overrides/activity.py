@@ -146,6 +146,7 @@ class GovernedActivity(ProducingActivity):
         task = self._user_turn_completed_atask
         if task is not None and task is not before:
             self._conductor.turn_begun(task, self._item_ids)
+            task.add_done_callback(self._conductor.turn_task_ended)
         return committed
 
     # LiveKit drops a committed turn where it finds, before the agent's hook or after it, that a

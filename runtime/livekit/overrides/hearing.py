@@ -206,10 +206,29 @@ class HearingActivity(ArrivingActivity):
         return self._hears_silence and self._user_silence_event.is_set()
 
     @property
-    def turn_decision(self) -> asyncio.Task[None] | None:
-        """The task that decides on the end of the user's turn, while it runs."""
+    def deciding(self) -> bool:
+        """The end of the user's turn is being decided."""
         decision = None if self._rt_turn_detection_enabled else self._decision
-        return decision if decision is not None and not decision.done() else self.commit_decision
+        running = decision is not None and not decision.done()
+        return self._follow(decision if running else self.commit_decision)
+
+    @property
+    def answer_coming(self) -> bool:
+        """Words of the user may still be committed, or a realtime model may answer by itself."""
+        return self._follow(self.answer_decision)
+
+    def _follow(self, decision: asyncio.Task[None] | None) -> bool:
+        if decision is None:
+            return False
+        followed: set[asyncio.Task[None]] = self.__dict__.setdefault("_followed", set())
+        if decision not in followed:
+            followed.add(decision)
+            decision.add_done_callback(self._decision_over)
+        return True
+
+    def _decision_over(self, decision: asyncio.Task[None]) -> None:
+        self.__dict__["_followed"].discard(decision)
+        self._conductor.decision_over(cancelled=decision.cancelled())
 
     @property
     def commit_decision(self) -> asyncio.Task[None] | None:

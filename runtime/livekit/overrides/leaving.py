@@ -21,6 +21,7 @@ from turnfsm.fsm.flow import NEVER
 from turnfsm.runtime.conversation.waits import LongWait, Waiting
 
 from .realtime import RealtimeActivity
+from .speech import GovernedHandle
 
 __all__ = ["LeavingActivity"]
 
@@ -134,8 +135,9 @@ class LeavingActivity(RealtimeActivity):
 
     def _released_tasks(self) -> list[asyncio.Task[Any]]:
         """The tasks of this agent that wait for calls which no turn waits for."""
-        tasks = self._conductor.tools.detached_tasks()
-        return [task for task in tasks if task in self._speech_tasks]
+        speeches = self._conductor.tools.detached_speeches()
+        tasks = [t for one in speeches if isinstance(one, GovernedHandle) for t in one.tasks]
+        return [task for task in tasks if not task.done() and task in self._speech_tasks]
 
     async def aclose(self) -> None:
         self._conductor.replies.leaving(self)

@@ -19,7 +19,7 @@ from .entering import EnteringStream
 from .generations import Generation
 from .governed_model import GovernedModel
 from .recognition import until
-from .speech import GovernedHandle, current_speech, govern, tool_interrupts
+from .speech import GovernedHandle, current_speech, govern, own_id, tool_interrupts
 from .taken_over import ClosedRealtimeSession, is_of_a_speech
 
 __all__ = ["RealtimeActivity"]
@@ -326,7 +326,7 @@ class RealtimeActivity(AnsweringActivity):
 
     def _with_own_id(self, call: llm.FunctionCall) -> llm.FunctionCall:
         # A copy: the model knows the call by its own id.
-        own = self._conductor.own_id(call.id, call.call_id)
+        own = own_id(self._conductor, call.id, call.call_id)
         if own == call.call_id:
             return call
         if self._sync is not None:

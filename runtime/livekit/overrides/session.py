@@ -9,6 +9,7 @@ import time
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Mapping, MutableMapping, Sequence, Set
+from functools import partial
 from typing import Any, cast
 from weakref import WeakSet
 
@@ -20,6 +21,7 @@ from livekit.agents.voice.agent_session import Userdata_T
 from turnfsm.fsm.flow import NEVER
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.limits import TurnLimitReached
+from turnfsm.runtime.conversation.ports import Speech
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.conversation.waits import LongWait, TurnWaitsLong
 
@@ -27,6 +29,7 @@ from .activity import GovernedActivity, adopt
 from .arriving import results_when_copied
 from .components import closed_by
 from .run import GovernedRun
+from .speech import GovernedHandle
 
 __all__ = ["GovernedSession"]
 
@@ -77,13 +80,15 @@ class GovernedSession(AgentSession[Userdata_T]):
     def _update_agent_state(
         self, state: Any, *, otel_context: Any = None, start_time: float | None = None
     ) -> None:
-        self._conductor.agent_state_wanted(state, otel_context, start_time)
+        publish = partial(
+            super()._update_agent_state, otel_context=otel_context, start_time=start_time
+        )
+        self._conductor.agent_state_wanted(state, publish)
 
-    def publish(
-        self, state: Any, otel_context: Any = None, start_time: float | None = None
-    ) -> None:
-        """Publish this agent state."""
-        super()._update_agent_state(state, otel_context=otel_context, start_time=start_time)
+    def publish(self, state: Any, heard: Speech | None = None, at: float | None = None) -> None:
+        """Publish this agent state: in the agent's turn of the speech that begins to be heard."""
+        context = heard.turn_context if isinstance(heard, GovernedHandle) else None
+        super()._update_agent_state(state, otel_context=context, start_time=at)
 
     def _tool_items_added(self, items: Sequence[llm.FunctionCall | llm.FunctionCallOutput]) -> None:
         super()._tool_items_added(items)

@@ -23,6 +23,7 @@ __all__ = [
     "current_speech",
     "govern",
     "items_of_call",
+    "own_id",
     "printed_as",
     "tool_interrupts",
 ]
@@ -118,7 +119,7 @@ class GovernedHandle(SpeechHandle):
     def _item_added(self, items: Sequence[llm.ChatItem]) -> None:
         for item in items:
             if item.type == "function_call":  # it begins now: nobody has seen its id yet
-                item.call_id = self._conductor.own_id(item.id, item.call_id)
+                item.call_id = own_id(self._conductor, item.id, item.call_id)
         outputs = [item for item in items if item.type == "function_call_output"]
         for output in outputs:  # LiveKit gives a call that was cancelled an empty output
             call = self._conductor.tools.get(output.call_id)
@@ -127,7 +128,8 @@ class GovernedHandle(SpeechHandle):
         super()._item_added(items)
         # A handoff has no text; after an interruption LiveKit still has to report its outcome.
         results = [item for item in outputs if item.output or not self.interrupted]
-        if results and (activity := self._conductor.agent) is not None:
+        activity: Any = self._conductor.agent
+        if results and activity is not None:
             activity.tell(results)
         if outputs:
             given = [Result(item.call_id, not item.output) for item in outputs]
@@ -184,6 +186,11 @@ class GovernedHandle(SpeechHandle):
     def turn_context(self) -> Any:
         """The OpenTelemetry context of the agent's turn."""
         return self._agent_turn_context
+
+    @property
+    def tasks(self) -> list[asyncio.Task[Any]]:
+        """The tasks that run for the speech."""
+        return self._tasks
 
     def stop(self, source: Source, *, force: bool = False) -> None:
         """Interrupt it."""
@@ -245,11 +252,6 @@ class GovernedHandle(SpeechHandle):
         """Its tasks have ended."""
         return all(task.done() for task in self._tasks)
 
-    @property
-    def tasks(self) -> list[asyncio.Task[Any]]:
-        """The tasks that run for the speech."""
-        return self._tasks
-
 
 def _is_heard_reply(item: llm.ChatItem) -> TypeGuard[llm.ChatMessage]:
     return item.type == "message" and item.role == "assistant" and bool(item.text_content)
@@ -266,6 +268,13 @@ def govern(handle: SpeechHandle, conductor: Conductor) -> GovernedHandle:
         handle.__class__ = GovernedHandle
         handle._conductor = conductor  # type: ignore[attr-defined]
     return handle  # type: ignore[return-value]
+
+
+def own_id(conductor: Conductor, item: str, given: str) -> str:
+    """The id of a call: the model's id, unless another call has it."""
+    activity: Any = conductor.agent
+    others = activity.other_calls(item) if activity is not None else ()
+    return conductor.own_id(item, given, others)
 
 
 def items_of_call(speech: Speech, call_id: str) -> list[llm.ChatItem]:

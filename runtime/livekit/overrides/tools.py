@@ -152,11 +152,15 @@ class GovernedExecutor(_ToolExecutor):
     async def execute(self, *, run_ctx: RunContext[Any], raw_arguments: Any, **how: Any) -> Any:
         call, turn = run_ctx.function_call, run_ctx.speech_handle.id
         tools, made = self._conductor.tools, (call.name, call.arguments, turn)
-        if tools.waits_for_identical(*made):
-            await self._conductor.until(lambda: not tools.waits_for_identical(*made))
-        if (known := tools.identical(call.call_id, *made)) is not None:
+        activity: Any = self._conductor.agent
+        tool = activity.tool(call.name) if activity is not None else None
+        if tools.waits_for_identical(*made, tool):
+            await self._conductor.until(lambda: not tools.waits_for_identical(*made, tool))
+        activity = self._conductor.agent
+        shown = activity.shown_results if activity is not None else ()
+        if (known := tools.identical(call.call_id, *made, tool, shown)) is not None:
             return _answer_with(known, turn)
-        if (why := await self._conductor.before_call(call, turn)) is not None:
+        if (why := await self._conductor.before_call(call.call_id, *made)) is not None:
             raise ToolError(why)
         try:
             value = await super().execute(run_ctx=run_ctx, raw_arguments=raw_arguments, **how)
