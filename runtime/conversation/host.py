@@ -60,7 +60,7 @@ class TurnHost:
         self._replies = replies
         self.turn: TurnRuntime
         self.utterance: Utterance
-        self.results_need_reply = False
+        self.results_need_reply = self._asked_of_decision = False
         self._button_pressed = False
         self._wordless = False
         self.transcript_awaited: Speech | None = None
@@ -140,7 +140,13 @@ class TurnHost:
             return False
         agent = self._session.activity
         deciding = agent is not None and agent.deciding
+        self._asked_of_decision |= deciding
         return self.utterance.ask("end_open") or deciding
+
+    def decision_reported(self) -> bool:
+        """A decision is over. Whether the flow had been told that it was not."""
+        asked, self._asked_of_decision = self._asked_of_decision, False
+        return asked
 
     def words_waiting(self) -> bool:
         """Earlier words of the user are not in the conversation yet: for example of a line that
@@ -152,6 +158,7 @@ class TurnHost:
         has come, that is reported."""
         agent = self._session.activity
         coming = agent is not None and agent.answer_coming
+        self._asked_of_decision |= coming
         return self.button_held or self.utterance.ask("answer_open") or coming
 
     def manual_turns(self) -> bool:

@@ -188,12 +188,13 @@ class UserReports:
 
     def decision_over(self, *, cancelled: bool) -> None:
         """A decision about the end of a turn is over, or it is known whether a realtime model
-        answers. Posts `endpointing_ended` if nothing else is being decided.
+        answers. Posts `endpointing_ended` if the flow has asked, and nothing else is being decided.
 
         Args:
             cancelled: It was given up: the user goes on.
         """
-        if self._governs and not (cancelled or self.host.endpointing()):
+        asked = self.host.decision_reported()
+        if self._governs and asked and not (cancelled or self.host.endpointing()):
             self._post("endpointing_ended")
         self._moved()
 

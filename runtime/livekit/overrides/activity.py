@@ -303,7 +303,7 @@ def adopt(activity: AgentActivity, conductor: Conductor) -> None:
     """
     activity.__class__ = GovernedActivity
     assert isinstance(activity, GovernedActivity)
-    activity._conductor, activity._said = conductor, []
+    activity._conductor, activity._said, activity._followed = conductor, [], set()
     executor = activity._tool_executor
     executor.__class__ = GovernedExecutor
     executor._conductor = conductor  # type: ignore[attr-defined]

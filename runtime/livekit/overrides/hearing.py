@@ -33,6 +33,8 @@ class HearingActivity(ArrivingActivity):
 
     _stop_following: Callable[[], None] | None = None
     _hears_silence = False
+    _followed: set[asyncio.Task[None]]
+    """The decisions whose ends are reported."""
 
     def _hears_with(self, recognition: AudioRecognition | None) -> None:
         if recognition is not None:
@@ -220,14 +222,13 @@ class HearingActivity(ArrivingActivity):
     def _follow(self, decision: asyncio.Task[None] | None) -> bool:
         if decision is None:
             return False
-        followed: set[asyncio.Task[None]] = self.__dict__.setdefault("_followed", set())
-        if decision not in followed:
-            followed.add(decision)
+        if decision not in self._followed:
+            self._followed.add(decision)
             decision.add_done_callback(self._decision_over)
         return True
 
     def _decision_over(self, decision: asyncio.Task[None]) -> None:
-        self.__dict__["_followed"].discard(decision)
+        self._followed.discard(decision)
         self._conductor.decision_over(cancelled=decision.cancelled())
 
     @property
