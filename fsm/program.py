@@ -7,6 +7,7 @@ all answers fills while conversations run, and a step is then one look-up.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 from weakref import WeakValueDictionary
@@ -272,10 +273,12 @@ def _scopes_by(flow: Flow, field: str) -> dict[str, tuple[str, ...]]:
 
 # By identity: a program holds its flow, so no other flow can get that id while it is here.
 _PROGRAMS: WeakValueDictionary[int, Program] = WeakValueDictionary()
+_LATEST: deque[Program] = deque(maxlen=8)  # so a session need not compile what the last one had
 
 
 def compile_flow(flow: Flow) -> Program:
-    """Compile a flow. The same flow gives the same program as long as somebody holds it.
+    """Compile a flow. The same flow gives the same program as long as somebody holds it, or it is
+    among the latest.
 
     Args:
         flow: The flow.
@@ -292,4 +295,5 @@ def compile_flow(flow: Flow) -> Program:
     program = _PROGRAMS.get(id(flow))
     if program is None:
         program = _PROGRAMS[id(flow)] = Program(flow)
+        _LATEST.append(program)
     return program

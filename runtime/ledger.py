@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from turnfsm.fsm import TurnfsmError, Verdict, load_flow
+from turnfsm.fsm import TurnfsmError, Verdict
 from turnfsm.fsm.flow import Policy
 from turnfsm.fsm.journal import Journal, JournalError, Note
+from turnfsm.fsm.load import load_shipped
 
 from .arguments import check_count
 from .ledger_call import End, LedgerCall, canonical
@@ -227,7 +228,7 @@ class Ledger:
                 why = f"note {note.seq} ({note.kind}) is not as turnfsm writes it: {exc}"
                 raise JournalError(f"{why}; name a journal that was not changed") from None
         ledger._cut_off()
-        agenda = agenda_of(journal, rules_of(load_flow("turn")))
+        agenda = agenda_of(journal, rules_of(load_shipped("turn")))
         due = {o.id for o in agenda.obligations if o.kind == "result"}
         news = (call.id for call in ledger if call.gave in _NEWS)
         ledger.undelivered = due.intersection(news)

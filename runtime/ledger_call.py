@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import attrs
 
-from turnfsm.fsm import Machine, Program, Verdict, compile_flow, load_flow
+from turnfsm.fsm import Machine, Program, Verdict, compile_flow
 from turnfsm.fsm.flow import Policy
+from turnfsm.fsm.load import load_shipped
 
 __all__ = ["End", "LedgerCall", "canonical"]
 
@@ -22,7 +23,7 @@ _program: list[Program] = []
 
 def _new_machine() -> Machine:
     if not _program:
-        _program.append(compile_flow(load_flow("tool_call")))
+        _program.append(compile_flow(load_shipped("tool_call")))
     return Machine(_program[0])
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from turnfsm.fsm import load_flow
 from turnfsm.fsm.agenda import Agenda, Entry, ReplyEnded, Rules, entry_from_note, note_of
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Journal, JournalError
+from turnfsm.fsm.load import load_shipped
 
 __all__ = ["Log", "agenda_of", "rules_of"]
 
@@ -50,7 +50,7 @@ class Log:
 
 def rules_of(flow: Flow) -> Rules:
     """The agenda of a flow; that of `turn` if it declares none."""
-    return flow.agenda if flow.agenda.settle else load_flow("turn").agenda
+    return flow.agenda if flow.agenda.settle else load_shipped("turn").agenda
 
 
 def agenda_of(journal: Journal, rules: Rules) -> Agenda:

@@ -1,5 +1,5 @@
 """From YAML to a flow: reports every problem of a file, with its place and its remedy."""
 
-from .loader import load_flow, parse_flow, shipped_flows
+from .loader import load_flow, load_shipped, parse_flow, shipped_flows
 
-__all__ = ["load_flow", "parse_flow", "shipped_flows"]
+__all__ = ["load_flow", "load_shipped", "parse_flow", "shipped_flows"]

@@ -23,7 +23,7 @@ from .written import FlowFile
 from .written_rules import check_written
 from .yaml12 import MAX_BYTES, read_nodes, too_large, unfold
 
-__all__ = ["load_flow", "parse_flow", "shipped_flows"]
+__all__ = ["load_flow", "load_shipped", "parse_flow", "shipped_flows"]
 
 MAX_FINDINGS = 100
 MAX_BASES = 8
@@ -93,13 +93,29 @@ def load_flow(name_or_path: str | Path) -> Flow:
     path = _locate(str(name_or_path))
     if path == Path(name_or_path):
         return _load(path, str(path))
-    # A shipped flow is called by its name: where it lies says nothing to the reader.
-    return _load_shipped(path)
+    return load_shipped(path.stem)
 
 
 @cache
-def _load_shipped(path: Path) -> Flow:
-    # Sessions begin often, and what they share of a flow is compiled again for each object.
+def load_shipped(name: str) -> Flow:
+    """Load a flow that turnfsm itself runs, whatever files are in the current folder.
+
+    Args:
+        name: The name of a shipped flow.
+
+    Returns:
+        The flow; the same object each time.
+
+    Raises:
+        KeyError: There is no such flow.
+
+    Example:
+        >>> from turnfsm.fsm.load import load_shipped
+        >>> load_shipped("utterance").name
+        'utterance'
+    """
+    path = _on_the_shelf()[name]
+    # A shipped flow is called by its name: where it lies says nothing to the reader.
     return _load(path, path.name)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from turnfsm.fsm import Machine, load_flow
+from turnfsm.fsm import Machine
+from turnfsm.fsm.load import load_shipped
 
 __all__ = ["CUT_OFF", "HANDED_OVER", "NOT_KEPT", "NO_EFFECT", "UNKNOWN_END", "Before", "Resumption"]
 
@@ -86,7 +87,7 @@ class Resumption:
     def __init__(self, before: Before, *, results: bool) -> None:
         self._before = before
         self._results = results
-        self._machine = Machine(load_flow("resume"))
+        self._machine = Machine(load_shipped("resume"))
         self._words = ""
         self.apologises = False
         self.greets = True

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Literal, Protocol
 
 from turnfsm.fsm import Taken, Verdict
+from turnfsm.fsm.load import load_shipped
 from turnfsm.runtime.event import Event
 from turnfsm.runtime.turn import TurnRuntime
 
@@ -72,7 +73,7 @@ class Utterance:
     def __init__(self, hearing: Hearing) -> None:
         self._hearing = hearing
         self._timers = _of(hearing.timers)
-        self._runtime = TurnRuntime("utterance", self, timers=self._timers, maxlen=1)
+        self._runtime = TurnRuntime(load_shipped("utterance"), self, timers=self._timers, maxlen=1)
         self._runtime.observe(self._observed)
         self._yes: set[Question] = set()
         self._open = False

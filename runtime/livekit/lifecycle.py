@@ -9,6 +9,7 @@ from typing import Any
 
 from livekit.agents.voice.run_result import RunResult
 
+from turnfsm.fsm.load import load_shipped
 from turnfsm.runtime.conversation.deferred import Deferred, DeferredQueue
 from turnfsm.runtime.pump import Event
 from turnfsm.runtime.turn import TurnRuntime
@@ -34,7 +35,7 @@ class SessionLifecycle:
         self._deferred = deferred
         self._waits: Deferred[dict[str, Any]] | None = None
         self._reported: object = None  # the chain of agents, when it was last reported
-        self.runtime = TurnRuntime("session", self, timers=timers)
+        self.runtime = TurnRuntime(load_shipped("session"), self, timers=timers)
         self.timers = {**self.runtime.flow.timers, **timers}
 
     # -- what happens

@@ -7,7 +7,8 @@ from typing import Any
 
 import attrs
 
-from turnfsm.fsm import Flow, load_flow
+from turnfsm.fsm import Flow
+from turnfsm.fsm.load import load_shipped
 from turnfsm.runtime.arguments import check_limits, check_timers
 
 from .options import gives_timeout
@@ -45,7 +46,7 @@ class Seconds:
             UnknownName: There is no such timer, or no such set of limits.
             TurnfsmError: `timers` is not a mapping of timers to seconds.
         """
-        life, limits = load_flow("session"), limits if limits is not None else flow.limits
+        life, limits = load_shipped("session"), limits if limits is not None else flow.limits
         theirs = {}
         if isinstance(timers, Mapping):
             theirs = {n: s for n, s in timers.items() if n in life.timers and n not in flow.timers}

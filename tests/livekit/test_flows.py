@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -323,3 +324,14 @@ def test_each_variant_is_played_here() -> None:
     """A flow that is shipped is also run."""
     played = {"half_duplex", "uninterruptible", "push_to_talk", "speech_to_speech"}
     assert {"turn", "session", "tool_call", "resume", "utterance"} | played == {*shipped_flows()}
+
+
+@pytest.mark.parametrize("name", ["session", "utterance"])
+def test_a_file_does_not_replace_a_flow_that_every_session_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_text("no flow", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    user = ScriptedUser().says("hello", at=0.5)
+    outcome = Stage(TurnSession, user=user, llm=ScriptedLLM({"hello": "Hi there."})).run(5.0)
+    assert [heard.text for heard in outcome.heard] == ["Hi there."]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from math import inf
 
 from livekit.agents import llm
 from livekit.agents.voice.generation import _RUNNING_PLACEHOLDER_KEY
@@ -14,7 +15,9 @@ from turnfsm.runtime.conversation.conductor import Conductor
 from .conversation import part_of
 from .speech import GovernedHandle
 
-__all__ = ["HINT", "send"]
+__all__ = ["HINT", "send", "settled"]
+
+_OF_THE_AGENT = ("assistant", "function_call", "function_call_output")
 
 HINT = "turnfsm_hint_"
 """How the id of a hint begins."""
@@ -39,7 +42,10 @@ def send(
         instructions: The request's own.
     """
     log, read = conductor.log, _Reader(context, held, conductor.tools.due_results)
-    given, new = [*map(read, context.items)], [*map(read, came)]
+    about = {o.id for o in log.agenda.obligations} | read.about | {_key(item) for item in came}
+    since = min((item.created_at for item in came), default=inf)
+    begin = settled(context.items, about, since)
+    given, new = [*map(read, context.items[begin:])], [*map(read, came)]
     shown = complete(given, log.agenda, speech.id, new)
     results = [item.call for item in shown if item.part == "result" and item.result]
     conductor.request_sent(speech, results, instructions, unanswered=unanswered(shown))
@@ -59,7 +65,64 @@ def send(
         id = HINT + "-".join((*request.deliver, *request.elsewhere))
         hint = llm.ChatMessage(id=id, role="system", content=[said], created_at=at)
         items.insert(request.hint_at, hint)
-    context.items[:] = items
+    context.items[begin:] = items
+
+
+def settled(items: Sequence[llm.ChatItem], about: Collection[str], since: float) -> int:
+    """How many of the first items stand as they are, whatever the agenda says.
+
+    They are all exchanges before the first one that the request is about, but the last of them: a
+    request may hide what follows it. So a request of a long conversation costs little more than
+    that of a short one.
+
+    Args:
+        items: What LiveKit gives.
+        about: What the agenda and the request are about: ids of messages, and of calls in LiveKit's
+            items.
+        since: When the first of what has come into the conversation came, in seconds.
+    """
+    made: dict[str, int] = {}  # where each call is
+    begins = [0]  # where the exchanges begin
+    due: set[str] = set()  # the calls whose results come next
+    before = ""
+    for place, item in enumerate(items):
+        kind: str = item.type
+        if item.type == "function_call":
+            call = item.call_id
+            if call in about or call in made or item.created_at > since:
+                break
+            made[call] = place
+            due.add(call)
+        elif item.type == "function_call_output":
+            call = item.call_id
+            if call in about or call not in due or item.created_at > since:
+                break
+            due.discard(call)
+        else:
+            due.clear()
+            if item.id in about or item.created_at > since or item.id.startswith(HINT):
+                break
+            if item.type == "message":
+                kind = item.role
+                if kind == "user" and before in _OF_THE_AGENT:
+                    begins.append(place)
+        before = kind
+    return _before_their_calls(items, begins, made)
+
+
+def _before_their_calls(
+    items: Sequence[llm.ChatItem], begins: Sequence[int], made: Mapping[str, int]
+) -> int:
+    """The latest of the exchanges that has the calls of all results that follow."""
+    begin = begins[-1]
+    for item in items[begin:]:
+        if item.type == "function_call_output" and (place := made.get(item.call_id, begin)) < begin:
+            return _before_their_calls(items, [n for n in begins if n <= place], made)
+    return begin
+
+
+def _key(item: llm.ChatItem) -> str:
+    return item.call_id if item.type in ("function_call", "function_call_output") else item.id
 
 
 def _is_own(call: str, speech: GovernedHandle, conductor: Conductor) -> bool:
@@ -75,18 +138,27 @@ class _Reader:
         context: The request, to which LiveKit has added the calls that run.
         held: The ids of the items in the agent's conversation.
         due: The calls of the agenda by the ids of their results.
+
+    Attributes:
+        about: The ids of these calls.
     """
 
     def __init__(
         self, context: llm.ChatContext, held: Collection[str], due: Mapping[str, str]
     ) -> None:
         self._held, self._due = held, due
+        items = context.items
         calls = {
             item.call_id
-            for item in context.items
+            for item in items
             if item.type == "function_call" and item.extra.get(_RUNNING_PLACEHOLDER_KEY)
         }
-        self._running = {i.id for i in context.items if getattr(i, "call_id", None) in calls}
+        self._running = {
+            item.id
+            for item in (items if calls else ())
+            if item.type in ("function_call", "function_call_output") and item.call_id in calls
+        }
+        self.about = {*calls, *due}
 
     def __call__(self, item: llm.ChatItem) -> Item:
         """This item."""

@@ -83,17 +83,18 @@ class RequestingActivity(HearingActivity):
         LiveKit commits the calls of a step together, when the step has been heard and the slowest
         has ended: a request before that gets what is there.
         """
-        known = request.known | {item.id for item in context.items}
+        known, shown = request.known, {item.id for item in context.items}
         came = [
             item
             for item in self._agent._chat_ctx.items
-            if item.id not in known
+            if item.id not in shown
+            and item.id not in known
             and (request.waited or item.type in ("function_call", "function_call_output"))
         ]
-        known |= {item.id for item in came}
+        shown |= {item.id for item in came}
         calls = self._conductor.tools.uncommitted()
         ended = (item for call in calls for item in items_of_call(call.speech, call.id))
-        return came + [item for item in ended if item.id not in known]
+        return came + [item for item in ended if item.id not in shown and item.id not in known]
 
     def stream_came(self, first_text: bool) -> None:
         """The `llm_node` of a speech has produced something; `first_text`: its first text."""
