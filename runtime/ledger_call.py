@@ -15,7 +15,7 @@ from turnfsm.fsm.load import load_shipped
 __all__ = ["End", "LedgerCall", "canonical"]
 
 End = Literal["result", "error", "cancelled", "released", "unknown"]
-"""How a call ends for its turn. A released call goes on; its result is owed to the user. It may be
+"""How a call ends for its turn. A released call goes on; its result is on the agenda. It may be
 unknown how a call ended whose worker died."""
 
 _program: list[Program] = []

@@ -23,7 +23,7 @@ _FALSE = (
     *("transcript_due", "manual_turns", "acknowledged"),
 )
 _TRUE = ("can_ask_anew",)
-_KNOWN = ("result_already_used", "endpointing", "answer_coming", "results_at_hand")
+_KNOWN = ("agenda_open", "endpointing", "answer_coming", "results_at_hand")
 
 
 class JointHost:
@@ -68,7 +68,7 @@ class JointHost:
         host = self._hosts.get(knows)
         if host is None:
             answers = zip(
-                _KNOWN, (not view.open, here.deciding, here.deciding, not view.partial), strict=True
+                _KNOWN, (view.open, here.deciding, here.deciding, not view.partial), strict=True
             )
             true = self._mask(*(name for name, holds in answers if holds))
             host = self._hosts[knows] = self._true | true
@@ -172,7 +172,7 @@ class JointHost:
                 answered = here._replace(committed=here.committed + turns)
                 gone = [r for r in view.live if r != here.floor]
                 return [(answered, tuple(("end", r, "user") for r in gone))]
-            case "deliver_owed_reply" if view.open and view.free >= 0:
+            case "request_next_reply" if view.open and view.free >= 0:
                 return [(here, (("deliver", view.free),))]
             case "hold_output":
                 return self._reported(here, view, "output_held")

@@ -135,7 +135,7 @@ class TurnSide:
             yield "turn_committed", asked(said, again, view, "turn_committed", here.kept)
         if view.open and view.free >= 0:
             said = f"reply {view.free} delivers what is due"
-            yield "owed_reply", asked(said, here, view, "owed_reply")
+            yield "next_reply", asked(said, here, view, "next_reply")
 
     def _asks(self, here: Here, view: View) -> Iterator[Step]:
         for _, steps in self._requests(here, view):

@@ -101,7 +101,7 @@ TRUE_FACTS = _WORLD.ghosts[:9]
 """Names that mean the same as a flow's fact and as a ghost."""
 
 COMMON = frozenset(_WORLD.events) | {
-    *("barge_in", "preemptive_generation", "reply", "start_playout", "owed_reply"),
+    *("barge_in", "preemptive_generation", "reply", "start_playout", "next_reply"),
     *("final_transcript", "endpointing_ended", "speech_interrupted", "interruptions_disallowed"),
     *("step_progressed", "turn_replied"),
 }

@@ -72,7 +72,7 @@ def _after_a_step(make: Maker) -> Iterator[Rule]:
         lambda m: m.trigger == "step_finished" and m.arrives != "stale" and m.dest == "thinking",
         unless=["~reply_due"],
     )
-    asks = {"answer_turn", "request_reply", "deliver_owed_reply"}
+    asks = {"answer_turn", "request_reply", "request_next_reply"}
     yield make.move(
         "thinking is entered though no step is about to begin",
         lambda m: m.dest == "thinking" != m.source and not asks & {*m.actions},

@@ -30,9 +30,9 @@ def over_the_user(make: Maker) -> Iterator[Rule]:
             broken = "while the end of the user's turn is being decided"
             yield make.chosen(action, broken, [fact], where=_lets_go_undecided)
     theirs = "while the floor is the user's"
-    yield make.chosen("deliver_owed_reply", theirs, ["~user_speaking"])
+    yield make.chosen("request_next_reply", theirs, ["~user_speaking"])
     for fact in make.host_facts("endpointing", "answer_coming"):
-        yield make.chosen("deliver_owed_reply", theirs, [fact], where=_is_undecided)
+        yield make.chosen("request_next_reply", theirs, [fact], where=_is_undecided)
     yield from _barge_in(make)
     yield from _uninterruptible(make)
 

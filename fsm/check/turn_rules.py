@@ -156,10 +156,10 @@ def _one_reply(make: Maker) -> Iterator[Rule]:
     yield make.chosen(
         "answer_turn", "while another step holds the floor", ["~step_running"], ["~cut"]
     )
-    yield make.granted("owed_reply", "deliver_owed_reply")
-    yield make.chosen("deliver_owed_reply", "while a turn waits for its reply", ["~turn_open"])
-    for fact in make.host_facts("result_already_used"):
-        yield make.chosen("deliver_owed_reply", "for a result that was used already", [fact])
+    yield make.granted("next_reply", "request_next_reply")
+    yield make.chosen("request_next_reply", "while a turn waits for its reply", ["~turn_open"])
+    for fact in make.host_facts("agenda_open"):
+        yield make.chosen("request_next_reply", "though nothing is open", unless=[fact])
 
 
 def _refused_at_rest(move: Move) -> bool:

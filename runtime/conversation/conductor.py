@@ -135,7 +135,7 @@ class Conductor(UserReports):
     def resumed(self) -> None:
         """The session has started, perhaps after a worker has died.
 
-        Posts `owed_reply` when the floor is free, if something must be said.
+        Posts `next_reply` when the floor is free, if something must be said.
         """
         self.outages.start()
         if self.host.resumption is not None:
@@ -440,7 +440,7 @@ class Conductor(UserReports):
 
     def _schedule_deferred(self) -> None:
         """In the next turn of the loop: the floor may be about to be given back."""
-        due = self.turns.kept or self.host.owes or self._speculation or self.host.superseded
+        due = self.turns.kept or self.host.wants_reply or self._speculation or self.host.superseded
         if due and not self._deferred_due:
             self._deferred_due = True
             asyncio.get_running_loop().call_soon(self._run_deferred)
@@ -465,5 +465,5 @@ class Conductor(UserReports):
             return  # it comes first: the turn would cut it
         if self.turns.kept and self.turn.ask("turn_committed"):
             self.turns.join_kept().run(agent.take_turn)
-        elif self.host.owes and self.turn.ask("owed_reply"):
-            self._post("owed_reply")
+        elif self.host.wants_reply and self.turn.ask("next_reply"):
+            self._post("next_reply")

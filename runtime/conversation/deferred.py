@@ -13,7 +13,7 @@ __all__ = ["Deferred", "DeferredQueue", "Kind"]
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
-Kind = Literal["run", "user turn", "owed reply"]
+Kind = Literal["run", "user turn", "next reply"]
 
 
 @attrs.define(eq=False)
@@ -21,7 +21,7 @@ class Deferred(Generic[T_co]):
     """Work that waits.
 
     Attributes:
-        what: A run, a user turn that was kept, or a reply that is owed.
+        what: A run, a user turn that was kept, or the next reply, which delivers a result.
         work: The arguments of the run, the turn, or the tool call.
         owner: The agent that was active, or the name of the tool.
         reason: Why it could not begin at once.

@@ -81,7 +81,7 @@ class TurnHost:
         self._button_pressed = pressed
 
     @property
-    def owes(self) -> bool:
+    def wants_reply(self) -> bool:
         """There is something to say that nobody else asks for."""
         pending = self.resumption is not None and self.resumption.pending
         return pending or bool(self._log.agenda.open)
@@ -198,12 +198,12 @@ class TurnHost:
         agent = self._session.activity
         return self.results_need_reply and agent is not None and agent.model_replies
 
-    def result_already_used(self) -> bool:
-        """No result is owed that the user has not heard, and no answer; or the agent cannot say it
-        now: it is being left, it may greet first, or the session closes."""
+    def agenda_open(self) -> bool:
+        """Something is open on the agenda, and the agent can say it now: it is not being left, does
+        not greet first, and the session does not close."""
         agent = self._session.activity
         says = agent is not None and agent.accepts_turns and not agent.may_greet
-        return not (self.owes and says) or self._session.closing
+        return self.wants_reply and says and not self._session.closing
 
     # -- the reply to the user
 
@@ -338,7 +338,7 @@ class TurnHost:
     def release_tools(self, event: Event) -> None:
         """Stop waiting for the calls of a turn that is over.
 
-        They run on, and their results are owed.
+        They run on, and their results are on the agenda.
         """
         for speech in self._tools.release():
             # Not before its step has given the floor back: the next speech would start while the
@@ -365,7 +365,7 @@ class TurnHost:
         """The words that are answered are an objection to the calls that were made before."""
         self._tools.objected(besides=event.data.get("speech"))
 
-    def deliver_owed_reply(self, event: Event) -> None:
+    def request_next_reply(self, event: Event) -> None:
         """Ask for a reply that delivers what is due: an answer first, then the results."""
         agent = self._session.activity
         if agent is None:

@@ -66,7 +66,7 @@ class Before(Protocol):
         """An apology was begun since the user last spoke."""
 
     @property
-    def owed(self) -> Mapping[str, bool]:
+    def unsaid(self) -> Mapping[str, bool]:
         """The facts that the next worker needs if this one dies before it has said anything."""
         ...
 
@@ -95,17 +95,17 @@ class Resumption:
     @property
     def pending(self) -> bool:
         """Something must be said as soon as the floor is free."""
-        return self._machine.state == "owing"
+        return self._machine.state == "pending"
 
     @property
-    def owes(self) -> bool:
+    def unfinished(self) -> bool:
         """Something must be said, and no reply that says it has begun."""
-        return self._machine.state in ("entered", "owing", "asked")
+        return self._machine.state in ("entered", "pending", "asked")
 
     @property
-    def owed(self) -> Mapping[str, bool]:
+    def unsaid(self) -> Mapping[str, bool]:
         """What the next worker needs if this one dies before it has said it."""
-        return self._before.owed if self.owes else {}
+        return self._before.unsaid if self.unfinished else {}
 
     def post(self, trigger: str) -> None:
         """Decide on a trigger, change the state, and carry the actions out."""

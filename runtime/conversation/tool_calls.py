@@ -167,7 +167,7 @@ class ToolCalls(OpenCalls):
     def late_result(self, result: Result) -> None:
         """The result of an answered call is in the conversation.
 
-        Posts `owed_reply` when the floor is free.
+        Posts `next_reply` when the floor is free.
         """
         if (call := self._calls.get(result.call)) is not None:
             call.has_output = not result.empty
@@ -327,7 +327,7 @@ class ToolCalls(OpenCalls):
             self.answer_calls_delaying_commit(speech)
 
     def release(self) -> list[Speech]:
-        """The calls of interrupted speeches run on, and their results are owed.
+        """The calls of interrupted speeches run on, and their results are on the agenda.
 
         Those with the policy cancel end. Posts `tools_released`. Returns the speeches.
         """

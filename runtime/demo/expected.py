@@ -91,13 +91,13 @@ EXPECTED = (
         never=(Mark("preemptive_generation", "taken", state="tool_running"),),
     ),
     Expectation(
-        name="owed_result_heard",
+        name="pending_result_heard",
         shows="The tool ran on, and its result is told once the floor is free.",
         line="interjection",
         until="question",
         order=(
             Mark("tool", name="find_parcel", text="done"),
-            _taken("owed_reply"),
+            _taken("next_reply"),
             _heard("There it is: on the top shelf, and it is very light."),
         ),
     ),

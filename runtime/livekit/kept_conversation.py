@@ -118,7 +118,7 @@ class KeptConversation:
             "waiting": waiting if self._words else [],
             "uncommitted": words if self._words else "",
             "words_due": conductor.utterance.due,
-            "owed": dict(resumption.owed) if resumption is not None else {},
+            "unsaid": dict(resumption.unsaid) if resumption is not None else {},
         }
 
 

@@ -255,7 +255,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         "method",
         """
         execute(self tool run_ctx raw_arguments ...) | answer a repeated call from the ledger
-        _enqueue_reply(self ctx items ...) | a result that comes after its turn is owed
+        _enqueue_reply(self ctx items ...) | a result that comes after its turn is on the agenda
         drain(self) | a handoff does not wait forever for released calls
         """,
     ),

@@ -186,15 +186,15 @@ class TurnSession(GovernedSession[Userdata_T]):
     def deferred(self) -> tuple[Deferred[Any], ...]:
         """What waits to begin, in the order in which it was requested.
 
-        A run and kept user turns come first, then replies that are owed. Each begins with the
+        A run and kept user turns come first, then results on the agenda. Each begins with the
         context variables of the task that requested it.
         """
         why = "the user interrupted before the result had come"
-        owed = (
-            Deferred("owed reply", call.id, owner=call.name, reason=why, context=call.context)
+        pending = (
+            Deferred("next reply", call.id, owner=call.name, reason=why, context=call.context)
             for call in self._conductor.tools.pending
         )
-        return *self._deferred, *owed
+        return *self._deferred, *pending
 
     @overload
     async def start(

@@ -71,10 +71,10 @@ class Past:
             return False
         heard = self._seq_of("final_transcript", "turn_committed", "endpointing_ended")
         unheard = self.turns.get("words_due") and self._seq_of("user_started_speaking") > heard
-        return bool("user_speaking" in self.facts or unheard or self._owed("words_lost"))
+        return bool("user_speaking" in self.facts or unheard or self._unsaid("words_lost"))
 
     @property
-    def owed(self) -> Mapping[str, bool]:
+    def unsaid(self) -> Mapping[str, bool]:
         """What the next worker must also do if this one dies before it has said anything."""
         names = "reply_under_way", "reply_heard", "words_lost"
         return {name: getattr(self, name) for name in names}
@@ -82,7 +82,7 @@ class Past:
     @property
     def reply_under_way(self) -> bool:
         """The agent was about to speak, or was speaking, and was not interrupted."""
-        if self._owed("reply_under_way"):
+        if self._unsaid("reply_under_way"):
             return True
         if "turn_open" in self.facts or self._seq_of("turn_asked") > self._seq_of("step_started"):
             return True
@@ -94,7 +94,7 @@ class Past:
     @property
     def reply_heard(self) -> bool:
         """The user has heard the beginning of that reply."""
-        if self._owed("reply_heard"):
+        if self._unsaid("reply_heard"):
             return True
         asked = max(self._seq_of("turn_committed"), self._said_whole)
         return self.reply_under_way and self._seq_of("playout_started") > asked
@@ -106,9 +106,9 @@ class Past:
         apologies = (note for note in self.journal.notes if note.kind == "apology")
         return any(note.data.get("heard") or asked < note.seq < heard for note in apologies)
 
-    def _owed(self, what: str) -> bool:
-        owed: Mapping[str, bool] = self.turns.get("owed") or {}
-        return owed.get(what, False)
+    def _unsaid(self, what: str) -> bool:
+        unsaid: Mapping[str, bool] = self.turns.get("unsaid") or {}
+        return unsaid.get(what, False)
 
     @property
     def _said_whole(self) -> int:

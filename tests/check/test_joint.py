@@ -11,8 +11,8 @@ from turnfsm.check import check_flow
 from turnfsm.fsm.check.agenda import REST, Bounds, explore_joint
 
 LISTENING = (
-    "      noise_limit: {unless: [user_speaking, turn_open, manual_turns, result_already_used], "
-    "actions: deliver_owed_reply}"
+    "      noise_limit: {conditions: agenda_open, "
+    "unless: [user_speaking, turn_open, manual_turns], actions: request_next_reply}"
 )
 
 
@@ -63,11 +63,11 @@ def test_a_flow_that_extends_turn_is_proved_in_the_same_way() -> None:
         "flow: mine\nkind: turn\nextends: turn\n"
         "facts: {host: {shop_open: The shop is open.}}\n"
         "states:\n  listening:\n    on:\n"
-        "      owed_reply: {conditions: shop_open, unless: [user_speaking, endpointing, "
-        "answer_coming, turn_open, result_already_used], actions: deliver_owed_reply}\n"
+        "      next_reply: {conditions: [shop_open, agenda_open], unless: [user_speaking, "
+        "endpointing, answer_coming, turn_open], actions: request_next_reply}\n"
         "    after:\n"
-        "      noise_limit: {conditions: shop_open, unless: [user_speaking, turn_open, "
-        "result_already_used], actions: deliver_owed_reply}\n"
+        "      noise_limit: {conditions: [shop_open, agenda_open], unless: [user_speaking, "
+        "turn_open], actions: request_next_reply}\n"
     )
     report = check_flow(flow_of(text))
     (finding,) = (f for f in report.findings if REST in f.message)

@@ -86,7 +86,7 @@ def test_flow_without_the_guard_fails(tmp_path: Path) -> None:
         "no_speculation",
         "speculation_refused",
         "model_asked_once",
-        "owed_result_heard",
+        "pending_result_heard",
     }
     assert "must not be: 13.65 s preemptive_generation taken in tool_running" in printed
 

@@ -128,7 +128,7 @@ def test_a_kept_turn_is_answered_in_the_context_in_which_it_was_committed() -> N
     assert kept[0].reason
 
 
-def test_an_owed_reply_is_asked_for_in_the_context_of_its_call() -> None:
+def test_the_next_reply_is_asked_for_in_the_context_of_its_call() -> None:
     """The user interrupts the call; the reply about its result may call tools, with the mocks that
     held when the call was made."""
     asked: list[str] = []
@@ -158,7 +158,7 @@ def test_an_owed_reply_is_asked_for_in_the_context_of_its_call() -> None:
     )
     outcome = stage.at(6.5, look).run(15.0)
     assert asked == ["the caller"], outcome.timeline()
-    assert [(waits.what, waits.owner) for waits in shown] == [("owed reply", "pay")]
+    assert [(waits.what, waits.owner) for waits in shown] == [("next reply", "pay")]
 
 
 class _Name(AgentTask[str]):

@@ -291,7 +291,7 @@ def test_a_result_is_left_to_a_model_that_replies_to_it(flow: str) -> None:
 
 
 def test_speech_to_speech_asks_where_the_model_does_not_reply() -> None:
-    """A model without replies of its own to tools is asked for what is owed."""
+    """A model without replies of its own to tools is asked for the next reply."""
     played = realtime("speech_to_speech", asked_and_interrupted(), 6.0, auto=False)
     assert played.heard == ["Yes?", "As I said: booked."], played.outcome.timeline()
 

@@ -44,7 +44,7 @@ def test_the_next_agent_is_heard_before_it_answers_a_kept_turn(by_tool: bool) ->
     assert greeting.end < answer.start
 
 
-def test_an_owed_result_is_told_by_the_next_agent_who_is_shown_it() -> None:
+def test_a_pending_result_is_delivered_by_the_next_agent_who_is_shown_it() -> None:
     """The user interrupted and was answered; then the application handed over."""
     booked: list[str] = []
     user = ScriptedUser().says("book a table", at=1.0).says("how long", at=4.5)

@@ -242,7 +242,7 @@ def _counts(user: ScriptedUser, session_class: Session = TurnSession, **parts: A
 
 
 @pytest.mark.parametrize("can_pause", [True, False])
-def test_an_owed_result_is_not_told_while_words_of_the_user_are_due(can_pause: bool) -> None:
+def test_a_pending_result_is_not_delivered_while_words_of_the_user_are_due(can_pause: bool) -> None:
     """The application interrupts while the user speaks, the call ends, the STT takes 1.5 s."""
 
     async def interrupt(stage: Stage) -> None:

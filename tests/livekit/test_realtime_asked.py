@@ -255,7 +255,7 @@ def test_words_that_an_agent_answers_before_it_goes_are_not_answered_by_the_next
     assert said == [STORY, JOKE, "Hello."], outcome.timeline()
 
 
-def test_a_result_that_is_owed_is_told_by_an_agent_whose_copy_lacks_the_words() -> None:
+def test_a_pending_result_is_delivered_by_an_agent_whose_copy_lacks_the_words() -> None:
     """The conversation was copied before the user spoke. Their answer waits behind a story; its
     call takes longer than the handoff waits."""
     called: list[str] = []

@@ -93,7 +93,7 @@ def test_a_result_is_told_although_a_reply_to_something_else_was_shown_it() -> N
     assert [heard.text for heard in outcome.heard] == [JOKE, f"{JOKE} {BOOKED}"], outcome.timeline()
 
 
-def test_an_owed_result_is_told_with_those_that_no_reply_will_tell() -> None:
+def test_a_pending_result_is_delivered_with_those_that_no_reply_will_tell() -> None:
     """The answer to a call that has ended is interrupted, and nobody says anything more. The result
     of the turn before comes afterwards."""
 
@@ -156,8 +156,8 @@ def test_a_result_is_told_although_a_tool_has_interrupted_the_reply_that_was_to_
     assert said[1:] == [BOOKED]
 
 
-def test_a_reply_with_other_instructions_does_not_take_the_place_of_an_owed_result() -> None:
-    """The application asks for something while the result of a released call is owed."""
+def test_a_reply_with_other_instructions_does_not_take_the_place_of_a_pending_result() -> None:
+    """The application asks for something while the result of a released call is pending."""
     user = ScriptedUser().says("book a table", at=1.0).says("tell me a joke", at=4.0)
     asked = {"a table": Reply("One moment.", Call("book")), "joke": JOKE}
     model = ScriptedLLM(asked, {"book": _tell})

@@ -39,7 +39,7 @@ AT_ONCE = "asked with the transcript that interrupts; tests/livekit/test_turns.p
 WAITS = "no scripted tool waits for an objection; tests/livekit/test_objections.py has it"
 OBJECTS = "no scripted tool can be objected to; tests/livekit/test_objections.py has it"
 UNTIMED = "it only starts a timer again; the proof of turn and agenda has it"
-OWED = "a result that the application interrupts is owed no reply"
+NO_REPLY = "a result that the application interrupts gets no reply of its own"
 UNSCRIPTED = {
     "row listening.tool_started.0": CALLS,
     "row thinking.handover.0": CALLS,
@@ -77,8 +77,8 @@ UNSCRIPTED = {
     "refused thinking.reply": AT_HAND,
     "refused speaking.reply": AT_HAND,
     "refused paused.reply": AT_HAND,
-    "row listening.owed_reply.0": OWED,
-    "row listening.noise_limit.0": OWED,
+    "row listening.next_reply.0": NO_REPLY,
+    "row listening.noise_limit.0": NO_REPLY,
     "row listening.turn_asked.0": UNTIMED,
     "row thinking.newer_result.0": "tests/livekit/test_still_checking.py has it",
     "refused thinking.newer_result": "asked quietly before, so that only a yes is journalled",
@@ -106,13 +106,13 @@ UNSCRIPTED = {
     "refused interrupted.proceed": WAITS,
     "row interrupted.words_answered.0": OBJECTS,
     "facts only interrupted.words_answered": OBJECTS,
-    "refused listening.owed_reply": "asked quietly before, so that only a yes is journalled",
+    "refused listening.next_reply": "asked quietly before, so that only a yes is journalled",
     "refused thinking.barge_in": GATED,
     "refused speaking.barge_in": GATED,
 }
 """What no script of components brings about, and why."""
 
-UNHEARD = {"turn_replied", "owed_reply", "newer_result", "proceed", "words_answered"}
+UNHEARD = {"turn_replied", "next_reply", "newer_result", "proceed", "words_answered"}
 
 
 def _walk(path: CoveringPath) -> Walk:
@@ -182,7 +182,7 @@ def test_what_has_no_script_is_listed() -> None:
 def test_most_of_the_turn_is_walked() -> None:
     """The sessions take every transition that is not listed, hold every state and hear every
     trigger but five: no path goes on until the reply to a turn is heard, and no script brings
-    about an objection or a reply that is owed."""
+    about an objection or the next reply."""
     walks = [_walk(path) for path in FOUND.paths]
     rows = {row for walk in walks for row in walk.rows}
     known = len([*TURN.rows()])

@@ -91,7 +91,7 @@ class Records:
 
 
 @pytest.mark.parametrize("place", STATES)
-def test_the_flow_begins_in_its_initial_state_and_what_is_owed_is_said(
+def test_the_flow_begins_in_its_initial_state_and_what_is_pending_is_said(
     place: str, tmp_path: Path
 ) -> None:
     """No step, no call and no sound of the last worker goes on; what the user waits for does."""

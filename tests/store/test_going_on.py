@@ -71,7 +71,7 @@ PLACES: dict[str, tuple[Any, list[str], int]] = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_the_next_worker_goes_on(place: str, tmp_path: Path) -> None:
-    """It says what is owed, apologises at most once, and makes no call a second time."""
+    """It says what is pending, apologises at most once, and makes no call a second time."""
     deadly, says, tables = PLACES[place]
     guest = Guest(tmp_path)
     assert guest.killed(talk(), deadly)

@@ -33,7 +33,7 @@ ARRIVED = "The result of {calls} has arrived."
 
 
 class _Owed(str):
-    """Instructions of this session for a reply that tells results that are owed."""
+    """Instructions of this session for a reply that delivers pending results."""
 
 
 class RealtimeActivity(AnsweringActivity):
@@ -347,7 +347,7 @@ class RealtimeActivity(AnsweringActivity):
             await sync.forget(unheard)
 
     def request(self, instructions: str) -> GovernedHandle:
-        """Ask for a reply, for example to tell a result that is owed."""
+        """Ask for a reply, for example to deliver a pending result."""
         if self._rt_turn_detection_enabled:  # it may have answered the user by itself meanwhile
             instructions = f"{instructions} {UNLESS_TOLD}"
         reply = self._session.generate_reply(instructions=_Owed(instructions))

@@ -196,8 +196,8 @@ class GovernedExecutor(_ToolExecutor):
         return refused(run_ctx.function_call, value)
 
     async def _enqueue_reply(self, ctx: Any, items: Any, **how: Any) -> None:
-        # LiveKit would ask for a reply of its own; what a call gives whose turn is over is owed,
-        # as any result that comes late, or is nothing to tell the user.
+        # LiveKit would ask for a reply of its own; the result of a call whose turn is over
+        # is on the agenda, as any result that comes late, or is nothing to tell the user.
         outputs = [item for item in items if item.type == "function_call_output"]
         call = ctx.function_call
         if not self._conductor.tools.was_answered(call.call_id):

@@ -84,7 +84,7 @@ def _truthful(m: Memory, move: PathMove) -> bool:
         "answer_coming": False,
         "words_waiting": False,
         "effect_pending": False,
-        "result_already_used": True,  # no script leaves a result or an answer open
+        "agenda_open": False,  # no script leaves a result or an answer open
         "tools_held": None if m.tool == "other" and "tools_running" in move.before else False,
     }
     return all(expected.get(fact) in (None, value) for fact, value in host_facts.items())
