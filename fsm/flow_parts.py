@@ -214,6 +214,11 @@ class Tuning:
     min_words: int | None = doc(
         "Words that must be recognised before it may count as an interruption.", default=None
     )
+    min_silence: float | None = doc(
+        "Seconds of silence within what the user says from which on `user_silent` is true. Without "
+        "this key: half of LiveKit's `min_delay` of endpointing.",
+        default=None,
+    )
     mute: bool | None = doc("The user is not heard.", default=None)
     preemptive_generation: bool | None = doc(
         "Replies may be started before the turn is committed.", default=None

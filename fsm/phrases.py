@@ -1,4 +1,4 @@
-"""Phrases that a host fact finds in what the user has said."""
+"""Phrases that a host fact finds in what the user says."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ import attrs
 
 from .flow_parts import Names, doc
 
-__all__ = ["Phrases", "consists_of", "shipped_phrases"]
+__all__ = ["Phrases", "begins", "consists_of", "contains", "shipped_phrases", "words_of"]
 
 _SHELF = Path(__file__).parents[1] / "specs" / "phrases"
 
-_NO_PHRASES = ("#", "[")  # comments, and the language of what follows
-_WORD = re.compile(r"[^\W_]+")
+_COMMENT = "#"
 _APOSTROPHES = str.maketrans("", "", "'`\u2019\u02bc\u00b4")
+_DRAWN_OUT = re.compile(r"([^\W\d_])\1{2,}")
+# Han, Hiragana and Katakana are written without spaces: each character counts as a word.
+_NO_SPACES = re.compile(
+    "([\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f])"
+)
 
 Phrase = tuple[str, ...]
 
@@ -27,36 +31,55 @@ Phrase = tuple[str, ...]
 class Phrases:
     """The phrases of a host fact: it is true if what the user has said consists of them.
 
-    Case, accents and punctuation do not matter.
+    Case, accents and punctuation do not matter, nor how long a sound is drawn out ("yeahhh").
 
     Attributes:
         lists: Shipped lists. Each has phrases in several languages, and all of them count.
         also: Phrases in addition.
         without: Phrases of these lists that do not count.
+        anywhere: One of the phrases is enough, whatever else is said.
 
     Example:
         >>> from turnfsm import load_flow
         >>> acknowledged = load_flow("turn").phrases["acknowledged"]
         >>> acknowledged.match("Okay, thank you."), acknowledged.match("Okay, but wait.")
         (True, False)
+        >>> acknowledged.match("thank", whole=False)
+        True
     """
 
     lists: Names = doc(
-        "Shipped lists of phrases: acknowledgement. A list has several languages; all of them "
-        "count.",
+        "Shipped lists of phrases: acknowledgement, backchannel, stop_word. A list has several "
+        "languages; all of them count.",
         default=(),
     )
     also: Names = doc("Phrases in addition to those of the lists.", default=())
     without: Names = doc("Phrases of the lists that do not count.", default=())
+    anywhere: bool = doc(
+        "One of the phrases is enough, whatever else is said. false: what is said consists of "
+        "them.",
+        default=False,
+    )
 
-    def match(self, text: str) -> bool:
-        """Whether a text consists of these phrases. A text without words does not."""
-        return consists_of(text, _phrases_of(self))
+    def match(self, text: str, *, whole: bool = True) -> bool:
+        """Whether a text is one that these phrases stand for. A text without words is not.
+
+        Args:
+            text: What was said.
+            whole: False: the user may still say more of it, and its last word may be cut off. Then
+                a beginning of the phrases is enough.
+        """
+        known = _known(self)
+        if self.anywhere:
+            return contains(text, known.phrases)
+        if whole:
+            return consists_of(text, known.phrases)
+        return begins(text, known.phrases, known.beginnings)
 
 
 def shipped_phrases() -> tuple[str, ...]:
     """The names of the lists of phrases that come with turnfsm."""
-    return tuple(sorted(path.stem for path in _SHELF.glob("*.txt")))
+    return tuple(sorted(path.name for path in _SHELF.iterdir() if path.is_dir()))
 
 
 def consists_of(text: str, phrases: Collection[Phrase]) -> bool:
@@ -67,31 +90,103 @@ def consists_of(text: str, phrases: Collection[Phrase]) -> bool:
         phrases: Each a tuple of words as `words_of` gives them.
     """
     words = words_of(text)
+    return bool(words) and len(words) in _reached(words, phrases)
+
+
+def begins(text: str, phrases: Collection[Phrase], beginnings: Collection[Phrase]) -> bool:
+    """Whether a text may be the beginning of a sequence of phrases.
+
+    Args:
+        text: What was said so far.
+        phrases: Each a tuple of words as `words_of` gives them.
+        beginnings: What `beginnings_of` gives for them.
+    """
+    words = words_of(text)
+    return bool(words) and any(
+        start == len(words) or words[start:] in beginnings for start in _reached(words, phrases)
+    )
+
+
+def contains(text: str, phrases: Collection[Phrase]) -> bool:
+    """Whether one of the phrases stands in a text.
+
+    Args:
+        text: What was said.
+        phrases: Each a tuple of words as `words_of` gives them.
+    """
+    words = words_of(text)
     longest = max(map(len, phrases), default=0)
-    reached = {0}
-    for end in range(1, len(words) + 1):
-        starts = range(max(0, end - longest), end)
-        if any(start in reached and words[start:end] in phrases for start in starts):
-            reached.add(end)
-    return bool(words) and len(words) in reached
+    ends = range(1, len(words) + 1)
+    return any(words[start:end] in phrases for end in ends for start in _starts(end, longest))
 
 
 def words_of(text: str) -> Phrase:
-    """The words of a text, without case, accents and punctuation."""
-    plain = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES).casefold())
-    return tuple(_WORD.findall("".join(c for c in plain if not unicodedata.combining(c))))
+    """The words of a text, without case, accents and punctuation.
+
+    A character of a script that is written without spaces is a word.
+    """
+    # Letters of Japanese and signs of Hindi must not lose their marks as accents do.
+    composed = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES).casefold())
+    plain = "".join(map(_without_accents, composed))
+    return tuple(_NO_SPACES.sub(r" \1 ", _DRAWN_OUT.sub(r"\1", plain)).split())
+
+
+def beginnings_of(phrases: Iterable[Phrase]) -> frozenset[Phrase]:
+    """What may be heard of a phrase while it is being said: its last word may be cut off."""
+    return frozenset(
+        (*phrase[:n], word[:upto])
+        for phrase in phrases
+        for n, word in enumerate(phrase)
+        for upto in range(1, len(word) + 1)
+    )
+
+
+def _reached(words: Phrase, phrases: Collection[Phrase]) -> set[int]:
+    """The places in these words up to which they are a sequence of phrases."""
+    longest = max(map(len, phrases), default=0)
+    reached = {0}
+    for end in range(1, len(words) + 1):
+        starts = _starts(end, longest)
+        if any(start in reached and words[start:end] in phrases for start in starts):
+            reached.add(end)
+    return reached
+
+
+def _starts(end: int, longest: int) -> range:
+    return range(max(0, end - longest), end)
 
 
 @cache
-def _phrases_of(phrases: Phrases) -> frozenset[Phrase]:
+def _without_accents(char: str) -> str:
+    """A letter or digit without its accent, a sign that belongs to a letter, or a space."""
+    if char.isascii():
+        return char if char.isalnum() else " "
+    if unicodedata.category(char).startswith("M"):
+        return char
+    if not char.isalnum():
+        return " "
+    letters = unicodedata.normalize("NFD", char)
+    return letters[0] if letters[0] < "\u0530" else char  # Latin, Greek, Cyrillic
+
+
+@attrs.frozen
+class _Known:
+    phrases: frozenset[Phrase]
+    beginnings: frozenset[Phrase]
+
+
+@cache
+def _known(phrases: Phrases) -> _Known:
     listed = {phrase for name in phrases.lists for phrase in _shipped(name)}
-    return frozenset((listed | _split(phrases.also)) - _split(phrases.without))
+    known = frozenset((listed | _split(phrases.also)) - _split(phrases.without))
+    return _Known(known, frozenset() if phrases.anywhere else beginnings_of(known))
 
 
 @cache
 def _shipped(name: str) -> frozenset[Phrase]:
-    lines = (_SHELF / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-    listed = " ".join("," if line.startswith(_NO_PHRASES) else line for line in lines)
+    files = sorted((_SHELF / name).glob("*.txt"))
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    listed = " ".join("," if line.startswith(_COMMENT) else line for line in lines)
     return _split(listed.split(","))
 
 

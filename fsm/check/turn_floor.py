@@ -9,6 +9,7 @@ from turnfsm.fsm.flow import Flow
 
 from .maker import Maker, Where
 from .parts import Move, Rule
+from .turn_words import words_decide
 
 __all__ = ["floor_is_alive", "over_the_user"]
 
@@ -24,11 +25,19 @@ _REPORTED = _LIMITS | {"turn_overdue"}
 def over_the_user(make: Maker) -> Iterator[Rule]:
     """Playout does not start over a speaking user unless it is uninterruptible."""
     yield from _first_frame(make)
+    explained = make.host_facts("backchannel")  # by words that ask for nothing
     for action in ("release_output", "resume_output"):
-        yield make.chosen(action, "while the user speaks", ["~user_speaking"], where=_lets_go)
+        for pause in ((), make.host_facts("user_silent")) if explained else ((),):
+            yield make.chosen(
+                action,
+                "while the user speaks",
+                ["~user_speaking"],
+                pause or explained,
+                where=_lets_go,
+            )
         for fact in make.host_facts("endpointing"):
             broken = "while the end of the user's turn is being decided"
-            yield make.chosen(action, broken, [fact], where=_lets_go_undecided)
+            yield make.chosen(action, broken, [fact], explained, where=_lets_go_undecided)
     theirs = "while the floor is the user's"
     yield make.chosen("request_next_reply", theirs, ["~user_speaking"])
     for fact in make.host_facts("endpointing", "answer_coming"):
@@ -102,13 +111,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
     def held(state: str) -> Where:
         return lambda m: state not in deaf and _stays("final_transcript", state)(m)
 
-    yield make.granted(
-        "barge_in",
-        "pause_output",
-        "hold_output",
-        "interrupt_speech",
-        unless=["~paused", "~output_held"],
-    )
+    yield from words_decide(make)
     for fact in make.host_facts("interruptible"):
         yield make.refused(
             "barge_in", "though the speech may be interrupted", ["~step_running", fact]
@@ -137,6 +140,7 @@ def _barge_in(make: Maker) -> Iterator[Rule]:
     yield make.move(
         "final_transcript: the user has said words and the speech is paused, not interrupted",
         held("paused"),
+        unless=make.host_facts("backchannel"),
     )
     yield make.move(
         "final_transcript: late words of an answered turn interrupt its reply",

@@ -177,7 +177,8 @@ def _turns(make: Maker) -> Iterator[Rule]:
     )
     for fact in make.host_facts("interruptible"):
         broken = "though the speech that holds the floor may be interrupted"
-        yield make.refused("turn_committed", broken, ["~step_running", fact], [*held, *empty])
+        ignored = [*held, *empty, *make.host_facts("backchannel")]
+        yield make.refused("turn_committed", broken, ["~step_running", fact], ignored)
     yield make.refused(
         "turn_committed",
         "though neither a step nor a tool call stands against it",

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 
+import attrs
+
 from turnfsm.fsm.phrases import Phrases
 from turnfsm.runtime.event import Event
 from turnfsm.runtime.ledger import LedgerCall
@@ -27,6 +29,20 @@ from .waits import Awaited, LongWait, TurnWaitsLong
 __all__ = ["TurnHost"]
 
 logger = logging.getLogger("turnfsm")
+
+
+@attrs.frozen
+class Words:
+    """Words of the user.
+
+    Attributes:
+        text: The transcript.
+        whole: It is final. Else more may follow, and its last word may be cut off.
+    """
+
+    text: str = ""
+    whole: bool = True
+
 
 OWED = "The result of {calls} has arrived, and the user has not heard of it. Tell them now."
 BESIDES = (
@@ -65,7 +81,8 @@ class TurnHost:
         self._wordless = False
         self.transcript_awaited: Speech | None = None
         """The reply of a realtime model to words whose transcript has not come."""
-        self._words = ""
+        self._about = Words()
+        self._said = Words()
         self._paused: Output | None = None
         self.wait = LongWait(self.tell_wait)
         self.resumption: Resumption | None = None
@@ -96,15 +113,26 @@ class TurnHost:
     @contextmanager
     def about(self, words: str, *, wordless: bool = False) -> Iterator[None]:
         """What is posted meanwhile is about these words of the user, or about a turn without."""
-        self._words, self._wordless = words, wordless
+        self._about, self._wordless = Words(words), wordless
         try:
             yield
         finally:
-            self._words, self._wordless = "", False
+            self._about, self._wordless = Words(), False
+
+    def words_came(self, words: str, *, whole: bool) -> None:
+        """These are the words so far of what the user is saying. `whole`: the transcript of the
+        last ones is final."""
+        self._said = Words(words, whole)
+
+    def words_over(self) -> None:
+        """A voice begins, or what was said is decided on: no words of the next are known."""
+        self._said = Words()
 
     def has_said(self, phrases: Phrases) -> bool:
-        """The words of the user consist of these phrases: the host facts of `phrases` in a flow."""
-        return phrases.match(self._words)
+        """The words that a trigger is about, or else those that the user is saying, are such as
+        these phrases stand for: the host facts of `phrases` in a flow."""
+        words = self._about if self._about.text else self._said
+        return phrases.match(words.text, whole=words.whole)
 
     # -- host facts: asked at the moment of a decision
 
@@ -222,6 +250,9 @@ class TurnHost:
 
     def request_with_results(self, event: Event) -> None:
         """Allowed: the adapter adds the missing results and continues with the request."""
+
+    def discard_turn(self, event: Event) -> None:
+        """Allowed: the adapter leaves the turn that it asked about without an answer."""
 
     # -- the output
 

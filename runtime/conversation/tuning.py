@@ -48,6 +48,11 @@ class Tuner:
         values = {key: getattr(self._tuning, name) for name, key in _SPECULATION.items()}
         return {key: value for key, value in values.items() if value is not None}
 
+    @property
+    def min_silence(self) -> float | None:
+        """Seconds of silence in a voice from which on the user is silent; None: the framework's."""
+        return self._tuning.min_silence
+
     def _put(
         self,
         options: MutableMapping[str, float],

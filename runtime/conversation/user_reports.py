@@ -77,6 +77,7 @@ class UserReports:
         user speaks. Posts `user_started_speaking`."""
         self._last_barge_in = None
         self._transcript = ""
+        self.host.words_over()
         self._session.follow_options()
         self._post("user_started_speaking")
 
@@ -186,6 +187,19 @@ class UserReports:
             return True
         return self.utterance.ask("end_near")
 
+    def words_came(self, words: str, *, whole: bool) -> None:
+        """A transcript has come, and nobody has done anything with it yet.
+
+        Posts `interim_transcript`, in a flow that has it, if the transcript is not final.
+
+        Args:
+            words: What the user has said since the last turn, with this transcript.
+            whole: The transcript is final.
+        """
+        self.host.words_came(words, whole=whole)
+        if not whole and "interim_transcript" in self.turn.flow.triggers:
+            self._post("interim_transcript")
+
     def decision_over(self, *, cancelled: bool) -> None:
         """A decision about the end of a turn is over, or it is known whether a realtime model
         answers. Posts `endpointing_ended` if the flow has asked, and nothing else is being decided.
@@ -253,7 +267,8 @@ class UserReports:
     def may_commit(self, owner: str, info: UserTurn, *, wordless: bool = False) -> bool:
         """A turn of the user is complete, after the framework's own checks.
 
-        Posts `turn_committed`, and `turn_kept` if that is refused.
+        Posts `ignore_turn`, in a flow that has it; if that is not taken, `turn_committed`, and
+        `turn_kept` if that is refused.
 
         Args:
             owner: The agent that the turn was committed to.
@@ -262,7 +277,10 @@ class UserReports:
                 answered later.
         """
         self._speculation = None
+        self.host.words_over()
         with self.host.about(info.new_transcript, wordless=wordless):
+            if self._ignores(info):
+                return False
             verdict = self._post("turn_committed", text=info.new_transcript, source="user_turn")
         if isinstance(verdict, Refused):
             if not wordless:
@@ -274,6 +292,11 @@ class UserReports:
         if (agent := self.agent) is not None and agent.commits_audio:
             self.turns.take_in_kept()
         return True
+
+    def _ignores(self, info: UserTurn) -> bool:
+        if "ignore_turn" not in self.turn.flow.triggers:
+            return False
+        return bool(self._post("ignore_turn", text=info.new_transcript, source="user_turn"))
 
     def keep_for_the_next(self, owner: str, info: UserTurn, complete: bool) -> None:
         """A turn has ended whose agent is about to be replaced: the next agent answers the turn.

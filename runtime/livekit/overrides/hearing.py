@@ -35,6 +35,7 @@ class HearingActivity(ArrivingActivity):
     _hears_silence = False
     _followed: set[asyncio.Task[None]]
     """The decisions whose ends are reported."""
+    _silence = 0.0
 
     def _hears_with(self, recognition: AudioRecognition | None) -> None:
         if recognition is not None:
@@ -169,22 +170,29 @@ class HearingActivity(ArrivingActivity):
 
     def on_vad_inference_done(self, ev: Any) -> None:
         super().on_vad_inference_done(ev)
+        self._silence = ev.raw_accumulated_silence
         if ev.speaking:
             self._hears_silence = True
         self._conductor.utterance.voice_heard(ev.speech_duration)
 
     def on_interim_transcript(self, ev: Any, *, speaking: bool | None) -> None:
         if ev.alternatives and ev.alternatives[0].text:
+            self._words_came(ev.alternatives[0].text, whole=False)
             self._conductor.utterance.post("interim_transcript")
             if self.vad is None and not (self._rt_turn_detection_enabled or speaking):
                 self._conductor.utterance.voice_shown()
         super().on_interim_transcript(ev, speaking=speaking)
 
     def on_final_transcript(self, ev: Any, *, speaking: bool | None = None) -> None:
+        if ev.alternatives and ev.alternatives[0].text:
+            self._words_came(ev.alternatives[0].text, whole=True)
         super().on_final_transcript(ev, speaking=speaking)
         if ev.alternatives and ev.alternatives[0].text:
             self._conductor.final_transcript()
             self._conductor.utterance.post("final_transcript")
+
+    def _words_came(self, text: str, *, whole: bool) -> None:
+        self._conductor.words_came(f"{self.uncommitted_words} {text}", whole=whole)
 
     def turn_decided(self) -> None:
         super().turn_decided()
@@ -200,12 +208,18 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def user_silent(self) -> bool:
-        """The user pauses inside an utterance for so long that LiveKit lets speech begin.
+        """The user pauses inside an utterance for so long that LiveKit lets speech begin, or for as
+        long as the held state says.
 
         Some VADs do not say whether a frame is speech (`VADEvent.speaking` is False by default). A
         VAD is believed when it has said so for one frame of this utterance.
         """
-        return self._hears_silence and self._user_silence_event.is_set()
+        if not self._hears_silence:
+            return False
+        seconds = self._conductor.tuner.min_silence
+        if seconds is None:
+            return self._user_silence_event.is_set()
+        return self._silence >= seconds or not self._conductor.user_speaks
 
     @property
     def deciding(self) -> bool:

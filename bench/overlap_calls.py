@@ -1,0 +1,170 @@
+"""Overlaps that are drawn, and what comes of each on a session."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import attrs
+import yaml
+from livekit.agents import AgentSession
+
+from turnfsm.livekit import TurnSession
+from turnfsm.testing import Outcome, ScriptedLLM, ScriptedTTS, ScriptedUser, ScriptedVAD, Stage
+
+__all__ = ["Drawn", "Seen", "draw", "measure", "play"]
+
+PHRASES = Path(__file__).with_name("overlap.yaml")
+
+SESSIONS: Mapping[str, Callable[..., AgentSession[Any]]] = {
+    "AgentSession": AgentSession,
+    "TurnSession": TurnSession,
+    'flow="overlap"': partial(TurnSession, flow="overlap"),
+}
+ASKED, ANSWER = "tell me about it", "Yes?"
+STORY = (
+    "There are three ways to get there from the station. The first one is the tram, which takes "
+    "twenty minutes. The second one is the bus, and it is cheaper. Or you walk along the river."
+)
+
+
+@attrs.frozen
+class Drawn:
+    """One overlap.
+
+    Attributes:
+        kind: A kind of sound in bench/overlap.yaml.
+        stays: The caller wants to hear the rest.
+        words: What they say; empty for a cough.
+        at: Seconds from the start of the conversation.
+        lasts: Seconds.
+        decides: Seconds from its begin to the first word that is no backchannel.
+        interims: Interim transcripts: seconds from its begin, and the words so far.
+        stt_delay: Seconds from its end to the final transcript.
+        story: Seconds that the agent's speech takes.
+    """
+
+    kind: str
+    stays: bool
+    words: str
+    at: float
+    lasts: float
+    decides: float
+    interims: tuple[tuple[float, str], ...]
+    stt_delay: float
+    story: float
+
+
+@attrs.frozen
+class Seen:
+    """What came of it.
+
+    Attributes:
+        silent_after: Seconds from the begin of the voice to the first silence; None: no silence.
+        stopped_after: Seconds from the first word that is no backchannel until the agent was silent
+            for good; None: it was heard to its end.
+        goes_on_after: Seconds from the end of the voice until the agent went on; None: it did not.
+        answered: The caller's words are in the conversation as a turn.
+    """
+
+    drawn: Drawn
+    silent_after: float | None
+    stopped_after: float | None
+    goes_on_after: float | None
+    answered: bool
+
+    @property
+    def right(self) -> bool:
+        """The agent talked on, or yielded and got the words."""
+        if self.drawn.stays:
+            return self.stopped_after is None and not self.answered
+        return self.stopped_after is not None and self.answered
+
+
+def draw(seed: int, count: int) -> list[Drawn]:
+    """So many overlaps; half of the callers want to hear the rest."""
+    phrases, dice = yaml.safe_load(PHRASES.read_text(encoding="utf-8")), random.Random(seed)
+    return [_one(phrases, dice, stays=n % 2 == 0) for n in range(count)]
+
+
+def _one(phrases: Mapping[str, Any], dice: random.Random, *, stays: bool) -> Drawn:
+    kinds = phrases["stays" if stays else "leaves"]
+    weights = [4 if kind == "backchannel" else 1 for kind in kinds]
+    [kind] = dice.choices(list(kinds), weights)
+    rare = dice.random() < 1 / phrases["rare_one_in"]
+    said = dice.choice(kinds[kind]["rare" if rare else "usual"])
+    at, story = 2.6 + dice.uniform(0.5, 4.0), dice.uniform(9.0, 12.0)
+    delay = dice.uniform(0.2, 0.5)
+    if isinstance(said, float):
+        return Drawn(kind, stays, "", at, said, 0.0, (), delay, story)
+    before, bar, after = said.partition("|")
+    first, words = len(before.split()) if bar else 0, (before + after).split()
+    each = [dice.uniform(0.2, 0.35) + 0.12 * max(0, _letters(word) - 1) for word in words]
+    lag = dice.uniform(0.1, 0.3)  # from the end of a word to its interim transcript
+    ends = [sum(each[: n + 1]) for n in range(len(each))]
+    interims = tuple((end + lag, " ".join(words[: n + 1])) for n, end in enumerate(ends))
+    decides = sum(each[:first])
+    return Drawn(kind, stays, " ".join(words), at, ends[-1], decides, interims, delay, story)
+
+
+def _letters(word: str) -> int:
+    """The length of a word that is written without spaces, in longer sounds; 1 for others."""
+    return len(word) // 2 if word > "\u3000" else 1
+
+
+def play(
+    drawn: Drawn, session: Callable[..., AgentSession[Any]], *, can_pause: bool = True
+) -> Seen:
+    """Play one overlap in virtual time."""
+    user = ScriptedUser().says(ASKED, at=0.5, interims=((0.5, "tell"), (1.0, "tell me about")))
+    if drawn.words:
+        user.says(
+            drawn.words,
+            at=drawn.at,
+            duration=drawn.lasts,
+            stt_delay=drawn.stt_delay,
+            interims=drawn.interims,
+        )
+    else:
+        user.makes_noise(at=drawn.at, duration=drawn.lasts)
+    outcome = Stage(
+        session,  # type: ignore[arg-type]
+        user=user,
+        llm=ScriptedLLM({ASKED: STORY}, otherwise=ANSWER),
+        tts=ScriptedTTS(durations=dict.fromkeys(_sentences(STORY), drawn.story / 4)),
+        vad=ScriptedVAD(min_silence=0.55),  # Silero's default
+        can_pause=can_pause,
+    ).run(30.0)
+    return _seen(drawn, outcome)
+
+
+def _sentences(text: str) -> list[str]:
+    return [f"{sentence}." for sentence in text.rstrip(".").split(". ")]
+
+
+def _seen(drawn: Drawn, outcome: Outcome) -> Seen:
+    begin, end = drawn.at, drawn.at + drawn.lasts
+    story = [heard for heard in outcome.heard if heard.text != ANSWER]
+    cut = next((one for one in story if one.end >= begin), story[-1])
+    again = [one for one in story if one.start > cut.start]
+    whole = sum(one.end - one.start for one in story) > drawn.story - 0.2
+    said = [line for line in outcome.context if line.startswith("user: ")]
+    return Seen(
+        drawn,
+        cut.end - begin if again or not whole else None,
+        None if whole else max(0.0, story[-1].end - begin - drawn.decides),
+        again[0].start - end if again else (0.0 if whole else None),
+        len(said) > 1,
+    )
+
+
+def measure(seed: int, count: int, *, can_pause: bool = True) -> dict[str, list[Seen]]:
+    """Play the same overlaps on each session."""
+    drawn = draw(seed, count)
+    return {
+        name: [play(one, session, can_pause=can_pause) for one in drawn]
+        for name, session in SESSIONS.items()
+    }

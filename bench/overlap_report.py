@@ -1,0 +1,198 @@
+"""The figures of `python -m bench.overlap`, and the page that it writes."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import attrs
+from livekit.agents import __version__ as LIVEKIT
+
+from .overlap_calls import Seen
+
+__all__ = ["missed", "page", "table"]
+
+
+@attrs.frozen
+class Figure:
+    """One line of the table.
+
+    Attributes:
+        name: What it is.
+        value: Computes it; None if there is nothing to compute it from.
+        goal: What a share must reach, or what seconds must not exceed; None: no goal.
+        share: It is a share, else seconds.
+    """
+
+    name: str
+    value: Callable[[Sequence[Seen]], float | None]
+    goal: float | None = None
+    share: bool = False
+
+    def text(self, value: float | None) -> str:
+        """The value as it stands in the table."""
+        if value is None:
+            return "none"
+        return f"{100 * value:.1f} %" if self.share else f"{value:.2f} s"
+
+    def judged(self, value: float | None) -> str:
+        """The goal, and whether the value meets it."""
+        if self.goal is None:
+            return ""
+        limit = f"{'>=' if self.share else '<='} {self.text(self.goal)}"
+        met = value is not None and (value >= self.goal if self.share else value <= self.goal)
+        return f"{limit}, {'met' if met else '**missed**'}"
+
+
+def _share(kinds: Iterable[str]) -> Callable[[Sequence[Seen]], float | None]:
+    wanted = set(kinds)
+
+    def value(seen: Sequence[Seen]) -> float | None:
+        right = [one.right for one in seen if one.drawn.kind in wanted]
+        return statistics.fmean(right) if right else None
+
+    return value
+
+
+def _quantile(
+    of: Callable[[Seen], float | None], which: Callable[[Seen], bool], share: float
+) -> Callable[[Sequence[Seen]], float | None]:
+    def value(seen: Sequence[Seen]) -> float | None:
+        values = sorted(v for one in seen if which(one) and (v := of(one)) is not None)
+        return values[min(len(values) - 1, int(share * len(values)))] if values else None
+
+    return value
+
+
+def _leaves(one: Seen) -> bool:
+    return not one.drawn.stays
+
+
+def _said_stays(one: Seen) -> bool:
+    return one.drawn.stays and bool(one.drawn.words)
+
+
+def _cough(one: Seen) -> bool:
+    return one.drawn.kind == "cough"
+
+
+def _yielded(one: Seen) -> bool:
+    return _leaves(one) and one.right
+
+
+def _silent(one: Seen) -> float | None:
+    return one.silent_after
+
+
+def _stopped(one: Seen) -> float | None:
+    return one.stopped_after
+
+
+def _goes_on(one: Seen) -> float | None:
+    return one.goes_on_after
+
+
+LEAVES = ("stop", "correction", "question", "request", "statement")
+FIGURES = (
+    Figure("talks on through backchannels", _share(["backchannel"]), 0.95, share=True),
+    Figure("talks on through tics (um, er)", _share(["tic"]), share=True),
+    Figure("talks on through coughs", _share(["cough"]), share=True),
+    Figure("yields to interruptions", _share(LEAVES), 0.95, share=True),
+    *(Figure(f"... of these: {kind}", _share([kind]), share=True) for kind in LEAVES),
+    Figure("yield latency, median", _quantile(_stopped, _yielded, 0.5), 0.6),
+    Figure("yield latency, p95", _quantile(_stopped, _yielded, 0.95), 0.6),
+    Figure("voice to silence, median", _quantile(_silent, _leaves, 0.5), 0.25),
+    Figure("voice to silence, p95", _quantile(_silent, _leaves, 0.95), 0.25),
+    Figure("silence after a backchannel, median", _quantile(_goes_on, _said_stays, 0.5), 0.3),
+    Figure("silence after a backchannel, p95", _quantile(_goes_on, _said_stays, 0.95), 0.3),
+    Figure("silence after a cough, median", _quantile(_goes_on, _cough, 0.5)),
+)
+
+
+def table(seen: Mapping[str, Sequence[Seen]]) -> str:
+    """The figures as Markdown."""
+    names = [f"`{name}`" for name in seen]
+    lines = [f"| | {' | '.join(names)} | goal |", "| --- |" + " ---: |" * (len(names) + 1)]
+    *_, ours = seen.values()
+    for figure in FIGURES:
+        cells = " | ".join(figure.text(figure.value(of)) for of in seen.values())
+        lines.append(f"| {figure.name} | {cells} | {figure.judged(figure.value(ours))} |")
+    return "\n".join(lines)
+
+
+def missed(seen: Sequence[Seen]) -> str:
+    """What went wrong, each phrase once."""
+    wrong: dict[str, dict[str, None]] = {}
+    for one in seen:
+        if not one.right:
+            what = one.drawn.words or f"{one.drawn.lasts:g} s"
+            wrong.setdefault(one.drawn.kind, {})[f'"{what}"'] = None
+    return (
+        "\n".join(f"- {kind}: {', '.join(words)}" for kind, words in wrong.items()) or "- nothing"
+    )
+
+
+def page(
+    seed: int,
+    count: int,
+    pausing: Mapping[str, Sequence[Seen]],
+    playing_on: Mapping[str, Sequence[Seen]],
+) -> str:
+    """docs/overlap.md.
+
+    Args:
+        seed: What was drawn, with `count`.
+        pausing: What was seen by session, on an output that can pause.
+        playing_on: The same on one that cannot.
+    """
+    *_, ours = pausing.values()
+    return PAGE.format(
+        version=LIVEKIT,
+        seed=seed,
+        count=count,
+        pausing=table(pausing),
+        missed=missed(ours),
+        playing_on=table(playing_on),
+    )
+
+
+PAGE = """\
+# Talking through backchannels
+
+`python -m bench.overlap --docs --seed {seed} --count {count}` writes this page; do not edit it by
+hand. Without `--seed` each run draws new overlaps, and prints the seed.
+
+The agent talks for 9 to 12 s. Meanwhile the caller says something, or coughs: {count}
+conversations, each of them on `AgentSession` (livekit-agents {version}) with its own options, on
+`TurnSession`, and on `TurnSession(flow="overlap")` ([how it decides](flows.md#talk-through-backchannels)). Time is
+virtual. User, VAD, STT, model, TTS and output are those of the [kit](testing.md): the VAD reports
+the end of a voice after 0.55 s; the STT gives an interim transcript 0.1 to 0.3 s after each word,
+and the final one 0.2 to 0.5 s after the last.
+
+What callers say is in `bench/overlap.yaml`. It was written after the lists of the flow. One phrase
+in ten is a rare one, which the lists mostly do not have.
+
+{pausing}
+
+*Talks on*: the speech is heard to its end, and nothing is answered. *Yields*: it stops for good,
+and the caller's words are in the conversation. *Yield latency*: from the first word that is no
+backchannel ("but" in "yeah, but when") until the agent is silent for good; 0 if it was silent by
+then. *Voice to silence*: from the begin of an interruption until the agent is silent, perhaps for
+a moment. *Silence after a backchannel*: from its end until the agent goes on, where it does.
+
+What `flow="overlap"` got wrong:
+
+{missed}
+
+A backchannel that no list has stops the agent, as on `TurnSession`: add it to the lists of your
+flow with `also`. After a cough the agent is silent for longer than after "mhm": words of the sound
+may still come. They are waited for until the VAD has reported its end and `transcript_wait`
+(0.3 s) is over.
+
+## On an output that cannot pause
+
+The same conversations. Here `flow="overlap"` plays on until a word decides, so a cough does not end
+the reply. The price is that it yields as late as the words come.
+
+{playing_on}
+"""

@@ -1,0 +1,205 @@
+"""The flow `overlap`: what the user says over the agent decides whether it stops."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import inf
+from typing import Any
+
+import attrs
+import pytest
+from livekit.agents import AgentSession
+
+from turnfsm.fsm.journal import replay
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import (
+    Outcome,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    ScriptedVAD,
+    Stage,
+)
+
+STORY = "Once upon a time there was a king who had three daughters and no sons and lived far away."
+OVERLAP = partial(TurnSession, flow="overlap")
+AT = 4.0
+"""When the user speaks over the story."""
+
+Interims = tuple[tuple[float, str], ...]
+
+
+@attrs.frozen
+class Overlapped:
+    """What came of a sound over the story.
+
+    Attributes:
+        paused: Seconds from its begin until the story was silent; infinite if it never was.
+        silent: Seconds from its end until the story went on; infinite if it never did.
+        answered: The user's words that are in the conversation.
+    """
+
+    outcome: Outcome
+    paused: float
+    silent: float
+    answered: list[str]
+
+
+def over_the_story(
+    words: str,
+    lasts: float = 0.4,
+    interims: Interims = (),
+    session: Any = OVERLAP,
+    silence: float = 0.55,
+    **options: Any,
+) -> Overlapped:
+    user = ScriptedUser().says("a story", at=1.0, interims=((0.3, "a"),))
+    if words:
+        user.says(words, at=AT, duration=lasts, interims=interims)
+    else:
+        user.makes_noise(at=AT, duration=lasts)
+    stage = Stage(
+        session,
+        user=user,
+        llm=ScriptedLLM({"a story": STORY}, otherwise="Yes?"),
+        tts=ScriptedTTS(durations={STORY: 8.0}),
+        vad=ScriptedVAD(min_silence=silence),
+        **options,
+    )
+    outcome = stage.run(16.0)
+    assert outcome.errors == [], outcome.timeline()
+    if isinstance(stage.session, TurnSession):
+        assert replay(stage.session.turn.journal.read(), stage.session.turn.flow) is None
+    story = [one for one in outcome.heard if one.text != "Yes?"]
+    cut = next((one for one in story if AT < one.end < AT + 8.0 - (AT - 2.3)), None)
+    again = next((one for one in story if cut is not None and one.start > cut.end), None)
+    said = [line for line in outcome.context if line.startswith("user: ")]
+    return Overlapped(
+        outcome,
+        inf if cut is None else cut.end - AT,
+        inf if again is None else again.start - AT - lasts,
+        [line.removeprefix("user: ") for line in said[1:]],
+    )
+
+
+def shown(words: str, lasts: float, first: float = 0.3) -> Interims:
+    """One interim transcript a word; the first one comes so many seconds after the voice."""
+    each = words.split()
+    step = (lasts - first + 0.1) / len(each)
+    return tuple((first + n * step, " ".join(each[: n + 1])) for n in range(len(each)))
+
+
+@pytest.mark.parametrize(
+    "words", ["mhm", "Oh, I see.", "yeah yeah okay", "Mmmm", "genau", "sí, claro"]
+)
+@pytest.mark.parametrize("silence", [0.25, 0.55])
+def test_the_agent_talks_on_after_a_backchannel(words: str, silence: float) -> None:
+    """It is silent for 0.3 s at most, however late the VAD reports the end of the voice, and the
+    backchannel is no turn."""
+    lasts = 0.35 * len(words.split())
+    overlapped = over_the_story(words, lasts, shown(words, lasts), silence=silence)
+    assert overlapped.silent <= 0.3, overlapped.outcome.timeline()
+    assert overlapped.answered == []
+
+
+@pytest.mark.parametrize("session", [AgentSession, TurnSession], ids=["AgentSession", "turn"])
+def test_without_the_flow_a_backchannel_ends_the_story(session: Any) -> None:
+    overlapped = over_the_story("mhm", interims=((0.3, "mhm"),), session=session)
+    assert overlapped.silent == inf
+    assert overlapped.answered == ["mhm"]
+
+
+def test_a_voice_of_two_tenths_of_a_second_pauses_the_agent() -> None:
+    overlapped = over_the_story("mhm", interims=((0.3, "mhm"),))
+    assert overlapped.paused <= 0.25
+
+
+@pytest.mark.parametrize("can_pause", [True, False])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "what about sunday",
+        "yeah but wait",
+        "I see but when",
+        "okay stop",
+        "right and for two people",
+    ],
+)
+def test_the_first_word_that_is_no_backchannel_stops_the_agent(words: str, can_pause: bool) -> None:
+    """Also where it revises what the words before it were taken for."""
+    lasts = 0.3 * len(words.split())
+    interims = shown(words, lasts)
+    overlapped = over_the_story(words, lasts, interims, can_pause=can_pause)
+    assert overlapped.silent == inf, overlapped.outcome.timeline()
+    assert overlapped.answered == [words]
+    assert overlapped.outcome.heard[-1].text == "Yes?"
+
+
+@pytest.mark.parametrize("words", ["stop", "wait", "warte mal", "ちょっと待って"])
+def test_a_stop_word_stops_an_output_that_cannot_pause_before_the_voice_ends(words: str) -> None:
+    interims = ((0.4, words),)
+    overlapped = over_the_story(words, 1.2, interims, can_pause=False)
+    assert overlapped.paused <= 0.45
+    assert overlapped.answered == [words]
+
+
+@pytest.mark.parametrize(("words", "lasts"), [("", 0.8), ("mhm", 0.4), ("", 0.3)])
+def test_an_output_that_cannot_pause_plays_on_until_a_word_decides(
+    words: str, lasts: float
+) -> None:
+    """On AgentSession a cough ends the reply there."""
+    interims = ((0.3, words),) if words else ()
+    overlapped = over_the_story(words, lasts, interims, can_pause=False)
+    assert overlapped.paused == inf, overlapped.outcome.timeline()
+    assert overlapped.answered == []
+
+
+def test_a_backchannel_is_known_from_its_final_transcript_if_there_are_no_others() -> None:
+    overlapped = over_the_story("mhm")
+    assert overlapped.silent <= 0.4
+    assert overlapped.answered == []
+
+
+def test_a_short_backchannel_whose_words_come_late_is_not_answered() -> None:
+    overlapped = over_the_story("mhm", 0.15, silence=0.25)
+    assert overlapped.silent <= 0.4
+    assert overlapped.answered == []
+
+
+def test_a_turn_that_is_ignored_stands_in_the_journal() -> None:
+    user = ScriptedUser().says("a story", at=1.0).says("mhm", at=AT, interims=((0.2, "mhm"),))
+    model, tts = ScriptedLLM({"a story": STORY}), ScriptedTTS(durations={STORY: 8.0})
+    stage = Stage(OVERLAP, user=user, llm=model, tts=tts)
+    stage.run(14.0)
+    turn = stage.session.turn  # type: ignore[attr-defined]
+    ignored = [entry for entry in turn.journal if entry.trigger == "ignore_turn" and entry.verdict]
+    assert [entry.data["text"] for entry in ignored] == ["mhm"]
+    assert [entry.verdict.actions[0] for entry in ignored] == ["discard_turn"]
+
+
+def test_a_turn_after_a_backchannel_does_not_begin_with_it() -> None:
+    user = ScriptedUser().says("a story", at=1.0).says("mhm", at=AT, interims=((0.2, "mhm"),))
+    user.says("what about sunday", at=6.0, interims=((0.4, "what"),))
+    model, tts = ScriptedLLM({"a story": STORY}), ScriptedTTS(durations={STORY: 8.0})
+    outcome = Stage(OVERLAP, user=user, llm=model, tts=tts).run(14.0)
+    said = [line for line in outcome.context if line.startswith("user: ")]
+    assert said == ["user: a story", "user: what about sunday"]
+
+
+def test_a_backchannel_with_which_a_silent_agent_is_spoken_to_is_answered() -> None:
+    user = ScriptedUser().says("yes", at=1.0, interims=((0.2, "yes"),))
+    outcome = Stage(OVERLAP, user=user, llm=ScriptedLLM({"yes": "Fine."})).run(6.0)
+    assert [heard.text for heard in outcome.heard] == ["Fine."]
+
+
+def test_a_flow_adds_its_own_backchannels(tmp_path: Any) -> None:
+    flow = tmp_path / "mine.yaml"
+    flow.write_text(
+        "flow: mine\nextends: overlap\nphrases: {backchannel: {also: roger that, without: sure}}\n",
+        encoding="utf-8",
+    )
+    mine = partial(TurnSession, flow=flow)
+    roger = over_the_story("roger that", 0.6, shown("roger that", 0.6), session=mine)
+    assert roger.answered == []
+    sure = over_the_story("sure", 0.4, shown("sure", 0.4), session=mine)
+    assert sure.answered == ["sure"]
