@@ -162,9 +162,9 @@ PAGE = """\
 `python -m bench.overlap --docs --seed {seed} --count {count}` writes this page; do not edit it by
 hand. Without `--seed` each run draws new overlaps, and prints the seed.
 
-The agent talks for 9 to 12 s. Meanwhile the caller says something, or coughs: {count}
-conversations, each of them on `AgentSession` (livekit-agents {version}) with its own options, on
-`TurnSession`, and on `TurnSession(flow="overlap")` ([how it decides](flows.md#talk-through-backchannels)). Time is
+The agent talks for 9 to 12 s. Meanwhile the caller says something, or coughs: {count} times, each
+of them on `AgentSession` (livekit-agents {version}) with its own options, on `TurnSession`, and on
+`TurnSession(flow="overlap")` ([how it decides](flows.md#talk-through-backchannels)). Time is
 virtual. User, VAD, STT, model, TTS and output are those of the [kit](testing.md): the VAD reports
 the end of a voice after 0.55 s; the STT gives an interim transcript 0.1 to 0.3 s after each word,
 and the final one 0.2 to 0.5 s after the last.
