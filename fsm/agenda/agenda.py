@@ -123,9 +123,10 @@ class Agenda:
 
         Nothing does while a reply is live whose request will deliver all that is due.
         """
-        if any(not (reply.requested or reply.instructed) for reply in self.replies):
+        found = tuple([o for o in self.obligations if o.state == "open" and o.ready])
+        if found and any(not (reply.requested or reply.instructed) for reply in self.replies):
             return ()
-        return tuple(o for o in self.obligations if o.state == "open" and o.ready)
+        return found
 
     @property
     def due(self) -> tuple[Obligation, ...]:
@@ -143,7 +144,7 @@ class Agenda:
 
     def claimed_by(self, reply: str) -> tuple[Obligation, ...]:
         """What this reply delivers."""
-        return tuple(o for o in self.obligations if o.by == reply)
+        return tuple([o for o in self.obligations if o.by == reply])
 
     def requested_of(self, reply: str) -> tuple[Obligation, ...]:
         """What the last request of this reply has asked to deliver."""
@@ -162,9 +163,10 @@ class Agenda:
         live = self.reply(reply)
         if live is None or not live.requested or live.heard:
             return False
+        if not any(o.kind == "result" for o in self.open):
+            return False
         claims = [o for o in self.claimed_by(reply) if o.kind == "utterance"]
-        again = any(o.failures for o in claims)
-        return bool(claims) and not again and any(o.kind == "result" for o in self.open)
+        return bool(claims) and not any(o.failures for o in claims)
 
     def hidden_from(self, reply: str) -> frozenset[str]:
         """The utterances that are not in a request of this reply: another live reply answers them.
@@ -249,12 +251,12 @@ class Agenda:
         return attrs.evolve(self, obligations=(*self.obligations, obligation))
 
     def _each(self, change: Change) -> Agenda:
-        changed = (change(o) for o in self.obligations)
-        return attrs.evolve(self, obligations=tuple(o for o in changed if o is not None))
+        changed = [change(o) for o in self.obligations]
+        return Agenda(tuple([o for o in changed if o is not None]), self.replies)
 
     def _with_reply(self, changed: Reply) -> Agenda:
-        replies = (changed if reply.id == changed.id else reply for reply in self.replies)
-        return attrs.evolve(self, replies=tuple(replies))
+        replies = [changed if reply.id == changed.id else reply for reply in self.replies]
+        return Agenda(self.obligations, tuple(replies))
 
     def _call_made(self, call: str, reply: str) -> Agenda:
         """The result answers the utterance from now on: who delivers it, answers the utterance."""

@@ -208,6 +208,7 @@ _KINDS: Mapping[str, type[Any]] = {
     "reply_ended": ReplyEnded,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
+_FIELDS = {kind: [(f.name, f.default) for f in attrs.fields(kind)] for kind in _NAMES}
 
 
 def note_of(entry: Entry) -> tuple[str, dict[str, Any]]:
@@ -218,10 +219,9 @@ def note_of(entry: Entry) -> tuple[str, dict[str, Any]]:
         ('reply_ended', {'reply': 'speech_1', 'by': 'user'})
     """
     data = {
-        field.name: list(value) if isinstance(value, tuple) else value
-        for field in attrs.fields(type(entry))
-        if (value := getattr(entry, field.name)) != field.default
-        and not (isinstance(value, tuple) and not value and field.default == ())
+        name: list(value) if isinstance(value, tuple) else value
+        for name, default in _FIELDS[type(entry)]
+        if (value := getattr(entry, name)) != default
     }
     return _NAMES[type(entry)], data
 

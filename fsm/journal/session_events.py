@@ -65,8 +65,8 @@ class _Event:
 
     def fields(self) -> dict[str, Any]:
         """The data of the note; what is not known is left out."""
-        kept = attrs.asdict(self)  # type: ignore[arg-type]
-        return {name: value for name, value in kept.items() if value is not None}
+        values = [(f.name, getattr(self, f.name)) for f in attrs.fields(type(self))]  # type: ignore[arg-type]
+        return {name: value for name, value in values if value is not None}
 
 
 @attrs.frozen

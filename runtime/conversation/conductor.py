@@ -440,8 +440,9 @@ class Conductor(UserReports):
 
     def _schedule_deferred(self) -> None:
         """In the next turn of the loop: the floor may be about to be given back."""
-        due = self.turns.kept or self.host.wants_reply or self._speculation or self.host.superseded
-        if due and not self._deferred_due:
+        if self._deferred_due:
+            return
+        if self._speculation or self.host.wants_reply or self.turns.kept or self.host.superseded:
             self._deferred_due = True
             asyncio.get_running_loop().call_soon(self._run_deferred)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import attrs
 
@@ -38,11 +38,16 @@ class Gate:
         """Let it through."""
         self._open.set()
 
+    def passes(self) -> bool:
+        """Whether the output may get the frame that has come; then it gets it."""
+        if passes := self._open.is_set():
+            self.passed = True
+        return passes
+
     async def pass_on(self) -> None:
         """Return when the output may get the frame that has come."""
-        while not self._open.is_set():  # it may be closed again before this goes on
+        while not self.passes():  # it may be closed again before this goes on
             await self._open.wait()
-        self.passed = True
 
 
 @attrs.frozen(eq=False)
@@ -127,15 +132,26 @@ class Floor:
             self._stop_listening()
             self._stop_listening = None
 
-    async def frame_came(self, speech: Speech, seconds: float) -> None:
-        """Audio of a speech has come. The output gets it when this returns."""
+    def frame_came(self, speech: Speech, seconds: float) -> Awaitable[None] | None:
+        """Audio of a speech has come.
+
+        Returns:
+            What to wait for before the output gets it; None: nothing.
+        """
         step = self.step
         if step is None or step.speech is not speech:
-            return
-        if not step.gate.reached:
-            step.gate.reached = True
-            self._audio_began(step.speech)
-        await step.gate.pass_on()
+            return None
+        gate = step.gate
+        if not gate.reached:
+            gate.reached = True
+            self._audio_began(speech)
+        if gate.passes():
+            self._audio_came(seconds)
+            return None
+        return self._held_back(gate, seconds)
+
+    async def _held_back(self, gate: Gate, seconds: float) -> None:
+        await gate.pass_on()
         self._audio_came(seconds)
 
     def _on_started(self, at: float) -> None:

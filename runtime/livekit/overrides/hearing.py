@@ -122,8 +122,8 @@ class HearingActivity(ArrivingActivity):
 
     def push_audio(self, frame: rtc.AudioFrame) -> None:
         self._conductor.outages.frame_came()
-        speech = self._current_speech
-        if speech is None or not govern(speech, self._conductor).held_by_tools:
+        speech: Any = self._current_speech  # governed, as it has the floor
+        if speech is None or not speech.held_by_tools:
             super().push_audio(frame)  # nearly always; a frame comes every 10 to 50 ms
             return
         # The option is about speech that the application has made uninterruptible. Who talks over
@@ -173,7 +173,8 @@ class HearingActivity(ArrivingActivity):
         self._silence = ev.raw_accumulated_silence
         if ev.speaking:
             self._hears_silence = True
-        self._conductor.utterance.voice_heard(ev.speech_duration)
+        if seconds := ev.speech_duration:
+            self._conductor.utterance.voice_heard(seconds)
 
     def on_interim_transcript(self, ev: Any, *, speaking: bool | None) -> None:
         if ev.alternatives and ev.alternatives[0].text:

@@ -5,7 +5,7 @@ Nothing is set on the agent or on the output, which are the application's.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -63,8 +63,8 @@ class ProducingActivity(RequestingActivity):
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         speech = govern(handle, self._conductor)
 
-        async def comes(frame: rtc.AudioFrame) -> None:
-            await self._conductor.floor.frame_came(speech, frame.duration)
+        def comes(frame: rtc.AudioFrame) -> Awaitable[None] | None:
+            return self._conductor.floor.frame_came(speech, frame.duration)
 
         def replaces(theirs: Callable[..., Any]) -> Callable[..., Any]:
             def forward(**how: Any) -> Any:

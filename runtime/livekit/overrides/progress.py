@@ -16,14 +16,15 @@ class CountedStream:
 
     Args:
         source: The stream. It is closed with this one.
-        comes: Called with each item. The reader gets it when that returns.
+        comes: Called with each item. If it returns something to wait for, the reader gets the item
+            after that.
         ended: Called when the stream has ended by itself.
     """
 
     def __init__(
         self,
         source: AsyncIterable[Any],
-        comes: Callable[[Any], Awaitable[None]],
+        comes: Callable[[Any], Awaitable[None] | None],
         ended: Callable[[], None] = lambda: None,
     ) -> None:
         self._source, self._items = source, aiter(source)
@@ -38,7 +39,8 @@ class CountedStream:
         except StopAsyncIteration:
             self._ended()
             raise
-        await self._comes(item)
+        if (wait := self._comes(item)) is not None:
+            await wait
         return item
 
     async def aclose(self) -> None:
@@ -81,7 +83,7 @@ class CountedNode:
         self._ended(_calls(made))
         return made
 
-    async def _comes(self, item: Any) -> None:
+    def _comes(self, item: Any) -> None:
         self._called += _calls(item)
         first_text = not self._spoke and _text(item)
         self._spoke |= first_text
