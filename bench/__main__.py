@@ -4,6 +4,8 @@
     python -m bench size        bytes and creation time of an instance, a burst of posts
     python -m bench scale       10,000 runtimes on one core
     python -m bench caller      what a caller hears, stock and TurnSession
+    python -m bench session     CPU time and memory of a session, stock and TurnSession
+    python -m bench session --docs  the same, into docs/performance.md
     python -m bench room        rooms that this machine carries (needs a livekit-server)
     python -m bench room --docs the same, into docs/room.md
     python -m bench docs        all of it, into docs/performance.md
@@ -25,7 +27,7 @@ from .engines import OURS
 from .measure import measure
 from .node_xstate import xstate
 from .peers import PEERS
-from .report import TABLES, page, room_table, versions
+from .report import CALLS, TABLES, page, room_table, versions, with_session
 from .scale import scale
 from .size import burst, sizes
 
@@ -44,6 +46,9 @@ def main() -> None:
         from room.docs import write_table
 
         write_table("python -m bench room", room_table(figures["room"]))
+    if options.docs and options.part == "session":
+        text = DOCS.read_text(encoding="utf-8")
+        DOCS.write_text(with_session(text, figures["session"]), encoding="utf-8")
     if options.json:
         Path(options.json).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     if options.part == "docs":
@@ -61,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--runtimes", type=int, default=10_000)
     parser.add_argument("--rooms", default="1,3,6,9,12,16", help="steps, for room")
     parser.add_argument("--minutes", type=float, default=6.5, help="then no step begins, for room")
-    parser.add_argument("--docs", action="store_true", help="the table of room into docs/room.md")
+    parser.add_argument("--docs", action="store_true", help="into the docs, for room and session")
     parser.add_argument("--real", type=int, default=3, help="rounds of calls in real time")
     parser.add_argument("--json", metavar="FILE", help="write the figures to FILE, too")
     return parser
@@ -89,11 +94,22 @@ def _scale(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def _caller(options: argparse.Namespace) -> dict[str, Any]:
-    from .begin import begin
-    from .caller import SESSIONS, caller, cpu  # imports livekit-agents, which takes a while
+    from .caller import caller  # imports livekit-agents, which takes a while
 
-    waits = caller(real=options.real)
-    return {"waits": waits, "cpu": cpu(options.rounds), "begin": begin(SESSIONS, options.rounds)}
+    return caller(real=options.real)
+
+
+def _session(options: argparse.Namespace) -> dict[str, Any]:
+    from .begin import begin
+    from .caller import SESSIONS
+    from .history import stall
+    from .minute import minute
+
+    return {
+        "minute": minute(options.rounds),
+        "begin": begin(SESSIONS, options.rounds),
+        "stall": stall(max(3, options.rounds // 3), CALLS),
+    }
 
 
 def _room(options: argparse.Namespace) -> dict[str, Any]:
@@ -107,6 +123,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Any]] = {
     "size": _size,
     "scale": _scale,
     "caller": _caller,
+    "session": _session,
     "room": _room,
 }
 

@@ -6,12 +6,9 @@ The session, the agent and its tool are real; the user, the model and the voice 
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import statistics
-import time
 from collections.abc import Callable
-from math import inf
 from typing import Any
 
 import attrs
@@ -20,7 +17,7 @@ from livekit.agents import AgentSession, function_tool
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
-__all__ = ["SESSIONS", "ShortFrames", "caller", "cpu"]
+__all__ = ["SESSIONS", "caller"]
 
 SESSIONS: dict[str, type[AgentSession[Any]]] = {"stock": AgentSession, "TurnSession": TurnSession}
 
@@ -123,38 +120,3 @@ def _play_virtual(stage: Stage, seconds: float) -> Outcome:
 
 def _play_real(stage: Stage, seconds: float) -> Outcome:
     return asyncio.run(stage.play(seconds))
-
-
-class ShortFrames(Stage):
-    """A stage whose microphone gives short frames in a silence, too, as a real one does."""
-
-    def _settled(self) -> float:
-        return inf
-
-
-def _minute(session: type[AgentSession[Any]]) -> Stage:
-    user, said = ScriptedUser(), {}
-    for turn in range(10):
-        user.says(f"question {turn}", at=1.0 + 6 * turn)
-        said[f"question {turn}"] = "This is the answer to your question."
-    return ShortFrames(session, user=user, llm=ScriptedLLM(said))
-
-
-def cpu(rounds: int = 9) -> dict[str, float]:
-    """Seconds of CPU time for a minute of conversation of ten turns; medians, and the median of
-    the ratios inside the rounds."""
-    logging.disable(logging.CRITICAL)
-    spent: dict[str, list[float]] = {name: [] for name in SESSIONS}
-    try:
-        for turn in range(rounds + 1):  # the first one warms up
-            for name, session in SESSIONS.items():
-                gc.collect()
-                begin = time.thread_time()
-                _minute(session).run(60.0)
-                if turn:
-                    spent[name].append(time.thread_time() - begin)
-    finally:
-        logging.disable(logging.NOTSET)
-    stock, ours = spent["stock"], spent["TurnSession"]
-    ratio = statistics.median(b / a for a, b in zip(stock, ours, strict=True))
-    return {**{name: statistics.median(own) for name, own in spent.items()}, "ratio": ratio}

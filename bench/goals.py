@@ -26,12 +26,6 @@ _COLD = (
     "whose memory is not in the CPU's cache. So 10,000 runtimes need more than one core. With a "
     "tenth of the runtimes the wait is far below the limit"
 )
-_OWN = (
-    "the scripted models and audio take almost no CPU time, so only the session's own work counts. "
-    "In a profile, about a fifth of the difference each is spent on frames of audio, on the "
-    "machine with pump and journal, on the bookkeeping of the conversation, on the overrides of "
-    "LiveKit's methods, and on the timers in the event loop; no function has more than a tenth"
-)
 _NOISE = "waits in real time vary by more than this on this machine"
 
 
@@ -63,7 +57,7 @@ _PEERS = {
 
 
 def _caller(figures: dict[str, Any]) -> Iterator[Line]:
-    first = figures["waits"]["end of speech to first audio"]
+    first = figures["end of speech to first audio"]
     for clock, sides in first.items():
         if None in sides.values():
             continue
@@ -71,7 +65,6 @@ def _caller(figures: dict[str, Any]) -> Iterator[Line]:
         why = _NOISE if clock == "real" else ""
         yield _most(f"end of speech to first audio, {clock}, ms more", 1.0, 1000 * more, why)
         yield _most(f"the same, % more, {clock}", 0.5, 100 * more / sides["stock"], why)
-    yield _most("CPU time of a minute, % more", 2.0, 100 * (figures["cpu"]["ratio"] - 1), _OWN)
 
 
 def _most(what: str, limit: float, measured: float, why: str) -> Line:

@@ -27,7 +27,7 @@ from turnfsm.runtime.journal import LiveJournal
 from turnfsm.runtime.observe import Watch
 from turnfsm.testing import Call, Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
 
-from .caller import ShortFrames
+from .minute import ShortFrames
 
 __all__ = ["Cost", "cost", "vad"]
 

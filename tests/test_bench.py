@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 
+from bench.caller import SESSIONS
 from bench.cycle import CYCLE, Engine, Floor
 from bench.engines import OURS
 from bench.goals import goals
+from bench.history import stall
 from bench.measure import agree, measure
+from bench.minute import TURNS, spoken
 from bench.mutation import score
-from bench.report import TABLES, page
+from bench.report import TABLES, page, with_session
 from bench.scale import scale
 from bench.size import burst, sizes
 
@@ -116,14 +119,11 @@ def _figures(ratio: float) -> dict[str, Any]:
             "burst": {"posts": 10, "seconds": 1.0, "kept": 10, "grown": 0},
         },
         "scale": [{**many, "p50_ms": 1.0, "p99_ms": 9.0, "max_ms": 10.0}],
-        "caller": {
-            "waits": {"end of speech to first audio": {"virtual": sides}},
-            "cpu": {"stock": 0.3, "TurnSession": 0.33, "ratio": 1.1},
-            "begin": {
-                "seconds": {"stock": 0.003, "TurnSession": 0.005},
-                "bytes": {"stock": 1e5, "TurnSession": 1.2e5},
-                "ratio": 1.6,
-            },
+        "caller": {"end of speech to first audio": {"virtual": sides}},
+        "session": {
+            "minute": {"scripted": sides | {"ratio": 1.1}, "vad": sides | {"ratio": 1.04}},
+            "begin": {"seconds": sides, "bytes": {"stock": 1e5, "TurnSession": 1.2e5}, "ratio": 2},
+            "stall": sides | {"ratio": ratio},
         },
     }
 
@@ -146,6 +146,27 @@ def test_the_page_holds_every_table() -> None:
         assert make(figures[part]) in text
     assert "XState was not measured: there is no node." in text
     assert page(figures) == text
+
+
+def test_the_section_about_a_session_is_replaced_alone() -> None:
+    before, after = _figures(3.0), _figures(4.0)
+    text = with_session(page(before), after["session"])
+    assert TABLES["session"](after["session"]) in text
+    assert TABLES["session"](before["session"]) not in text
+    assert with_session(text, before["session"]) == page(before)
+
+
+def test_a_conversation_with_a_real_vad_is_the_same_on_both_sessions() -> None:
+    """What is compared is the CPU time, so both must have heard and said the same."""
+    heard = [spoken(session).run(60.0).heard for session in SESSIONS.values()]
+    assert len(heard[0]) == TURNS
+    assert heard[0] == heard[1]
+
+
+def test_the_steps_of_the_loop_are_timed_from_a_result_on() -> None:
+    figures = stall(1, calls=2)
+    assert 0 < figures["stock"] < 0.5
+    assert 0 < figures["TurnSession"] < 0.5
 
 
 def test_the_score_of_mutants_is_read_from_what_mutmut_keeps(tmp_path: Path) -> None:
