@@ -15,7 +15,7 @@ from turnfsm.runtime.conversation.conductor import Conductor
 from .conversation import part_of
 from .speech import GovernedHandle
 
-__all__ = ["HINT", "send", "settled"]
+__all__ = ["HINT", "send", "settled", "shared"]
 
 _OF_THE_AGENT = ("assistant", "function_call", "function_call_output")
 
@@ -29,6 +29,7 @@ _SUFFIX = re.compile("(?:_final|_update_[0-9]+)$")
 def send(
     context: llm.ChatContext,
     came: Sequence[llm.ChatItem],
+    copied: int,
     held: Collection[str],
     speech: GovernedHandle,
     conductor: Conductor,
@@ -38,14 +39,26 @@ def send(
 
     Args:
         came: What has come into the conversation since LiveKit copied it.
-        held: The ids of the items in the agent's conversation.
+        copied: How many of the first items are those of the agent's conversation.
+        held: The ids of the items that follow in it.
         instructions: The request's own.
     """
-    log, read = conductor.log, _Reader(context, held, conductor.tools.due_results)
-    about = {o.id for o in log.agenda.obligations} | read.about | {_key(item) for item in came}
+    log, due = conductor.log, conductor.tools.due_results
+    runs = {
+        item.call_id
+        for item in context.items
+        if item.type == "function_call" and item.extra.get(_RUNNING_PLACEHOLDER_KEY)
+    }
+    about = {o.id for o in log.agenda.obligations} | runs | {*due} | {_key(item) for item in came}
     since = min((item.created_at for item in came), default=inf)
     begin = settled(context.items, about, since)
-    given, new = [*map(read, context.items[begin:])], [*map(read, came)]
+    last = context.items[begin:]
+    read = _Reader(
+        {item.id for item in last if _key(item) in runs},
+        {*held, *(item.id for item in context.items[begin:copied])},
+        due,
+    )
+    given, new = [*map(read, last)], [*map(read, came)]
     shown = complete(given, log.agenda, speech.id, new)
     results = [item.call for item in shown if item.part == "result" and item.result]
     conductor.request_sent(speech, results, instructions, unanswered=unanswered(shown))
@@ -66,6 +79,16 @@ def send(
         hint = llm.ChatMessage(id=id, role="system", content=[said], created_at=at)
         items.insert(request.hint_at, hint)
     context.items[begin:] = items
+
+
+def shared(one: Sequence[llm.ChatItem], other: Sequence[llm.ChatItem]) -> int:
+    """How many of the first items of two conversations are the same ones."""
+    count = 0
+    for item, same in zip(one, other, strict=False):
+        if item is not same:
+            break
+        count += 1
+    return count
 
 
 def settled(items: Sequence[llm.ChatItem], about: Collection[str], since: float) -> int:
@@ -135,30 +158,15 @@ class _Reader:
     """Reads LiveKit's items.
 
     Args:
-        context: The request, to which LiveKit has added the calls that run.
+        running: The ids of what LiveKit has added to the request for calls that run.
         held: The ids of the items in the agent's conversation.
         due: The calls of the agenda by the ids of their results.
-
-    Attributes:
-        about: The ids of these calls.
     """
 
     def __init__(
-        self, context: llm.ChatContext, held: Collection[str], due: Mapping[str, str]
+        self, running: Collection[str], held: Collection[str], due: Mapping[str, str]
     ) -> None:
-        self._held, self._due = held, due
-        items = context.items
-        calls = {
-            item.call_id
-            for item in items
-            if item.type == "function_call" and item.extra.get(_RUNNING_PLACEHOLDER_KEY)
-        }
-        self._running = {
-            item.id
-            for item in (items if calls else ())
-            if item.type in ("function_call", "function_call_output") and item.call_id in calls
-        }
-        self.about = {*calls, *due}
+        self._running, self._held, self._due = running, held, due
 
     def __call__(self, item: llm.ChatItem) -> Item:
         """This item."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -14,7 +14,7 @@ from turnfsm.fsm.journal import ReplyText
 
 from .answering import let_tools_end
 from .hearing import HearingActivity
-from .projected import send
+from .projected import send, shared
 from .speech import GovernedHandle, OwnRequest, current_speech, govern, items_of_call
 
 __all__ = ["RequestingActivity"]
@@ -69,24 +69,36 @@ class RequestingActivity(HearingActivity):
         if not isinstance(speech, GovernedHandle) or speech.request is None:
             return  # the application has called it
         request, speech.request = speech.request, None
-        came = self._came_since(request, context)
+        conversation = self._agent._chat_ctx.items
+        copied = shared(context.items, conversation)
+        came = self._came_since(request, context.items[copied:], conversation[copied:])
         prepared = self._preemptive_generation
         if came and prepared is not None and prepared.speech_handle is speech:
             prepared.chat_ctx = prepared.chat_ctx.copy()  # LiveKit compares it at the commit
             prepared.chat_ctx.insert(came)
-        held = self._item_ids | {item.id for item in came}
-        send(context, came, held, speech, self._conductor, request.instructions)
+        held = {item.id for item in (*conversation[copied:], *came)}
+        send(context, came, copied, held, speech, self._conductor, request.instructions)
 
-    def _came_since(self, request: OwnRequest, context: llm.ChatContext) -> list[llm.ChatItem]:
+    def _came_since(
+        self,
+        request: OwnRequest,
+        context: Sequence[llm.ChatItem],
+        conversation: Sequence[llm.ChatItem],
+    ) -> list[llm.ChatItem]:
         """What LiveKit's copy of the conversation lacks.
 
         LiveKit commits the calls of a step together, when the step has been heard and the slowest
         has ended: a request before that gets what is there.
+
+        Args:
+            request: The request.
+            context: The copy, after the items that both share.
+            conversation: The conversation after these.
         """
-        known, shown = request.known, {item.id for item in context.items}
+        known, shown = request.known, {item.id for item in context}
         came = [
             item
-            for item in self._agent._chat_ctx.items
+            for item in conversation
             if item.id not in shown
             and item.id not in known
             and (request.waited or item.type in ("function_call", "function_call_output"))
