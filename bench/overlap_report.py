@@ -191,8 +191,8 @@ may still come. They are waited for until the VAD has reported its end and `tran
 
 ## On an output that cannot pause
 
-The same conversations. Here `flow="overlap"` plays on until a word decides, so a cough does not end
-the reply. The price is that it yields as late as the words come.
+The first quarter of the same conversations. Here `flow="overlap"` plays on until a word decides, so
+a cough does not end the reply. The price is that it yields as late as the words come.
 
 {playing_on}
 """

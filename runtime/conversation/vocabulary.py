@@ -5,7 +5,7 @@ from __future__ import annotations
 from turnfsm.fsm import Flow, HostError
 from turnfsm.fsm.memo import once_for_each_flow
 
-__all__ = ["ACTIONS", "FACTS", "TRIGGERS", "actions_used", "check_vocabulary"]
+__all__ = ["ACTIONS", "FACTS", "OPTIONAL_TRIGGERS", "TRIGGERS", "actions_used", "check_vocabulary"]
 
 TRIGGERS = (
     *("user_started_speaking", "user_stopped_speaking", "barge_in", "final_transcript"),
@@ -19,6 +19,9 @@ TRIGGERS = (
     *("tool_started", "tool_ended", "results_committed", "tools_drained", "tools_released"),
 )
 """The triggers that the binding posts."""
+
+OPTIONAL_TRIGGERS = ("interim_transcript", "ignore_turn")
+"""The triggers that the binding posts to a flow that declares them."""
 
 FACTS = ("tools_running", "output_held", "result_uncommitted", "turn_open", "user_speaking")
 """The facts that the binding reads."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfsm.fsm import load_flow, parse_flow
+from turnfsm.fsm import load_flow, parse_flow, phrases
 from turnfsm.fsm.phrases import Phrases, shipped_phrases
 
 ACKNOWLEDGED = load_flow("turn").phrases["acknowledged"]
@@ -90,8 +92,78 @@ def test_a_list_of_phrases_comes_with_turnfsm() -> None:
 
 @given(st.lists(st.sampled_from(["okay", "thank you", "bye bye", "no"]), min_size=1, max_size=6))
 def test_words_count_if_they_are_a_sequence_of_phrases(parts: list[str]) -> None:
-    phrases = Phrases(also=("okay", "thank you", "bye bye"))
-    assert phrases.match(" ".join(parts)) == ("no" not in parts)
+    known = Phrases(also=("okay", "thank you", "bye bye"))
+    assert known.match(" ".join(parts)) == ("no" not in parts)
+
+
+LISTENS = load_flow("overlap").phrases["backchannel"]
+STOPS = load_flow("overlap").phrases["stop_word"]
+SHELF = Path(phrases.__file__).parents[1] / "specs" / "phrases"
+
+
+def said(name: str) -> list[tuple[str, str]]:
+    """Each phrase of a list as it is written, with its language."""
+    found = []
+    for file in sorted((SHELF / name).glob("*.txt")):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        text = " ".join(line for line in lines if not line.startswith("#"))
+        found += [(file.stem, phrase.strip()) for phrase in text.split(",") if phrase.strip()]
+    return found
+
+
+@pytest.mark.parametrize("name", ["backchannel", "stop_word"])
+def test_a_list_for_what_is_said_over_the_agent_has_eight_languages(name: str) -> None:
+    assert {code for code, _ in said(name)} == {"de", "en", "es", "fr", "hi", "ja", "pt", "zh"}
+
+
+def test_no_backchannel_contains_a_stop_word_of_any_language() -> None:
+    assert [phrase for _, phrase in said("backchannel") if STOPS.match(phrase)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "listens"),
+    [
+        ("Yeahhh, okaaay", True),
+        ("हाँ जी, ठीक है।", True),
+        ("हो", False),  # it differs from हाँ in its sign
+        ("はい、なるほど。", True),
+        ("そうですねはい", True),
+        ("はい予約", False),
+        ("嗯,好的", True),
+        ("对对对", True),
+        ("好的但是", False),
+    ],
+)
+def test_words_of_other_scripts_are_told_apart(text: str, listens: bool) -> None:
+    assert LISTENS.match(text) == listens
+
+
+@pytest.mark.parametrize(
+    "text", ["okay stop", "ja warten Sie", "はいちょっと待って", "嗯等一下", "um, wait"]
+)
+def test_a_stop_word_is_found_wherever_it_stands(text: str) -> None:
+    assert STOPS.match(text)
+    assert STOPS.match(text, whole=False)
+
+
+@given(
+    st.lists(
+        st.sampled_from([phrase for _, phrase in said("backchannel")]), min_size=1, max_size=4
+    ),
+    st.integers(1, 80),
+)
+def test_while_more_may_follow_each_beginning_counts(parts: list[str], upto: int) -> None:
+    """As an STT shows it: words come one by one, the last one may be cut off."""
+    text = " ".join(parts)
+    assert LISTENS.match(text)
+    if phrases.words_of(text[:upto]):
+        assert LISTENS.match(text[:upto], whole=False)
+
+
+@given(st.text(max_size=40), st.text(max_size=10))
+def test_what_is_no_beginning_stays_none(text: str, more: str) -> None:
+    if phrases.words_of(text) and not LISTENS.match(text, whole=False):
+        assert not LISTENS.match(f"{text} {more}", whole=False)
 
 
 @given(st.text(max_size=60))

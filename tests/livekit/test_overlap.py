@@ -192,6 +192,16 @@ def test_a_backchannel_with_which_a_silent_agent_is_spoken_to_is_answered() -> N
     assert [heard.text for heard in outcome.heard] == ["Fine."]
 
 
+def test_a_yes_over_the_last_word_of_a_question_is_its_answer() -> None:
+    """Its turn is complete when the agent has finished."""
+    question = "We have a table at eight. Shall I book it?"
+    user = ScriptedUser().says("a table", at=1.0).says("yes", at=4.9, interims=((0.3, "yes"),))
+    model = ScriptedLLM({"a table": question, "yes": "It is booked."})
+    tts = ScriptedTTS(durations={"Shall I book it?": 1.2, "We have a table at eight.": 1.8})
+    outcome = Stage(OVERLAP, user=user, llm=model, tts=tts).run(12.0)
+    assert outcome.heard[-1].text == "It is booked.", outcome.timeline()
+
+
 def test_a_flow_adds_its_own_backchannels(tmp_path: Any) -> None:
     flow = tmp_path / "mine.yaml"
     flow.write_text(
