@@ -38,6 +38,7 @@ class Drawn:
     Attributes:
         kind: A kind of sound in bench/overlap.yaml.
         stays: The caller wants to hear the rest.
+        rare: It is one of the rare phrases.
         words: What they say; empty for a cough.
         at: Seconds from the start of the conversation.
         lasts: Seconds.
@@ -49,6 +50,7 @@ class Drawn:
 
     kind: str
     stays: bool
+    rare: bool
     words: str
     at: float
     lasts: float
@@ -99,7 +101,7 @@ def _one(phrases: Mapping[str, Any], dice: random.Random, *, stays: bool) -> Dra
     at, story = 2.6 + dice.uniform(0.5, 4.0), dice.uniform(9.0, 12.0)
     delay = dice.uniform(0.2, 0.5)
     if isinstance(said, float):
-        return Drawn(kind, stays, "", at, said, 0.0, (), delay, story)
+        return Drawn(kind, stays, rare, "", at, said, 0.0, (), delay, story)
     before, bar, after = said.partition("|")
     first, words = len(before.split()) if bar else 0, (before + after).split()
     each = [dice.uniform(0.2, 0.35) + 0.12 * max(0, _letters(word) - 1) for word in words]
@@ -107,7 +109,7 @@ def _one(phrases: Mapping[str, Any], dice: random.Random, *, stays: bool) -> Dra
     ends = [sum(each[: n + 1]) for n in range(len(each))]
     interims = tuple((end + lag, " ".join(words[: n + 1])) for n, end in enumerate(ends))
     decides = sum(each[:first])
-    return Drawn(kind, stays, " ".join(words), at, ends[-1], decides, interims, delay, story)
+    return Drawn(kind, stays, rare, " ".join(words), at, ends[-1], decides, interims, delay, story)
 
 
 def _letters(word: str) -> int:

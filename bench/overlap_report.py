@@ -44,11 +44,15 @@ class Figure:
         return f"{limit}, {'met' if met else '**missed**'}"
 
 
-def _share(kinds: Iterable[str]) -> Callable[[Sequence[Seen]], float | None]:
+def _share(
+    kinds: Iterable[str], *, rare: bool | None = None
+) -> Callable[[Sequence[Seen]], float | None]:
     wanted = set(kinds)
 
     def value(seen: Sequence[Seen]) -> float | None:
-        right = [one.right for one in seen if one.drawn.kind in wanted]
+        right = [
+            one.right for one in seen if one.drawn.kind in wanted and rare in (None, one.drawn.rare)
+        ]
         return statistics.fmean(right) if right else None
 
     return value
@@ -69,7 +73,7 @@ def _leaves(one: Seen) -> bool:
 
 
 def _said_stays(one: Seen) -> bool:
-    return one.drawn.stays and bool(one.drawn.words)
+    return one.drawn.kind in ("backchannel", "tic")
 
 
 def _cough(one: Seen) -> bool:
@@ -95,8 +99,11 @@ def _goes_on(one: Seen) -> float | None:
 LEAVES = ("stop", "correction", "question", "request", "statement")
 FIGURES = (
     Figure("talks on through backchannels", _share(["backchannel"]), 0.95, share=True),
+    Figure("... of these: usual phrases", _share(["backchannel"], rare=False), share=True),
+    Figure("... of these: rare phrases", _share(["backchannel"], rare=True), share=True),
     Figure("talks on through tics (um, er)", _share(["tic"]), share=True),
     Figure("talks on through coughs", _share(["cough"]), share=True),
+    Figure("talks on through asides to somebody else", _share(["aside"]), share=True),
     Figure("yields to interruptions", _share(LEAVES), 0.95, share=True),
     *(Figure(f"... of these: {kind}", _share([kind]), share=True) for kind in LEAVES),
     Figure("yield latency, median", _quantile(_stopped, _yielded, 0.5), 0.6),
@@ -184,8 +191,12 @@ What `flow="overlap"` got wrong:
 
 {missed}
 
-A backchannel that no list has stops the agent, as on `TurnSession`: add it to the lists of your
-flow with `also`. After a cough the agent is silent for longer than after "mhm": words of the sound
+A backchannel that no list has stops the agent, as on `TurnSession`: the share of these phrases is
+what the goal is missed by, if it is. `also` adds them in a flow. Words do not say to whom they are
+said: an aside to somebody else stops the agent, too. Not measured here: answers to a question of
+the agent, which may be made of the same words.
+
+After a cough the agent is silent for longer than after "mhm": words of the sound
 may still come. They are waited for until the VAD has reported its end and `transcript_wait`
 (0.3 s) is over.
 

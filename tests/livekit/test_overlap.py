@@ -50,7 +50,7 @@ def over_the_story(
     lasts: float = 0.4,
     interims: Interims = (),
     session: Any = OVERLAP,
-    silence: float = 0.55,
+    silence: float | None = 0.55,
     **options: Any,
 ) -> Overlapped:
     user = ScriptedUser().says("a story", at=1.0, interims=((0.3, "a"),))
@@ -63,7 +63,7 @@ def over_the_story(
         user=user,
         llm=ScriptedLLM({"a story": STORY}, otherwise="Yes?"),
         tts=ScriptedTTS(durations={STORY: 8.0}),
-        vad=ScriptedVAD(min_silence=silence),
+        vad=None if silence is None else ScriptedVAD(min_silence=silence),
         **options,
     )
     outcome = stage.run(16.0)
@@ -200,6 +200,44 @@ def test_a_yes_over_the_last_word_of_a_question_is_its_answer() -> None:
     tts = ScriptedTTS(durations={"Shall I book it?": 1.2, "We have a table at eight.": 1.8})
     outcome = Stage(OVERLAP, user=user, llm=model, tts=tts).run(12.0)
     assert outcome.heard[-1].text == "It is booked.", outcome.timeline()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"turn_handling": {"turn_detection": "stt"}},
+        {"turn_handling": {"interruption": {"min_words": 3}}},
+        {
+            "session": partial(OVERLAP, vad=None),
+            "turn_handling": {"turn_detection": "stt"},
+            "silence": None,
+        },
+    ],
+    ids=["the STT ends turns", "min_words", "no VAD"],
+)
+def test_words_decide_however_a_session_hears_the_user(options: dict[str, Any]) -> None:
+    heard = over_the_story("mhm", interims=((0.3, "mhm"),), **options)
+    assert heard.silent <= 0.6, heard.outcome.timeline()
+    assert heard.answered == []
+    words = "yeah but wait"
+    stopped = over_the_story(words, 0.9, shown(words, 0.9), **options)
+    assert (stopped.silent, stopped.answered) == (inf, [words]), stopped.outcome.timeline()
+
+
+def test_a_backchannel_that_the_application_commits_is_answered() -> None:
+    """With a button the user says that it is a turn."""
+    user = ScriptedUser().says("a story", at=1.0).says("okay", at=AT)
+    stage = Stage(
+        OVERLAP,
+        user=user,
+        llm=ScriptedLLM({"a story": STORY, "okay": "Yes?"}),
+        tts=ScriptedTTS(durations={STORY: 8.0}),
+        turn_handling={"turn_detection": "manual"},
+    )
+    for at in (2.2, 5.0):
+        stage.at(at, lambda stage: stage.session.commit_user_turn())
+    outcome = stage.run(9.0)
+    assert outcome.heard[-1].text == "Yes?", outcome.timeline()
 
 
 def test_a_flow_adds_its_own_backchannels(tmp_path: Any) -> None:
