@@ -21,7 +21,7 @@ from turnfsm.fsm.agenda import (
     unanswered,
 )
 from turnfsm.runtime.livekit.overrides.conversation import part_of
-from turnfsm.runtime.livekit.overrides.projected import settled
+from turnfsm.runtime.livekit.overrides.projected import settled, shared
 
 Shape = tuple[str, int]
 
@@ -138,3 +138,12 @@ def test_what_was_said_and_done_long_ago_stands_as_it_is() -> None:
     exchange = [("user", 0), ("pair", 0), ("pair", 0), ("assistant", 0)]
     items = _items(exchange * 100)
     assert settled(items, {items[-6].id}, float("inf")) == len(items) - 12  # and one more
+
+
+def test_a_copy_shares_what_follows_its_instructions() -> None:
+    items = _items([("system", 0), ("user", 0), ("pair", 0), ("assistant", 0), ("user", 0)])
+    system = _items([("system", 0)])
+    copy = [*system, *items[1:4], *_items([("user", 9)])]
+    assert shared(copy, items) == (slice(1, 4), slice(1, 4))
+    assert shared([*system, *items], items) == (slice(1, 7), slice(0, 6))
+    assert shared([], items) == (slice(0, 0), slice(0, 0))

@@ -29,7 +29,7 @@ _SUFFIX = re.compile("(?:_final|_update_[0-9]+)$")
 def send(
     context: llm.ChatContext,
     came: Sequence[llm.ChatItem],
-    copied: int,
+    copied: slice,
     held: Collection[str],
     speech: GovernedHandle,
     conductor: Conductor,
@@ -39,7 +39,7 @@ def send(
 
     Args:
         came: What has come into the conversation since LiveKit copied it.
-        copied: How many of the first items are those of the agent's conversation.
+        copied: The first items of the agent's conversation in the context.
         held: The ids of the items that follow in it.
         instructions: The request's own.
     """
@@ -55,7 +55,7 @@ def send(
     last = context.items[begin:]
     read = _Reader(
         {item.id for item in last if _key(item) in runs},
-        {*held, *(item.id for item in context.items[begin:copied])},
+        {*held, *(item.id for item in context.items[max(begin, copied.start) : copied.stop])},
         due,
     )
     given, new = [*map(read, last)], [*map(read, came)]
@@ -81,14 +81,31 @@ def send(
     context.items[begin:] = items
 
 
-def shared(one: Sequence[llm.ChatItem], other: Sequence[llm.ChatItem]) -> int:
-    """How many of the first items of two conversations are the same ones."""
+def shared(
+    context: Sequence[llm.ChatItem], conversation: Sequence[llm.ChatItem]
+) -> tuple[slice, slice]:
+    """Where a copy of a conversation has the same items as the conversation, from its beginning.
+
+    LiveKit puts the instructions of the agent before them, or in the place of the first.
+
+    Returns:
+        Their places in the copy, and in the conversation.
+    """
+    starts = (
+        (n, m)
+        for n, item in enumerate(context[:2])
+        for m, same in enumerate(conversation[:2])
+        if item is same
+    )
+    if (start := next(starts, None)) is None:
+        return slice(0, 0), slice(0, 0)
+    here, there = start
     count = 0
-    for item, same in zip(one, other, strict=False):
+    for item, same in zip(context[here:], conversation[there:], strict=False):
         if item is not same:
             break
         count += 1
-    return count
+    return slice(here, here + count), slice(there, there + count)
 
 
 def settled(items: Sequence[llm.ChatItem], about: Collection[str], since: float) -> int:

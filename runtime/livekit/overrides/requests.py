@@ -70,13 +70,14 @@ class RequestingActivity(HearingActivity):
             return  # the application has called it
         request, speech.request = speech.request, None
         conversation = self._agent._chat_ctx.items
-        copied = shared(context.items, conversation)
-        came = self._came_since(request, context.items[copied:], conversation[copied:])
+        copied, copies = shared(context.items, conversation)
+        rest, since = _without(context.items, copied), _without(conversation, copies)
+        came = self._came_since(request, rest, since)
         prepared = self._preemptive_generation
         if came and prepared is not None and prepared.speech_handle is speech:
             prepared.chat_ctx = prepared.chat_ctx.copy()  # LiveKit compares it at the commit
             prepared.chat_ctx.insert(came)
-        held = {item.id for item in (*conversation[copied:], *came)}
+        held = {item.id for item in (*since, *came)}
         send(context, came, copied, held, speech, self._conductor, request.instructions)
 
     def _came_since(
@@ -92,8 +93,8 @@ class RequestingActivity(HearingActivity):
 
         Args:
             request: The request.
-            context: The copy, after the items that both share.
-            conversation: The conversation after these.
+            context: The copy, without the first items of the conversation, which both have.
+            conversation: The conversation, without these.
         """
         known, shown = request.known, {item.id for item in context}
         came = [
@@ -151,3 +152,7 @@ class RequestingActivity(HearingActivity):
             return True
         info.new_transcript = info.new_transcript.removeprefix(said).strip()
         return bool(info.new_transcript)
+
+
+def _without(items: Sequence[llm.ChatItem], part: slice) -> list[llm.ChatItem]:
+    return [*items[: part.start], *items[part.stop :]]
