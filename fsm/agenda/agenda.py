@@ -18,6 +18,7 @@ from .entries import (
     CallsKnown,
     Entry,
     HeardByModel,
+    NoiseEnded,
     ReplyAsked,
     ReplyEnded,
     ReplyHeard,
@@ -38,8 +39,9 @@ class Obligation:
         kind: What it is.
         id: The id of the message or the call.
         state: ``open``: it starts a reply when the floor is free. ``with_next``: the next reply
-            delivers it, and none is started for it. ``with_model``: the same, and a realtime model
-            may answer it by itself. ``claimed``: the reply `by` delivers it.
+            delivers it, and none is started for it. ``with_turn``: the same, until it is known that
+            what has interrupted its reply was a noise. ``with_model``: the same, and a realtime
+            model may answer it by itself. ``claimed``: the reply `by` delivers it.
         by: The live reply that has claimed it.
         ready: It can be delivered. A call that runs is not ready.
         requested: The last request of that reply has asked to deliver it.
@@ -50,13 +52,18 @@ class Obligation:
 
     kind: Kind
     id: str
-    state: Literal["open", "with_next", "with_model", "claimed"] = "open"
+    state: Literal["open", "with_next", "with_turn", "with_model", "claimed"] = "open"
     by: str | None = None
     ready: bool = True
     requested: bool = False
     made_by: str | None = None
     background: bool = False
     failures: int = 0
+
+    @property
+    def waits(self) -> bool:
+        """The next reply delivers it, and none is started for it."""
+        return self.state in ("with_next", "with_turn")
 
     @property
     def due(self) -> bool:
@@ -137,9 +144,7 @@ class Agenda:
     def unanswered(self) -> tuple[str, ...]:
         """The utterances that a request is still to be sent for."""
         return tuple(
-            o.id
-            for o in self.obligations
-            if o.kind == "utterance" and not (o.requested or o.state == "with_next")
+            o.id for o in self.obligations if o.kind == "utterance" and not (o.requested or o.waits)
         )
 
     def claimed_by(self, reply: str) -> tuple[Obligation, ...]:
@@ -207,9 +212,9 @@ class Agenda:
         """The agenda after one more entry."""
         match entry:
             case AnswerDue(id):
-                return self._with(Obligation("utterance", id))._each(
-                    lambda o: attrs.evolve(o, state="open") if _waits(o, id) else o
-                )
+                return self._with(Obligation("utterance", id))._each(lambda o: _after_words(o, id))
+            case NoiseEnded():
+                return self._each(_after_noise)
             case HeardByModel(id):
                 return self._with(Obligation("utterance", id, "with_model"))
             case AnswersByItself(reply):
@@ -281,7 +286,7 @@ class Agenda:
         def claim(o: Obligation) -> Obligation:
             if o.kind == "utterance" and o.due:
                 return attrs.evolve(o, state="claimed", by=reply, requested=True)
-            return attrs.evolve(o, state="open") if o.state == "with_next" else o
+            return attrs.evolve(o, state="open") if o.waits else o
 
         claimed = self._reply_asked(ReplyAsked(reply))._each(claim)
         sole = len(claimed.claimed_by(reply)) == 1
@@ -316,7 +321,7 @@ class Agenda:
             free = o.due or (o.background and o.ready and not o.requested and sent.named)
             if not (free and delivers):
                 # the next reply is this one; what it cannot deliver yet starts one of its own
-                stopped = o.state == "with_next" and not o.background
+                stopped = o.waits and not o.background
                 return attrs.evolve(o, state="open") if passed and stopped else o
             return attrs.evolve(o, state="claimed", by=sent.reply, requested=True)
 
@@ -355,7 +360,7 @@ class Agenda:
             failures = o.failures + (fate == "retry")
             if fate == "retry":
                 fate = "open" if failures < 2 else "with_next"
-            if fate not in ("open", "with_next"):
+            if fate in ("done", "moot"):
                 return None
             return attrs.evolve(o, state=fate, by=None, requested=False, failures=failures)
 
@@ -388,5 +393,11 @@ def _detached(o: Obligation) -> Obligation:
     return attrs.evolve(o, state="open", by=None, requested=False, background=False)
 
 
-def _waits(o: Obligation, utterance: str) -> bool:
-    return _is(o, "utterance", (utterance,)) and o.state != "claimed"
+def _after_words(o: Obligation, utterance: str) -> Obligation:
+    if _is(o, "utterance", (utterance,)) and o.state != "claimed":
+        return attrs.evolve(o, state="open")
+    return attrs.evolve(o, state="with_next") if o.state == "with_turn" else o
+
+
+def _after_noise(o: Obligation) -> Obligation:
+    return attrs.evolve(o, state="open") if o.state == "with_turn" else o

@@ -20,6 +20,7 @@ __all__ = [
     "CallsKnown",
     "Entry",
     "HeardByModel",
+    "NoiseEnded",
     "ReplyAsked",
     "ReplyEnded",
     "ReplyHeard",
@@ -40,6 +41,11 @@ class AnswerDue:
     """The user has said something that no reply answers yet. `utterance`: the message's id."""
 
     utterance: str
+
+
+@attrs.frozen
+class NoiseEnded:
+    """No transcript of the last voice has come: it was a noise."""
 
 
 @attrs.frozen
@@ -177,6 +183,7 @@ class ReplyEnded:
 Entry = (
     AnswerDue
     | HeardByModel
+    | NoiseEnded
     | AnswersByItself
     | Answered
     | CallMade
@@ -194,6 +201,7 @@ Entry = (
 _KINDS: Mapping[str, type[Any]] = {
     "answer_due": AnswerDue,
     "heard_by_model": HeardByModel,
+    "noise_ended": NoiseEnded,
     "answers_by_itself": AnswersByItself,
     "answered": Answered,
     "call_made": CallMade,

@@ -55,10 +55,11 @@ Column = Literal[
     "own_result",
 ]
 
-Fate = Literal["open", "with_next", "retry", "done", "moot"]
+Fate = Literal["open", "with_next", "with_turn", "retry", "done", "moot"]
 """What becomes of a claim. open: it starts a reply when the floor is free. with_next: the next
-reply delivers it, and none is started for it. retry: open after the first failure, with_next after
-the second. done: the user has got it. moot: nobody is to deliver it."""
+reply delivers it, and none is started for it. with_turn: the same, if the interruption has words;
+open if it was a noise. retry: open after the first failure, with_next after the second. done: the
+user has got it. moot: nobody is to deliver it."""
 
 ROWS: tuple[Row, ...] = get_args(Row)
 COLUMNS: tuple[Column, ...] = get_args(Column)
@@ -102,7 +103,8 @@ class Rules:
     settle: Mapping[str, Mapping[str, Fate]] = doc(
         "For each way in which a reply ends: what becomes of each kind of claim. open: it starts a "
         "reply when the floor is free. with_next: the next reply delivers it, and none is started "
-        "for it. retry: open after the first failure, with_next after the second. done: the user "
+        "for it. with_turn: the same, if the interruption has words; open if it was a noise. "
+        "retry: open after the first failure, with_next after the second. done: the user "
         "has it. moot: nobody delivers it.",
         factory=dict,
     )

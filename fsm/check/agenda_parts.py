@@ -19,6 +19,7 @@ from turnfsm.fsm.agenda import (
     CallsKnown,
     Ending,
     Entry,
+    NoiseEnded,
     ReplyAsked,
     ReplyEnded,
     ReplyHeard,
@@ -184,6 +185,10 @@ class Parts:
     def detach(self, s: Owed, n: int) -> Owed:
         """The model was told that a call still runs: its reply does not wait for it."""
         return self._log(s, CallDetached(f"c{n}"))
+
+    def noise(self, s: Owed) -> Owed:
+        """No words of a voice have come."""
+        return self._log(s, NoiseEnded())
 
     def begin(self, s: Owed, r: int) -> Owed:
         """The user has heard a part of what the last request gave."""

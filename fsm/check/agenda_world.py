@@ -108,7 +108,7 @@ class World:
     def disturbances(self, s: State) -> Iterator[Move]:
         """What the environment may do."""
         if s.voice:
-            yield "it was a noise", attrs.evolve(s, voice=False)
+            yield "it was a noise", self._noise(s)
         free = s.owed.free
         if free is None:
             return
@@ -151,6 +151,12 @@ class World:
             if call.runs and call.made_by == r and phase == "plays":
                 over = self._over(self._after(s, self.parts.begin, r), r, "tool", f"c{n}")
                 yield f"call {n} interrupts reply {r}, of which a part was heard", over
+
+    def _noise(self, s: State) -> State:
+        """What the table opens again was not stopped by the user."""
+        still = {(o.kind, o.id) for o in s.owed.agenda.obligations if o.state != "with_turn"}
+        ended = attrs.evolve(s, voice=False, stopped=s.stopped & still)
+        return self._after(ended, self.parts.noise)
 
     def _turn(self, s: State, r: int) -> State:
         for live in s.owed.live:

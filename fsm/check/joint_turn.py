@@ -47,7 +47,11 @@ class TurnSide:
     def sounds(self, here: Here, view: View) -> Iterator[Step]:
         """Sounds of the user, and the timers of the held state."""
         for sound in self.heard(here):
-            yield from self.host.happens(sound.said, sound.here, view, sound.trigger)
+            there = sound.here
+            ops: tuple[Op, ...] = ()
+            if not (there.voice or there.deciding or there.words):
+                ops = (("noise",),)
+            yield from self.host.happens(sound.said, there, view, sound.trigger, ops)
         if here.voice:
             said = "the voice is long enough to interrupt"
             yield from self.host.asked(said, here, view, "barge_in")

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from turnfsm.fsm import Refused, Taken, Verdict
-from turnfsm.fsm.agenda import AnswerDue, Answered, HeardByModel
+from turnfsm.fsm.agenda import AnswerDue, Answered, HeardByModel, NoiseEnded
 from turnfsm.runtime.log import Log
 from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.turn import TurnRuntime
@@ -161,6 +161,11 @@ class UserReports:
         if settled and not self.host.endpointing():
             self._post("endpointing_ended")
         self._moved()
+
+    def noise_ended(self) -> None:
+        """No transcript of the last voice has come. Posts nothing: what it has interrupted may be
+        open on the agenda now."""
+        self.log.add(NoiseEnded())
 
     def utterance_over(self) -> None:
         """No transcript is waited for any more. Posts `endpointing_ended`, unless the end of the

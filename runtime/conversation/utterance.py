@@ -57,6 +57,9 @@ class Hearing(Protocol):
         """The machine has taken a trigger. `settled`: a question that was answered with yes is now
         answered with no, and the user does not speak."""
 
+    def noise_ended(self) -> None:
+        """No transcript of the last voice has come."""
+
     def utterance_over(self) -> None:
         """Nobody has asked, and no transcript can end the turn any more."""
 
@@ -153,6 +156,10 @@ class Utterance:
     def end_wordless_voice(self, event: Event) -> None:
         """Report that the user has stopped speaking, and that no transcript follows."""
         self._hearing.shown_voice_ended(recognised=False)
+
+    def report_noise(self, event: Event) -> None:
+        """Report that the voice was a noise."""
+        self._hearing.noise_ended()
 
     # -- inside
 

@@ -19,6 +19,7 @@ from turnfsm.fsm.agenda import (
     CallMade,
     Entry,
     HeardByModel,
+    NoiseEnded,
     ReplyAsked,
     ReplyEnded,
     ReplyHeard,
@@ -76,6 +77,20 @@ def test_what_the_application_has_stopped_starts_no_reply_until_another_one_was_
     assert fold(*stopped, ResultReady("c")).open == ()
     following = ReplyAsked("s"), RequestSent("s", answers=True), ReplyEnded("s", "finished")
     assert [o.id for o in fold(*stopped, *following, ResultReady("c")).open] == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("then", "state"), [(NoiseEnded(), "open"), (AnswerDue("v"), "with_next"), (None, "with_turn")]
+)
+def test_a_result_that_a_voice_has_interrupted_starts_a_reply_if_that_was_a_noise(
+    then: Entry | None, state: str
+) -> None:
+    """If it had words, the reply to them delivers it."""
+    made = *ASKED, CallMade("a", "r"), CallMade("b", "r"), ResultReady("a"), ResultReady("b")
+    sent = RequestSent("r", shown=["a", "b"]), ReplyHeard("r", whole=False), ReplyEnded("r", "user")
+    agenda = fold(*made, *sent, *([then] if then is not None else []))
+    assert {states(agenda)[call] for call in "ab"} == {state}
+    assert bool([o for o in agenda.open if o.kind == "result"]) == (state == "open")
 
 
 def test_nothing_starts_a_reply_while_one_is_about_to_ask_for_all_that_is_due() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from livekit.agents import AgentSession, function_tool
 
+from turnfsm import parse_flow
 from turnfsm.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -181,3 +182,41 @@ def test_a_late_result_is_delivered_though_a_dog_barks_on() -> None:
     assert answer.text == ANSWER
     assert booked.text.startswith("It"), outcome.timeline()
     assert booked.start <= 10.5 + 2 * (2.5 + 2.0), outcome.timeline()
+
+
+AGAIN = (
+    "flow: again\nextends: turn\nagenda: {settle: {interrupted_by_user: {utterance: with_turn}}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [(AGAIN, 2), ("flow: plain\nextends: turn\n", 1)], ids=["again", "default"]
+)
+def test_an_answer_that_a_cough_has_ended_is_asked_for_again_if_the_flow_says_so(
+    text: str, said: int
+) -> None:
+    """The output cannot pause. By default the agent is silent, as AgentSession."""
+    flow, findings = parse_flow(text, "mine.yaml")
+    assert flow is not None, findings
+    outcome = _coughs_into_the_story(flow=flow)
+    assert len(outcome.heard) == said, outcome.timeline()
+    if said == 2:
+        cough_ends = 4.6
+        assert outcome.heard[1].start <= cough_ends + 2.0 + 0.8, outcome.timeline()
+        assert outcome.heard[1].text == STORY
+
+
+def test_words_after_which_nothing_is_asked_for_again() -> None:
+    """They are answered, and the story is not told a second time."""
+    flow, findings = parse_flow(AGAIN, "mine.yaml")
+    assert flow is not None, findings
+    user = ScriptedUser().says("a story please", at=1.0).says("what time is it", at=4.0)
+    outcome = _coughs_into_the_story(user, flow=flow)
+    assert [said.text for said in outcome.heard][1:] == ["Noon."], outcome.timeline()
+
+
+def _coughs_into_the_story(user: ScriptedUser | None = None, **options: Any) -> Outcome:
+    """The user asks for a story at 1 s, and coughs from 4 to 4.6 s, in the middle of it."""
+    coughs = ScriptedUser().says("a story please", at=1.0).makes_noise(at=4.0, duration=0.6)
+    model = ScriptedLLM({"story": Reply(STORY), "time": Reply("Noon.")})
+    return Stage(TurnSession, user=user or coughs, llm=model, can_pause=False, **options).run(20.0)

@@ -32,9 +32,6 @@ KNOWN = {
         switches=frozenset({"barge_in"}),
         min_words=2,
     ),
-    "a noise cuts the reply to two results where the output cannot pause": Script(
-        "", (BOTH, Sound(3.4, 0.6)), WORKS, switches=frozenset({"noise"}), can_pause=False
-    ),
     "a commit takes an interim transcript that was wrong": Script(
         "",
         (Sound(0.5, 0.6, 2, stt_delay=1.5, interims="revised"), Sound(8.0, 0.3, 1)),
@@ -45,6 +42,9 @@ KNOWN = {
 }
 
 MENDED = {
+    "a noise cuts the reply to two results where the output cannot pause": Script(
+        "", (BOTH, Sound(3.4, 0.6)), WORKS, switches=frozenset({"noise"}), can_pause=False
+    ),
     "a noise comes before the answer of a realtime model that detects turns": Script(
         "",
         (attrs.evolve(ASKED, calls=(), ttft=1.5), Sound(2.3, 0.3)),
