@@ -236,7 +236,9 @@ def _asked(base: Any, listener: Listener, respond: Callable[[str, int], Any]) ->
         def chat(self, **options: Any) -> Any:
             shown = list(map(str, formatted_request(options["chat_ctx"])))
             self.asked.append((listener.now, shown))
-            last = options["chat_ctx"].items[-1]
+            # The fake looks at the last item. No model is shown what an agent was configured with.
+            shows = options["chat_ctx"].copy(exclude_config_update=True)
+            options["chat_ctx"], last = shows, shows.items[-1]
             text = last.output if last.type == "function_call_output" else last.text_content
             if text in self.fake_response_map and self._shown[text]:
                 self.fake_response_map[text] = respond(text, self._shown[text])
