@@ -360,7 +360,7 @@ class Agenda:
             failures = o.failures + (fate == "retry")
             if fate == "retry":
                 fate = "open" if failures < 2 else "with_next"
-            if fate in ("done", "moot"):
+            if fate == "done" or fate == "moot":
                 return None
             return attrs.evolve(o, state=fate, by=None, requested=False, failures=failures)
 
