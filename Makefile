@@ -12,7 +12,7 @@ ARGS   ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help test examples demo room talk room-server room-test coverage check diagrams docs bench mutation soak crash clean
+.PHONY: help test examples demo room talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -32,6 +32,7 @@ help:
 	@echo 'make mutation  make small mistakes in the machine and the pump; do the tests notice?'
 	@echo 'make soak      random conversations, new ones at each run, five minutes (docs/soak.md)'
 	@echo 'make crash     kill a worker at every record of a conversation; another continues (docs/store.md)'
+	@echo 'make pipecat   a conversation of Pipecat under specs/turn.yaml (installs Pipecat, 340 MB)'
 	@echo 'make clean     remove .venv and all caches'
 
 test: .venv/.test .venv/.browser
@@ -88,12 +89,15 @@ soak: .venv/.test
 crash: .venv/.test
 	$(BIN)/python tests/store/crash.py $(ARGS)
 
+pipecat: .venv/.test .venv/.pipecat
+	$(BIN)/python -m pytest -n 0 tests/pipecat $(ARGS)
+
 clean:
 	rm -rf .venv build dist docs/playground/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is touched last, so that an interrupted set-up is taken up again.
-.venv/.test .venv/.browser .venv/.lint .venv/.docs .venv/.bench .venv/.mutation: .venv/.%: pyproject.toml .venv/.pip
+.venv/.test .venv/.browser .venv/.lint .venv/.docs .venv/.bench .venv/.mutation .venv/.pipecat: .venv/.%: pyproject.toml .venv/.pip
 	@echo 'setting up .venv: $*'
 	@$(PIP) --editable . --group $*
 	@touch $@

@@ -28,6 +28,7 @@ class AgentState:
         self._session = session
         self.turn: TurnRuntime
         self._timer: asyncio.TimerHandle | None = None
+        self._published = "initializing"
         self._settling = False  # interrupted, and not published yet
         self._asked = False  # a model is asked or a tool runs
         self._ready = False  # `start` has published the end of initializing
@@ -53,7 +54,7 @@ class AgentState:
         state = self.turn.state
         self._asked = self._asked or (state != "thinking" and self._declared() == "thinking")
         self._settling = state == "interrupted" or (self._settling and state == "listening")
-        silent = self._session.agent_state == "speaking" and self._declared() == "thinking"
+        silent = self._published == "speaking" and self._declared() == "thinking"
         between = state == "listening" and self._asked  # another step may be about to begin
         if self._settling or between or (silent and not told):
             if self._timer is None:
@@ -75,7 +76,7 @@ class AgentState:
         self._publish(self._wanted(), self._session.publish)
 
     def _wanted(self) -> str:
-        state, before = self.turn.state, self._session.agent_state
+        state, before = self.turn.state, self._published
         if state == "thinking" and not self._asked:
             # Speech without a model is about to be heard, or was heard.
             return "listening" if self._ready else before
@@ -87,4 +88,5 @@ class AgentState:
 
     def _publish(self, published: str, publish: Publish) -> None:
         self.close()
+        self._published = published
         publish(published)

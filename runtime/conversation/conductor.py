@@ -14,7 +14,7 @@ from functools import partial
 
 from turnfsm.fsm import Taken, Verdict
 from turnfsm.fsm.agenda import CallInBackground, CallMade, ResultReady
-from turnfsm.fsm.flow import NEVER
+from turnfsm.fsm.flow import NEVER, Tuning
 from turnfsm.fsm.journal import ReplyAudio, SessionEvent
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.log import Log
@@ -27,7 +27,7 @@ from .floor import Floor
 from .host import TurnHost
 from .objections import Objections
 from .outages import Outages
-from .ports import Agent, Lifecycle, Session, Speech
+from .ports import Agent, Output, Session, Speech, UserTurn
 from .progress import Progress
 from .replies import Replies
 from .tool_calls import ToolCalls
@@ -41,17 +41,13 @@ class Conductor(UserReports):
 
     Args:
         session: Carries the decisions out.
-        lifecycle: The session's own flow.
         ledger: Has an entry for every tool call.
         deferred: Holds what begins later.
     """
 
-    def __init__(
-        self, session: Session, lifecycle: Lifecycle, ledger: Ledger, deferred: DeferredQueue
-    ) -> None:
+    def __init__(self, session: Session, ledger: Ledger, deferred: DeferredQueue) -> None:
         super().__init__(session, deferred)
         self._ledger = ledger
-        self.lifecycle = lifecycle
         self.log = Log(self._moved)
         self.replies = Replies(self.log)
         self.tools = ToolCalls(session, ledger, self.log, self.replies, self._moved)
@@ -65,7 +61,7 @@ class Conductor(UserReports):
         self.outages = Outages(
             self.record,
             lambda: self.turn.now,
-            lambda: session.expects_audio,
+            lambda: session.settings.expects_audio,
             self.turns.fail,
         )
         self.host = TurnHost(
@@ -75,7 +71,7 @@ class Conductor(UserReports):
         self.objections = Objections(session, self.host, self.tools, self.until)
         self.agent_state = AgentState(session)
         self._ids = CallIds()
-        self._deferred_due = False
+        self._deferred_due = self._started = False
         self._waiting: list[asyncio.Event] = []
 
     def govern(self, turn: TurnRuntime) -> None:
@@ -94,41 +90,37 @@ class Conductor(UserReports):
         """The session starts."""
         self.turn.observe(self._observed)
         self.turn.start()
-        self.tuner.enter(self.turn.flow.states[self.turn.state].tuning)
+        self._session.tune(self.turn.flow.states[self.turn.state].tuning)
 
-    def close_begun(self) -> None:
-        """The session closes: nothing is answered any more. Posts `close_requested` to the flow
-        of the session, and `endpointing_ended` if a reply is held: it waits for no words. What the
-        user has said stands in the conversation."""
-        self.lifecycle.closing()
+    def close_begun(self) -> list[UserTurn]:
+        """The session closes: nothing is answered any more. Posts `endpointing_ended` if a reply
+        is held: it waits for no words.
+
+        Returns:
+            What the user has said and nobody answers any more. It belongs into the conversation.
+        """
         if self._governs and self.turn.holds("output_held"):
             self._post("endpointing_ended")
-        for info in self.turns.drop_kept():
-            if info.new_transcript:  # of audio that only a realtime model heard there is none
-                self._session.add_words(info)
+        kept = self.turns.drop_kept()
+        return [turn for turn in kept if turn.new_transcript]  # there may be only audio
 
     async def aclose(self) -> None:
         """The session has closed."""
+        self._started = False
         self.host.wait.over(self.turn.now)
-        await self.lifecycle.aclose()
         self.turns.close()
         self.outages.end()
         self.objections.close()
-        self.floor.close()
         self.progress.end()
         self.agent_state.close()
-        self.tuner.leave()
+        self._session.tune(Tuning())
         await self.utterance.aclose()
         await self.turn.aclose()
 
     def chain_moved(self) -> None:
-        """An agent was entered, handed over to, or left.
-
-        Posts `chain_moved` to the session's flow. Posts to the turn's flow what is different for
-        the new agent.
-        """
-        self.lifecycle.chain_moved()
-        if self._governs and self._session.started:
+        """An agent was entered, handed over to, or left. Posts what is different for the new
+        agent."""
+        if self._governs and self._started:
             self.tools.count()
             self._schedule_deferred()
 
@@ -137,6 +129,7 @@ class Conductor(UserReports):
 
         Posts `next_reply` when the floor is free, if something must be said.
         """
+        self._started = True
         self.outages.start()
         if self.host.resumption is not None:
             self.host.resumption.post("started")
@@ -148,10 +141,10 @@ class Conductor(UserReports):
             self.host.resumption.post("overtaken")
 
     def microphone_turned(self, *, on: bool) -> None:
-        """The microphone was turned on or off. Posts nothing; what waits for a button goes on."""
-        if not self.tuner.muted:  # else the flow has done it
-            self.host.button_moved(pressed=on)
-            self._moved()
+        """The application has turned the microphone on or off. Posts nothing; what waits for a
+        button goes on."""
+        self.host.button_moved(pressed=on)
+        self._moved()
 
     def commit_requested(self) -> None:
         """The application commits the turn. Posts nothing; a button is released."""
@@ -159,9 +152,16 @@ class Conductor(UserReports):
 
     # -- the floor
 
-    def floor_taken(self, agent: Agent, speech: Speech) -> None:
-        """A step of this speech has the floor. Posts `step_started`."""
-        step = self.floor.take(agent, speech)
+    def floor_taken(self, agent: Agent, speech: Speech, output: Output) -> None:
+        """A step of this speech has the floor. Posts `step_started`.
+
+        Args:
+            agent: Its agent.
+            speech: What the step belongs to.
+            output: What it is heard on, as far as that is known: `output_known` may follow.
+        """
+        self._queued = [one for one in self._queued if one[1] is not speech]
+        step = self.floor.take(agent, speech, output)
         self._last_barge_in = None
         self.host.results_need_reply = False
         self.agent_state.muted = speech.interrupted  # nobody waits for such a step
@@ -174,14 +174,12 @@ class Conductor(UserReports):
             self._post("step_interrupted", step.id)
         self.tools.count()
 
-    def output_known(self, speech: Speech) -> None:
-        """The task that plays a step begins. Posts nothing.
+    def output_known(self, speech: Speech, output: Output) -> None:
+        """The task that plays a step begins: it is heard on this. Posts nothing.
 
         The step may have the floor already, and be held.
         """
-        step = self.floor.step
-        if step is not None and step.speech is speech:
-            self.floor.listen(step)
+        if (step := self.floor.output_known(speech, output)) is not None:
             self.host.output_known(step)
 
     def floor_returned(self, speech: Speech) -> None:
@@ -209,9 +207,15 @@ class Conductor(UserReports):
             speech.end()  # its calls have ended: it need not wait for other speeches
         self._moved()
 
-    def speech_over(self, speech: Speech) -> None:
-        """Nothing more of a speech is heard. Posts nothing."""
-        self.replies.over(speech)
+    def speech_over(self, speech: Speech, *, failed: bool = False) -> None:
+        """Nothing more of a speech is heard. Posts `turn_dropped` if a turn has waited for it.
+
+        Args:
+            failed: An error has ended it.
+        """
+        self._queued = [one for one in self._queued if one[1] is not speech]
+        self.replies.over(speech, failed=failed)
+        asyncio.get_running_loop().call_soon(self.turns.speech_over, speech)
 
     def interrupted_by_code(self, speech: Speech, task: Hashable | None) -> None:
         """Code has interrupted a speech. Posts nothing.
@@ -241,6 +245,18 @@ class Conductor(UserReports):
         elif not step.gate.passed:
             self._post("start_playout", step.id)
 
+    def playout_started(self, at: float) -> None:
+        """What the step that has the floor is heard on begins to play. Posts `playout_started`.
+
+        Args:
+            at: The wall clock's time.
+        """
+        self.floor.playout_started(at)
+
+    def playout_finished(self) -> None:
+        """It has played what it got of a segment, or was cleared. Posts `playout_finished`."""
+        self.floor.playout_finished()
+
     def _playout_started(self, step: str, created_at: float) -> None:
         if not self._governs:
             return
@@ -268,7 +284,7 @@ class Conductor(UserReports):
     def _look_every(self) -> float:
         """A tenth of the shorter limit: so much longer than the limit a dead step is waited for.
         Half of the time after which a wait is reported."""
-        timers = self._session.timers
+        timers = self._session.settings.timers
         limits = [timers[name] for name in ("thinking_limit", "speaking_limit") if name in timers]
         return min([*(limit / 10 for limit in limits), timers.get("report_after", 60.0) / 2])
 
@@ -411,11 +427,12 @@ class Conductor(UserReports):
 
     async def wait_for_calls(self, calls: Collection[str]) -> None:
         """Wait as long as a handoff or a close may wait for these calls."""
-        limit = self._session.timers.get("tool_limit", NEVER)
+        timers = self._session.settings.timers
+        limit = timers.get("tool_limit", NEVER)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if limit == NEVER else limit):
                 await self.until(lambda: not self.tools.hold_up(calls))
-        if (limit := self._session.timers["drain_limit"]) == NEVER:
+        if (limit := timers["drain_limit"]) == NEVER:
             await self.until(lambda: False)
         await asyncio.sleep(limit)
 
@@ -429,7 +446,7 @@ class Conductor(UserReports):
         if self.host.wait.told and (begins or not self.host.waits_on()):
             self.host.wait.over(self.turn.now)
         if verdict.entered:
-            self.tuner.enter(self.turn.flow.states[verdict.dest].tuning)
+            self._session.tune(self.turn.flow.states[verdict.dest].tuning)
             self.agent_state.project()
         self._moved()
 
@@ -451,7 +468,8 @@ class Conductor(UserReports):
         agent = self._session.activity
         if not self._governs or self.closing or agent is None:
             return
-        if not agent.accepts_turns:
+        phase = agent.phase
+        if phase == "leaving":
             return  # a handoff is under way; this is tried again when it has ended
         self._speculate_again()
         step = self.floor.step
@@ -462,7 +480,7 @@ class Conductor(UserReports):
             return  # it is ending, and no turn is taken before it has ended
         if self.turns.kept and self._hears_more(agent):
             return  # it would be cut in the middle of an utterance; the next turn has all of it
-        if self.turns.kept and (agent.greets or self._says_first(agent)):
+        if self.turns.kept and (phase == "greeting" or self._says_first(agent)):
             return  # it comes first: the turn would cut it
         if self.turns.kept and self.turn.ask("turn_committed"):
             self.turns.join_kept().run(agent.take_turn)

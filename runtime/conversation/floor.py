@@ -50,24 +50,21 @@ class Gate:
             await self._open.wait()
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class Step:
     """A generation step that holds the floor.
 
     Attributes:
         id: The speech's id and the number of the step in the session. Events of the step carry it.
-        gate: What its audio passes on its way to the output.
+        output: What it is heard on.
+        gate: What its audio passes on its way there.
     """
 
     id: str
     speech: Speech
     agent: Agent
+    output: Output
     gate: Gate = attrs.field(factory=Gate)
-
-    @property
-    def output(self) -> Output:
-        """What it is heard on."""
-        return self.speech.output or self.agent.output
 
 
 class Floor:
@@ -77,6 +74,10 @@ class Floor:
         started, finished: Called with the step's id when its audio starts and ends.
         audio_came: Called with the seconds of each frame that the output gets.
         audio_began: Called with the speech when the first frame of a step has come.
+
+    Attributes:
+        step: It holds the floor; None if none does.
+        output: What the latest step is heard on.
     """
 
     def __init__(
@@ -87,26 +88,28 @@ class Floor:
         audio_began: Callable[[Speech], None],
     ) -> None:
         self.step: Step | None = None
+        self.output: Output | None = None
         self._started = started
         self._finished = finished
         self._audio_came = audio_came
         self._audio_began = audio_began
         self._count = 0
-        self._stop_listening: Callable[[], None] | None = None
         self._playing: str | None = None
         self._since = 0.0
 
-    def take(self, agent: Agent, speech: Speech) -> Step:
+    def take(self, agent: Agent, speech: Speech, output: Output) -> Step:
         """A step has been given the floor."""
         self._count += 1
-        self.step = Step(f"{speech.id}#{self._count}", speech, agent)
-        self.listen(self.step)
+        self.step, self.output = Step(f"{speech.id}#{self._count}", speech, agent, output), output
         return self.step
 
-    def listen(self, step: Step) -> None:
-        """Listen to what the step is heard on, and to nothing else."""
-        self.close()
-        self._stop_listening = step.output.listen(self._on_started, self._on_finished)
+    def output_known(self, speech: Speech, output: Output) -> Step | None:
+        """A speech is heard on this from now on. Returns its step if that has the floor."""
+        step = self.step
+        if step is None or step.speech is not speech:
+            return None
+        step.output = self.output = output
+        return step
 
     def leave(self, speech: Speech) -> Step | None:
         """The step of this speech has given the floor back."""
@@ -125,12 +128,6 @@ class Floor:
     def heard_for(self) -> float:
         """Seconds since what is being played began to be heard; 0 if nothing is."""
         return time.time() - self._since if self._playing is not None else 0.0
-
-    def close(self) -> None:
-        """Stop listening to the output."""
-        if self._stop_listening is not None:
-            self._stop_listening()
-            self._stop_listening = None
 
     def frame_came(self, speech: Speech, seconds: float) -> Awaitable[None] | None:
         """Audio of a speech has come.
@@ -154,14 +151,20 @@ class Floor:
         await gate.pass_on()
         self._audio_came(seconds)
 
-    def _on_started(self, at: float) -> None:
-        # The events carry no id. Only the step that holds the floor can start to be heard, and
+    def playout_started(self, at: float) -> None:
+        """Audio begins to be heard.
+
+        Args:
+            at: The wall clock's time.
+        """
+        # The reports carry no id. Only the step that holds the floor can start to be heard, and
         # what was heard last is what ends: the fence then tells a late end from a new one.
         if self.step is not None:
             self._playing, self._since = self.step.id, at
             self._started(self.step.id, at)
 
-    def _on_finished(self) -> None:
+    def playout_finished(self) -> None:
+        """What was heard has ended."""
         playing, self._playing = self._playing, None
         if self.step is not None and self.step.id == playing:
             self.step.gate.begin()

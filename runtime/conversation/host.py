@@ -17,7 +17,7 @@ from turnfsm.runtime.turn import TurnRuntime
 
 from .floor import Floor, Step
 from .limits import TurnLimitReached
-from .ports import Output, Session, Source, Speech
+from .ports import FalseInterruption, Output, Session, Source, Speech
 from .progress import Progress
 from .replies import Replies
 from .resumption import Resumption
@@ -150,7 +150,7 @@ class TurnHost:
     def holdable(self) -> bool:
         """The step's first frame can be kept back: the output can pause, or has not got it."""
         step = self._floor.step
-        if step is None or not step.output.audible or step.agent.overlaps:
+        if step is None or not step.output.audible or step.agent.setup.overlaps:
             return False
         return step.output.can_pause or not step.gate.passed
 
@@ -179,7 +179,7 @@ class TurnHost:
     def words_waiting(self) -> bool:
         """Earlier words of the user are not in the conversation yet: for example of a line that
         was typed and waits for the floor. Those of kept turns begin the next turn."""
-        return self._turns.unsaid and bool(self._turns.begun(self._session.user_messages))
+        return bool(self._turns.begun())
 
     def answer_coming(self) -> bool:
         """Words of the user may still come, or a realtime model may answer by itself. When neither
@@ -192,7 +192,7 @@ class TurnHost:
     def manual_turns(self) -> bool:
         """Only the application commits turns."""
         agent = self._session.activity
-        return agent is not None and agent.manual_turns
+        return agent is not None and agent.setup.manual_turns
 
     def wordless(self) -> bool:
         """The turn that is asked about has no words, and the model does not hear its audio."""
@@ -201,7 +201,7 @@ class TurnHost:
     def can_ask_anew(self) -> bool:
         """The step is the reply to a turn, and its model can be asked for another one."""
         step = self._floor.step
-        if step is None or step.agent.model_keeps_context:
+        if step is None or step.agent.setup.keeps_context:
             return False
         return self._turns.is_asked(step.speech)
 
@@ -224,13 +224,13 @@ class TurnHost:
     def model_replies(self) -> bool:
         """A realtime model replies to tool results without being asked."""
         agent = self._session.activity
-        return self.results_need_reply and agent is not None and agent.model_replies
+        return self.results_need_reply and agent is not None and agent.setup.replies_to_results
 
     def agenda_open(self) -> bool:
         """Something is open on the agenda, and the agent can say it now: it is not being left, does
         not greet first, and the session does not close."""
         agent = self._session.activity
-        says = agent is not None and agent.accepts_turns and not agent.may_greet
+        says = agent is not None and agent.phase in ("greeting", "present")
         return self.wants_reply and says and not self._session.closing
 
     # -- the reply to the user
@@ -301,15 +301,15 @@ class TurnHost:
 
     def report_false_interruption(self, event: Event) -> None:
         """Tell the application."""
-        self._session.report_false_interruption()
+        self._session.report(FalseInterruption())
 
     # -- limits
 
     def report_limit(self, event: Event) -> None:
         """Tell the application, and log it; the journal has it already."""
-        reached = TurnLimitReached(event.trigger, self._session.timers[event.trigger])
+        reached = TurnLimitReached(event.trigger, self._session.settings.timers[event.trigger])
         logger.warning("%s", reached)
-        self._session.report_limit(reached)
+        self._session.report(reached)
 
     def report_wait(self, event: Event) -> None:
         """Report what is waited for."""
@@ -327,7 +327,7 @@ class TurnHost:
         """Write a long wait to the log and the journal, and tell the application."""
         self.turn.note("turn_waits_long", **wait.as_note())
         logger.log(logging.INFO if wait.usual else logging.WARNING, "%s", wait)
-        self._session.report_wait(wait)
+        self._session.report(wait)
 
     def _awaited(self) -> tuple[Awaited, tuple[str, ...]]:
         if self.turn.state == "paused":
@@ -361,8 +361,7 @@ class TurnHost:
         if step is None:
             return
         logger.warning("speech %s did not end in time; it is abandoned", step.speech.id)
-        step.output.end_playout(self._floor.heard_for)
-        step.speech.end_step()
+        step.speech.end(step=True)
 
     # -- tool calls
 
@@ -404,7 +403,7 @@ class TurnHost:
         resumes = self.resumption is not None and self.resumption.pending
         unanswered = [o.id for o in self._log.agenda.open if o.kind == "utterance"]
         if unanswered and not resumes:
-            reply = agent.answer_words()
+            reply = agent.reply()
             self._replies.claims(reply, utterances=unanswered)
             self._turns.ask_again(unanswered, reply)
             return
@@ -417,7 +416,7 @@ class TurnHost:
         if said:
             calls = (self._tools.get(o.id) for o in results)
             context = next((call.context for call in calls if call is not None), copy_context())
-            reply = context.run(agent.request, " ".join(said))
+            reply = context.run(agent.reply, " ".join(said))
             claims = unanswered if resumes else []  # its words ask for the answer, too
             self._replies.claims(reply, utterances=claims, results=[o.id for o in results])
 
@@ -471,8 +470,7 @@ class TurnHost:
     def _output(self) -> Output | None:
         if (step := self._floor.step) is not None:
             return step.output
-        agent = self._session.activity
-        return agent.output if agent is not None else None
+        return self._floor.output
 
 
 _WORDING = {

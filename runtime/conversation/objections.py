@@ -56,7 +56,9 @@ class Objections:
         """
         if not call.ask(wait) or self._may_proceed():
             return
-        limit = min(self._session.timers.get("pause_limit", WORDLESS_LIMIT), WORDLESS_LIMIT)
+        limit = min(
+            self._session.settings.timers.get("pause_limit", WORDLESS_LIMIT), WORDLESS_LIMIT
+        )
         call.waits = True
         try:
             async with asyncio.timeout(limit):
@@ -84,12 +86,12 @@ class Objections:
             speech: The reply. Calls that it makes come after the words.
         """
         agent = self._session.activity
-        if words or not self._tools.any_open or agent is None or not agent.transcribes:
+        if words or not self._tools.any_open or agent is None or not agent.setup.transcribes:
             self._post(words, speech)
             return
         self._settle()
         self._host.transcript_awaited = speech
-        limit = self._session.timers.get("false_interruption", 0.0)
+        limit = self._session.settings.timers.get("false_interruption", 0.0)
         self._give_up = asyncio.get_running_loop().call_later(limit, self.transcribed, "")
 
     def transcribed(self, words: str) -> None:

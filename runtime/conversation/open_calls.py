@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Literal
 
 from turnfsm.fsm.flow import Tools
 from turnfsm.runtime.ledger import Ledger, LedgerCall
@@ -176,11 +177,15 @@ class OpenCalls:
         """A call of this speech runs."""
         return any(call.speech is speech for call in self._in(RUNNING))
 
-    def step_hands_over(self, last: ToolCall) -> bool:
+    def step_hands_over(
+        self, last: ToolCall, returned: Mapping[str, Literal["agent", "other"]]
+    ) -> bool:
         """This was the last call of its speech, and one of them has returned an agent. The ends of
         calls are reported one by one; what has returned in the same moment counts."""
         step = [call for call in self._calls.values() if call.speech is last.speech]
-        gave = [call.returned for call in step if call.state in AWAITED and call is not last]
+        gave = [
+            returned.get(call.id) for call in step if call.state in AWAITED and call is not last
+        ]
         if None in gave:
             return False
         ended = [call for call in step if call is last or call.state in UNCOMMITTED]

@@ -125,12 +125,16 @@ class Replies:
         if (live := self._live.get(speech.id)) is not None and live.stopped is None:
             live.stopped = by, call
 
-    def over(self, speech: Speech) -> None:
-        """Nothing more is heard of a reply."""
+    def over(self, speech: Speech, *, failed: bool = False) -> None:
+        """Nothing more is heard of a reply.
+
+        Args:
+            failed: An error has ended it.
+        """
         live = self._live.pop(speech.id, None)
         if live is None:
             return
-        by: Ending = "failure" if speech.failed else "finished"
+        by: Ending = "failure" if failed else "finished"
         call: str | None = None
         if speech.interrupted:
             by, call = live.stopped or (_BY_SOURCE[speech.interrupted_by], None)

@@ -105,11 +105,6 @@ class ToolCall:
     def _ends_with_turn(self) -> bool:
         return self.cancels() and self.turn_over
 
-    @property
-    def returned(self) -> Literal["agent", "other"] | None:
-        """What its tool has returned, if its end is about to be reported. None if it runs."""
-        return self.agent.returned(self.id) if self.agent is not None else None
-
     def post(self, trigger: str, **data: object) -> Verdict:
         """Decide on a trigger, change the state, and carry the actions out.
 
@@ -148,7 +143,7 @@ class ToolCall:
 
     def replaced(self) -> bool:
         """Another agent is in charge, or about to be."""
-        return self.agent is None or not self.agent.accepts_turns
+        return self.agent is None or self.agent.phase == "leaving"
 
     def cancels(self) -> bool:
         """The policy is cancel."""
@@ -168,7 +163,7 @@ class ToolCall:
             return "it was cancelled with its turn"
         if not self.has_output:
             return "it gave nothing to say"
-        if self.agent is not None and self.agent.model_replies:
+        if self.agent is not None and self.agent.setup.replies_to_results:
             return "the model replies to it by itself"
         return None
 
@@ -184,11 +179,11 @@ class ToolCall:
 
     def hold_turn(self) -> None:
         """Keep the speech from being interrupted."""
-        self.speech.hold()
+        self.speech.hold(True)
 
     def release_turn(self) -> None:
         """Release the hold."""
-        self.speech.let_go()
+        self.speech.hold(False)
 
     def interrupt_turn(self) -> None:
         """Interrupt the speech, unless another call holds it."""

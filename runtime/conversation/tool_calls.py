@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
 import attrs
 
@@ -20,6 +21,8 @@ from .tool_call import End, ToolCall
 __all__ = ["Result", "ToolCalls"]
 
 logger = logging.getLogger("turnfsm")
+
+NOTHING: Mapping[str, Literal["agent", "other"]] = {}
 
 
 @attrs.frozen
@@ -92,11 +95,25 @@ class ToolCalls(OpenCalls):
             self._log.add(CallInBackground(call_id))
             self.count()
 
-    def ended(self, call_id: str, how: End, output: str | None, *, result_id: str) -> None:
+    def ended(
+        self,
+        call_id: str,
+        how: End,
+        output: str | None,
+        *,
+        result_id: str,
+        returned: Mapping[str, Literal["agent", "other"]] = NOTHING,
+    ) -> None:
         """A tool has ended.
 
         Posts `tool_ended`, unless the result comes apart from its step, and `tools_drained` if it
         was the last call.
+
+        Args:
+            how: How it ended.
+            output: What it gave, as text.
+            result_id: The id of its result in the conversation.
+            returned: What tools have returned whose ends are about to be reported, too.
         """
         call = self._calls.get(call_id)
         data: dict[str, object] = {"how": how, "output": output}
@@ -108,7 +125,7 @@ class ToolCalls(OpenCalls):
                 self._post(call, "late_result")
                 self._ready(call)
         if call is not None:
-            call.step_hands_over = self.step_hands_over(call)
+            call.step_hands_over = self.step_hands_over(call, returned)
             self._post(call, "let_go")
             self._post(call, "ended", **data)
             if call.state in UNCOMMITTED:
@@ -223,11 +240,6 @@ class ToolCalls(OpenCalls):
         call = self._calls.get(call_id)
         return not self._session.closing and call is not None and call.policy != "cancel"
 
-    def outlived_agent(self, call_id: str) -> bool:
-        """Its agent was left while the call ran, and the session did not wait for it."""
-        call = self._calls.get(call_id)
-        return call is not None and call.agent is not None and call.agent.left
-
     def objected(self, besides: str | None) -> None:
         """The user objects to the calls of all speeches but this one."""
         for call in self._in((*RUNNING, *UNCOMMITTED)):
@@ -341,7 +353,9 @@ class ToolCalls(OpenCalls):
             released = [call for call in its if not call.cancels()]
             self.answer_calls_delaying_commit(speech)
             if released and (agent := released[0].agent) is not None:
-                agent.answer_open_calls([c.id for c in released if c.state == "detached"])
+                setup = agent.setup  # such a model needs an output of every call before it replies
+                if setup.keeps_context and not setup.replies_to_results:
+                    agent.answer([c.id for c in released if c.state == "detached"])
         self._count_released()
         calls += [call for call in self._in(UNCOMMITTED) if call.waits and call.speech.interrupted]
         return [speech for speech, _ in _by_speech(calls)]

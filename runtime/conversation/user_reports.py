@@ -20,7 +20,6 @@ from .floor import Floor
 from .host import TurnHost
 from .objections import Objections
 from .ports import Agent, Session, Speech, UserTurn
-from .tuning import Tuner
 from .user_turns import Outcome, Turn, UserTurns
 from .utterance import Utterance
 from .vocabulary import actions_used
@@ -48,7 +47,7 @@ class UserReports:
         self.turns = UserTurns(
             self._turn_ended, deferred, lambda: session.closing, self._is_asked_again
         )
-        self.tuner = Tuner(session)
+        self._queued: list[tuple[Agent, Speech]] = []
         self._last_barge_in: Verdict | None = None
         self._transcript = ""  # of the last voice, as a message
         self._carried, self._carried_commit = "", False
@@ -78,7 +77,6 @@ class UserReports:
         self._last_barge_in = None
         self._transcript = ""
         self.host.words_over()
-        self._session.follow_options()
         self._post("user_started_speaking")
 
     def shown_voice_ended(self, *, recognised: bool) -> None:
@@ -98,13 +96,14 @@ class UserReports:
         """
         self._post("user_stopped_speaking")
         agent = self.agent
-        by_button = agent is not None and agent.manual_turns and agent.commits_audio
+        by_button = agent is not None and agent.setup.manual_turns and agent.setup.commits_audio
         if (by_button or self.uninterruptible) and not self.host.endpointing():
             self._post("endpointing_ended")
 
-    def message_added(self, text: str) -> None:
+    def message_added(self, id: str, text: str) -> None:
         """A message of the user is in the conversation. A realtime model has recognised it. Posts
         `words_answered` if the model answers it already."""
+        self.turns.message_added(id)
         self._transcript = text
         self.objections.transcribed(text)
 
@@ -130,24 +129,27 @@ class UserReports:
     @property
     def may_interrupt(self) -> bool:
         """Words may interrupt: if that takes several, there are enough of them."""
-        few = self._session.interruption_options["min_words"]
+        few = self._session.settings.min_words
         return few == 0 or self._last_barge_in is not None
 
     @property
     def ends_turns(self) -> bool:
         """The end of an utterance ends the turn."""
         agent = self.agent
-        return agent is not None and agent.hears_words and not agent.manual_turns
+        if agent is None:
+            return False
+        setup = agent.setup
+        return setup.hears_words and not setup.manual_turns
 
     @property
     def min_duration(self) -> float:
         """Seconds of a voice from which on it may interrupt."""
-        return float(self._session.interruption_options["min_duration"])
+        return self._session.settings.min_duration
 
     @property
     def timers(self) -> Mapping[str, float]:
         """The seconds of the session's timers."""
-        return self._session.timers
+        return self._session.settings.timers
 
     @abstractmethod
     def _moved(self) -> None:
@@ -240,10 +242,6 @@ class UserReports:
         self._last_barge_in = verdict
         self._post("barge_in")
 
-    def speculation(self) -> dict[str, object]:
-        """The options of preemptive generation that the held state replaces."""
-        return self.tuner.speculation
-
     def may_speculate(self, again: Callable[[], None]) -> bool:
         """A reply is about to be asked for ahead of the commit. Posts `preemptive_generation`.
 
@@ -294,7 +292,7 @@ class UserReports:
                 self._post("turn_kept")
             return False
         self.turns.commit(info, owner)
-        if (agent := self.agent) is not None and agent.commits_audio:
+        if (agent := self.agent) is not None and agent.setup.commits_audio:
             self.turns.take_in_kept()
         return True
 
@@ -353,14 +351,8 @@ class UserReports:
         return [o.id for o in self.log.agenda.obligations if o.state == "with_model"]
 
     def keep_uncommitted_turn(self, owner: str, info: UserTurn, commits_by_itself: bool) -> None:
-        """An agent is closed while a turn is open: the next agent gets the turn, or the history if
-        the session closes.
-
-        Posts nothing.
-        """
-        if self.closing:
-            self._session.add_words(info)
-        elif commits_by_itself:
+        """An agent is closed while a turn is open: the next agent gets the turn. Posts nothing."""
+        if commits_by_itself:
             self.turns.keep(info, owner, "its agent was closed before it was committed")
         else:
             self._carried = info.new_transcript
@@ -410,8 +402,15 @@ class UserReports:
         if not self.closing:  # what is said during a close goes into the history
             self.turns.mark_unanswerable(task)
 
-    def speech_scheduled(self, task: Hashable | None, speech: Speech) -> None:
-        """A reply is scheduled. Posts `turn_asked` if it answers the latest turn."""
+    def speech_scheduled(self, task: Hashable | None, speech: Speech, agent: Agent) -> None:
+        """A speech waits for the floor. Posts `turn_asked` if it answers the latest turn.
+
+        Args:
+            task: The task that has asked for it.
+            speech: It has the floor next when those before it have returned it.
+            agent: The agent that says it.
+        """
+        self._queued.append((agent, speech))
         turn = self.turns.ask(task, speech)
         if turn is not None and self.turns.is_latest(turn):
             self.objections.answered(turn.info.new_transcript, speech)
@@ -444,13 +443,13 @@ class UserReports:
             self._post("turn_dropped", turn=turn.number, reason=why)
 
     def _turn_kept(self) -> None:
-        if (agent := self.agent) is not None:
-            self._said_first = tuple(agent.queued)
+        agent = self.agent
+        self._said_first = tuple(speech for its, speech in self._queued if its is agent)
 
     def _says_first(self, agent: Agent) -> bool:
         """Something waited for the floor when a turn was kept, and has not been said."""
-        said = (speech for speech in self._said_first if not speech.interrupted)
-        return any(speech in agent.queued or self.floor.holds(speech) for speech in said)
+        said = (one for one in self._said_first if not one.interrupted)
+        return any((agent, one) in self._queued or self.floor.holds(one) for one in said)
 
     @property
     def _governs(self) -> bool:

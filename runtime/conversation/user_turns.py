@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from functools import partial
 from typing import Literal, get_args
 
 import attrs
@@ -41,6 +40,9 @@ class Turn:
             cannot be interrupted has taken the floor.
         items: The ids of the items in the conversation when the turn began.
         over: It ended without a reply.
+        answers: The id of its words in the conversation, if its reply has them. Empty if the model
+            gives the id.
+        reply_over: Nothing more of its reply is heard.
     """
 
     number: int
@@ -52,6 +54,8 @@ class Turn:
     too_late: bool = False
     items: frozenset[str] = frozenset()
     over: bool = False
+    answers: str = ""
+    reply_over: bool = False
 
     @property
     def unanswered(self) -> bool:
@@ -68,8 +72,8 @@ class Turn:
             return self.over
         if self.speech.finished:
             return True
-        if self.speech.answers:
-            return self.speech.answers in said
+        if self.answers:
+            return self.answers in said
         return any(id not in self.items for id in said)  # a realtime model gives the id
 
 
@@ -101,6 +105,8 @@ class UserTurns:
         self._kept: list[Deferred[UserTurn]] = []
         self._asked: list[Turn] = []  # their replies were asked for, and nothing of them was heard
         self._failed = ("", "")  # the speech that failed last, and how
+        self._answers: dict[str, str] = {}  # the messages that speeches answer, by id
+        self._said: set[str] = set()  # the ids of the user's messages in the conversation
         self._unsaid: list[Turn] = []  # whose words may not be in the conversation yet
 
     def restore(self, outcomes: Mapping[str, int]) -> None:
@@ -123,7 +129,7 @@ class UserTurns:
         self._latest = turn = Turn(self._count, info, owner, kept=bool(kept))
         self._follow_words(turn)
         for older in self._asked:
-            if older.speech is not None and older.speech.over:
+            if older.reply_over:
                 self._end(older, "superseded", NEWER)
         return turn
 
@@ -133,7 +139,19 @@ class UserTurns:
         Args:
             items: The ids of the items in the conversation.
         """
-        self._follow_words(Turn(0, info, speech=speech, items=frozenset(items)))
+        answers = self._answers.get(speech.id, "")
+        self._follow_words(Turn(0, info, speech=speech, items=frozenset(items), answers=answers))
+
+    def reply_asked(self, speech: Speech, message: str) -> None:
+        """A reply answers this message of the user.
+
+        Args:
+            message: Its id.
+        """
+        self._answers[speech.id] = message
+        for turn in (*self._tasks.values(), *self._asked):
+            if turn.speech is speech:
+                turn.answers = message
 
     @property
     def kept(self) -> list[Deferred[UserTurn]]:
@@ -155,33 +173,24 @@ class UserTurns:
         return " ".join(text for text in texts if text)
 
     @property
-    def unsaid(self) -> bool:
-        """There are words of the user that may not be in the conversation yet."""
-        return bool(self._unsaid)
-
-    @property
     def reply_due(self) -> bool:
         """A committed turn is being answered, and its reply is not scheduled yet."""
         return any(turn.speech is None for turn in self._tasks.values())
 
-    def begun(self, said: Collection[str]) -> list[UserTurn]:
-        """The turns that are being answered, or are next, and whose words are not in the
-        conversation yet, in order.
+    def message_added(self, id: str) -> None:
+        """A message of the user is in the conversation."""
+        self._said.add(id)
 
-        Args:
-            said: The ids of the user's messages in the conversation.
-        """
-        self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(said)]
+    def begun(self) -> list[UserTurn]:
+        """The turns that are being answered, or are next, and whose words are not in the
+        conversation yet, in order."""
+        self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(self._said)]
         return [turn.info for turn in self._unsaid]
 
-    def waiting(self, said: Collection[str]) -> list[UserTurn]:
+    def waiting(self) -> list[UserTurn]:
         """The turns whose words are not in the conversation, in order: those that have begun, and
-        those that are kept.
-
-        Args:
-            said: The ids of the user's messages in the conversation.
-        """
-        return [*self.begun(said), *(deferred.work for deferred in self.kept)]
+        those that are kept."""
+        return [*self.begun(), *(deferred.work for deferred in self.kept)]
 
     def keep(self, info: UserTurn, owner: str, reason: str) -> None:
         """A turn has to wait."""
@@ -225,11 +234,10 @@ class UserTurns:
         """This task has asked for a reply. Returns the turn that it answers, or None."""
         turn = self.answered_by(task)
         if turn is not None:
-            turn.speech = speech
+            turn.speech, turn.answers = speech, self._answers.get(speech.id, "")
             if self._failed[0] == speech.id:  # it was asked for ahead
                 turn.failure = self._failed[1]
             self._asked.append(turn)
-            speech.when_over(partial(self._speech_over, turn, speech))
         return turn
 
     def is_asked(self, speech: Speech) -> bool:
@@ -239,9 +247,8 @@ class UserTurns:
     def ask_again(self, words: Collection[str], speech: Speech) -> None:
         """Another reply answers the turns with these messages, after one that was not heard."""
         for turn in self._asked:
-            if turn.speech is not None and turn.speech.answers in words:
-                turn.speech = speech
-                speech.when_over(partial(self._speech_over, turn, speech))
+            if turn.answers in words:
+                turn.speech, turn.answers, turn.reply_over = speech, "", False
 
     def hear(self, speech: Speech) -> Turn | None:
         """Some of this speech is heard. Returns the turn that it is the first reply to, or None."""
@@ -309,10 +316,15 @@ class UserTurns:
         self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(())]
         self._unsaid.append(turn)
 
-    def _speech_over(self, turn: Turn, speech: Speech) -> None:
-        """Nothing more of its reply is heard."""
-        if turn.speech is not speech or turn not in self._asked:
-            return
+    def speech_over(self, speech: Speech) -> None:
+        """Nothing more of a speech is heard."""
+        self._answers.pop(speech.id, None)
+        for turn in self._asked:
+            if turn.speech is speech:
+                turn.reply_over = True
+                self._reply_over(turn, speech)
+
+    def _reply_over(self, turn: Turn, speech: Speech) -> None:
         if self.kept or not self.is_latest(turn):
             self._end(turn, "superseded", NEWER)
         elif turn.failure:
@@ -322,7 +334,7 @@ class UserTurns:
         elif not speech.interrupted:
             self._end(turn, "silent", "its reply had nothing to be heard")
         elif speech.interrupted_by not in ("audio_activity", "user_turn") and not self._due(
-            speech.answers
+            turn.answers
         ):
             # else the user goes on: the next turn supersedes it
             self._end(turn, "dropped", "its reply was interrupted before it was heard")

@@ -25,8 +25,6 @@ class KeptSession(Protocol):
     @property
     def history(self) -> llm.ChatContext: ...
     @property
-    def user_messages(self) -> frozenset[str]: ...
-    @property
     def activity(self) -> Any: ...
     @property
     def deferred(self) -> tuple[Deferred[Any], ...]: ...
@@ -107,8 +105,7 @@ class KeptConversation:
     def _open_turns(self) -> Mapping[str, Any]:
         conductor, activity = self._session._conductor, self._session.activity
         turns, resumption = conductor.turns, conductor.host.resumption
-        said = self._session.user_messages if turns.unsaid else ()
-        waiting = [_turn(info) for info in turns.waiting(said) if info.new_transcript]
+        waiting = [_turn(info) for info in turns.waiting() if info.new_transcript]
         runs = [asked.work for asked in self._session.deferred if asked.what == "run"]
         waiting += [{"text": run["user_input"], "confidence": 1.0} for run in runs]
         words = activity.uncommitted_words if activity is not None else ""

@@ -164,7 +164,7 @@ class SessionLifecycle:
 
     def _entered(self) -> None:
         # The task is done; what it did last, such as requesting a handoff, takes effect first.
-        asyncio.get_running_loop().call_soon(self._session._conductor.chain_moved)
+        asyncio.get_running_loop().call_soon(self._session.chain_moved)
 
     def _ended(self, run: GovernedRun) -> None:
         if run is self._run:

@@ -23,6 +23,7 @@ from .overrides import (
     govern,
     own_id,
     refuse_handoff,
+    returned,
     running_call,
 )
 
@@ -66,7 +67,7 @@ class Reports:
             text = arg.item.text_content or ""
             self._conductor.turn.note("message", role=arg.item.role, text=text)
             if arg.item.role == "user":
-                self._conductor.message_added(text)
+                self._conductor.message_added(arg.item.id, text)
 
     def _calls_executed(self, event: FunctionToolsExecutedEvent, speech: GovernedHandle) -> None:
         tools = self._conductor.tools
@@ -94,7 +95,13 @@ class Reports:
                 tools.reported(update.call_id)  # otherwise it is our own answer
         elif update.type == "tool_call_ended":
             how = _HOW.get(update.status, "cancelled")
-            tools.ended(update.call_id, how, update.message, result_id=update.id)
+            tools.ended(
+                update.call_id,
+                how,
+                update.message,
+                result_id=update.id,
+                returned=returned(self._session),
+            )
             if self._keeping is not None:
                 self._keeping.call_ended()
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
 
 from livekit import rtc
 from livekit.agents import NOT_GIVEN, Agent, AgentSession
@@ -47,6 +47,7 @@ from .overrides import GovernedSession
 from .reports import Reports
 from .restoring import restore
 from .seconds import Seconds
+from .tuning import Tuner
 from .turn_detection import require_turn_detection, warn_of_turn_detection
 
 __all__ = ["TurnSession"]
@@ -136,7 +137,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         )
         self._room: rtc.Room | None = None
         super().__init__(**options)
-        let_flow_hear(self._flow, options, self.interruption_options)
+        interruption = cast(MutableMapping[str, Any], self.options.interruption)
+        let_flow_hear(self._flow, options, interruption)
         self._resumes_after = self.options.interruption["false_interruption_timeout"]
         self._seconds = Seconds.of(self._flow, limits, timers)
         self._timers = self._seconds.turn(options, self._resumes_after)
@@ -350,8 +352,9 @@ class TurnSession(GovernedSession[Userdata_T]):
 
     def _begin(self) -> None:
         self._deferred = DeferredQueue()
+        self.tuner = Tuner(self)
         self._life = SessionLifecycle(self, self._deferred, self._seconds.session)
-        self._conductor = Conductor(self, self._life, self.ledger, self._deferred)
+        self._conductor = Conductor(self, self.ledger, self._deferred)
         self._custom = CustomHost(
             self._flow, self._conductor.host, self, self._actions, lambda: self.current_agent
         )

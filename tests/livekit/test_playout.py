@@ -12,6 +12,7 @@ from livekit.agents import Agent, function_tool
 
 from turnfsm.runtime.conversation.floor import Floor, Gate
 from turnfsm.runtime.conversation.host import TurnHost
+from turnfsm.runtime.conversation.ports import Setup
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -191,9 +192,6 @@ class _Output:
         self.can_pause = can_pause
         self.paused = False
 
-    def listen(self, *_: Any) -> Any:
-        return lambda: None
-
     def pause(self, *, heard: bool) -> None:
         self.paused = True
 
@@ -206,16 +204,17 @@ def test_a_step_that_is_held_is_held_on_the_output_with_which_it_begins(can_paus
     """It got the floor, and was held, before its task began; the application has replaced the
     output meanwhile. LiveKit plays into the new one."""
     before, now = _Output(can_pause=True), _Output(can_pause=can_pause)
-    speech: Any = SimpleNamespace(id="speech", output=None)
-    agent: Any = SimpleNamespace(output=before, overlaps=False)
+    speech: Any = SimpleNamespace(id="speech")
+    agent: Any = SimpleNamespace(setup=Setup())
     never: Any = None
     floor = Floor(never, never, never, never)
     host = TurnHost(never, floor, never, never, never, never, never)
     host.turn = SimpleNamespace(post=lambda *_: None)  # type: ignore[assignment]
-    step = floor.take(agent, speech)
+    floor.take(agent, speech, before)
     host.hold_output(never)
     assert before.paused
-    speech.output = now
+    step = floor.output_known(speech, now)
+    assert step is not None
     host.output_known(step)
     assert not before.paused
     assert now.paused is can_pause

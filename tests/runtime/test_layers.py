@@ -63,6 +63,19 @@ def test_the_conversation_speaks_of_no_framework(path: Path) -> None:
     assert re.findall(r"(?i:livekit|pipecat)|\bAny\b|asyncio\.Task\b", text) == []
 
 
+def test_the_ports_do_not_grow() -> None:
+    """What a framework must provide; the bound may only be lowered."""
+    tree = ast.parse((RUNTIME / "conversation" / "ports.py").read_text("utf-8"))
+    members = [
+        f"{port.name}.{ast.unparse(member).split('(')[0]}"
+        for port in tree.body
+        if isinstance(port, ast.ClassDef) and "Protocol" in map(ast.unparse, port.bases)
+        for member in port.body
+        if isinstance(member, ast.FunctionDef | ast.AnnAssign)
+    ]
+    assert len(members) <= 33, members
+
+
 @pytest.mark.parametrize("package", ["conversation", "livekit", "store", "view"])
 def test_nothing_is_imported_in_circles(package: str) -> None:
     """The modules of each package can be ordered so that imports only go backwards."""

@@ -12,7 +12,7 @@ from .recognition import turn_of
 from .run import GovernedRun
 from .session import GovernedSession
 from .speech import GovernedHandle, current_speech, govern, own_id
-from .tools import TurnContext, running_call
+from .tools import TurnContext, returned, running_call
 
 __all__ = [
     "GovernedActivity",
@@ -27,6 +27,7 @@ __all__ = [
     "govern",
     "own_id",
     "refuse_handoff",
+    "returned",
     "running_call",
     "turn_of",
 ]

@@ -16,11 +16,12 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 from livekit.agents.voice.turn import PreemptiveGenerationOptions
 
 from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.ports import Phase
 
 from .answering import let_tools_end
 from .conversation import results_in
 from .producing import ProducingActivity
-from .speech import GovernedHandle, govern
+from .speech import govern
 from .tools import GovernedExecutor
 from .watched import Watched
 
@@ -50,7 +51,10 @@ class GovernedActivity(ProducingActivity):
         if previous is not None and previous is not handle:
             self._conductor.floor_returned(govern(previous, self._conductor))
         if handle is not None:
-            self._conductor.floor_taken(self, govern(handle, self._conductor))
+            governed = govern(handle, self._conductor)
+            output = governed.output or self.output
+            cast(Any, self._session).listen_to(output)
+            self._conductor.floor_taken(self, governed, output)
 
     _current_speech: Any = Watched(_gives_floor)
 
@@ -62,7 +66,9 @@ class GovernedActivity(ProducingActivity):
             speech.interrupt(force=True)  # the agent was replaced while the call ran
             return
         super()._schedule_speech(speech, priority, force)
-        self._conductor.speech_scheduled(asyncio.current_task(), governed)
+        self._conductor.speech_scheduled(asyncio.current_task(), governed, self)
+        if governed.done():
+            self._conductor.speech_over(governed, failed=governed.failed)
 
     # -- speculation
 
@@ -85,7 +91,8 @@ class GovernedActivity(ProducingActivity):
     def preemptive_generation_opts(self) -> PreemptiveGenerationOptions:
         """The agent's options, unless the held state replaces them."""
         options = super().preemptive_generation_opts
-        return cast(PreemptiveGenerationOptions, {**options, **self._conductor.speculation()})
+        tuned = cast(Any, self._session).tuner.speculation
+        return cast(PreemptiveGenerationOptions, {**options, **tuned})
 
     # -- barge-in: LiveKit's gates first (echo warm-up, min_words, server-side turn detection);
     # it asks whether the output can pause once they have let the interruption through
@@ -103,11 +110,6 @@ class GovernedActivity(ProducingActivity):
         if self._probing:
             raise _GatesPassed
         return False  # the flow decides on a pause: LiveKit never pauses by itself
-
-    @property
-    def overlaps(self) -> bool:
-        """The model detects turns, and supports overlapping speech."""
-        return self._rt_overlapping_speech_enabled
 
     def _reconcile_playout_pause(self, speech_handle: SpeechHandle) -> None:
         self._conductor.start_playout(govern(speech_handle, self._conductor))
@@ -200,9 +202,13 @@ class GovernedActivity(ProducingActivity):
         return not (self._scheduling_paused or self._new_turns_blocked or self._closed)
 
     @property
-    def queued(self) -> list[GovernedHandle]:
-        """What waits for the floor."""
-        return [govern(handle, self._conductor) for _, _, handle in self._speech_q]
+    def phase(self) -> Phase:
+        """How this agent stands to the session."""
+        if not self.accepts_turns:
+            return "leaving"
+        if self.may_greet:
+            return "entering"
+        return "greeting" if self.greets else "present"
 
     def take_turn(self, info: Any) -> None:
         """Commit a turn that was kept."""
@@ -255,7 +261,7 @@ class GovernedActivity(ProducingActivity):
                 yield
         finally:
             self._task_over()
-            self._conductor.chain_moved()
+            cast(Any, self._session).chain_moved()
 
     def _task_over(self) -> None:
         # LiveKit's close waits for the task that is active until it has handed back, which it never

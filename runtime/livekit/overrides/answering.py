@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Sequence
-from typing import Literal
 
 from livekit.agents import llm
 from livekit.agents.voice.speech_handle import SpeechHandle
@@ -21,7 +20,6 @@ from .tools import (
     cancel_call,
     cancelled_pair,
     report_result,
-    returned,
     running_call,
     say_still_running,
 )
@@ -75,10 +73,6 @@ class AnsweringActivity(OutputActivity):
     def _has_undelivered_results(self, step: SpeechHandle) -> bool:
         return bool(self._conductor.tools.with_results(_results_of(step)))
 
-    def returned(self, call: str) -> Literal["agent", "other"] | None:
-        """What a tool has returned whose end LiveKit is about to report. None if it still runs."""
-        return returned(self._session, call)
-
     def cancel_call(self, call: str) -> None:
         """Cancel a running tool."""
         cancel_call(self._session, call)
@@ -96,14 +90,6 @@ class AnsweringActivity(OutputActivity):
         self._session.history.insert([again, output])
         self._conductor.tools.late_result(Result(call, not wanted))
         self.tell([output])
-
-    def answer_open_calls(self, calls: Sequence[str]) -> None:
-        """Answer the calls that were released: some models need an output of every call.
-
-        A model that replies by itself would speak into the user's turn, and again with the result.
-        """
-        if self._rt_session is not None and not self.model_replies:
-            self.answer(calls)
 
     def answer(self, calls: Sequence[str]) -> None:
         """Answer calls that go on in the background with an output that says so."""

@@ -69,8 +69,11 @@ class ArrivingActivity(LeavingActivity):
                 self.label,
             )
 
-    def answer_words(self) -> GovernedHandle:
-        """Ask for a reply to what the user has said, also if an agent before has heard it."""
+    def reply(self, instructions: str | None = None) -> GovernedHandle:
+        """Ask for a reply: with instructions, or to what the user has said, also if an agent before
+        has heard it."""
+        if instructions is not None:
+            return self._request(instructions)
         reply = govern(self._session.generate_reply(), self._conductor)
         reply.answers_audio = True
         return reply

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from livekit import rtc
 from livekit.agents import llm
@@ -13,6 +13,7 @@ from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.audio_recognition import AudioRecognition
 from livekit.agents.voice.speech_handle import SpeechHandle
 
+from turnfsm.runtime.conversation.ports import Setup
 from turnfsm.runtime.conversation.utterance import Question
 
 from .arriving import ArrivingActivity
@@ -84,7 +85,10 @@ class HearingActivity(ArrivingActivity):
             turn = turn_of("", 0.0)
         if turn is not None:
             ends = recognition.commits_by_itself or committed
-            self._conductor.keep_uncommitted_turn(self.label, turn, ends)
+            if self._conductor.closing:
+                cast(Any, self._session).add_words(turn)
+            else:
+                self._conductor.keep_uncommitted_turn(self.label, turn, ends)
         return committed and turn is None
 
     async def _start_session(self, **how: Any) -> None:
@@ -155,6 +159,7 @@ class HearingActivity(ArrivingActivity):
         self._hears_silence = False
         if self._decision is not None:
             self._decision.cancel()
+        cast(Any, self._session).follow_options()
         self._conductor.user_started()
         if self.hears_words:
             self._conductor.utterance.voice_started()
@@ -181,6 +186,7 @@ class HearingActivity(ArrivingActivity):
             self._words_came(ev.alternatives[0].text, whole=False)
             self._conductor.utterance.post("interim_transcript")
             if self.vad is None and not (self._rt_turn_detection_enabled or speaking):
+                cast(Any, self._session).follow_options()
                 self._conductor.utterance.voice_shown()
         super().on_interim_transcript(ev, speaking=speaking)
 
@@ -217,7 +223,7 @@ class HearingActivity(ArrivingActivity):
         """
         if not self._hears_silence:
             return False
-        seconds = self._conductor.tuner.min_silence
+        seconds: float | None = cast(Any, self._session).tuner.min_silence
         if seconds is None:
             return self._user_silence_event.is_set()
         return self._silence >= seconds or not self._conductor.user_speaks
@@ -269,6 +275,19 @@ class HearingActivity(ArrivingActivity):
         """Turn detection is manual."""
         return bool(self._turn_detection == "manual")
 
+    @property
+    def setup(self) -> Setup:
+        """How this agent hears, and what its model is."""
+        return Setup(
+            hears_words=self.hears_words,
+            manual_turns=self.manual_turns,
+            commits_audio=self.commits_audio,
+            keeps_context=self.model_keeps_context,
+            transcribes=self.transcribes,
+            replies_to_results=self.model_replies,
+            overlaps=self._rt_overlapping_speech_enabled,
+        )
+
     # -- words with which a reply was asked for: they may be typed
 
     def _generate_reply(self, **request: Any) -> SpeechHandle:
@@ -283,7 +302,7 @@ class HearingActivity(ArrivingActivity):
         if asked is None:
             return handle
         if not isinstance(self.llm, llm.RealtimeModel):  # it makes its own message
-            handle.answers = asked.id
+            self._conductor.turns.reply_asked(handle, asked.id)
         if handle.scheduled:
             info = turn_of(asked.text_content or "", asked.transcript_confidence or 0.0)
             self._conductor.answer_asked(asyncio.current_task(), handle, info, self._item_ids)

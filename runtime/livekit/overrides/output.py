@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import attrs
 from livekit.agents.voice.agent_activity import AgentActivity
@@ -16,7 +16,7 @@ from turnfsm.runtime.conversation.conductor import Conductor
 
 from .speech import govern
 
-__all__ = ["OutputActivity", "StepOutput"]
+__all__ = ["OutputActivity", "StepOutput", "nothing"]
 
 
 @attrs.frozen
@@ -52,7 +52,7 @@ class StepOutput:
         """
         audio = self.audio
         if audio is None:
-            return _nothing
+            return nothing
 
         def on_started(ev: PlaybackStartedEvent) -> None:
             started(ev.created_at)
@@ -116,8 +116,10 @@ class OutputActivity(AgentActivity):
         """A task begins that plays a step: into the output that the session has now, also if the
         application replaces it before the step has the floor, or while it is heard."""
         governed = govern(speech, self._conductor)
-        governed.output = self.output
-        self._conductor.output_known(governed)
+        governed.output = output = self.output
+        if self._conductor.floor.holds(governed):
+            cast(Any, self._session).listen_to(output)
+        self._conductor.output_known(governed, output)
 
     async def _tts_task(self, speech_handle: SpeechHandle, *what: Any, **how: Any) -> None:
         self._conductor.record(ReplyText(speech_handle.id))
@@ -146,5 +148,5 @@ class OutputActivity(AgentActivity):
             self._disable_vad_interruption_soon()
 
 
-def _nothing() -> None:
+def nothing() -> None:
     """Do nothing."""

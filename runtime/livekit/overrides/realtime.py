@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Collection, Coroutine, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from livekit.agents import llm
 from livekit.agents.voice.speech_handle import SpeechHandle
@@ -82,6 +82,7 @@ class RealtimeActivity(AnsweringActivity):
         if self._decision is not None:
             self._decision.cancel()
         if self.vad is None or self.using_default_vad:
+            cast(Any, self._session).follow_options()
             self._conductor.user_started()
 
     def interrupt(
@@ -190,7 +191,8 @@ class RealtimeActivity(AnsweringActivity):
     @property
     def transcribes(self) -> bool:
         """The realtime model gives transcripts of what it hears."""
-        return self._rt_session is not None and self._rt_session.capabilities.user_transcription
+        model = self.__dict__.get("_rt_session")
+        return model is not None and bool(model.capabilities.user_transcription)
 
     @property
     def commits_audio(self) -> bool:
@@ -346,8 +348,7 @@ class RealtimeActivity(AnsweringActivity):
         with contextlib.suppress(llm.RealtimeError):
             await sync.forget(unheard)
 
-    def request(self, instructions: str) -> GovernedHandle:
-        """Ask for a reply, for example to deliver a pending result."""
+    def _request(self, instructions: str) -> GovernedHandle:
         if self._rt_turn_detection_enabled:  # it may have answered the user by itself meanwhile
             instructions = f"{instructions} {UNLESS_TOLD}"
         reply = self._session.generate_reply(instructions=_Owed(instructions))

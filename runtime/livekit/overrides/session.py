@@ -8,9 +8,9 @@ import logging
 import time
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Mapping, MutableMapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol
 from weakref import WeakSet
 
 from livekit.agents import Agent, AgentFalseInterruptionEvent, AgentSession, AgentTask, llm
@@ -18,16 +18,18 @@ from livekit.agents.utils import aio
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.agent_session import Userdata_T
 
-from turnfsm.fsm.flow import NEVER
+from turnfsm.fsm.flow import NEVER, Tuning
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.limits import TurnLimitReached
-from turnfsm.runtime.conversation.ports import Speech
+from turnfsm.runtime.conversation.ports import Report, Settings, Speech
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.conversation.waits import LongWait, TurnWaitsLong
+from turnfsm.runtime.livekit.tuning import Tuner
 
 from .activity import GovernedActivity, adopt
 from .arriving import results_when_copied
 from .components import closed_by
+from .output import StepOutput, nothing
 from .run import GovernedRun
 from .speech import GovernedHandle
 
@@ -42,10 +44,26 @@ RECENT = 64
 """The most results whose commit times are remembered; copies for the next agent are not older."""
 
 
+class Lifecycle(Protocol):
+    """The session's own flow: its start, its runs, its end."""
+
+    def chain_moved(self) -> None:
+        """An agent was entered, handed over to, or left."""
+
+    def closing(self) -> None:
+        """The session closes."""
+
+    async def aclose(self) -> None:
+        """The session has closed."""
+
+
 class GovernedSession(AgentSession[Userdata_T]):
     """An `AgentSession` whose private methods report to a conductor."""
 
     _conductor: Conductor
+    _life: Lifecycle
+    tuner: Tuner
+    _stop_listening: Callable[[], None] = staticmethod(nothing)
     _adopted: WeakSet[GovernedActivity]
     _tasks: WeakSet[AgentTask[Any]]
     _commits: deque[tuple[str, float]]
@@ -110,13 +128,17 @@ class GovernedSession(AgentSession[Userdata_T]):
             return
         conversation = activity.agent._chat_ctx
         for item in items:
-            late = self._conductor.tools.outlived_agent(item.call_id.removesuffix("_final"))
+            call = self._conductor.tools.get(item.call_id.removesuffix("_final"))
+            agent = call.agent if call is not None else None
+            late = isinstance(agent, GovernedActivity) and agent.left
             if late and conversation.get_by_id(item.id) is None:
                 conversation.insert(item)
 
     async def _aclose_locked(self, **how: Any) -> None:
         self._conductor.outages.closing(closed_by(how["reason"], how["error"]))
-        self._conductor.close_begun()
+        self._life.closing()
+        for turn in self._conductor.close_begun():
+            self.add_words(turn)
         limit = None
         try:
             await super()._aclose_locked(**how)
@@ -131,6 +153,8 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     async def session_closed(self) -> None:
         """LiveKit has closed the session."""
+        await self._life.aclose()
+        self._stop_listening()
         await self._conductor.aclose()
 
     async def _teardown_activity(self, **how: Any) -> None:
@@ -195,29 +219,29 @@ class GovernedSession(AgentSession[Userdata_T]):
             await activity.aclose()
 
     @property
-    def interruption_options(self) -> MutableMapping[str, Any]:
-        """The options that LiveKit reads at each decision about an interruption."""
-        return cast(MutableMapping[str, Any], self.options.interruption)
+    def settings(self) -> Settings:
+        """What the conversation reads, as it is now."""
+        interruption = self.options.interruption
+        return Settings(
+            timers=self.timers,
+            min_duration=interruption["min_duration"],
+            min_words=interruption["min_words"],
+            expects_audio=self.input.audio is not None and self.input.audio_enabled,
+        )
 
-    @property
-    def hears_user(self) -> bool:
-        """The microphone is on."""
-        return self.input.audio_enabled
+    @abstractmethod
+    def follow_options(self) -> None:
+        """Use the options that the application has changed since."""
 
-    @property
-    def expects_audio(self) -> bool:
-        """There is a microphone, and it is on."""
-        return self.input.audio is not None and self.input.audio_enabled
+    def listen_to(self, output: StepOutput) -> None:
+        """Report the playout of this output, and of no other."""
+        self._stop_listening()
+        conductor = self._conductor
+        self._stop_listening = output.listen(conductor.playout_started, conductor.playout_finished)
 
-    def hear_user(self, on: bool) -> None:
-        """Turn the microphone on or off."""
-        self.input.set_audio_enabled(on)
-
-    @property
-    def user_messages(self) -> frozenset[str]:
-        """The ids of the user's messages in the history."""
-        messages = (item for item in self.history.items if item.type == "message")
-        return frozenset(item.id for item in messages if item.role == "user")
+    def tune(self, tuning: Tuning) -> None:
+        """Apply the tuning of a state."""
+        self.tuner.enter(tuning)
 
     def add_words(self, info: Any) -> None:
         """Put a turn that nobody answers any more into the conversation."""
@@ -231,19 +255,17 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     def _on_audio_enabled_changed(self, enabled: bool) -> None:
         super()._on_audio_enabled_changed(enabled)
-        self._conductor.microphone_turned(on=enabled)
+        if not self.tuner.muted:  # else the flow has done it
+            self._conductor.microphone_turned(on=enabled)
 
-    def report_limit(self, reached: TurnLimitReached) -> None:
+    def report(self, report: Report) -> None:
         """Tell the application."""
-        self.emit("turn_limit_reached", reached)  # type: ignore[arg-type]
-
-    def report_wait(self, wait: TurnWaitsLong) -> None:
-        """Tell the application."""
-        self.emit("turn_waits_long", wait)  # type: ignore[arg-type]
-
-    def report_false_interruption(self) -> None:
-        """Tell the application."""
-        self.emit("agent_false_interruption", AgentFalseInterruptionEvent(resumed=True))
+        if isinstance(report, TurnLimitReached):
+            self.emit("turn_limit_reached", report)  # type: ignore[arg-type]
+        elif isinstance(report, TurnWaitsLong):
+            self.emit("turn_waits_long", report)  # type: ignore[arg-type]
+        else:
+            self.emit("agent_false_interruption", AgentFalseInterruptionEvent(resumed=True))
 
     @property
     def closing(self) -> bool:
@@ -265,7 +287,12 @@ class GovernedSession(AgentSession[Userdata_T]):
         try:
             await super()._update_activity(agent, **how)
         finally:
-            self._conductor.chain_moved()
+            self.chain_moved()
+
+    def chain_moved(self) -> None:
+        """An agent was entered, handed over to, or left."""
+        self._life.chain_moved()
+        self._conductor.chain_moved()
 
     @property
     def chain_at_rest(self) -> bool:

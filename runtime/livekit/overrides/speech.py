@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeGuard
 
 import attrs
@@ -13,7 +13,7 @@ from livekit.agents.voice.agent_activity import _SpeechHandleContextVar
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.runtime.conversation.conductor import Conductor
-from turnfsm.runtime.conversation.ports import Output, Source, Speech
+from turnfsm.runtime.conversation.ports import Source, Speech
 from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
@@ -48,15 +48,13 @@ class GovernedHandle(SpeechHandle):
     """A speech whose interruption is reported at once and ends the waits for it."""
 
     _conductor: Conductor
-    answers: str = ""
-    """The id of the user's message that it answers."""
     answers_audio: bool = False
     """It answers words that a realtime model has heard."""
     instructed: bool = False
     """It says what the application wants said, by instructions of its own, and answers no words."""
     only_tells: bool = False
     """A realtime model is asked for results with it, not for an answer to the user."""
-    output: Output | None = None
+    output: Any = None
     """What its latest step is heard on, if that has begun."""
     request: OwnRequest | None = None
     """The request for its next step, until the model is asked."""
@@ -140,7 +138,7 @@ class GovernedHandle(SpeechHandle):
 
     def _mark_done(self, error: BaseException | None = None) -> None:
         super()._mark_done(error)
-        self._conductor.speech_over(self)
+        self._conductor.speech_over(self, failed=self.failed)
 
     async def _wait_for_generation(self, step_idx: int = -1) -> None:
         # LiveKit itself waits for the last step; a step index means RunContext.wait_for_playout,
@@ -196,35 +194,25 @@ class GovernedHandle(SpeechHandle):
         """Interrupt it."""
         super().interrupt(force=force, source=source)
 
-    @property
-    def over(self) -> bool:
-        """Nothing more of it is heard."""
-        return self.done()
+    def hold(self, on: bool) -> None:
+        """Disallow interruptions, until this hold is released; counted, as LiveKit counts its
+        own."""
+        if on:
+            self._hold_interruptions()
+        else:
+            self._release_interruptions()
 
-    def when_over(self, call: Callable[[], None]) -> None:
-        """Call when nothing more of it is heard."""
-
-        def over(_: SpeechHandle) -> None:
-            self.remove_done_callback(over)  # LiveKit keeps every speech, and what it refers to
-            call()
-
-        self.add_done_callback(over)
-
-    def hold(self) -> None:
-        """Disallow interruptions until `let_go`; counted, as LiveKit counts its own."""
-        self._hold_interruptions()
-
-    def let_go(self) -> None:
-        """Release one hold."""
-        self._release_interruptions()
-
-    def end_step(self) -> None:
-        """Stop waiting for the generation that runs."""
+    def end(self, *, step: bool = False) -> None:
+        """Stop waiting for what the speech still does, or only for the generation that runs. Its
+        tasks run on."""
+        if not step:
+            self._mark_done()
+            return
+        floor = self._conductor.floor
+        if floor.step is not None:
+            output: Any = floor.step.output
+            output.end_playout(floor.heard_for)
         self._mark_generation_done()
-
-    def end(self) -> None:
-        """Stop waiting for what the speech still does. Its tasks run on."""
-        self._mark_done()
 
     @property
     def in_step(self) -> bool:

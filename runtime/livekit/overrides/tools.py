@@ -280,13 +280,15 @@ def running_call(session: AgentSession[Any], call_id: str) -> TurnContext[Any] |
     return task.ctx  # type: ignore[return-value]
 
 
-def returned(session: AgentSession[Any], call_id: str) -> Literal["agent", "other"] | None:
-    """What a tool has returned whose end LiveKit is about to report. None if it still runs."""
-    task = _RunningTasks.get(session, {}).get(call_id)
-    if task is None or not task.exe_task.done():
-        return None
-    failed = task.exe_task.cancelled() or task.exe_task.exception() is not None
-    return "other" if failed or not hands_over(task.exe_task.result()) else "agent"
+def returned(session: AgentSession[Any]) -> dict[str, Literal["agent", "other"]]:
+    """What tools have returned whose ends LiveKit is about to report."""
+    running = _RunningTasks.get(session, {})
+    return {call: _gave(task.exe_task) for call, task in running.items() if task.exe_task.done()}
+
+
+def _gave(task: asyncio.Task[Any]) -> Literal["agent", "other"]:
+    failed = task.cancelled() or task.exception() is not None
+    return "other" if failed or not hands_over(task.result()) else "agent"
 
 
 async def say_still_running(context: TurnContext[Any]) -> None:

@@ -1,12 +1,13 @@
-"""Settings of the session that apply while a state is held. They are read at each use."""
+"""Settings of the session that apply while a state is held. LiveKit reads them at each use."""
 
 from __future__ import annotations
 
 from collections.abc import MutableMapping
+from typing import Any, cast
+
+from livekit.agents import AgentSession
 
 from turnfsm.fsm.flow import Tuning
-
-from .ports import Session
 
 __all__ = ["Tuner"]
 
@@ -22,7 +23,7 @@ _SPECULATION = {
 class Tuner:
     """Applies the tuning of a state, and restores the session's own settings afterwards."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: AgentSession[Any]) -> None:
         self._session = session
         self._tuning = Tuning()
         self._own: dict[str, float] = {}
@@ -33,7 +34,7 @@ class Tuner:
         if tuning == self._tuning:
             return
         before, self._tuning = self._tuning, tuning
-        options = self._session.interruption_options
+        options = cast(MutableMapping[str, Any], self._session.options.interruption)
         for name in _INTERRUPTION:
             self._put(options, name, getattr(before, name), getattr(tuning, name))
         self._mute(bool(tuning.mute))
@@ -50,7 +51,7 @@ class Tuner:
 
     @property
     def min_silence(self) -> float | None:
-        """Seconds of silence in a voice from which on the user is silent; None: the framework's."""
+        """Seconds of silence in a voice from which on the user is silent; None: LiveKit's."""
         return self._tuning.min_silence
 
     def _put(
@@ -66,9 +67,9 @@ class Tuner:
         options[name] = self._own[name] if value is None else value
 
     def _mute(self, mute: bool) -> None:
-        if mute and not self.muted and self._session.hears_user:
+        if mute and not self.muted and self._session.input.audio_enabled:
             self.muted = True
-            self._session.hear_user(False)
+            self._session.input.set_audio_enabled(False)
         elif not mute and self.muted:
-            self._session.hear_user(True)
+            self._session.input.set_audio_enabled(True)
             self.muted = False
