@@ -152,13 +152,14 @@ class Conductor(UserReports):
 
     # -- the floor
 
-    def floor_taken(self, agent: Agent, speech: Speech, output: Output) -> None:
+    def floor_taken(self, agent: Agent, speech: Speech, output: Output | None) -> None:
         """A step of this speech has the floor. Posts `step_started`.
 
         Args:
             agent: Its agent.
             speech: What the step belongs to.
-            output: What it is heard on, as far as that is known: `output_known` may follow.
+            output: What it is heard on, as far as that is known: `output_known` may follow. None if
+                it is text only: its first words are its playout.
         """
         self._queued = [one for one in self._queued if one[1] is not speech]
         step = self.floor.take(agent, speech, output)
@@ -174,7 +175,7 @@ class Conductor(UserReports):
             self._post("step_interrupted", step.id)
         self.tools.count()
 
-    def output_known(self, speech: Speech, output: Output) -> None:
+    def output_known(self, speech: Speech, output: Output | None) -> None:
         """The task that plays a step begins: it is heard on this. Posts nothing.
 
         The step may have the floor already, and be held.
@@ -309,7 +310,7 @@ class Conductor(UserReports):
             publish(wanted)
             return
         step = self.floor.step
-        if wanted == "speaking" and step is not None and not step.output.audible:
+        if wanted == "speaking" and step is not None and step.output is None:
             verdict = self._post("playout_started", step.id)  # its first words are its playout
             if verdict:
                 self.speech_heard(step.speech)

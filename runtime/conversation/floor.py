@@ -56,14 +56,14 @@ class Step:
 
     Attributes:
         id: The speech's id and the number of the step in the session. Events of the step carry it.
-        output: What it is heard on.
+        output: What it is heard on; None if it is text only.
         gate: What its audio passes on its way there.
     """
 
     id: str
     speech: Speech
     agent: Agent
-    output: Output
+    output: Output | None
     gate: Gate = attrs.field(factory=Gate)
 
 
@@ -97,13 +97,13 @@ class Floor:
         self._playing: str | None = None
         self._since = 0.0
 
-    def take(self, agent: Agent, speech: Speech, output: Output) -> Step:
+    def take(self, agent: Agent, speech: Speech, output: Output | None) -> Step:
         """A step has been given the floor."""
         self._count += 1
         self.step, self.output = Step(f"{speech.id}#{self._count}", speech, agent, output), output
         return self.step
 
-    def output_known(self, speech: Speech, output: Output) -> Step | None:
+    def output_known(self, speech: Speech, output: Output | None) -> Step | None:
         """A speech is heard on this from now on. Returns its step if that has the floor."""
         step = self.step
         if step is None or step.speech is not speech:

@@ -150,7 +150,7 @@ class TurnHost:
     def holdable(self) -> bool:
         """The step's first frame can be kept back: the output can pause, or has not got it."""
         step = self._floor.step
-        if step is None or not step.output.audible or step.agent.setup.overlaps:
+        if step is None or step.output is None or step.agent.setup.overlaps:
             return False
         return step.output.can_pause or not step.gate.passed
 
@@ -263,7 +263,7 @@ class TurnHost:
     def hold_output(self, event: Event) -> None:
         """Keep the step's first frame back."""
         step = self._floor.step
-        if step is not None and step.output.audible:
+        if step is not None and step.output is not None:
             self._hold(step)
             self.turn.post("output_held", step.id)
 
@@ -288,14 +288,14 @@ class TurnHost:
     def pause_output(self, event: Event) -> None:
         """Cut the audio; it can go on."""
         step = self._floor.step
-        if step is not None and step.output.audible:
+        if step is not None and step.output is not None:
             self._pause(step.output, heard=True)
             self.turn.post("output_paused", step.id)
 
     def resume_output(self, event: Event) -> None:
         """Let the audio that was cut go on."""
         step = self._floor.step
-        if step is not None:
+        if step is not None and step.output is not None:
             self._paused = None
             step.output.resume(heard=True)
 
@@ -450,7 +450,7 @@ class TurnHost:
             step.speech.stop(source, force=force)
 
     def _hold(self, step: Step) -> None:
-        if step.output.can_pause:
+        if step.output is not None and step.output.can_pause:
             self._pause(step.output, heard=False)
         else:
             step.gate.close()

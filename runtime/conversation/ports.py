@@ -145,11 +145,7 @@ class Speech(Protocol):
 
 
 class Output(Protocol):
-    """What a step is heard on."""
-
-    @property
-    def audible(self) -> bool:
-        """There is audio. Without it the first words of a step are its playout."""
+    """The audio output that a step is heard on."""
 
     @property
     def can_pause(self) -> bool:

@@ -186,8 +186,6 @@ def test_a_realtime_reply_is_heard_on_the_output_that_there_is_when_it_begins(
 class _Output:
     """An output of which it is seen whether it is paused."""
 
-    audible = True
-
     def __init__(self, *, can_pause: bool) -> None:
         self.can_pause = can_pause
         self.paused = False

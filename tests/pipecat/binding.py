@@ -75,7 +75,7 @@ class Reply:
 class Tap(BaseAudioFilter):
     """An `Output`: the last public place before audio is written. It can keep it waiting."""
 
-    audible = can_pause = True
+    can_pause = True
 
     def __init__(self, binding: "Binding") -> None:
         self._binding, self._open, self._dropped = binding, asyncio.Event(), 0

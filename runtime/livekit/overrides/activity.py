@@ -21,7 +21,7 @@ from turnfsm.runtime.conversation.ports import Phase
 from .answering import let_tools_end
 from .conversation import results_in
 from .producing import ProducingActivity
-from .speech import govern
+from .speech import UNKNOWN, govern
 from .tools import GovernedExecutor
 from .watched import Watched
 
@@ -52,7 +52,7 @@ class GovernedActivity(ProducingActivity):
             self._conductor.floor_returned(govern(previous, self._conductor))
         if handle is not None:
             governed = govern(handle, self._conductor)
-            output = governed.output or self.output
+            output = self.output if governed.output is UNKNOWN else governed.output
             cast(Any, self._session).listen_to(output)
             self._conductor.floor_taken(self, governed, output)
 

@@ -25,21 +25,16 @@ class StepOutput:
 
     Attributes:
         agent: Its activity.
-        audio: The audio output; None if the step is text only.
+        audio: The audio output.
     """
 
     agent: OutputActivity
-    audio: AudioOutput | None
-
-    @property
-    def audible(self) -> bool:
-        """There is audio."""
-        return self.audio is not None
+    audio: AudioOutput
 
     @property
     def can_pause(self) -> bool:
         """It can pause, and the session wants false interruptions resumed."""
-        return self.audio is not None and self.audio.can_pause and self.agent.resumes
+        return self.audio.can_pause and self.agent.resumes
 
     def listen(
         self,
@@ -51,8 +46,6 @@ class StepOutput:
         Returns a function that removes them.
         """
         audio = self.audio
-        if audio is None:
-            return nothing
 
         def on_started(ev: PlaybackStartedEvent) -> None:
             started(ev.created_at)
@@ -70,8 +63,7 @@ class StepOutput:
 
     def pause(self, *, heard: bool) -> None:
         """Pause. If it was heard, turn detection is told that the agent is silent."""
-        if self.audio is not None:
-            self.audio.pause()
+        self.audio.pause()
         if heard:
             self.agent.fallen_silent()
 
@@ -79,8 +71,7 @@ class StepOutput:
         """Resume. If it was heard, turn detection is told that the agent is heard again."""
         if heard:
             self.agent.heard_again()
-        if self.audio is not None:
-            self.audio.resume()
+        self.audio.resume()
 
     def end_playout(self, played: float) -> None:
         """Report the end of playout for an output that does not report it.
@@ -88,7 +79,7 @@ class StepOutput:
         Args:
             played: Seconds that may have been heard.
         """
-        sink = self.audio
+        sink: AudioOutput | None = self.audio
         while sink is not None and sink.next_in_chain is not None:
             sink = sink.next_in_chain
         while sink is not None and sink._pending_playback_count:
@@ -96,7 +87,7 @@ class StepOutput:
 
     def drop(self) -> None:
         """Clear the audio that was taken and not played."""
-        if self.audio is not None and self.audio._pending_playback_count:
+        if self.audio._pending_playback_count:
             self.audio.flush()  # an output reports the end only of a complete segment
             self.audio.clear_buffer()
 
@@ -107,10 +98,11 @@ class OutputActivity(AgentActivity):
     _conductor: Conductor
 
     @property
-    def output(self) -> StepOutput:
-        """What a step is heard on that begins now."""
+    def output(self) -> StepOutput | None:
+        """What a step is heard on that begins now; None if it is text only."""
         output = self._session.output
-        return StepOutput(self, output.audio if output.audio_enabled else None)
+        audio = output.audio if output.audio_enabled else None
+        return StepOutput(self, audio) if audio is not None else None
 
     def _plays(self, speech: SpeechHandle) -> None:
         """A task begins that plays a step: into the output that the session has now, also if the

@@ -233,9 +233,12 @@ class GovernedSession(AgentSession[Userdata_T]):
     def follow_options(self) -> None:
         """Use the options that the application has changed since."""
 
-    def listen_to(self, output: StepOutput) -> None:
+    def listen_to(self, output: StepOutput | None) -> None:
         """Report the playout of this output, and of no other."""
         self._stop_listening()
+        self._stop_listening = nothing
+        if output is None:
+            return
         conductor = self._conductor
         self._stop_listening = output.listen(conductor.playout_started, conductor.playout_finished)
 

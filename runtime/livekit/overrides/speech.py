@@ -18,6 +18,7 @@ from turnfsm.runtime.conversation.tool_calls import Result
 from turnfsm.runtime.livekit.errors import SpeechInterrupted
 
 __all__ = [
+    "UNKNOWN",
     "GovernedHandle",
     "OwnRequest",
     "current_speech",
@@ -27,6 +28,10 @@ __all__ = [
     "printed_as",
     "tool_interrupts",
 ]
+
+
+UNKNOWN: Any = object()
+"""What a step is heard on that has not begun."""
 
 
 @attrs.frozen
@@ -54,8 +59,8 @@ class GovernedHandle(SpeechHandle):
     """It says what the application wants said, by instructions of its own, and answers no words."""
     only_tells: bool = False
     """A realtime model is asked for results with it, not for an answer to the user."""
-    output: Any = None
-    """What its latest step is heard on, if that has begun."""
+    output: Any = UNKNOWN
+    """What its latest step is heard on, once that has begun; None if it is text only."""
     request: OwnRequest | None = None
     """The request for its next step, until the model is asked."""
 
@@ -209,8 +214,8 @@ class GovernedHandle(SpeechHandle):
             self._mark_done()
             return
         floor = self._conductor.floor
-        if floor.step is not None:
-            output: Any = floor.step.output
+        output: Any = floor.step.output if floor.step is not None else None
+        if output is not None:
             output.end_playout(floor.heard_for)
         self._mark_generation_done()
 
