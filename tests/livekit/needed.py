@@ -78,8 +78,7 @@ def a_typed_line_that_waits_is_known() -> list[str]:
 
     def looks(stage: Stage) -> None:
         session: Any = stage.session
-        said = {item.id for item in session.history.items if item.type == "message"}
-        lines.extend(info.new_transcript for info in session._conductor.turns.waiting(said))
+        lines.extend(info.new_transcript for info in session._conductor.turns.waiting())
 
     Stage(TurnSession, user=ScriptedUser()).at(1.0, types).at(1.1, looks).run(5)
     return [] if lines == ["thank you"] else [f"these lines are known to wait: {lines}"]

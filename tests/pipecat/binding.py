@@ -95,7 +95,9 @@ class Tap(BaseAudioFilter):
         if (step := conductor.floor.step) is not None:
             if not step.gate.reached:
                 conductor.start_playout(step.speech)
-            await conductor.floor.frame_came(step.speech, len(audio) / 2 / self._rate)
+            held = conductor.floor.frame_came(step.speech, len(audio) / 2 / self._rate)
+            if held is not None:
+                await held
         await self._open.wait()
         return audio if self._dropped == dropped else b""
 
