@@ -194,7 +194,7 @@ What `flow="overlap"` got wrong:
 A backchannel that no list has stops the agent, as on `TurnSession`: the share of these phrases is
 what the goal is missed by, if it is. `also` adds them in a flow. Words do not say to whom they are
 said: an aside to somebody else stops the agent, too. Not measured here: answers to a question of
-the agent, which may be made of the same words.
+the agent (`agent_asked`), which may be made of the same words.
 
 After a cough the agent is silent for longer than after "mhm": words of the sound
 may still come. They are waited for until the VAD has reported its end and `transcript_wait`

@@ -268,6 +268,11 @@ class Conductor(UserReports):
             publish = partial(self._session.publish, heard=holder.speech, at=created_at)
             self.agent_state.project(publish)
 
+    @property
+    def needs_text(self) -> bool:
+        """The flow looks at what a step says."""
+        return "agent_asked" in self.turn.flow.host_facts
+
     def tokens_came(self) -> None:
         """The agent's `llm_node` has produced something."""
         self.progress.tokens_came()

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 import attrs
 
 from .ports import Agent, Output, Speech
+from .saying import Saying
 
 __all__ = ["Floor", "Step"]
 
@@ -58,6 +59,7 @@ class Step:
         id: The speech's id and the number of the step in the session. Events of the step carry it.
         output: What it is heard on; None if it is text only.
         gate: What its audio passes on its way there.
+        saying: What it says, and how far it was heard.
     """
 
     id: str
@@ -65,6 +67,7 @@ class Step:
     agent: Agent
     output: Output | None
     gate: Gate = attrs.field(factory=Gate)
+    saying: Saying = attrs.field(factory=Saying)
 
 
 class Floor:
@@ -139,6 +142,7 @@ class Floor:
         if step is None or step.speech is not speech:
             return None
         gate = step.gate
+        step.saying.audio_came(seconds)
         if not gate.reached:
             gate.reached = True
             self._audio_began(speech)
@@ -146,6 +150,11 @@ class Floor:
             self._audio_came(seconds)
             return None
         return self._held_back(gate, seconds)
+
+    def text_came(self, speech: Speech, text: str) -> None:
+        """Text of a speech has come."""
+        if self.step is not None and self.step.speech is speech:
+            self.step.saying.text_came(text)
 
     async def _held_back(self, gate: Gate, seconds: float) -> None:
         await gate.pass_on()
@@ -161,6 +170,7 @@ class Floor:
         # what was heard last is what ends: the fence then tells a late end from a new one.
         if self.step is not None:
             self._playing, self._since = self.step.id, at
+            self.step.saying.begin()
             self._started(self.step.id, at)
 
     def playout_finished(self) -> None:

@@ -141,6 +141,11 @@ class TurnHost:
         step = self._floor.step
         return step is not None and step.speech.interruptible
 
+    def agent_asked(self) -> bool:
+        """The last sentence of the step is a question, and its beginning was heard."""
+        step = self._floor.step
+        return step is not None and step.saying.asks
+
     def user_silent(self) -> bool:
         """The user pauses inside an utterance for so long that the agent may begin."""
         step = self._floor.step
@@ -290,6 +295,7 @@ class TurnHost:
         step = self._floor.step
         if step is not None and step.output is not None:
             self._pause(step.output, heard=True)
+            step.saying.pause()
             self.turn.post("output_paused", step.id)
 
     def resume_output(self, event: Event) -> None:
@@ -298,6 +304,7 @@ class TurnHost:
         if step is not None and step.output is not None:
             self._paused = None
             step.output.resume(heard=True)
+            step.saying.begin()
 
     def report_false_interruption(self, event: Event) -> None:
         """Tell the application."""

@@ -311,7 +311,7 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         """
         perform_llm_inference(node ...) | what the agent's `llm_node` produces
         perform_audio_forwarding(tts_output ...) | the audio of a step before the output gets it
-        forward_generation(audio_source ...) | the audio of a step before the output gets it
+        forward_generation(audio_source text_source ...) | the audio and the text of a step
         """,
     ),
     *_on(

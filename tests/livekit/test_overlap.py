@@ -202,6 +202,41 @@ def test_a_yes_over_the_last_word_of_a_question_is_its_answer() -> None:
     assert outcome.heard[-1].text == "It is booked.", outcome.timeline()
 
 
+QUESTION = "We have a table at eight. Shall I book it for you?"
+
+
+def asked(words: str, at: float, *, said: bool = False) -> Outcome:
+    """The user says this so many seconds after the agent has begun to say QUESTION: for 2 s a
+    sentence, and then for 2 s its question."""
+    user = ScriptedUser().says("a table", at=1.0, interims=((0.2, "a"),))
+    user.says(words, at=2.3 + at, duration=0.4, interims=((0.3, words),))
+    model = ScriptedLLM({"a table": QUESTION, words: "Fine."})
+    first, second = QUESTION.split(". ")
+    tts = ScriptedTTS(durations={f"{first}.": 2.0, second: 2.0, QUESTION: 4.0})
+    stage = Stage(OVERLAP, user=user, llm=model, tts=tts)
+    if said:
+        stage.llm = ScriptedLLM({"a table": "", words: "Fine."})
+        stage.at(2.2, lambda stage: stage.session.say(QUESTION))
+    return stage.run(14.0)
+
+
+@pytest.mark.parametrize("words", ["yes", "okay", "sure"])
+@pytest.mark.parametrize("at", [2.3, 2.8])
+def test_a_yes_over_a_question_of_the_agent_is_its_answer(words: str, at: float) -> None:
+    outcome = asked(words, at)
+    assert outcome.heard[-1].text == "Fine.", outcome.timeline()
+    assert outcome.heard[-1].start < 2.3 + at + 2.0
+
+
+def test_a_yes_over_the_sentence_before_the_question_is_a_backchannel() -> None:
+    outcome = asked("yes", 0.8)
+    assert outcome.heard[-1].text.endswith("for you?"), outcome.timeline()
+
+
+def test_a_yes_over_a_question_that_the_application_says_is_its_answer() -> None:
+    assert asked("yes", 2.8, said=True).heard[-1].text == "Fine."
+
+
 @pytest.mark.parametrize(
     "options",
     [

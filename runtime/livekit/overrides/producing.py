@@ -38,7 +38,7 @@ class ProducingActivity(RequestingActivity):
     async def _tts_task_impl(self, speech_handle: SpeechHandle, *what: Any, **how: Any) -> None:
         task = _calling(
             AgentActivity._tts_task_impl,
-            {"perform_audio_forwarding": self._forwards(speech_handle, "tts_output")},
+            {"perform_audio_forwarding": self._forwards(speech_handle, "tts_output", how["text"])},
         )
         await task(self, speech_handle, *what, **how)
 
@@ -59,18 +59,26 @@ class ProducingActivity(RequestingActivity):
         return perform
 
     def _forwards(
-        self, handle: SpeechHandle, audio: str
+        self, handle: SpeechHandle, audio: str, text: str | AsyncIterable[str] = ""
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        speech = govern(handle, self._conductor)
+        speech, floor = govern(handle, self._conductor), self._conductor.floor
+
+        def says(text: str) -> None:
+            floor.text_came(speech, text)
 
         def comes(frame: rtc.AudioFrame) -> Awaitable[None] | None:
-            return self._conductor.floor.frame_came(speech, frame.duration)
+            return floor.frame_came(speech, frame.duration)
 
         def replaces(theirs: Callable[..., Any]) -> Callable[..., Any]:
             def forward(**how: Any) -> Any:
                 source: AsyncIterable[rtc.AudioFrame] | None = how[audio]
                 if source is not None:
                     how[audio] = CountedStream(source, comes)
+                if self._conductor.needs_text:
+                    if isinstance(text, str):
+                        says(text)
+                    if how.get("text_source") is not None:
+                        how["text_source"] = CountedStream(how["text_source"], says)
                 return theirs(**how)
 
             return forward
