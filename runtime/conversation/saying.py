@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-import time
 
 __all__ = ["Saying"]
 
@@ -41,7 +41,7 @@ class Saying:
     def begin(self) -> None:
         """It is heard, or heard again."""
         if self._since is None:
-            self._since = time.time()
+            self._since = _now()
 
     def pause(self) -> None:
         """It is not heard any more."""
@@ -62,4 +62,8 @@ class Saying:
 
     @property
     def _heard_for(self) -> float:
-        return self._heard + (time.time() - self._since if self._since is not None else 0.0)
+        return self._heard + (_now() - self._since if self._since is not None else 0.0)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
 from turnfsm.runtime.conversation.saying import Saying
-from turnfsm.runtime.testing.livekit.wallclock import bind_wall_clock
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 
 
 def saying(text: str, seconds: float = 4.0) -> Saying:
-    bind_wall_clock()
     one = Saying()
     one.text_came(text)
     one.audio_came(seconds)
@@ -52,3 +51,12 @@ async def test_the_time_in_which_it_is_paused_does_not_count() -> None:
 
 async def test_it_does_not_ask_before_it_has_audio() -> None:
     assert not saying("Shall I?", 0.0).asks
+
+
+async def test_a_wall_clock_that_is_set_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by NTP, in the middle of a sentence."""
+    one = saying("We have one table. Shall I book it?")
+    set_at = time.time() + 3600.0
+    monkeypatch.setattr(time, "time", lambda: set_at)
+    await asyncio.sleep(1.0)
+    assert not one.asks
