@@ -32,7 +32,7 @@ help:
 	@echo 'make mutation  make small mistakes in the machine and the pump; do the tests notice?'
 	@echo 'make soak      random conversations, new ones at each run, five minutes (docs/soak.md)'
 	@echo 'make crash     kill a worker at every record of a conversation; another continues (docs/store.md)'
-	@echo 'make pipecat   a conversation of Pipecat under specs/turn.yaml (installs Pipecat, 340 MB)'
+	@echo 'make pipecat   conversations of Pipecat, alone and governed (installs Pipecat, 340 MB)'
 	@echo 'make clean     remove .venv and all caches'
 
 test: .venv/.test .venv/.browser

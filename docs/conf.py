@@ -30,6 +30,7 @@ myst_heading_anchors = 3
 default_role = "code"  # docstrings write names as `name`
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
+autodoc_mock_imports = ["pipecat"]  # 340 MB for the names of a few classes
 napoleon_use_ivar = True  # attrs classes list their fields under Attributes
 
 

@@ -77,7 +77,9 @@ def test_the_core_asks_for_no_livekit_and_no_gpl(metadata: Message) -> None:
     requirements = metadata.get_all("Requires-Dist", [])
     core = {re.split(r"[^\w-]", r)[0] for r in requirements if "extra ==" not in r}
     assert core == {"attrs", "cattrs", "pyyaml", "transitions", "typer", "rich"}
-    assert set(metadata.get_all("Provides-Extra", [])) == {"livekit", "png", "postgres", "demo"}
+    assert set(metadata.get_all("Provides-Extra", [])) == {
+        *("livekit", "pipecat", "png", "postgres", "demo")
+    }
 
 
 def test_the_installed_package_finds_its_flows(wheel: Path, tmp_path: Path) -> None:

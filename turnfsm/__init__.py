@@ -3,6 +3,7 @@
 This package has flows and their runtime. It imports neither LiveKit nor Pipecat.
 
 - `turnfsm.livekit`: `TurnSession`, which replaces livekit-agents' `AgentSession`.
+- `turnfsm.pipecat`: `TurnGovernor`, which governs the turns of a Pipecat pipeline.
 - `turnfsm.testing`: virtual time, scripted users, models and audio.
 - `turnfsm.check`: proves flows.
 - `turnfsm.diagram`: draws flows and conversations.
@@ -108,7 +109,17 @@ __all__ = [
     "write_journal",
 ]
 
-_MODULES = ("audit", "check", "demo", "diagram", "livekit", "metrics", "store", "testing")
+_MODULES = (
+    "audit",
+    "check",
+    "demo",
+    "diagram",
+    "livekit",
+    "metrics",
+    "pipecat",
+    "store",
+    "testing",
+)
 _HOMES = dict.fromkeys(__all__, "fsm")
 _HOMES |= dict.fromkeys(
     ("Entry", "Header", "Journal", "JournalError", "Note", "read_journal", "replay"), "fsm.journal"

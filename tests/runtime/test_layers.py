@@ -44,6 +44,7 @@ def _imports(path: Path) -> Iterator[str]:
 def test_the_conversation_imports_no_framework(path: Path) -> None:
     """Neither LiveKit nor the adapter, not even for types."""
     foreign = ("livekit", "pipecat", "turnfsm.runtime.livekit", "turnfsm.livekit")
+    foreign += ("turnfsm.runtime.pipecat", "turnfsm.pipecat")
     assert [name for name in _imports(path) if name.startswith(foreign)] == []
 
 
@@ -76,7 +77,7 @@ def test_the_ports_do_not_grow() -> None:
     assert len(members) <= 32, members
 
 
-@pytest.mark.parametrize("package", ["conversation", "livekit", "store", "view"])
+@pytest.mark.parametrize("package", ["conversation", "livekit", "pipecat", "store", "view"])
 def test_nothing_is_imported_in_circles(package: str) -> None:
     """The modules of each package can be ordered so that imports only go backwards."""
     paths = {_module(p): p for p in (RUNTIME / package).rglob("*.py") if p.name != "__init__.py"}

@@ -1,0 +1,302 @@
+"""The agent of a pipeline: its replies, from the request to the end of the last step."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipecat.frames.frames import (
+    DataFrame,
+    ErrorFrame,
+    Frame,
+    InterruptionFrame,
+    LLMContextFrame,
+    TTSSpeakFrame,
+)
+from pipecat.processors.aggregators.llm_context import LLMContext
+
+from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.floor import Step
+from turnfsm.runtime.conversation.ports import Phase, Setup, UserTurn
+from turnfsm.runtime.conversation.tool_calls import Result
+
+from .calls import Calls
+from .failures import failure_of
+from .hearing import Hearing, Turn
+from .output import Tap
+from .reply import Reply
+from .requests import Names, request
+
+__all__ = ["PipecatAgent", "StepEnd"]
+
+Push = Callable[[Frame], Awaitable[None]]
+
+
+@dataclass
+class StepEnd(DataFrame):
+    """Behind all that a step says. When it has passed the assistant's aggregator, what was heard of
+    the step is in the conversation."""
+
+    step: str
+
+
+class PipecatAgent:
+    """The only agent of a session. It asks the model when the flow allows it, one step at a time.
+
+    Args:
+        conductor: Gets the reports.
+        hearing: Hears the user.
+        tap: What the agent is heard on.
+        take: Commits a turn that was kept.
+    """
+
+    phase: Phase = "present"
+    setup = Setup()
+    talked_over = user_silent = False
+
+    ask: Push
+    """Pushes a request, or an interruption, to the model."""
+
+    say: Push
+    """Pushes a frame behind the model."""
+
+    context: LLMContext
+    """The conversation."""
+
+    def __init__(
+        self,
+        conductor: Conductor,
+        hearing: Hearing,
+        tap: Tap,
+        take: Callable[[Turn], Coroutine[Any, Any, None]],
+    ) -> None:
+        self._conductor, self._hearing, self._tap, self._take = conductor, hearing, tap, take
+        self.names = Names()
+        self.calls = Calls(conductor, self._results_there)
+        self.calls.agent = self
+        self._count = 0
+        self._heard = self._begun = ""  # the latest step of which something was heard, or came
+        self._live: list[Reply] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def aclose(self) -> None:
+        """The pipeline has ended: end what still waits."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    # -- what Pipecat asks for
+
+    def asked(self, frame: LLMContextFrame) -> None:
+        """Something asks the model: for the answer to a committed turn, or for the application."""
+        turn = self._hearing.take_committed()
+        said = self.names.latest(frame.context) if turn is not None else None
+        if turn is not None:
+            self._stop_older()
+        reply = self._new(context=frame.context)
+        self._conductor.replies.asked(
+            reply, self, [said] if said is not None else [], instructed=False
+        )
+        if said is not None:
+            self._conductor.turns.reply_asked(reply, said)
+            self._conductor.turns.message_added(said)
+        self._conductor.speech_scheduled(turn, reply, self)
+        if turn is not None:
+            self._conductor.turn_task_ended(turn)
+        else:
+            self._conductor.reply_requested()
+        self._start(self._request(reply))
+
+    def speaks(self, frame: TTSSpeakFrame) -> None:
+        """The application gives the words itself."""
+        reply = self._new(said=frame)
+        self._conductor.speech_scheduled(None, reply, self)
+        self._start(self._speak(reply))
+
+    # -- the port
+
+    def reply(self, instructions: str | None = None) -> Reply:
+        """Ask the model for a reply."""
+        reply = self._new(context=self.context, instructions=instructions)
+        self._conductor.replies.asked(reply, self, [], instructed=instructions is not None)
+        self._conductor.speech_scheduled(None, reply, self)
+        self._start(self._request(reply))
+        return reply
+
+    def interrupt_model(self) -> None:
+        """The interruption that follows ends the request."""
+
+    def cancel_call(self, call: str) -> None:
+        """Cancel a running tool."""
+        self.calls.cancel(call)
+
+    def answer(self, calls: Sequence[str]) -> None:
+        """Go on without these calls."""
+        self.calls.answer(calls)
+
+    def tell_cancelled(self, call: str, text: str) -> None:
+        """Pipecat tells the model itself what it has cancelled."""
+        self._conductor.tools.late_result(Result(call, empty=True))
+
+    @property
+    def deciding(self) -> bool:
+        """The end of the user's turn is being decided."""
+        return self._hearing.deciding
+
+    @property
+    def answer_coming(self) -> bool:
+        """Words of the user may still be committed."""
+        return self._hearing.deciding
+
+    def take_turn(self, turn: UserTurn) -> None:
+        """Commit a turn that was kept."""
+        assert isinstance(turn, Turn)
+        self._start(self._take(turn))
+
+    # -- the step that holds the floor
+
+    @property
+    def step(self) -> Step | None:
+        """The step that holds the floor."""
+        return self._conductor.floor.step
+
+    def tokens_came(self) -> None:
+        """The model has begun to answer, or has produced something."""
+        if (step := self.step) is not None:
+            self._begun = step.id
+            self._conductor.tokens_came()
+
+    def text_came(self, text: str) -> None:
+        """The model has produced text."""
+        self.tokens_came()
+        if self.step is not None and self._conductor.needs_text:
+            self._conductor.floor.text_came(self.step.speech, text)
+
+    def response_ended(self, id: str, calls: int) -> None:
+        """The model's answer for a step is complete, with so many calls."""
+        if (step := self.step) is not None and step.id == id:
+            self._conductor.calls_known(step.speech, calls)
+
+    def calls_made(self, calls: Sequence[str]) -> None:
+        """The model asks for these calls."""
+        if (step := self.step) is not None and isinstance(step.speech, Reply):
+            self.calls.made(step.speech, calls)
+
+    def heard(self) -> None:
+        """The beginning of the step is heard."""
+        self._heard = self.step.id if self.step is not None else ""
+
+    def step_ended(self, id: str) -> None:
+        """A step was heard to its end, and that is in the conversation."""
+        if (step := self.step) is not None and step.id == id:
+            self._give_back(step)
+
+    def interrupted(self) -> None:
+        """An interruption has passed the whole pipeline."""
+        if (step := self.step) is None or not isinstance(step.speech, Reply):
+            return
+        if not step.speech.interrupted:
+            if not step.speech.interruptible:
+                return  # its frames are not dropped
+            step.speech.cut_off()
+        self._give_back(step)
+
+    def failed(self, frame: ErrorFrame) -> None:
+        """A processor has failed."""
+        step = self.step
+        failure = failure_of(frame, step.speech.id if step is not None else None)
+        if failure is None:
+            return
+        self._conductor.outages.failed(failure)
+        if step is None or not isinstance(step.speech, Reply):
+            return
+        step.speech.failed = True
+        if failure.part == "llm" and self._begun != step.id:
+            self._give_back(step)  # nothing of it follows
+
+    # -- inside
+
+    def _new(self, **what: Any) -> Reply:
+        self._count += 1
+        reply = Reply(f"reply_{self._count}", self._conductor, self._cut, self._left, **what)
+        self._live = [*(one for one in self._live if not one.finished), reply]
+        return reply
+
+    def _stop_older(self) -> None:
+        """The user's new turn takes the place of answers that wait for their tools or the floor."""
+        for older in self._live:
+            waits = not self._conductor.floor.holds(older) and older.said is None
+            if waits and (older.steps or self._conductor.turns.is_asked(older)):
+                older.stop("user_turn")
+
+    def _cut(self) -> None:
+        self._start(self._push_interruption())
+
+    async def _push_interruption(self) -> None:
+        await self.ask(InterruptionFrame())
+
+    def _left(self, reply: Reply) -> None:
+        if (step := self.step) is not None and step.speech is reply:
+            self._give_back(step)
+
+    async def _request(self, reply: Reply) -> None:
+        conductor, floor = self._conductor, self._conductor.floor
+        while not reply.interrupted:
+            await conductor.until(lambda: reply.interrupted or floor.step is None)
+            if not reply.interrupted:
+                await conductor.may_request(reply)
+                if floor.step is None:
+                    break
+        if reply.interrupted:
+            reply.end()
+            return
+        self._take_floor(reply)
+        frame = LLMContextFrame(request(reply, conductor, self.names, self.calls.came))
+        await self.ask(frame)
+
+    async def _speak(self, reply: Reply) -> None:
+        floor = self._conductor.floor
+        await self._conductor.until(lambda: reply.interrupted or floor.step is None)
+        if reply.interrupted:
+            reply.end()
+            return
+        step = self._take_floor(reply)
+        assert reply.said is not None
+        end = StepEnd(step)
+        end.interruptible = reply.said.interruptible
+        await self.say(reply.said)
+        await self.say(end)
+
+    def _take_floor(self, reply: Reply) -> str:
+        reply.steps += 1
+        reply.goes_on = reply.failed = False
+        self._conductor.floor_taken(self, reply, self._tap)
+        step = self.step
+        return step.id if step is not None else ""
+
+    def _give_back(self, step: Step) -> None:
+        reply = step.speech
+        assert isinstance(reply, Reply)
+        if self._heard == step.id:
+            whole = not (reply.interrupted or reply.failed)
+            self._conductor.reply_heard(reply.id, whole=whole)
+        self._conductor.floor_returned(reply)
+        if reply.interrupted or not reply.calls:
+            self._results_there(reply)
+
+    def _results_there(self, reply: Reply) -> None:
+        """Nothing is awaited for a reply any more: it says the results, or it ends."""
+        if reply.finished or self._conductor.floor.holds(reply):
+            return  # when its step has returned the floor
+        if reply.goes_on and not reply.interrupted:
+            self._start(self._request(reply))
+        else:
+            reply.end()
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

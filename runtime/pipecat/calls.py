@@ -1,0 +1,237 @@
+"""Tool calls: each handler is wrapped, so that the flow knows of its calls and their results."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+import attrs
+from pipecat.frames.frames import FunctionCallResultProperties
+from pipecat.services.llm_service import FunctionCallParams
+from pipecat.utils.errors import ErrorCategory
+
+from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.ports import Agent
+from turnfsm.runtime.conversation.tool_call import CANCELLED
+from turnfsm.runtime.conversation.tool_calls import Result
+
+from .reply import Reply
+from .requests import FINAL, Came, content_of
+
+__all__ = ["Calls", "Handler"]
+
+Handler = Callable[[FunctionCallParams], Awaitable[None]]
+How = Literal["result", "error", "cancelled"]
+
+NOT_RUN_AGAIN = "{result}\nThis is the result of the identical call {call}. It did not run again."
+TOO_LONG = "cancelled: the call has run for longer than {seconds:g} s"
+FAILED = "The function `{name}` failed and returned no result."
+"""Pipecat's own words."""
+
+
+@attrs.define(eq=False)
+class _Call:
+    """A call whose result is not in the conversation yet.
+
+    Attributes:
+        tool: What may be marked with a policy.
+        result: What the tool gave; None while it runs.
+        says: The result is to be said to the user.
+        late: The model was told that the call still runs; its result comes apart.
+    """
+
+    id: str
+    reply: Reply
+    name: str = ""
+    arguments: str = ""
+    tool: object = None
+    task: asyncio.Future[None] | None = None
+    result: str | None = None
+    says: bool = False
+    late: bool = False
+
+
+class Calls:
+    """The tool calls of a conversation.
+
+    Attributes:
+        agent: It makes the calls.
+    """
+
+    agent: Agent
+
+    def __init__(self, conductor: Conductor, go_on: Callable[[Reply], None]) -> None:
+        self._conductor, self._go_on = conductor, go_on
+        self._open: dict[str, _Call] = {}
+        self._committed: set[str] = set()
+
+    def made(self, reply: Reply, calls: Iterable[str]) -> None:
+        """The model has made these calls in the step that holds the floor."""
+        for id in calls:
+            reply.calls.add(id)
+            self._open[id] = _Call(id, reply)
+
+    @property
+    def came(self) -> list[Came]:
+        """The results that are there, and not in Pipecat's messages yet."""
+        there = (call for call in self._open.values() if call.result is not None and not call.late)
+        return [Came(call.id, call.name, call.arguments, call.result or "") for call in there]
+
+    def governed(self, name: str | None, handler: Handler, tool: object, limit: float) -> Handler:
+        """The handler that Pipecat gets.
+
+        Args:
+            name: The tool's name; None if the handler is for every tool that has none.
+            tool: What may be marked with a policy.
+            limit: Seconds that a call may take; 0 for any time.
+        """
+
+        async def run(params: FunctionCallParams) -> None:
+            call = self._open.get(params.tool_call_id)
+            if call is None:  # not of a step of ours
+                await handler(params)
+                return
+            call.name, call.tool = name or params.function_name, tool
+            call.arguments = json.dumps(dict(params.arguments))
+            await self._run(call, handler, params, limit)
+
+        return run
+
+    def cancel(self, id: str) -> None:
+        """Cancel a running tool."""
+        if (call := self._open.get(id)) is not None and call.task is not None:
+            self._conductor.tools.cancelled(id)
+            call.task.cancel()
+
+    def answer(self, calls: Sequence[str]) -> None:
+        """Go on without these: Pipecat has told the model that they still run."""
+        for id in calls:
+            if (call := self._open.get(id)) is not None and self._conductor.tools.may_answer(id):
+                call.says = True
+                self._no_longer_awaited(call)
+
+    # -- inside
+
+    async def _run(
+        self, call: _Call, handler: Handler, params: FunctionCallParams, limit: float
+    ) -> None:
+        tools, made = self._conductor.tools, (call.name, call.arguments, call.reply.id)
+        if tools.waits_for_identical(*made, call.tool):
+            await self._conductor.until(lambda: not tools.waits_for_identical(*made, call.tool))
+        known = tools.identical(call.id, *made, call.tool, self._committed)
+        if known is not None:
+            said = NOT_RUN_AGAIN.format(result=known.output or "", call=known.id)
+            call.says = True
+            await params.result_callback(said, properties=self._properties(call, "result", None))
+            return
+        tools.started(call.id, *made[:2], call.reply, self.agent, call.tool)
+        give = partial(self._give, call, params)
+        context = call.reply.context or params.context  # the application's, not a copy
+        running = handler(replace(params, result_callback=give, context=context))
+        call.task = task = asyncio.ensure_future(running)
+        try:
+            done, _ = await asyncio.wait({task}, timeout=limit or None)
+            if not done:
+                tools.cancelled(call.id)
+                task.cancel()
+                await asyncio.wait({task})
+            await self._over(call, task, params, TOO_LONG.format(seconds=limit) if limit else "")
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task})
+            self._given_up(call)
+            raise
+
+    async def _over(
+        self, call: _Call, task: asyncio.Future[None], params: FunctionCallParams, too_long: str
+    ) -> None:
+        """The handler has ended, perhaps without a result; that may still come."""
+        made = self._conductor.tools.get(call.id)
+        if task.cancelled():
+            said = made.cancellation if made is not None and made.turn_over else too_long
+            await self._settle(call, params, "cancelled", said or CANCELLED)
+        elif isinstance(error := task.exception(), Exception):
+            failed = FAILED.format(name=call.name)
+            await self._settle(call, params, "error", failed)
+            await params.llm.push_error(
+                f"{failed} {error}", exception=error, category=ErrorCategory.APPLICATION
+            )
+
+    async def _give(
+        self,
+        call: _Call,
+        params: FunctionCallParams,
+        result: Any,
+        *,
+        properties: FunctionCallResultProperties | None = None,
+    ) -> None:
+        """The tool calls its `result_callback`."""
+        if properties is not None and not properties.is_final:
+            await params.result_callback(result, properties=replace(properties, run_llm=False))
+            return
+        await self._settle(call, params, "result", result, properties)
+
+    async def _settle(
+        self,
+        call: _Call,
+        params: FunctionCallParams,
+        how: How,
+        result: Any,
+        properties: FunctionCallResultProperties | None = None,
+    ) -> None:
+        if call.result is not None:
+            return  # it has given one already
+        wanted = properties is None or properties.run_llm is not False
+        call.result, call.says = content_of(result), bool(result) and wanted
+        tools = self._conductor.tools
+        call.late = tools.was_answered(call.id)
+        if not call.late:
+            tools.ended(call.id, how, str(result), result_id=call.id)
+            tools.given([Result(call.id, not call.says)])
+        await params.result_callback(result, properties=self._properties(call, how, properties))
+
+    def _properties(
+        self, call: _Call, how: How, given: FunctionCallResultProperties | None
+    ) -> FunctionCallResultProperties:
+        """Pipecat asks for no reply with the result; it says when the result is in the context."""
+        own = given.on_context_updated if given is not None else None
+
+        async def updated() -> None:
+            self._in_context(call, how)
+            if own is not None:
+                await own()
+
+        return FunctionCallResultProperties(run_llm=False, on_context_updated=updated)
+
+    def _in_context(self, call: _Call, how: How) -> None:
+        tools, result = self._conductor.tools, Result(call.id, not call.says)
+        self._open.pop(call.id, None)
+        if call.late:
+            tools.late_result(result)
+            tools.ended(call.id, how, call.result, result_id=call.id + FINAL)
+        else:
+            tools.committed([result])
+        self._committed.add(call.id + FINAL if call.late else call.id)
+        self._no_longer_awaited(call)
+
+    def _given_up(self, call: _Call) -> None:
+        """Pipecat has cancelled the call, and says so to the model itself."""
+        self._open.pop(call.id, None)
+        if call.result is None and not self._conductor.turn.closed:
+            tools = self._conductor.tools
+            tools.ended(call.id, "cancelled", CANCELLED, result_id=call.id)
+            tools.given([Result(call.id, empty=True)])
+            tools.committed([Result(call.id, empty=True)])
+            self._no_longer_awaited(call)
+
+    def _no_longer_awaited(self, call: _Call) -> None:
+        reply = call.reply
+        if call.id in reply.calls:
+            reply.calls.discard(call.id)
+            reply.goes_on |= call.says
+            if not reply.calls:
+                self._go_on(reply)

@@ -1,0 +1,193 @@
+"""Processors between the application's: they report what passes, and keep back what must wait."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from pipecat.frames.frames import (
+    BotStartedSpeakingFrame,
+    BotStoppedSpeakingFrame,
+    CancelFrame,
+    CancelWorkerFrame,
+    EndFrame,
+    ErrorFrame,
+    Frame,
+    FunctionCallsStartedFrame,
+    InterruptionFrame,
+    LLMContextFrame,
+    LLMFullResponseEndFrame,
+    LLMFullResponseStartFrame,
+    LLMTextFrame,
+    StartFrame,
+    StopFrame,
+    TTSSpeakFrame,
+    UserMuteStartedFrame,
+)
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+
+from turnfsm.fsm import Flow, HostError
+
+from .agent import PipecatAgent, StepEnd
+from .hearing import Hearing
+from .output import Tap
+from .sources import check_parts
+
+__all__ = ["AskGate", "HeardGate", "ModelGate", "TailGate"]
+
+DOWN = FrameDirection.DOWNSTREAM
+
+
+class Gate(FrameProcessor):
+    """Passes a frame on, unless `passes` says no."""
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        """As `FrameProcessor.process_frame`."""
+        await super().process_frame(frame, direction)
+        if self.passes(frame, down=direction is DOWN):
+            await self.push_frame(frame, direction)
+            await self.passed(frame, down=direction is DOWN)
+
+    def passes(self, frame: Frame, *, down: bool) -> bool:
+        """Whether it is passed on."""
+        return True
+
+    async def passed(self, frame: Frame, *, down: bool) -> None:
+        """It was passed on."""
+
+
+class AskGate(Gate):
+    """Before the model: keeps requests until the flow allows them.
+
+    Args:
+        started, ending: Called when the pipeline has started, and when it begins to end.
+        ended: Awaited when it has ended.
+    """
+
+    def __init__(
+        self,
+        agent: PipecatAgent,
+        hearing: Hearing,
+        started: Callable[[], None],
+        ending: Callable[[], None],
+        ended: Callable[[], Awaitable[None]],
+    ) -> None:
+        super().__init__(name="turnfsm.ask")
+        self._agent, self._hearing = agent, hearing
+        self._started, self._ending, self._ended = started, ending, ended
+        agent.ask = self.push_frame
+
+    def passes(self, frame: Frame, *, down: bool) -> bool:
+        match frame:
+            case LLMContextFrame() if down:
+                self._agent.asked(frame)
+                return False
+            case EndFrame() | CancelFrame() | StopFrame() if down:
+                self._ending()
+            case UserMuteStartedFrame():
+                self._hearing.muted()
+            case ErrorFrame() if not down:
+                self._agent.failed(frame)
+        return True
+
+    async def passed(self, frame: Frame, *, down: bool) -> None:
+        if isinstance(frame, StartFrame):
+            self._started()
+
+    async def cleanup(self) -> None:
+        """As `FrameProcessor.cleanup`."""
+        await self._ended()
+        await super().cleanup()
+
+
+class ModelGate(Gate):
+    """Right behind the model: reports what it gives, and keeps `TTSSpeakFrame`s for the floor."""
+
+    def __init__(self, agent: PipecatAgent) -> None:
+        super().__init__(name="turnfsm.model")
+        self._agent = agent
+        self._step, self._calls = "", 0
+        agent.say = self.push_frame
+
+    def passes(self, frame: Frame, *, down: bool) -> bool:
+        match frame:
+            case LLMContextFrame() if not down:
+                self._agent.asked(frame)
+                return False
+            case TTSSpeakFrame() if down:
+                self._agent.speaks(frame)
+                return False
+            case LLMFullResponseStartFrame() if down:
+                step = self._agent.step
+                self._step, self._calls = step.id if step is not None else "", 0
+                self._agent.tokens_came()
+            case LLMTextFrame() if down:
+                self._agent.text_came(frame.text)
+            case FunctionCallsStartedFrame() if down:
+                calls = [call.tool_call_id for call in frame.function_calls]
+                self._calls += len(calls)
+                self._agent.calls_made(calls)
+        return True
+
+    async def passed(self, frame: Frame, *, down: bool) -> None:
+        if down and isinstance(frame, LLMFullResponseEndFrame) and self._step:
+            step, self._step = self._step, ""
+            self._agent.response_ended(step, self._calls)
+            await self.push_frame(StepEnd(step))
+
+
+class HeardGate(Gate):
+    """Behind the output: what comes here in order has been heard."""
+
+    def __init__(self, agent: PipecatAgent, playout: Callable[[bool], None]) -> None:
+        super().__init__(name="turnfsm.heard")
+        self._agent, self._playout = agent, playout
+        self._plays, self._ended = False, StepEnd("")
+
+    def passes(self, frame: Frame, *, down: bool) -> bool:
+        if not down:
+            return True
+        match frame:
+            case InterruptionFrame():
+                self._ended = StepEnd("")
+            case BotStartedSpeakingFrame():
+                self._plays = True
+                self._playout(True)
+            case BotStoppedSpeakingFrame():
+                self._plays = False
+                self._playout(False)
+            case StepEnd() if self._plays:
+                self._ended = frame
+                return False
+        return True
+
+    async def passed(self, frame: Frame, *, down: bool) -> None:
+        if down and isinstance(frame, BotStoppedSpeakingFrame) and self._ended.step:
+            ended, self._ended = self._ended, StepEnd("")
+            await self.push_frame(ended)
+
+
+class TailGate(Gate):
+    """Behind the assistant's aggregator: what comes here is in the conversation, as far as it was
+    heard."""
+
+    def __init__(self, agent: PipecatAgent, tap: Tap, flow: Flow) -> None:
+        super().__init__(name="turnfsm.tail")
+        self._agent, self._tap, self._flow = agent, tap, flow
+
+    def passes(self, frame: Frame, *, down: bool) -> bool:
+        match frame:
+            case StepEnd():
+                self._agent.step_ended(frame.step)
+                return False
+            case InterruptionFrame() if down:
+                self._agent.interrupted()
+        return True
+
+    async def passed(self, frame: Frame, *, down: bool) -> None:
+        if not (isinstance(frame, StartFrame) and not self._tap.installed):
+            return
+        try:
+            check_parts(self._flow, {"user", "model", "output", "assistant"})
+        except HostError as error:  # the transport has other parameters: the pipeline ends
+            await self.push_error(str(error), exception=error)
+            await self.push_frame(CancelWorkerFrame(reason=str(error)), FrameDirection.UPSTREAM)

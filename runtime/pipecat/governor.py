@@ -1,0 +1,242 @@
+"""TurnGovernor: puts a flow in charge of the turns of a Pipecat pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMAssistantAggregator,
+    LLMUserAggregator,
+    LLMUserAggregatorParams,
+)
+from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.services.llm_service import LLMService
+from pipecat.transports.base_output import BaseOutputTransport
+from pipecat.transports.base_transport import TransportParams
+from pipecat.turns.user_turn_strategies import UserTurnStrategies
+
+from turnfsm.fsm import Flow, HostError, TurnfsmError, load_flow
+from turnfsm.runtime.arguments import check_limits, check_sinks, check_timers
+from turnfsm.runtime.conversation.policies import on_interruption
+from turnfsm.runtime.conversation.ports import Report
+from turnfsm.runtime.conversation.user_turns import OUTCOMES
+from turnfsm.runtime.conversation.vocabulary import check_vocabulary
+from turnfsm.runtime.journal import Sink
+from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.proof import Proof, require_proof
+from turnfsm.runtime.turn import TurnRuntime
+
+from .calls import Handler
+from .gates import AskGate, HeardGate, ModelGate, TailGate
+from .output import Tap
+from .session import PipecatSession
+from .sources import Part, check_flow, check_parts
+from .strategies import Ends, governed
+
+__all__ = ["TurnGovernor"]
+
+NEVER_ASKS = 86_400.0
+"""Pipecat's own limit of a user's turn asks nobody, so it is put off for a day; `Ends` has it."""
+
+
+class TurnGovernor:
+    """Governs the turns of one pipeline. It needs a new one for each conversation.
+
+    Args:
+        flow: The flow that governs the turns: a `Flow`, the name of a shipped one, or a path.
+        timers: Seconds that replace those of the flow. `math.inf`: never.
+        limits: The set of limits that gives seconds to the timers that are ``never`` in the flow,
+            such as ``"brisk"``.
+        sinks: Each gets every record of the journal, such as a `JsonlSink`.
+        actions: An object with a method for each action and host fact that a flow of your own
+            declares.
+        posts: The triggers of a flow of your own that you post yourself, with ``turn.post(...)``.
+        proof: What happens with a flow that is not proved: ``require`` raises, ``warn`` logs,
+            ``off`` does not check.
+        tell: Called with a `TurnLimitReached`, a `TurnWaitsLong` or a `FalseInterruption`.
+
+    Raises:
+        FlowError: The flow cannot be used, or is not proved.
+        HostError: The flow cannot run on Pipecat; the message says why, and what to do.
+        TurnfsmError: An argument is of the wrong kind; the message says what to write.
+
+    Example::
+
+        governor = TurnGovernor()
+        transport = LocalAudioTransport(governor.transport(LocalAudioTransportParams(...)))
+        pair = LLMContextAggregatorPair(
+            context, user_params=governor.user(LLMUserAggregatorParams(vad_analyzer=...))
+        )
+        governor.register_function(llm, "book_table", book_table)
+        before = [transport.input(), stt, pair.user()]
+        behind = [llm, tts, transport.output(), pair.assistant()]
+        pipeline = Pipeline(governor.processors([*before, *behind]))
+    """
+
+    def __init__(
+        self,
+        flow: Flow | str | Path = "turn",
+        *,
+        timers: Mapping[str, float] | None = None,
+        limits: str | None = None,
+        sinks: Iterable[Sink] = (),
+        actions: object | None = None,
+        posts: Iterable[str] = (),
+        proof: Proof = "require",
+        tell: Callable[[Report], None] | None = None,
+    ) -> None:
+        self._flow = flow if isinstance(flow, Flow) else load_flow(flow)
+        check_vocabulary(self._flow)
+        require_proof(self._flow, proof)
+        seconds = check_limits(self._flow, limits if limits is not None else self._flow.limits)
+        self._tap = Tap()
+        self._ends: Ends | None = None
+        self._governed: set[Part] = set()
+        self._session = PipecatSession(
+            self._flow,
+            {**seconds, **check_timers(self._flow, timers)},
+            self._tap,
+            self._take,
+            actions=actions,
+            sinks=check_sinks(sinks),
+            tell=tell,
+        )
+        check_flow(self._flow, posts, self._session.left_over)
+
+    # -- putting it into a pipeline
+
+    def transport(self, params: TransportParams) -> TransportParams:
+        """The transport's parameters, with a filter of the audio output that can pause it.
+
+        A filter of your own stays, and comes before.
+        """
+        self._once("transport")
+        self._tap.wrap(params.audio_out_filter)
+        return params.model_copy(update={"audio_out_filter": self._tap})
+
+    def user(self, params: LLMUserAggregatorParams | None = None) -> LLMUserAggregatorParams:
+        """The user aggregator's parameters, with strategies that ask the flow."""
+        self._once("user")
+        params = params or LLMUserAggregatorParams()
+        self._ends = Ends(self._session.hearing, params.user_turn_stop_timeout)
+        own = params.user_turn_strategies or UserTurnStrategies()
+        params.user_turn_strategies = governed(
+            own, self._ends, self._session.hearing, self._session.conductor
+        )
+        params.user_turn_stop_timeout = NEVER_ASKS
+        return params
+
+    def processors(self, processors: Sequence[FrameProcessor]) -> list[FrameProcessor]:
+        """The processors of the pipeline, with gates between them.
+
+        Raises:
+            HostError: A trigger of the flow has no source in this pipeline, or an action no sink;
+                the message names them, and says what to do.
+        """
+        session, agent = self._session, self._session.activity
+        out: list[FrameProcessor] = []
+        for one in processors:
+            out.append(one)
+            if isinstance(one, LLMUserAggregator):
+                agent.context = one.context
+                out.append(
+                    AskGate(agent, session.hearing, session.start, session.close, session.aclose)
+                )
+            elif isinstance(one, LLMService):
+                self._once("model")
+                _refuse_realtime(one)
+                out.append(ModelGate(agent))
+            elif isinstance(one, BaseOutputTransport):
+                self._once("output")
+                out.append(HeardGate(agent, session.playout))
+            elif isinstance(one, LLMAssistantAggregator):
+                self._once("assistant")
+                out.append(TailGate(agent, self._tap, self._flow))
+        _check_order(out)
+        check_parts(self._flow, self._governed)
+        return out
+
+    def register_function(
+        self,
+        llm: LLMService[Any],
+        name: str | None,
+        handler: Handler,
+        *,
+        cancel_on_interruption: bool | None = None,
+        timeout_secs: float | None = None,
+    ) -> None:
+        """Register a function whose calls the flow governs: instead of `llm.register_function`.
+
+        Args:
+            llm: The LLM service of the pipeline.
+            name: The function's name; None for every function that has no handler.
+            handler: Takes `FunctionCallParams`, and calls their `result_callback`.
+            cancel_on_interruption: True: the policy ``cancel``. False: ``detach``. By default what
+                the flow or the decorator `on_interruption` says.
+            timeout_secs: Seconds after which a call is cancelled, and the model is told.
+        """
+        tool: object = handler
+        if cancel_on_interruption is not None:
+            policy: Literal["cancel", "detach"] = "cancel" if cancel_on_interruption else "detach"
+            tool = on_interruption(policy)(partial(handler))
+        wrapped = self._session.activity.calls.governed(name, handler, tool, timeout_secs or 0.0)
+        llm.register_function(name, wrapped, cancel_on_interruption=False)
+
+    # -- the conversation
+
+    @property
+    def turn(self) -> TurnRuntime:
+        """The runtime: `state`, `facts`, `journal`, `ask`, `post` and `observe`."""
+        return self._session.turn
+
+    @property
+    def ledger(self) -> Ledger:
+        """Every tool call."""
+        return self._session.ledger
+
+    @property
+    def agent_state(self) -> str:
+        """``listening``, ``thinking`` or ``speaking``."""
+        return self._session.agent_state
+
+    @property
+    def user_turns(self) -> Mapping[str, int]:
+        """How many turns of the user have ended, by how: `replied`, `silent`, `superseded`,
+        `dropped`."""
+        return {**dict.fromkeys(OUTCOMES, 0), **self._session.conductor.turns.outcomes}
+
+    # -- inside
+
+    async def _take(self, turn: Any) -> None:
+        assert self._ends is not None
+        await self._ends.take(turn)
+
+    def _once(self, part: Part) -> None:
+        if part in self._governed:
+            raise TurnfsmError(
+                f"the {part} of this TurnGovernor is given twice; a governor has one pipeline with "
+                "one LLM service: make another TurnGovernor for another pipeline"
+            )
+        self._governed.add(part)
+
+
+def _refuse_realtime(llm: LLMService[Any]) -> None:
+    if llm.service_metadata_frame().is_realtime_service:
+        raise HostError(
+            f"{llm.name} hears the user itself, and such services are not governed on Pipecat: "
+            "nothing would post final_transcript and turn_committed before it answers; use an LLM "
+            "service with text, an STT and a TTS"
+        )
+
+
+def _check_order(processors: Sequence[FrameProcessor]) -> None:
+    kinds = (AskGate, ModelGate, HeardGate, TailGate)
+    found = [kind for one in processors for kind in kinds if isinstance(one, kind)]
+    if found != sorted(found, key=kinds.index):
+        raise HostError(
+            "the processors are in another order than Pipecat needs them in; write: user "
+            "aggregator, LLM service, TTS service, transport.output(), assistant aggregator"
+        )

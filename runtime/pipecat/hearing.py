@@ -1,0 +1,152 @@
+"""What is heard of the user: voice, words, and whether the end of their turn is being decided."""
+
+from __future__ import annotations
+
+import attrs
+
+from turnfsm.runtime.conversation.conductor import Conductor
+
+__all__ = ["Hearing", "Turn"]
+
+OWNER = "pipeline"
+"""Who answers the turns: there is one agent."""
+
+
+@attrs.define(eq=False)
+class Turn:
+    """A turn of the user."""
+
+    new_transcript: str
+
+
+class Hearing:
+    """Reports the user to the conductor.
+
+    Attributes:
+        committed: The turn that was committed, until the model is asked to answer it.
+        ignored: The flow leaves what was said without an answer; Pipecat's turn is still open.
+    """
+
+    def __init__(self, conductor: Conductor) -> None:
+        self._conductor = conductor
+        self._voices: set[str] = set()
+        self._reported = False  # somebody reports when the user speaks
+        self._words: list[str] = []  # in no turn yet
+        self._open = False
+        self.committed: Turn | None = None
+        self.ignored = False
+
+    @property
+    def speaks(self) -> bool:
+        """A voice is heard."""
+        return bool(self._voices)
+
+    @property
+    def has_words(self) -> bool:
+        """Words were recognised that are in no turn yet."""
+        return bool(self._words)
+
+    @property
+    def deciding(self) -> bool:
+        """Pipecat decides whether the turn has ended."""
+        return self._open and self.has_words and not self.speaks
+
+    @property
+    def turn_waits(self) -> bool:
+        """A turn is complete, and cannot be answered now. Its words stay in Pipecat's turn."""
+        return bool(self._conductor.turns.kept)
+
+    # -- voice and words
+
+    def voice_started(self, by: str) -> None:
+        """The VAD or a service hears the user."""
+        first, decided = not self._voices, self.deciding
+        self._voices.add(by)
+        self._reported = True
+        if not first:
+            return
+        if decided:
+            self._conductor.decision_over(cancelled=True)
+        self._conductor.outages.voice_started()
+        self._conductor.user_started()
+        self._conductor.utterance.voice_started()
+
+    def voice_ended(self, by: str) -> None:
+        """It hears them no more."""
+        if self._voices != {by}:
+            self._voices.discard(by)
+            return
+        self._voices.clear()
+        self._conductor.outages.voice_ended()
+        self._conductor.utterance.voice_ended()
+        self._conductor.user_stopped()
+
+    def muted(self) -> None:
+        """The user is not heard any more, whatever they do."""
+        for by in tuple(self._voices):
+            self.voice_ended(by)
+
+    def words_came(self, words: str, *, whole: bool) -> None:
+        """A transcript has come, and nobody has done anything with it."""
+        self._conductor.outages.transcript_came()
+        self._conductor.words_came(" ".join([*self._words, words]), whole=whole)
+        if not whole:
+            self._conductor.utterance.post("interim_transcript")
+            if not self._reported:
+                self._conductor.utterance.voice_shown()
+
+    def words_counted(self, words: str) -> None:
+        """A final transcript has come, and what it starts has started."""
+        self._words.append(words)
+        self._conductor.final_transcript()
+        self._conductor.utterance.post("final_transcript")
+
+    def words_dropped(self) -> None:
+        """A strategy has reset what Pipecat has collected for the turn."""
+        decided, self._words = self.deciding, []
+        self._conductor.utterance.post("cleared")
+        if decided:
+            self._conductor.decision_over(cancelled=False)
+
+    # -- turns
+
+    def turn_opened(self) -> None:
+        """A turn of Pipecat begins."""
+        self._open = True
+
+    def turn_closed(self) -> None:
+        """It has ended."""
+        decided, self._open = self.deciding, False
+        if decided:
+            self._conductor.decision_over(cancelled=False)
+
+    def commit(self, turn: Turn | None = None) -> bool:
+        """The turn is complete. Ask the flow whether it may be answered now.
+
+        Args:
+            turn: One that was kept before; by default, the words since the last turn.
+        """
+        conductor = self._conductor
+        if (lost := self.take_committed()) is not None:
+            conductor.turn_task_ended(lost)  # Pipecat had no words for it
+        if turn is None:
+            turn, self._words = Turn(" ".join(self._words)), []
+        taken = conductor.may_commit(OWNER, turn)
+        conductor.utterance.post("turn_decided")
+        if taken:
+            self.committed = turn
+            conductor.turn_begun(turn, ())
+        self.ignored = not taken and all(k.work is not turn for k in conductor.turns.kept)
+        conductor.decision_over(cancelled=False)
+        return taken
+
+    def take_committed(self) -> Turn | None:
+        """The turn that was committed and is not asked about yet; only once."""
+        turn, self.committed = self.committed, None
+        return turn
+
+    def close_turn(self) -> bool:
+        """Pipecat's turn is about to be closed. Whether the model is to be asked about its words:
+        not if they were ignored."""
+        ignored, self.ignored = self.ignored, False
+        return not ignored

@@ -1,0 +1,95 @@
+"""The audio output: a filter of the output transport, which can keep audio waiting."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
+from pipecat.frames.frames import FilterControlFrame
+
+from turnfsm.runtime.conversation.conductor import Conductor
+
+__all__ = ["Tap"]
+
+_SAMPLE = 2  # bytes
+
+
+class Tap(BaseAudioFilter):
+    """An `Output`. It is asked for every chunk of audio, in order, right before it is written.
+
+    Attributes:
+        installed: A transport has started it.
+    """
+
+    can_pause = True
+
+    def __init__(self) -> None:
+        self._inner: BaseAudioFilter | None = None
+        self._conductor: Conductor | None = None
+        self._open, self._dropped = asyncio.Event(), 0
+        self._open.set()
+        self._per_second = 0
+        self.installed = False
+
+    def wrap(self, inner: BaseAudioFilter | None) -> None:
+        """The application's own filter comes before."""
+        self._inner = inner
+
+    def govern(self, conductor: Conductor) -> None:
+        """Ask this conductor from now on."""
+        self._conductor = conductor
+
+    def release(self) -> None:
+        """The conversation is over: audio that still comes is played."""
+        self._conductor = None
+        self._open.set()
+
+    # -- Pipecat
+
+    async def start(self, sample_rate: int) -> None:
+        """The transport has been set up."""
+        self.installed, self._per_second = True, sample_rate * _SAMPLE
+        if self._inner is not None:
+            await self._inner.start(sample_rate)
+
+    async def stop(self) -> None:
+        """The transport is cleaned up."""
+        self.release()
+        if self._inner is not None:
+            await self._inner.stop()
+
+    async def process_frame(self, frame: FilterControlFrame) -> None:
+        """Settings for the application's own filter."""
+        if self._inner is not None:
+            await self._inner.process_frame(frame)
+
+    async def filter(self, audio: bytes) -> bytes:
+        """Return the chunk when it may be heard; nothing if it was dropped meanwhile."""
+        if self._inner is not None:
+            audio = await self._inner.filter(audio)
+        dropped = self._dropped
+        if self._conductor is not None and (step := self._conductor.floor.step) is not None:
+            if not step.gate.passed:
+                self._conductor.start_playout(step.speech)
+            seconds = len(audio) / self._per_second
+            held = self._conductor.floor.frame_came(step.speech, seconds)
+            if held is not None:
+                await held
+        await self._open.wait()
+        return audio if self._dropped == dropped else b""
+
+    # -- the port
+
+    def pause(self, *, heard: bool) -> None:
+        """Keep the next chunk waiting."""
+        if self._conductor is not None:
+            self._open.clear()
+
+    def resume(self, *, heard: bool) -> None:
+        """Let it go on."""
+        self._open.set()
+
+    def drop(self) -> None:
+        """What waits is of a step that is over. Pipecat clears its queue itself."""
+        self._dropped += 1
+        self._open.set()

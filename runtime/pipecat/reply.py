@@ -1,0 +1,93 @@
+"""A reply of the agent: a `Speech` of the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import attrs
+
+from turnfsm.runtime.conversation.conductor import Conductor
+from turnfsm.runtime.conversation.ports import Source
+
+if TYPE_CHECKING:
+    from pipecat.frames.frames import TTSSpeakFrame
+    from pipecat.processors.aggregators.llm_context import LLMContext
+
+__all__ = ["Reply"]
+
+
+@attrs.define(eq=False)
+class Reply:
+    """What the agent says for one request, in one or more steps; or one `TTSSpeakFrame`.
+
+    Attributes:
+        context: The conversation that the model is asked about.
+        instructions: What it is to say, if the conversation has asked for it.
+        said: The frame, if the application has given the words.
+        calls: The ids of its tool calls whose results are not in the conversation yet.
+        goes_on: Its last step has made calls, and their results are to be said.
+        failed: An error has ended its last step.
+        steps: How many steps it has had.
+    """
+
+    id: str
+    _conductor: Conductor = attrs.field(repr=False)
+    _cut: Callable[[], None] = attrs.field(repr=False)
+    _leave: Callable[[Reply], None] = attrs.field(repr=False)
+    context: LLMContext | None = attrs.field(default=None, repr=False)
+    instructions: str | None = None
+    said: TTSSpeakFrame | None = None
+    interrupted_by: Source | None = None
+    finished: bool = False
+    failed: bool = False
+    goes_on: bool = False
+    steps: int = 0
+    calls: set[str] = attrs.field(factory=set)
+    _holds: int = 0
+
+    @property
+    def interrupted(self) -> bool:
+        """It was interrupted."""
+        return self.interrupted_by is not None
+
+    @property
+    def interruptible(self) -> bool:
+        """It may be interrupted now."""
+        return not self._holds and (self.said is None or self.said.interruptible)
+
+    @property
+    def steps_over(self) -> bool:
+        """It has held the floor and has returned it."""
+        return self.steps > 0 and not self._conductor.floor.holds(self)
+
+    def stop(self, source: Source, *, force: bool = False) -> None:
+        """Interrupt it, also in Pipecat if it holds the floor."""
+        if self.finished or self.interrupted or not (force or self.interruptible):
+            return
+        self.interrupted_by = source
+        plays = self._conductor.floor.holds(self)
+        self._conductor.speech_interrupted(self)
+        if plays:
+            self._cut()
+
+    def cut_off(self) -> None:
+        """Something else has interrupted the pipeline, and the reply with it."""
+        self._conductor.interrupted_by_code(self, None)
+        self.interrupted_by = "programmatic"
+        self._conductor.speech_interrupted(self)
+
+    def hold(self, on: bool) -> None:
+        """Disallow interruptions, until this hold is released."""
+        before = self.interruptible
+        self._holds += 1 if on else -1
+        if self.interruptible != before:
+            self._conductor.interruptions_turned(self, on=self.interruptible)
+
+    def end(self, *, step: bool = False) -> None:
+        """Stop waiting for it, or only for the step that holds the floor."""
+        if step:
+            self._leave(self)
+        elif not self.finished:
+            self.finished = True
+            self._conductor.speech_over(self, failed=self.failed)

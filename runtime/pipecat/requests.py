@@ -1,0 +1,164 @@
+"""Pipecat's messages as the agenda's projection sees them, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
+from typing import Any
+
+import attrs
+from pipecat.processors.aggregators import async_tool_messages
+from pipecat.processors.aggregators.llm_context import LLMContext
+
+from turnfsm.fsm.agenda import Item, complete, project, unanswered
+from turnfsm.runtime.conversation.conductor import Conductor
+
+from .reply import Reply
+
+__all__ = ["FINAL", "Came", "Names", "content_of", "request"]
+
+FINAL = "_final"
+"""What is added to the id of a call for a result that comes apart from its step."""
+
+Message = Any
+"""A dict, or a message for one model only."""
+
+
+@attrs.frozen
+class Came:
+    """A result that is there, and not in Pipecat's messages yet: it queues behind audio."""
+
+    call: str
+    name: str
+    arguments: str
+    content: str
+
+
+class Names:
+    """Gives each message of the user an id. Pipecat's messages have none."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, tuple[Message, str]] = {}  # with the message, whose id is not reused
+        self._count = 0
+
+    def of(self, message: Message) -> str:
+        """Its id."""
+        if (known := self._names.get(id(message))) is None:
+            self._count += 1
+            known = self._names[id(message)] = message, f"user_{self._count}"
+        return known[1]
+
+    def forget(self, messages: Sequence[Message]) -> None:
+        """Keep those of these messages; the others are not in the conversation any more."""
+        there = {id(message) for message in messages}
+        self._names = {key: named for key, named in self._names.items() if key in there}
+
+    def latest(self, context: LLMContext) -> str | None:
+        """That of the latest message of the user; None if there is none."""
+        users = (m for m in reversed(context.messages) if _role(m) == "user")
+        return next((self.of(message) for message in users), None)
+
+
+def request(reply: Reply, conductor: Conductor, names: Names, came: Iterable[Came]) -> LLMContext:
+    """The context that the model is asked with, and report the request.
+
+    It is Pipecat's own, unless the agenda wants something else in it.
+    """
+    context = reply.context
+    assert context is not None
+    messages: Sequence[Message] = [*context.messages]
+    names.forget(messages)
+    own = (
+        [{"role": "developer", "content": reply.instructions}]
+        if reply.instructions is not None
+        else []
+    )
+    due = conductor.tools.due_results
+    given = [
+        _read(message, place, names, due, added=place >= len(messages))
+        for place, message in enumerate([*messages, *own])
+    ]
+    new = [item for one in came for item in _items_of(one, due)]
+    agenda = conductor.log.agenda
+    shown = complete(given, agenda, reply.id, new)
+    results = [item.result for item in shown if item.part == "result" and item.result]
+    conductor.request_sent(
+        reply,
+        [result for result, call in due.items() if call in results],
+        reply.instructions,
+        unanswered=unanswered(shown),
+    )
+    mine = [i.call for i in shown if i.part == "call" and _made_by(i.call, reply, conductor)]
+    wanted = project(
+        given,
+        conductor.log.agenda,
+        reply.id,
+        came=new,
+        own_calls=[*mine, *(call + FINAL for call in mine)],
+        instructed=reply.instructions is not None,
+    )
+    asked = [item.of for item in wanted.items]
+    if (said := conductor.host.hint(wanted.deliver, wanted.elsewhere)) is not None:
+        asked.insert(wanted.hint_at, {"role": "developer", "content": said})
+    if len(asked) == len(messages) and all(a is b for a, b in zip(asked, messages, strict=True)):
+        return context
+    return LLMContext(asked, tools=context.tools, tool_choice=context.tool_choice)
+
+
+def _read(
+    message: Message, place: int, names: Names, due: Mapping[str, str], *, added: bool
+) -> Item:
+    key, at = f"message_{place}", float(place)
+    match _role(message):
+        case "user":
+            return Item(names.of(message), "utterance", message, at=at)
+        case "tool":
+            call = str(message.get("tool_call_id"))
+            runs = _runs(message)
+            result = "" if runs else due.get(call, "")
+            return Item(key, "result", message, call, result=result, placeholder=runs, at=at)
+        case "assistant":
+            calls: Sequence[Any] = message.get("tool_calls") or ()
+            if len(calls) == 1:
+                return Item(key, "call", message, str(calls[0]["id"]), at=at)
+            return Item(key, "other" if calls else "said", message, at=at)
+        case None:
+            return Item(key, "other", message, at=at)
+    told = async_tool_messages.parse_message(message)
+    if told is not None and told.kind == "final":
+        call = told.tool_call_id
+        result = due.get(call + FINAL) or due.get(call, "")
+        return Item(key, "result", message, call + FINAL, result=result, at=at)
+    return Item(key, "instruction", message, added=added, at=at)
+
+
+def _items_of(one: Came, due: Mapping[str, str]) -> Iterable[Item]:
+    function = {"name": one.name, "arguments": one.arguments}
+    call = {"id": one.call, "function": function, "type": "function"}
+    yield Item(
+        f"call_{one.call}", "call", {"role": "assistant", "tool_calls": [call]}, one.call, at=inf
+    )
+    result = {"role": "tool", "content": one.content, "tool_call_id": one.call}
+    told = due.get(one.call, "")
+    yield Item(f"result_{one.call}", "result", result, one.call, result=told, at=inf)
+
+
+def _role(message: Message) -> str | None:
+    return str(message["role"]) if isinstance(message, dict) else None
+
+
+def _runs(message: Mapping[str, Any]) -> bool:
+    """It is no result: it says that the call runs."""
+    told = async_tool_messages.parse_message(message)
+    return told is not None and told.kind == "started"
+
+
+def _made_by(call: str, reply: Reply, conductor: Conductor) -> bool:
+    made = conductor.tools.entries([call])
+    return bool(made) and made[0].turn == reply.id
+
+
+def content_of(result: object) -> str:
+    """A result as Pipecat writes it into the context."""
+    return json.dumps(result, ensure_ascii=False) if result else "COMPLETED"

@@ -1,0 +1,112 @@
+"""Where each trigger of a flow comes from in Pipecat, and where each action goes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Literal
+
+from turnfsm.fsm import Flow, HostError
+from turnfsm.fsm.errors import near
+from turnfsm.runtime.conversation.vocabulary import OPTIONAL_TRIGGERS, TRIGGERS, actions_used
+
+__all__ = ["Part", "check_flow", "check_parts"]
+
+Part = Literal["user", "transport", "model", "output", "assistant"]
+"""What of a pipeline is governed: the user aggregator's strategies, the filter of the audio output,
+and the gates around the model, the output transport and the assistant aggregator."""
+
+TRIGGERS_OF: Mapping[Part, Collection[str]] = {
+    "user": (
+        *("user_started_speaking", "user_stopped_speaking", "barge_in", "final_transcript"),
+        *("interim_transcript", "endpointing_ended", "turn_committed", "turn_kept", "ignore_turn"),
+    ),
+    "transport": ("start_playout", "output_held", "output_paused", "output_released"),
+    "model": ("reply", "next_reply", "step_started", "step_progressed", "turn_asked"),
+    "output": ("playout_started", "playout_finished", "turn_replied"),
+    "assistant": ("step_finished", "results_committed"),
+}
+
+ACTIONS_OF: Mapping[Part, Collection[str]] = {
+    "user": ("answer_turn", "discard_turn"),
+    "transport": (
+        *("start_output", "hold_output", "release_output", "pause_output", "resume_output"),
+        "drop_audio",
+    ),
+    "model": ("request_reply", "request_with_results", "request_next_reply", "interrupt_speech"),
+    "output": (),
+    "assistant": ("abandon_step",),
+}
+
+REMEDIES: Mapping[Part, str] = {
+    "user": "build the aggregators with user_params=governor.user(LLMUserAggregatorParams(...))",
+    "transport": "build the transport with params=governor.transport(TransportParams(...))",
+    "model": "put the LLM service between the two aggregators in governor.processors([...])",
+    "output": "put transport.output() behind the TTS service in governor.processors([...])",
+    "assistant": "put the assistant aggregator behind the output in governor.processors([...])",
+}
+
+
+def check_flow(flow: Flow, posts: Iterable[str], own_actions: Iterable[str]) -> None:
+    """Refuse a flow that could not run on Pipecat.
+
+    Args:
+        posts: The triggers that the application posts itself.
+        own_actions: The actions and host facts that nobody carries out or answers.
+
+    Raises:
+        HostError: It could not; the message names the trigger, action or state, and a remedy.
+    """
+    posts = tuple(posts)
+    for name in posts:
+        if name not in flow.triggers:
+            raise HostError(
+                f"posts names the trigger {name!r}, which flow {flow.name!r} does not declare; "
+                f"{near(name, flow.triggers)}"
+            )
+    if own := [repr(name) for name in own_actions]:
+        raise HostError(
+            f"flow {flow.name!r} needs {', '.join(own)}, which nobody carries out or answers; give "
+            "TurnGovernor actions=, an object with a method of each name"
+        )
+    ended = {name for action in flow.actions.values() for name in (action.done, action.failed)}
+    known = {*TRIGGERS, *OPTIONAL_TRIGGERS, *posts, *ended}
+    if unknown := [repr(name) for name in flow.triggers if name not in known]:
+        raise HostError(
+            f"flow {flow.name!r} declares {', '.join(unknown)}, which nothing posts on Pipecat; "
+            "post it with governor.turn.post(...) and name it in posts=[...], or take it out"
+        )
+    if flow.turn_detection is not None:
+        raise HostError(
+            f"flow {flow.name!r} needs turn_detection={flow.turn_detection!r}, which turnfsm does "
+            "not offer on Pipecat; use a flow without it, such as 'turn'"
+        )
+    tuned = [name for name, state in flow.states.items() if state.tuning != type(state.tuning)()]
+    if tuned:
+        raise HostError(
+            f"flow {flow.name!r} changes settings in the states {', '.join(tuned)} (session:), and "
+            "Pipecat cannot change them while a pipeline runs; take them out, and give the "
+            "strategies and the VAD the settings that you want"
+        )
+
+
+def check_parts(flow: Flow, governed: Collection[Part]) -> None:
+    """Refuse a pipeline in which a trigger of the flow has no source, or an action no sink.
+
+    Args:
+        governed: What is governed.
+
+    Raises:
+        HostError: Something is not; the message names the triggers and actions, and the remedy.
+    """
+    used = actions_used(flow)
+    lacks = []
+    for part, remedy in REMEDIES.items():
+        if part not in governed:
+            triggers = [name for name in TRIGGERS_OF[part] if name in flow.triggers]
+            actions = [name for name in ACTIONS_OF[part] if name in used]
+            what = f"nothing posts {', '.join(triggers)}"
+            if actions:
+                what += f", and nothing carries out {', '.join(actions)}"
+            lacks.append(f"{what}: {remedy}")
+    if lacks:
+        raise HostError(f"flow {flow.name!r} cannot govern this pipeline. " + ". ".join(lacks))

@@ -1,0 +1,232 @@
+"""When the user's turn begins and ends: the application's strategies propose, the flow decides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from pipecat.frames.frames import (
+    Frame,
+    InterimTranscriptionFrame,
+    ProposedUserStartedSpeakingFrame,
+    ProposedUserStoppedSpeakingFrame,
+    TranscriptionFrame,
+    VADUserStartedSpeakingFrame,
+    VADUserStoppedSpeakingFrame,
+)
+from pipecat.processors.frame_processor import FrameProcessorSetup
+from pipecat.turns.types import ProcessFrameResult, UserTurnSpeculation
+from pipecat.turns.user_start import BaseUserTurnStartStrategy, UserTurnStartedParams
+from pipecat.turns.user_stop import BaseUserTurnStopStrategy, UserTurnStoppedParams
+from pipecat.turns.user_turn_strategies import UserTurnStrategies
+
+from turnfsm.runtime.conversation.conductor import Conductor
+
+from .hearing import Hearing, Turn
+
+__all__ = ["Ends", "governed"]
+
+
+class Ears(BaseUserTurnStartStrategy):
+    """First of all strategies: reports what is heard before anybody acts on it."""
+
+    def __init__(self, hearing: Hearing) -> None:
+        super().__init__()
+        self._hearing = hearing
+
+    async def process_frame(self, frame: Frame) -> ProcessFrameResult:
+        match frame:
+            case VADUserStartedSpeakingFrame():
+                self._hearing.voice_started("vad")
+            case VADUserStoppedSpeakingFrame():
+                self._hearing.voice_ended("vad")
+            case ProposedUserStartedSpeakingFrame():
+                self._hearing.voice_started("service")
+            case ProposedUserStoppedSpeakingFrame():
+                self._hearing.voice_ended("service")
+            case TranscriptionFrame() | InterimTranscriptionFrame() if words := frame.text.strip():
+                whole = isinstance(frame, TranscriptionFrame)
+                self._hearing.words_came(words, whole=whole)
+        return ProcessFrameResult.CONTINUE
+
+
+class Starts(BaseUserTurnStartStrategy):
+    """A start strategy of the application: where it would interrupt, the flow is asked."""
+
+    def __init__(
+        self, inner: BaseUserTurnStartStrategy, hearing: Hearing, conductor: Conductor
+    ) -> None:
+        super().__init__()
+        self._inner, self._hearing, self._conductor = inner, hearing, conductor
+
+    @property
+    def resolves_proposed_turn_start_frames(self) -> bool:
+        return bool(self._inner.resolves_proposed_turn_start_frames)
+
+    async def setup(self, setup: FrameProcessorSetup) -> None:
+        await super().setup(setup)
+        await self._inner.setup(setup)
+        self._inner.add_event_handler("on_user_turn_started", self._started)
+        self._inner.add_event_handler("on_push_frame", self._pushed)
+        self._inner.add_event_handler("on_broadcast_frame", self._broadcast)
+        self._inner.add_event_handler("on_reset_aggregation", self._reset_words)
+
+    async def cleanup(self) -> None:
+        await super().cleanup()
+        await self._inner.cleanup()
+
+    async def handle_user_turn_started(self) -> None:
+        await self._inner.handle_user_turn_started()
+
+    async def handle_user_turn_stopped(self) -> None:
+        await self._inner.handle_user_turn_stopped()
+
+    async def process_frame(self, frame: Frame) -> ProcessFrameResult | None:
+        return await self._inner.process_frame(frame)
+
+    async def _started(self, inner: Any, params: UserTurnStartedParams) -> None:
+        if params.enable_interruptions:
+            self._conductor.barge_in()
+        await self.trigger_user_turn_started(
+            enable_interruptions=False,
+            enable_user_speaking_frames=params.enable_user_speaking_frames,
+        )
+
+    async def _pushed(self, inner: Any, *args: Any) -> None:
+        await self.push_frame(*args)
+
+    async def _broadcast(self, inner: Any, kind: type[Frame], **fields: Any) -> None:
+        await self.broadcast_frame(kind, **fields)
+
+    async def _reset_words(self, inner: Any) -> None:
+        self._hearing.words_dropped()
+        await self.trigger_reset_aggregation()
+
+
+class Stops(BaseUserTurnStopStrategy):
+    """A stop strategy of the application: a turn that may not be answered now stays open."""
+
+    def __init__(self, inner: BaseUserTurnStopStrategy, hearing: Hearing) -> None:
+        super().__init__()
+        self._inner, self._hearing = inner, hearing
+
+    @property
+    def resolves_proposed_turn_stop_frames(self) -> bool:
+        return bool(self._inner.resolves_proposed_turn_stop_frames)
+
+    async def setup(self, setup: FrameProcessorSetup) -> None:
+        await super().setup(setup)
+        await self._inner.setup(setup)
+        self._inner.add_event_handler("on_user_turn_inference_triggered", self._complete)
+        self._inner.add_event_handler("on_user_turn_stopped", self._stopped)
+        self._inner.add_event_handler("on_push_frame", self._pushed)
+        self._inner.add_event_handler("on_broadcast_frame", self._broadcast)
+
+    async def cleanup(self) -> None:
+        await super().cleanup()
+        await self._inner.cleanup()
+
+    async def handle_user_turn_started(self) -> None:
+        await self._inner.handle_user_turn_started()
+
+    async def handle_user_turn_stopped(self) -> None:
+        await self._inner.handle_user_turn_stopped()
+
+    async def process_frame(self, frame: Frame) -> ProcessFrameResult | None:
+        return await self._inner.process_frame(frame)
+
+    async def _complete(self, inner: Any, speculation: UserTurnSpeculation | None) -> None:
+        # A speculative request is not made: what it would have answered is committed later.
+        if speculation is None and self._hearing.has_words and self._hearing.commit():
+            await self.trigger_user_turn_inference_triggered()
+
+    async def _stopped(self, inner: Any, params: UserTurnStoppedParams) -> None:
+        if self._hearing.has_words:
+            self._hearing.commit()
+        if not self._hearing.turn_waits:
+            await self.trigger_user_turn_finalized(
+                enable_user_speaking_frames=params.enable_user_speaking_frames,
+                confirms_speculation=not self._hearing.close_turn(),  # no model is asked
+            )
+
+    async def _pushed(self, inner: Any, *args: Any) -> None:
+        await self.push_frame(*args)
+
+    async def _broadcast(self, inner: Any, kind: type[Frame], **fields: Any) -> None:
+        await self.broadcast_frame(kind, **fields)
+
+
+class Ends(BaseUserTurnStopStrategy):
+    """First of the stop strategies: counts words, takes turns that had to wait, and ends a turn
+    that no other strategy ends. Pipecat's own watchdog would do that without asking anybody.
+
+    Args:
+        patience: Seconds without voice or words after which an open turn is complete.
+    """
+
+    def __init__(self, hearing: Hearing, patience: float) -> None:
+        super().__init__()
+        self._hearing, self._patience = hearing, patience
+        self._heard = asyncio.Event()
+        self._watch: asyncio.Task[None] | None = None
+
+    async def handle_user_turn_started(self) -> None:
+        self._hearing.turn_opened()
+        await self._stop_watch()
+        self._watch = self.create_task(self._watch_turn())
+
+    async def handle_user_turn_stopped(self) -> None:
+        self._hearing.turn_closed()
+        await self._stop_watch()
+
+    async def cleanup(self) -> None:
+        await self._stop_watch()
+        await super().cleanup()
+
+    async def process_frame(self, frame: Frame) -> ProcessFrameResult:
+        if isinstance(frame, TranscriptionFrame) and (words := frame.text.strip()):
+            self._hearing.words_counted(words)
+        heard = (VADUserStoppedSpeakingFrame, ProposedUserStoppedSpeakingFrame, TranscriptionFrame)
+        if isinstance(frame, (*heard, InterimTranscriptionFrame)):
+            self._heard.set()
+        return ProcessFrameResult.CONTINUE
+
+    async def take(self, turn: Turn) -> None:
+        """A turn that was kept may be answered now."""
+        if self._hearing.commit(turn):
+            await self.trigger_user_turn_stopped()
+
+    async def _watch_turn(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(self._patience):
+                    await self._heard.wait()
+                self._heard.clear()
+            except TimeoutError:
+                if not (self._hearing.speaks or self._hearing.turn_waits):
+                    await self._end()
+
+    async def _end(self) -> None:
+        if self._hearing.has_words:
+            self._hearing.commit()
+        if not self._hearing.turn_waits:
+            asks = self._hearing.close_turn()
+            await self.trigger_user_turn_finalized(confirms_speculation=not asks)
+
+    async def _stop_watch(self) -> None:
+        watch, self._watch = self._watch, None
+        if watch is not None and watch is not asyncio.current_task():
+            await self.cancel_task(watch)
+
+
+def governed(
+    own: UserTurnStrategies, ends: Ends, hearing: Hearing, conductor: Conductor
+) -> UserTurnStrategies:
+    """The application's strategies, so that they ask the flow."""
+    starts: Sequence[BaseUserTurnStartStrategy] = own.start or ()
+    stops: Sequence[BaseUserTurnStopStrategy] = own.stop or ()
+    return UserTurnStrategies(
+        start=[Ears(hearing), *(Starts(one, hearing, conductor) for one in starts)],
+        stop=[ends, *(Stops(one, hearing) for one in stops)],
+    )

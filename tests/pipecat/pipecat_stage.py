@@ -1,0 +1,338 @@
+"""A conversation of Pipecat in virtual time, with and without a governor.
+
+The pipeline, the aggregators, the strategies, the function calls, the audio contexts of the TTS and
+the output transport are Pipecat's own. Scripted is what is heard of the user, what the model says,
+and how long it takes.
+"""
+
+import asyncio
+import json
+import struct
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
+from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
+from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
+from pipecat.frames import frames as f
+from pipecat.pipeline.pipeline import Pipeline
+from pipecat.pipeline.worker import PipelineWorker
+from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMContextAggregatorPair,
+    LLMUserAggregatorParams,
+)
+from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.services.llm_service import FunctionCallFromLLM, LLMService
+from pipecat.services.tts_service import TTSService
+from pipecat.transports.base_output import BaseOutputTransport
+from pipecat.transports.base_transport import TransportParams
+from pipecat.turns.user_start import (
+    TranscriptionUserTurnStartStrategy,
+    VADUserTurnStartStrategy,
+)
+from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
+from pipecat.turns.user_turn_strategies import UserTurnStrategies
+from pipecat.workers.runner import WorkerRunner
+
+from turnfsm.pipecat import TurnGovernor
+from turnfsm.testing import run
+
+RATE = 16_000
+WORD = 0.3  # seconds of audio
+SILENCE = 0.2  # seconds after which the VAD reports the end of a voice
+STT = 0.2  # seconds from then to the transcript
+
+
+@dataclass
+class Says:
+    """What the model gives for a request."""
+
+    text: str = ""
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    after: float = 0.4
+    fails: bool = False
+
+
+@dataclass
+class Tool:
+    """A tool: how long it takes, what it gives or raises, and the options of its registration."""
+
+    seconds: float
+    result: Any = "ok"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    mark: Callable[[Any], Any] = lambda handler: handler
+
+
+Messages = list[dict[str, Any]]
+Model = Callable[[Messages], Says]
+Script = Callable[["Stage"], Awaitable[None]]
+
+
+def said(messages: Messages) -> str:
+    """What the user has said last."""
+    return next((str(m["content"]) for m in reversed(messages) if m.get("role") == "user"), "")
+
+
+def shows(messages: Messages, text: str) -> bool:
+    """Whether a result or message contains this."""
+    return any(text in str(m.get("content")) for m in messages)
+
+
+class Microphone(FrameProcessor):
+    """The VAD and the STT: the user speaks, and is understood, or not."""
+
+    async def process_frame(self, frame: f.Frame, direction: Any) -> None:
+        await super().process_frame(frame, direction)
+        await self.push_frame(frame, direction)
+
+    async def says(self, words: str, seconds: float = 1.0) -> None:
+        await self.makes_noise(seconds)
+        await asyncio.sleep(STT)
+        await self.push_frame(f.TranscriptionFrame(words, "user", "now", finalized=True))
+
+    async def makes_noise(self, seconds: float) -> None:
+        await self.push_frame(f.VADUserStartedSpeakingFrame(start_secs=0.2))
+        await asyncio.sleep(seconds + SILENCE)
+        await self.push_frame(f.VADUserStoppedSpeakingFrame(stop_secs=SILENCE))
+
+
+class ScriptedModel(LLMService):
+    def __init__(self, answer: Model, **options: Any) -> None:
+        super().__init__(**options)
+        self._answer, self.requests, self._calls = answer, list[Messages](), 0
+
+    async def process_frame(self, frame: f.Frame, direction: Any) -> None:
+        await super().process_frame(frame, direction)
+        if not isinstance(frame, f.LLMContextFrame):
+            await self.push_frame(frame, direction)
+            return
+        messages = [dict(message) for message in frame.context.messages]
+        self.requests.append(messages)
+        says = self._answer(messages)
+        await self.push_frame(f.LLMFullResponseStartFrame())
+        try:
+            await asyncio.sleep(says.after)
+            if says.fails:
+                raise RuntimeError("the provider is down")
+            for word in says.text.split():
+                await self.push_frame(f.LLMTextFrame(f"{word} "))
+                await asyncio.sleep(0.01)
+            if says.calls:
+                await self.run_function_calls([self._call(*c, frame) for c in says.calls])
+        except RuntimeError as error:
+            await self.push_error(str(error), exception=error)
+        finally:
+            await self.push_frame(f.LLMFullResponseEndFrame())
+
+    def _call(self, name: str, arguments: dict[str, Any], frame: Any) -> FunctionCallFromLLM:
+        self._calls += 1
+        return FunctionCallFromLLM(name, f"call_{self._calls}", arguments, frame.context)
+
+
+class Voice(TTSService):
+    """Each word is 0.3 s of a constant: its number."""
+
+    def __init__(self, words: list[str]) -> None:
+        super().__init__(push_start_frame=True, push_stop_frames=True, sample_rate=RATE)
+        self._words = words
+
+    async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[f.Frame | None, None]:
+        await asyncio.sleep(0.1)
+        for word in text.split():
+            self._words.append(word)
+            audio = struct.pack("<h", len(self._words)) * int(RATE * WORD)
+            yield f.TTSAudioRawFrame(audio, RATE, 1, context_id=context_id)
+
+
+class Loudspeaker(BaseOutputTransport):
+    """Takes as long for audio as it lasts, and notes which words were heard, and when."""
+
+    def __init__(self, words: list[str], params: TransportParams) -> None:
+        super().__init__(params)
+        self._words, self.heard = words, list[tuple[float, str]]()
+
+    async def start(self, frame: f.StartFrame) -> None:
+        await super().start(frame)
+        await self.set_transport_ready(frame)
+
+    async def write_audio_frame(self, frame: f.OutputAudioRawFrame) -> bool:
+        (number,) = struct.unpack("<h", frame.audio[:2])
+        word = self._words[number - 1] if number else ""
+        if word and [w for _, w in self.heard[-1:]] != [word]:
+            self.heard.append((round(asyncio.get_running_loop().time(), 2), word))
+        await asyncio.sleep(len(frame.audio) / 2 / RATE)
+        return True
+
+
+class Stage:
+    """One conversation.
+
+    Args:
+        model: What the model says to a list of messages.
+        tools: By name.
+        stock: Pipecat alone.
+        strategies: Makes the application's strategies.
+        filter: The application's filter of the audio output.
+        other_params: The transport is built with other parameters than those of the governor.
+        governor: The arguments of the governor.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tools: Mapping[str, Tool] | None = None,
+        *,
+        stock: bool = False,
+        strategies: Callable[[], UserTurnStrategies] | None = None,
+        filter: BaseAudioFilter | None = None,
+        other_params: bool = False,
+        **governor: Any,
+    ) -> None:
+        self._tools = tools or {}
+        self.effects: list[str] = []  # what tools have done
+        self.cancelled: list[str] = []
+        self.states: list[str] = []
+        self.told: list[object] = []
+        self.words: list[str] = []
+        self.errors: list[str] = []
+        self._strategies = strategies or own_strategies
+        self._filter, self._other_params = filter, other_params
+        self.microphone, self.model = Microphone(), ScriptedModel(model)
+        self.governor = None if stock else TurnGovernor(tell=self.told.append, **governor)
+        if self.governor is not None:
+            self.governor.turn.observe(lambda seq, verdict: self._note_state())
+
+    @property
+    def heard(self) -> str:
+        """All words that were heard."""
+        return " ".join(word for _, word in self.speaker.heard)
+
+    def when(self, word: str) -> float:
+        """The second at which a word was first heard."""
+        return (
+            next(at for at, heard in self.speaker.heard if heard.strip(".,?") == word) - self.began
+        )
+
+    @property
+    def user_turns(self) -> dict[str, int]:
+        """How many turns have ended, by how."""
+        assert self.governor is not None
+        return {how: count for how, count in self.governor.user_turns.items() if count}
+
+    @property
+    def requests(self) -> list[Messages]:
+        """The messages of each request."""
+        return self.model.requests
+
+    async def says(self, words: str, seconds: float = 1.0) -> None:
+        await self.microphone.says(words, seconds)
+
+    async def coughs(self, seconds: float = 0.4) -> None:
+        await self.microphone.makes_noise(seconds)
+
+    async def until(self, second: float) -> None:
+        """Wait until this second of the conversation."""
+        await asyncio.sleep(max(0.0, self.began + second - asyncio.get_running_loop().time()))
+
+    async def pushes(self, frame: f.Frame) -> None:
+        """The application queues a frame."""
+        await self.worker.queue_frame(frame)
+
+    def play(self, script: Script, *, seconds: float = 30.0) -> "Stage":
+        """Play a conversation of so many seconds."""
+        run(self._play(script, seconds), limit=600.0)
+        return self
+
+    async def _play(self, script: Script, seconds: float) -> None:
+        governor = self.governor
+        params = other = TransportParams(
+            audio_out_enabled=True, audio_out_sample_rate=RATE, audio_out_filter=self._filter
+        )
+        user = LLMUserAggregatorParams(user_turn_strategies=self._strategies())
+        schemas = [FunctionSchema(name, name, {}, []) for name in self._tools]
+        self.context = LLMContext(tools=ToolsSchema(schemas)) if schemas else LLMContext()
+        if governor is not None:
+            params, user = governor.transport(params), governor.user(user)
+        pair = LLMContextAggregatorPair(self.context, user_params=user)
+        self.speaker = Loudspeaker(self.words, other if self._other_params else params)
+        for name, tool in self._tools.items():
+            handler = tool.mark(self._handler(name, tool))
+            if governor is not None:
+                governor.register_function(self.model, name, handler, **tool.options)
+            else:
+                self.model.register_function(name, handler, **tool.options)
+        voice = Voice(self.words)
+        parts = [self.microphone, pair.user(), self.model, voice, self.speaker, pair.assistant()]
+        pipeline = Pipeline(governor.processors(parts) if governor is not None else parts)
+        self.worker = PipelineWorker(pipeline, cancel_on_idle_timeout=False, enable_rtvi=False)
+        started = asyncio.Event()
+
+        async def note_start(*_: Any) -> None:
+            started.set()
+
+        async def note_error(worker: Any, frame: f.ErrorFrame) -> None:
+            self.errors.append(frame.error)
+
+        self.worker.add_event_handler("on_pipeline_started", note_start)
+        self.worker.add_event_handler("on_pipeline_error", note_error)
+        runner = WorkerRunner(handle_sigint=False)
+        await runner.add_workers(self.worker)
+        running = asyncio.ensure_future(runner.run())
+        await started.wait()
+        self._note_state()
+        self.began = asyncio.get_running_loop().time()
+        playing = asyncio.ensure_future(script(self))
+        await asyncio.wait({playing, running}, timeout=seconds, return_when="FIRST_EXCEPTION")
+        await self.until(seconds)
+        if playing.done():
+            playing.result()
+        playing.cancel()
+        self.state_at_end = self.states[-1:]
+        await self.worker.cancel()
+        await running
+        self.left = [t for t in asyncio.all_tasks() if t not in (asyncio.current_task(), playing)]
+
+    def _note_state(self) -> None:
+        if self.governor is not None and self.states[-1:] != [self.governor.turn.state]:
+            self.states.append(self.governor.turn.state)
+
+    def _handler(self, name: str, tool: Tool) -> Callable[[Any], Awaitable[None]]:
+        async def handler(params: Any) -> None:
+            try:
+                await asyncio.sleep(tool.seconds)
+            except asyncio.CancelledError:
+                self.cancelled.append(name)
+                raise
+            self.effects.append(name)
+            if isinstance(tool.result, Exception):
+                raise tool.result
+            await params.result_callback(tool.result)
+
+        return handler
+
+
+def brief(messages: Messages) -> list[str]:
+    """The messages, each in a few words."""
+    return [_brief(message) for message in messages]
+
+
+def _brief(message: dict[str, Any]) -> str:
+    if calls := message.get("tool_calls"):
+        return f"call {calls[0]['function']['name']}"
+    content = str(message.get("content"))
+    try:
+        payload = json.loads(content)
+    except ValueError:
+        payload = content
+    if isinstance(payload, dict) and payload.get("type") == "async_tool":
+        content = f"<{payload['status']} {payload.get('result', '')}>"
+    return f"{message['role']}: {content}"
+
+
+def own_strategies() -> UserTurnStrategies:
+    return UserTurnStrategies(
+        start=[VADUserTurnStartStrategy(), TranscriptionUserTurnStartStrategy()],
+        stop=[SpeechTimeoutUserTurnStopStrategy()],
+    )

@@ -1,0 +1,268 @@
+"""Putting a governor into a pipeline: what is checked, and what stays as the application has it."""
+
+import ast
+import inspect
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pipecat", reason="Pipecat is not installed; `make pipecat` installs it")
+
+from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
+from pipecat.frames import frames as f
+from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMContextAggregatorPair,
+    LLMUserAggregatorParams,
+)
+from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.transports.base_transport import TransportParams
+from pipecat.turns.user_start import BaseUserTurnStartStrategy
+from pipecat.turns.user_stop import BaseUserTurnStopStrategy, SpeechTimeoutUserTurnStopStrategy
+from pipecat.turns.user_turn_strategies import UserTurnStrategies
+from pipecat_stage import Loudspeaker, Microphone, Says, ScriptedModel, Stage, Voice, own_strategies
+
+import turnfsm.runtime.pipecat
+from turnfsm import HostError, TurnfsmError, parse_flow
+from turnfsm.pipecat import TurnGovernor
+
+
+def _parts(governor: TurnGovernor, *, user: bool = True, transport: bool = True) -> list[Any]:
+    own = LLMUserAggregatorParams(user_turn_strategies=own_strategies())
+    pair = LLMContextAggregatorPair(LLMContext(), user_params=governor.user(own) if user else own)
+    params = TransportParams(audio_out_enabled=True)
+    speaker = Loudspeaker([], governor.transport(params) if transport else params)
+    model = ScriptedModel(lambda messages: Says())
+    return [Microphone(), pair.user(), model, Voice([]), speaker, pair.assistant()]
+
+
+def test_a_pipeline_gets_a_gate_behind_each_part_that_is_governed() -> None:
+    governor = TurnGovernor()
+    parts = _parts(governor)
+    governed = governor.processors(parts)
+    assert [one for one in governed if one in parts] == parts
+    assert len(governed) == len(parts) + 4
+
+
+@pytest.mark.parametrize(
+    ("left_out", "trigger", "action", "remedy"),
+    [
+        ("user", "barge_in", "answer_turn", "user_params=governor.user("),
+        ("transport", "start_playout", "pause_output", "params=governor.transport("),
+        (2, "step_started", "request_reply", "put the LLM service between"),
+        (4, "playout_started", "", "put transport.output() behind the TTS"),
+        (5, "step_finished", "abandon_step", "put the assistant aggregator behind"),
+    ],
+)
+def test_what_is_not_governed_is_an_error_with_its_triggers_and_a_remedy(
+    left_out: str | int, trigger: str, action: str, remedy: str
+) -> None:
+    governor = TurnGovernor()
+    parts = _parts(governor, user=left_out != "user", transport=left_out != "transport")
+    if isinstance(left_out, int):
+        del parts[left_out]
+    with pytest.raises(HostError) as raised:
+        governor.processors(parts)
+    said = str(raised.value)
+    assert f"{trigger}" in said.partition("nothing carries out")[0]
+    assert action in said
+    assert remedy in said
+    assert said.count("nothing posts") == 1
+
+
+def test_processors_in_another_order_are_refused() -> None:
+    governor = TurnGovernor()
+    parts = _parts(governor)
+    parts[4], parts[5] = parts[5], parts[4]
+    with pytest.raises(HostError, match="in another order"):
+        governor.processors(parts)
+
+
+def test_a_second_model_is_refused() -> None:
+    governor = TurnGovernor()
+    parts = _parts(governor)
+    parts.insert(3, ScriptedModel(lambda messages: Says()))
+    with pytest.raises(TurnfsmError, match="the model of this TurnGovernor is given twice"):
+        governor.processors(parts)
+
+
+def test_a_service_that_hears_the_user_itself_is_refused() -> None:
+    class Realtime(ScriptedModel):
+        def service_metadata_frame(self) -> f.LLMServiceMetadataFrame:
+            return f.LLMServiceMetadataFrame(service_name=self.name, is_realtime_service=True)
+
+    governor = TurnGovernor()
+    parts = _parts(governor)
+    parts[2] = Realtime(lambda messages: Says())
+    with pytest.raises(HostError, match="hears the user itself"):
+        governor.processors(parts)
+
+
+@pytest.mark.parametrize(
+    ("flow", "said"),
+    [
+        ("push_to_talk", "needs turn_detection='manual'"),
+        ("speech_to_speech", "needs turn_detection='realtime_llm'"),
+        ("half_duplex", "changes settings in the states speaking"),
+    ],
+)
+def test_a_flow_that_pipecat_cannot_carry_out_is_refused(flow: str, said: str) -> None:
+    with pytest.raises(HostError, match=re.escape(said)):
+        TurnGovernor(flow)
+
+
+OWN = """
+flow: rings
+kind: turn
+is: A supervisor may answer.
+extends: turn
+events: {supervisor_answered: They have answered.}
+actions: {ring_supervisor: Ring them.}
+states:
+  listening:
+    on:
+      supervisor_answered: {actions: ring_supervisor}
+"""
+
+
+class _Own:
+    def __init__(self) -> None:
+        self.rung = 0
+
+    def ring_supervisor(self, event: object) -> None:
+        self.rung += 1
+
+
+def test_a_trigger_that_nobody_posts_and_an_action_that_nobody_carries_out_are_errors() -> None:
+    flow, _ = parse_flow(OWN)
+    with pytest.raises(HostError, match=r"'ring_supervisor'.*give TurnGovernor actions="):
+        TurnGovernor(flow, proof="off")
+    with pytest.raises(HostError, match="'supervisor_answered', which nothing posts on Pipecat"):
+        TurnGovernor(flow, proof="off", actions=_Own())
+    with pytest.raises(HostError, match="did you mean 'supervisor_answered'"):
+        TurnGovernor(flow, proof="off", actions=_Own(), posts=["supervisor_answerd"])
+
+
+def test_a_trigger_of_the_application_reaches_its_action() -> None:
+    own, (flow, _) = _Own(), parse_flow(OWN)
+
+    async def script(stage: Stage) -> None:
+        assert stage.governor is not None
+        stage.governor.turn.post("supervisor_answered")
+
+    posts = ["supervisor_answered"]
+    given = {"flow": flow, "proof": "off", "actions": own, "posts": posts}
+    Stage(lambda messages: Says(), **given).play(script, seconds=1.0)
+    assert own.rung == 1
+
+
+def test_a_transport_with_other_parameters_ends_the_pipeline_with_an_error() -> None:
+    """`governor.transport` was called, and the transport was built with something else."""
+
+    async def script(stage: Stage) -> None:
+        await stage.says("hello")
+
+    stage = Stage(lambda messages: Says("Hello."), other_params=True).play(script, seconds=5.0)
+    assert stage.heard == ""
+    assert any("params=governor.transport(" in error for error in stage.errors)
+
+
+def test_a_filter_of_the_application_still_filters() -> None:
+    class Quiet(BaseAudioFilter):
+        seen = 0
+
+        async def start(self, sample_rate: int) -> None: ...
+        async def stop(self) -> None: ...
+        async def process_frame(self, frame: f.FilterControlFrame) -> None: ...
+
+        async def filter(self, audio: bytes) -> bytes:
+            self.seen += 1
+            return audio
+
+    own = Quiet()
+
+    async def script(stage: Stage) -> None:
+        await stage.says("hello")
+
+    stage = Stage(lambda messages: Says("Hello."), filter=own).play(script, seconds=6.0)
+    assert stage.heard == "Hello."
+    assert own.seen > 5
+
+
+def test_a_turn_without_an_end_is_answered_after_the_seconds_of_the_application() -> None:
+    """No stop strategy ends it; Pipecat's `user_turn_stop_timeout` does, and the flow is asked."""
+
+    def strategies() -> UserTurnStrategies:
+        return UserTurnStrategies(
+            start=own_strategies().start,
+            stop=[SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=900.0)],
+        )
+
+    async def script(stage: Stage) -> None:
+        await stage.says("hello")
+
+    stage = Stage(lambda messages: Says("Hello."), strategies=strategies).play(script)
+    assert stage.heard == "Hello."
+    assert 6.0 < stage.when("Hello") < 8.0
+
+
+SOURCES = sorted(Path(turnfsm.runtime.pipecat.__file__).parent.glob("*.py"))
+BASES = (BaseAudioFilter, BaseUserTurnStartStrategy, BaseUserTurnStopStrategy, FrameProcessor)
+
+
+def _own(tree: ast.AST) -> set[str]:
+    """The private names that a module gives itself."""
+    defs = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+    stores = {
+        n.attr
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+    }
+    fields = {
+        n.target.id
+        for n in ast.walk(tree)
+        if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
+    }
+    return {name for name in defs | stores | fields if _private(name)}
+
+
+def _private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_only_public_names_of_pipecat_are_used(path: Path) -> None:
+    """What begins with an underscore is our own, and `self` has it; no private module."""
+    tree = ast.parse(path.read_text("utf-8"))
+    own, foreign = _own(tree), []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name("self"), attr=name) if name in own:
+                pass
+            case ast.Attribute(attr=name) if _private(name):
+                foreign.append(ast.unparse(node))
+            case ast.ImportFrom(module=str(module), names=names) if module.startswith("pipecat"):
+                foreign += [part for part in module.split(".") if _private(part)]
+                foreign += [one.name for one in names if _private(one.name)]
+    assert foreign == []
+    assert not re.search(r"__class__|__dict__|[gs]etattr\(", path.read_text("utf-8"))
+
+
+def test_no_private_name_of_pipecat_is_overridden() -> None:
+    """A name that our classes give themselves is none that a base class of Pipecat has."""
+    own = set().union(*(_own(ast.parse(path.read_text("utf-8"))) for path in SOURCES))
+    bases = {base for one in BASES for base in one.__mro__ if base.__module__.startswith("pipecat")}
+    theirs = {name for base in bases for name in re.findall(r"\b_\w+", inspect.getsource(base))}
+    assert len(theirs) > 50
+    assert own & theirs == set()
+
+
+def test_no_deprecated_name_of_pipecat_is_used() -> None:
+    """Pipecat 2 removes them. Its warnings are errors here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        governor = TurnGovernor()
+        governor.processors(_parts(governor))

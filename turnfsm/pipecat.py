@@ -1,0 +1,19 @@
+"""`TurnGovernor`: Pipecat pipelines whose turns follow a flow.
+
+Needs `pip install 'turnfsm[pipecat]'`.
+
+Example::
+
+    from turnfsm.pipecat import TurnGovernor
+
+    governor = TurnGovernor()
+    # give it the parameters of the transport and of the user aggregator, and the processors
+"""
+
+from turnfsm.runtime.pipecat import TurnGovernor, on_interruption, once
+
+__all__ = ["TurnGovernor", "on_interruption", "once"]
+
+
+def __dir__() -> list[str]:
+    return __all__
