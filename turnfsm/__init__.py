@@ -120,6 +120,7 @@ _MODULES = (
     "store",
     "testing",
 )
+_NEED = {"livekit": "livekit-agents", "demo": "livekit-agents", "pipecat": "pipecat-ai"}
 _HOMES = dict.fromkeys(__all__, "fsm")
 _HOMES |= dict.fromkeys(
     ("Entry", "Header", "Journal", "JournalError", "Note", "read_journal", "replay"), "fsm.journal"
@@ -138,4 +139,15 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_MODULES])
+    return sorted([*__all__, *(name for name in _MODULES if _is_there(name))])
+
+
+def _is_there(module: str) -> bool:
+    if module not in _NEED:
+        return True
+    metadata = import_module("importlib.metadata")  # it takes longer than all of turnfsm
+    try:
+        metadata.distribution(_NEED[module])
+    except metadata.PackageNotFoundError:  # its extra is not installed
+        return False
+    return True

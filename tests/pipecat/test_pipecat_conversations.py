@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-pytest.importorskip("pipecat", reason="Pipecat is not installed; `make pipecat` installs it")
+pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.frames import frames as f
 from pipecat_stage import Messages, Says, Stage, Tool, brief, said, shows

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pipecat", reason="Pipecat is not installed; `make pipecat` installs it")
+pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
 from pipecat.frames import frames as f
