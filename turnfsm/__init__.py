@@ -109,18 +109,8 @@ __all__ = [
     "write_journal",
 ]
 
-_MODULES = (
-    "audit",
-    "check",
-    "demo",
-    "diagram",
-    "livekit",
-    "metrics",
-    "pipecat",
-    "store",
-    "testing",
-)
-_NEED = {"livekit": "livekit-agents", "demo": "livekit-agents", "pipecat": "pipecat-ai"}
+# not pipecat: `help(turnfsm)` imports them, and Pipecat says something and warns when it is imported
+_MODULES = ("audit", "check", "demo", "diagram", "livekit", "metrics", "store", "testing")
 _HOMES = dict.fromkeys(__all__, "fsm")
 _HOMES |= dict.fromkeys(
     ("Entry", "Header", "Journal", "JournalError", "Note", "read_journal", "replay"), "fsm.journal"
@@ -139,15 +129,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *(name for name in _MODULES if _is_there(name))])
-
-
-def _is_there(module: str) -> bool:
-    if module not in _NEED:
-        return True
-    metadata = import_module("importlib.metadata")  # it takes longer than all of turnfsm
-    try:
-        metadata.distribution(_NEED[module])
-    except metadata.PackageNotFoundError:  # its extra is not installed
-        return False
-    return True
+    return sorted([*__all__, *_MODULES])
