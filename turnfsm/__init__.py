@@ -109,7 +109,7 @@ __all__ = [
     "write_journal",
 ]
 
-# not pipecat: `help(turnfsm)` imports them, and Pipecat says something and warns when it is imported
+# not pipecat: `help(turnfsm)` imports them, and Pipecat prints a banner and warns when imported
 _MODULES = ("audit", "check", "demo", "diagram", "livekit", "metrics", "store", "testing")
 _HOMES = dict.fromkeys(__all__, "fsm")
 _HOMES |= dict.fromkeys(
