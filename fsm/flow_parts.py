@@ -1,17 +1,19 @@
 """The parts of a flow: scopes, triggers, facts, actions, transitions, states, properties.
 
 `turnfsm.fsm.load.written` describes how a flow is written, with groups and sections. The classes
-that both forms share are here. A field that stands in YAML has the sentence that an editor shows
-(``metadata["doc"]``) and, if it differs from its name, its key (``metadata["yaml"]``).
+that both forms share are here.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, NewType
+from typing import Literal, NewType
 
 import attrs
+
+from .expect.expectation import Expectation
+from .fields import Names, doc, loaded, yaml_name
 
 __all__ = [
     "NEVER",
@@ -53,19 +55,6 @@ Seconds = NewType("Seconds", float)
 NEVER = Seconds(math.inf)
 """A timer that does not fire, unless a flow or a session gives it seconds."""
 
-Names = tuple[str, ...]
-"""One name or a list of names in YAML; always a tuple here."""
-
-
-def doc(sentence: str, yaml: str | None = None, **field: Any) -> Any:
-    """A field of the YAML, with the sentence that an editor shows and its key."""
-    return attrs.field(metadata={"doc": sentence} | ({"yaml": yaml} if yaml else {}), **field)
-
-
-def _loaded(**field: Any) -> Any:
-    """A field that the loader fills; it is not a key in YAML."""
-    return attrs.field(metadata={"internal": True}, **field)
-
 
 def in_words(seconds: float) -> str:
     """The seconds of a timer as they are shown: ``0.3 s``, or ``never``."""
@@ -75,11 +64,6 @@ def in_words(seconds: float) -> str:
 def fires_in_words(seconds: float) -> str:
     """When a timer fires: ``after 0.3 s``, or ``never``."""
     return "never" if seconds == NEVER else f"after {in_words(seconds)}"
-
-
-def yaml_name(field: attrs.Attribute[Any]) -> str:
-    """The YAML key of a field."""
-    return str(field.metadata.get("yaml", field.name))
 
 
 @attrs.frozen
@@ -121,7 +105,7 @@ class Trigger:
         "nothing.",
         default=None,
     )
-    kind: Literal["request", "event"] = _loaded(default="event")
+    kind: Literal["request", "event"] = loaded(default="event")
 
 
 @attrs.frozen
@@ -144,8 +128,8 @@ class Fact:
     is_: str = doc("What it means, in one sentence.", yaml="is", default="")
     set_by: Names = doc("Triggers and timers that make it true.", default=())
     cleared_by: Names = doc("Triggers and timers that make it false.", default=())
-    scope: str | None = _loaded(default=None)
-    host: bool = _loaded(default=False)
+    scope: str | None = loaded(default=None)
+    host: bool = loaded(default=False)
 
 
 @attrs.frozen
@@ -229,6 +213,11 @@ class Tuning:
     max_speech_duration: float | None = doc(
         "No preemptive generation after so many seconds of user speech.", default=None
     )
+    expect: Expectation | None = doc(
+        "What the user is asked for. Their turn ends at once when all of it is said, and waits "
+        "while a part is missing.",
+        default=None,
+    )
 
 
 @attrs.frozen
@@ -309,7 +298,7 @@ class Never:
     when: Names = doc("... while these facts are true ...", default=())
     unless: Names = doc("... and these are false.", default=())
     because: str = doc("Why, in one sentence; reports repeat it.", default="")
-    name: str = _loaded(default="", kw_only=True)
+    name: str = loaded(default="", kw_only=True)
 
 
 @attrs.frozen
@@ -333,7 +322,7 @@ class Always:
     when: Names = doc("... these facts are true ...", default=())
     unless: Names = doc("... and these are false.", default=())
     because: str = doc("Why, in one sentence; reports repeat it.", default="")
-    name: str = _loaded(default="", kw_only=True)
+    name: str = loaded(default="", kw_only=True)
 
 
 @attrs.frozen
@@ -362,7 +351,7 @@ class LeadsTo:
         default=(),
     )
     because: str = doc("Why, in one sentence; reports repeat it.", default="")
-    name: str = _loaded(default="", kw_only=True)
+    name: str = loaded(default="", kw_only=True)
 
 
 @attrs.frozen

@@ -10,9 +10,18 @@ from pathlib import Path
 
 import attrs
 
-from .flow_parts import Names, doc
+from .fields import Names, doc
 
-__all__ = ["Phrases", "begins", "consists_of", "contains", "shipped_phrases", "words_of"]
+__all__ = [
+    "Phrase",
+    "Phrases",
+    "begins",
+    "consists_of",
+    "contains",
+    "phrases_of",
+    "shipped_phrases",
+    "words_of",
+]
 
 _SHELF = Path(__file__).parents[1] / "specs" / "phrases"
 
@@ -49,8 +58,8 @@ class Phrases:
     """
 
     lists: Names = doc(
-        "Shipped lists of phrases: acknowledgement, backchannel, stop_word. A list has several "
-        "languages; all of them count.",
+        "Shipped lists of phrases: acknowledgement, backchannel, correction, filler, no, "
+        "stop_word, yes. A list has several languages; all of them count.",
         default=(),
     )
     also: Names = doc("Phrases in addition to those of the lists.", default=())
@@ -80,6 +89,19 @@ class Phrases:
 def shipped_phrases() -> tuple[str, ...]:
     """The names of the lists of phrases that come with turnfsm."""
     return tuple(sorted(path.name for path in _SHELF.iterdir() if path.is_dir()))
+
+
+@cache
+def phrases_of(name: str) -> frozenset[Phrase]:
+    """The phrases of a shipped list, in all of its languages.
+
+    Args:
+        name: The list.
+    """
+    files = sorted((_SHELF / name).glob("*.txt"))
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    listed = " ".join("," if line.startswith(_COMMENT) else line for line in lines)
+    return _split(listed.split(","))
 
 
 def consists_of(text: str, phrases: Collection[Phrase]) -> bool:
@@ -177,17 +199,9 @@ class _Known:
 
 @cache
 def _known(phrases: Phrases) -> _Known:
-    listed = {phrase for name in phrases.lists for phrase in _shipped(name)}
+    listed = {phrase for name in phrases.lists for phrase in phrases_of(name)}
     known = frozenset((listed | _split(phrases.also)) - _split(phrases.without))
     return _Known(known, frozenset() if phrases.anywhere else beginnings_of(known))
-
-
-@cache
-def _shipped(name: str) -> frozenset[Phrase]:
-    files = sorted((_SHELF / name).glob("*.txt"))
-    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
-    listed = " ".join("," if line.startswith(_COMMENT) else line for line in lines)
-    return _split(listed.split(","))
 
 
 def _split(phrases: Iterable[str]) -> frozenset[Phrase]:

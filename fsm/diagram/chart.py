@@ -152,7 +152,7 @@ class _Builder:
         tuning = self.flow.states[name].tuning
         parts = [
             Part((f"tuning-{name}.{field}",), (Token(f"{field} {_shown(value)}", "guard"),))
-            for field, value in attrs.asdict(tuning).items()
+            for field, value in attrs.asdict(tuning, recurse=False).items()
             if value is not None
         ]
         if parts:
@@ -238,7 +238,9 @@ class _Builder:
 
 
 def _shown(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def _is_note(row: Row) -> bool:

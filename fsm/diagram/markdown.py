@@ -33,15 +33,20 @@ def _lines(chart: Chart) -> Iterator[str]:
             yield ""
         if flow.kind == "turn":
             yield from (f"Agent state: `{state.agent_state}`.", "")
-        tuned = {k: v for k, v in attrs.asdict(state.tuning).items() if v is not None}
+        tuning = attrs.asdict(state.tuning, recurse=False)
+        tuned = {name: value for name, value in tuning.items() if value is not None}
         if tuned:
-            settings = ", ".join(f"`{name}` {str(value).lower()}" for name, value in tuned.items())
+            settings = ", ".join(f"`{name}` {_safe(_setting(tuned[name]))}" for name in tuned)
             yield from (f"While held: {settings}.", "")
         refuses = () if state.final else flow.refused_in(name)
         for word, triggers in (("Refuses", refuses), ("Ignores", state.ignores)):
             if triggers:
                 said = ", ".join(f"~~`{_safe(trigger)}`~~" for trigger in triggers)
                 yield from (f"{word} {said}.", "")
+
+
+def _setting(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _row(chart: Chart, row: Row) -> str:

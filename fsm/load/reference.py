@@ -27,6 +27,7 @@ _TITLES = {
     "Always": "An `always` property",
     "LeadsTo": "A `leads_to` property",
     "Tuning": "The tuning of a state",
+    "Expectation": "What the user is asked for",
     "Tools": "Tools",
     "Phrases": "Phrases",
 }

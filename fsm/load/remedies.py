@@ -73,6 +73,16 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
     "Action": _words(
         {"owner": "scope of", "done": "then on_done", "failed": "error on_error", "is": _IS}
     ),
+    "Expectation": _words(
+        {
+            "kind": "type format what",
+            "length": "len size count digits",
+            "at_least": "min minimum min_length minLength",
+            "at_most": "max maximum max_length maxLength",
+            "pattern": "regex regexp",
+            "wait": "timeout seconds patience",
+        }
+    ),
     "Scope": _words({"begins": "starts start begin by", "ends": "stops stop end"}),
     "Never": _words({"when": "conditions while if", "because": "why reason"}),
     "Always": _words({"when": "conditions holds then facts", "because": "why reason"}),

@@ -9,6 +9,7 @@ import attrs
 from turnfsm.fsm.bounds import BOUNDS
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import near, quoted
+from turnfsm.fsm.expect import problems_of
 from turnfsm.fsm.flow import NEVER, Flow, Names, Row, State, Transition, Tuning
 from turnfsm.fsm.source import Path, Source
 
@@ -91,6 +92,12 @@ def _tuning(name: str, state: State, source: Source) -> Iterator[Finding]:
             message = f"{field.name} is {value:g} in state {quoted(name)}"
             remedy = f"write a number from 0 to below {_LONGEST}"
             yield source.at(path, message, remedy, code="range")
+    if (expected := state.tuning.expect) is not None:
+        whole: Path = ("states", name, "tuning", "expect")
+        for problem in problems_of(expected):
+            at = source.at_key if problem.missing else source.at
+            where = whole if problem.missing else (*whole, problem.key)
+            yield at(where, problem.message, problem.remedy, code=problem.code)
 
 
 def _facts(flow: Flow, source: Source) -> Iterator[Finding]:

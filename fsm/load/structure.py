@@ -17,6 +17,7 @@ from cattrs.gen import make_dict_structure_fn, override
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
+from turnfsm.fsm.expect import Expectation
 from turnfsm.fsm.flow import NEVER, Names, Scope, Seconds, Transition, yaml_name
 from turnfsm.fsm.source import Path, Source
 
@@ -40,6 +41,7 @@ _NOUNS = {
     "Tools": "the tools",
     "Rules": "the agenda",
     "Tuning": "the tuning",
+    "Expectation": "the expectation",
 }
 _WORDS = {"dict": "a mapping", "list": "a list", "NoneType": "nothing", "str": "text"}
 
@@ -144,7 +146,7 @@ def _as_field(kind: Any, value: Any) -> str:
     """The field that a lone value was probably meant for."""
     if not isinstance(value, str) or not value or ":" in value:
         return "begin with 'flow: NAME'" if kind is FlowFile else ""
-    field = {Scope: "begins", WrittenState: "is"}.get(kind)
+    field = {Scope: "begins", WrittenState: "is", Expectation: "kind"}.get(kind)
     return f"write {{{field}: {quoted(value)[1:-1]}}}" if field else ""
 
 

@@ -90,7 +90,7 @@ class Conductor(UserReports):
         """The session starts."""
         self.turn.observe(self._observed)
         self.turn.start()
-        self._session.tune(self.turn.flow.states[self.turn.state].tuning)
+        self._session.tune(self._tuning)
 
     def close_begun(self) -> list[UserTurn]:
         """The session closes: nothing is answered any more. Posts `endpointing_ended` if a reply

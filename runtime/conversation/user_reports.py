@@ -11,11 +11,14 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from turnfsm.fsm import Refused, Taken, Verdict
 from turnfsm.fsm.agenda import AnswerDue, Answered, HeardByModel, NoiseEnded
+from turnfsm.fsm.expect import Extent
+from turnfsm.fsm.flow import Tuning
 from turnfsm.runtime.log import Log
 from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.turn import TurnRuntime
 
 from .deferred import DeferredQueue
+from .expecting import Expecting
 from .floor import Floor
 from .host import TurnHost
 from .objections import Objections
@@ -53,6 +56,7 @@ class UserReports:
         self._carried, self._carried_commit = "", False
         self._speculation: Callable[[], None] | None = None
         self._said_first: tuple[Speech, ...] = ()
+        self.expecting = Expecting(lambda: self._tuning.expect, lambda: self.turn.now)
         self.utterance = Utterance(self)
 
     @property
@@ -77,6 +81,7 @@ class UserReports:
         self._last_barge_in = None
         self._transcript = ""
         self.host.words_over()
+        self.expecting.voice_started()
         self._post("user_started_speaking")
 
     def shown_voice_ended(self, *, recognised: bool) -> None:
@@ -94,6 +99,7 @@ class UserReports:
         Where only the application commits audio, or where the speech that has the floor cannot be
         interrupted, nothing that follows interrupts it: it posts `endpointing_ended`, too.
         """
+        self.expecting.voice_ended()
         self._post("user_stopped_speaking")
         agent = self.agent
         by_button = agent is not None and agent.setup.manual_turns and agent.setup.commits_audio
@@ -148,8 +154,20 @@ class UserReports:
 
     @property
     def timers(self) -> Mapping[str, float]:
-        """The seconds of the session's timers."""
-        return self._session.settings.timers
+        """The seconds of the session's timers, and those for which a value is waited for."""
+        timers = self._session.settings.timers
+        if self.expecting.extent != "partial":
+            return timers
+        return {**timers, "value_wait": self.expecting.wait}
+
+    @property
+    def extent(self) -> Extent:
+        """How much of what they are asked for the user has said."""
+        return self.expecting.extent
+
+    @property
+    def _tuning(self) -> Tuning:
+        return self.turn.flow.states[self.turn.state].tuning
 
     @abstractmethod
     def _moved(self) -> None:
@@ -204,6 +222,7 @@ class UserReports:
             whole: The transcript is final.
         """
         self.host.words_came(words, whole=whole)
+        self.expecting.heard(words, whole=whole)
         if not whole and "interim_transcript" in self.turn.flow.triggers:
             self._post("interim_transcript")
 
@@ -281,6 +300,7 @@ class UserReports:
         """
         self._speculation = None
         self.host.words_over()
+        self.expecting.turn_over()
         with self.host.about(info.new_transcript, wordless=wordless):
             if self._ignores(info):
                 return False
@@ -305,6 +325,7 @@ class UserReports:
         """A turn has ended whose agent is about to be replaced: the next agent answers the turn.
         Posts `endpointing_ended` if the turn is complete: what this agent still says need not wait.
         Else words of the last voice may still come."""
+        self.expecting.turn_over()
         self.turns.keep(info, owner, "a handoff is under way")
         if complete:
             self._post("endpointing_ended")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Literal, Protocol
 
 from turnfsm.fsm import Taken, Verdict
+from turnfsm.fsm.expect import Extent
 from turnfsm.fsm.load import load_shipped
 from turnfsm.runtime.event import Event
 from turnfsm.runtime.turn import TurnRuntime
@@ -14,14 +15,22 @@ from turnfsm.runtime.turn import TurnRuntime
 __all__ = ["Hearing", "Question", "Utterance"]
 
 Question = Literal[
-    "end_open", "end_near", "commit_waits", "transcript_due", "answer_open", "turn_whole"
+    "end_open",
+    "end_near",
+    "commit_waits",
+    "transcript_due",
+    "answer_open",
+    "turn_whole",
+    "value_due",
+    "ends_now",
 ]
 """A request of `specs/utterance.yaml`. Asking one changes nothing."""
 
-_TIMERS = ("transcript_wait", "false_interruption")
-
 AT_ONCE = 0.01
 """Seconds of a timer that the turn's flow does not have: nothing is waited for."""
+
+_TIMERS = ("transcript_wait", "false_interruption")
+_OWN = "value_wait"
 
 
 class Hearing(Protocol):
@@ -45,7 +54,12 @@ class Hearing(Protocol):
 
     @property
     def timers(self) -> Mapping[str, float]:
-        """The seconds of the timers of the turn's flow. They may change while a session runs."""
+        """The seconds of the timers of the turn's flow, and `value_wait` if a part of a value was
+        said. They may change while a session runs."""
+
+    @property
+    def extent(self) -> Extent:
+        """How much of what they are asked for the user has said."""
 
     def user_started(self) -> None:
         """The user speaks: an interim transcript shows it, and nothing else does."""
@@ -75,8 +89,8 @@ class Utterance:
 
     def __init__(self, hearing: Hearing) -> None:
         self._hearing = hearing
-        self._timers = _of(hearing.timers)
-        self._runtime = TurnRuntime(load_shipped("utterance"), self, timers=self._timers, maxlen=1)
+        self._timers: dict[str, float] = {}
+        self._runtime = TurnRuntime(load_shipped("utterance"), self, maxlen=1)
         self._runtime.observe(self._observed)
         self._yes: set[Question] = set()
         self._open = False
@@ -86,14 +100,12 @@ class Utterance:
 
     def voice_started(self) -> None:
         """A voice has begun."""
-        self._follow_timers()
         self._before = self._heard if self._runtime.holds("passed_on") else 0.0
         self._heard = self._before
         self.post("voice_started")
 
     def voice_shown(self) -> None:
         """An interim transcript has come, and nothing else reports when the user speaks."""
-        self._follow_timers()
         self.post("voice_shown")
 
     def voice_heard(self, seconds: float) -> None:
@@ -109,6 +121,7 @@ class Utterance:
     def post(self, event: str) -> None:
         """Report any other event of the flow."""
         if not self._runtime.closed:
+            self._follow_timers()
             self._runtime.post(event)
 
     async def aclose(self) -> None:
@@ -142,6 +155,14 @@ class Utterance:
     def ends_turns(self) -> bool:
         """The end of an utterance ends the turn."""
         return self._hearing.ends_turns
+
+    def value_whole(self) -> bool:
+        """The user has said all of what they are asked for."""
+        return self._hearing.extent == "whole"
+
+    def value_partial(self) -> bool:
+        """The user has said only a part of it."""
+        return self._hearing.extent == "partial"
 
     # -- actions
 
@@ -196,4 +217,5 @@ class Utterance:
 
 
 def _of(timers: Mapping[str, float]) -> dict[str, float]:
-    return {name: timers.get(name, AT_ONCE) for name in _TIMERS}
+    own = {_OWN: max(timers[_OWN], AT_ONCE)} if _OWN in timers else {}
+    return {name: timers.get(name, AT_ONCE) for name in _TIMERS} | own

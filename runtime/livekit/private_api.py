@@ -232,6 +232,10 @@ PRIVATE_NAMES: tuple[PrivateName, ...] = (
         _stt_pipeline | whether the next agent goes on with the STT stream
         _final_transcript_confidence | the confidence of words that are not committed
         _turn_detection_mode | with manual turns words wait for a commit
+        _turn_detector | it is not asked about a turn that is over at once
+        _endpointing | a turn that is over at once has no delay
+        _vad_base_turn_detection | whether LiveKit asks an STT for its transcript
+        _stt_flush_requested | the STT was asked for its transcript
         """,
     ),
     *_on(

@@ -87,7 +87,15 @@ def test_a_host_fact_of_a_users_own_has_phrases() -> None:
 
 
 def test_a_list_of_phrases_comes_with_turnfsm() -> None:
-    assert shipped_phrases() == ("acknowledgement", "backchannel", "stop_word")
+    assert shipped_phrases() == (
+        "acknowledgement",
+        "backchannel",
+        "correction",
+        "filler",
+        "no",
+        "stop_word",
+        "yes",
+    )
 
 
 @given(st.lists(st.sampled_from(["okay", "thank you", "bye bye", "no"]), min_size=1, max_size=6))

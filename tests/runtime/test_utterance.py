@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 import attrs
 import pytest
 
+from turnfsm.fsm.expect import Extent
 from turnfsm.runtime.conversation.utterance import Utterance
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
@@ -22,6 +23,7 @@ class Heard:
     ends_turns: bool = True
     min_duration: float = 0.5
     timers: Mapping[str, float] = {"transcript_wait": 0.3, "false_interruption": 2.0}
+    extent: Extent = "unknown"
     reports: list[tuple[float, str]] = attrs.field(factory=list)
 
     def note(self, what: str) -> None:

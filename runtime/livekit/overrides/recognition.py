@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from livekit.agents import llm
 from livekit.agents.stt import SpeechEvent
@@ -16,6 +16,7 @@ from livekit.agents.voice.audio_recognition import (
     _EndOfTurnInfo,
     _EndOfTurnMetrics,
 )
+from livekit.agents.voice.endpointing import BaseEndpointing
 
 from turnfsm.runtime.conversation.utterance import Question
 
@@ -50,6 +51,7 @@ class GovernedRecognition(AudioRecognition):
     _promised: asyncio.Future[str] | None = None
     _leaves = False
     _commit_waits_until = 0.0
+    _ends_now = False
 
     async def _vad_task(self, vad: VAD, *audio: Any) -> None:
         try:
@@ -67,14 +69,53 @@ class GovernedRecognition(AudioRecognition):
                 return
         elif self._commit is not None and not self._commit.done():
             kwargs["skip_reply"] = self._skips_reply  # the words of the commit have come
+        elif self._value_due:
+            self._decide_later(partial(self._decide, *args, **kwargs))
+            return
         self._decide(*args, **kwargs)
 
     def _decide(self, *args: Any, **kwargs: Any) -> None:
         self._committing = kwargs["trigger"] == "manual"
+        self._ends_now = not self._committing and self.waits_for("ends_now")
+        detector = self._turn_detector
+        if self._ends_now:
+            self._turn_detector = None  # it is not asked
         try:
             super()._run_eou_detection(*args, **kwargs)
         finally:
+            self._turn_detector = detector
             self._committing = False
+
+    @property
+    def _endpointing(self) -> BaseEndpointing:
+        endpointing: BaseEndpointing = self.__dict__["_endpointing"]
+        return cast(BaseEndpointing, _Undelayed(endpointing)) if self._ends_now else endpointing
+
+    @_endpointing.setter
+    def _endpointing(self, endpointing: BaseEndpointing) -> None:
+        self.__dict__["_endpointing"] = endpointing
+
+    @property
+    def _value_due(self) -> bool:
+        return bool(self._audio_transcript) and self.waits_for("value_due")
+
+    def _decide_later(self, decide: Callable[[], None]) -> None:
+        if (open := self._end_of_turn_task) is not None:
+            open.cancel()
+        self._flush_stt()
+        self._end_of_turn_task = asyncio.create_task(self._decide_when_due(decide))
+
+    async def _decide_when_due(self, decide: Callable[[], None]) -> None:
+        await self.until(lambda: self._leaves or not self._value_due)
+        self.__dict__["_end_of_turn_task"] = None
+        if not self._leaves:
+            decide()
+
+    def _flush_stt(self) -> None:
+        # An STT that gives its transcript only when it is asked is asked by LiveKit's decision.
+        pipeline = self._stt_pipeline
+        if pipeline is not None and self._vad_base_turn_detection and not self._stt_flush_requested:
+            self._stt_flush_requested = pipeline.flush()
 
     def _commit_user_turn(self, **how: Any) -> asyncio.Future[str]:
         self._skips_reply = how.get("skip_reply", False)
@@ -192,6 +233,18 @@ class GovernedRecognition(AudioRecognition):
     def commits_by_itself(self) -> bool:
         """Turn detection is not manual."""
         return bool(self._turn_detection_mode != "manual")
+
+
+class _Undelayed:
+    """Endpointing without a delay; what it learns, the other one learns."""
+
+    min_delay = max_delay = 0.0
+
+    def __init__(self, endpointing: BaseEndpointing) -> None:
+        self._endpointing = endpointing
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._endpointing, name)
 
 
 def _now() -> float:

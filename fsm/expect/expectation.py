@@ -1,0 +1,79 @@
+"""What a question asks for, as a flow or an application declares it."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import attrs
+
+from turnfsm.fsm.fields import doc
+
+__all__ = ["KINDS", "Expectation", "Kind"]
+
+Kind = Literal[
+    "digits",
+    "phone",
+    "email",
+    "spelling",
+    "date",
+    "amount",
+    "yes_no",
+    "pattern",
+    "open",
+]
+"""What may be asked for. ``open``: anything; nothing is decided by the words."""
+
+KINDS: tuple[str, ...] = get_args(Kind)
+
+
+@attrs.frozen
+class Expectation:
+    """What the user is asked for.
+
+    Attributes:
+        kind: What it is.
+        length: How many digits, letters or signs it has.
+        at_least, at_most: The same as a range, instead of `length`.
+        pattern: A regular expression that all of its signs match, for the kind ``pattern``.
+        wait: Seconds without a new word after which a value that is not whole is taken as it is.
+
+    Example:
+        >>> from turnfsm.fsm.expect import Expectation, extent_of
+        >>> extent_of("five five five", Expectation("digits", length=10))
+        'partial'
+    """
+
+    kind: Kind = doc(
+        "What it is: so many digits; a phone number; an e-mail address; a word that is spelled; a "
+        "date; an amount of money; yes or no; signs that match a regular expression; open: "
+        "anything, so that LiveKit decides alone."
+    )
+    length: int | None = doc("How many digits, letters or signs it has.", default=None)
+    at_least: int | None = doc("At least so many of them, instead of `length`.", default=None)
+    at_most: int | None = doc("At most so many of them, instead of `length`.", default=None)
+    pattern: str | None = doc(
+        "A regular expression that its letters and digits match, without spaces; case does not "
+        "matter. For the kind `pattern`, together with the length.",
+        default=None,
+    )
+    wait: float = doc(
+        "Seconds without a new word after which the turn ends although a part is missing.",
+        default=4.0,
+    )
+
+    def __str__(self) -> str:
+        fields = (f.name for f in attrs.fields(Expectation) if f.name != "kind")
+        given = [f"{name} {value}" for name in fields if (value := getattr(self, name)) is not None]
+        return f"{self.kind} ({', '.join(given)})"
+
+    @property
+    def fewest(self) -> int | None:
+        """The fewest signs that are a value; None if no length is declared."""
+        if self.length is not None or self.at_most is None:
+            return self.length if self.length is not None else self.at_least
+        return self.at_least or 1
+
+    @property
+    def most(self) -> int | None:
+        """The most signs that a value has; None if that is not declared."""
+        return self.length if self.length is not None else self.at_most

@@ -1,0 +1,190 @@
+"""Digits, letters and signs in words: "double seven", "forty two", "m as in Mike".
+
+What is said for a sign is data, in `specs/spoken`, one file a language; all languages count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import attrs
+
+from turnfsm.fsm.phrases import Phrase, consists_of, contains, phrases_of, words_of
+
+__all__ = ["DIGITS", "LETTERS", "Spoken", "corrected", "is_filler", "read", "said_for"]
+
+DIGITS = "0123456789"
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+_SHELF = Path(__file__).parents[2] / "specs" / "spoken"
+_TIMES = {"twice": 2, "thrice": 3}
+_EXPLAINS = "as"
+_LONGEST = 5
+"""Words of the longest phrase that is looked for at one place."""
+
+_INTERJECTION = re.compile(r"^\W*oh?\s*[,!.]+", re.IGNORECASE)
+_CAPITALS = re.compile(r"\b[A-Z]{2,}\b")
+_SHOUTED = 3
+"""More words than these in capitals are no letters: the STT writes so."""
+
+_NUMERAL = re.compile(r"\d+|[^\W\d_]|(?=\w*\d)\w+")
+"""A word that is signs already: a number, a letter, or both, such as "b12"."""
+
+
+@attrs.frozen
+class Spoken:
+    """The signs in what was said.
+
+    Attributes:
+        signs: All of them, in order.
+        rest: The words after the last one.
+        pending: A sign must follow: the last word is such as "double".
+        loose: A digit may follow that is a part of the last number: "forty" becomes "forty two".
+    """
+
+    signs: str = ""
+    rest: Phrase = ()
+    pending: bool = False
+    loose: bool = False
+
+
+def read(text: str, alphabet: str) -> Spoken:
+    """The signs of an alphabet in what was said.
+
+    Args:
+        text: What was said.
+        alphabet: Other signs are words like any others.
+
+    Example:
+        >>> from turnfsm.fsm.expect.spoken import DIGITS, read
+        >>> read("it's four two, uh, double seven", DIGITS).signs
+        '4277'
+    """
+    text = _INTERJECTION.sub("", text)
+    if LETTERS[0] in alphabet and (text.upper() != text or len(text.split()) <= _SHOUTED):
+        text = _CAPITALS.sub(lambda found: " ".join(found[0]), text)
+    return _Reader(words_of(text), alphabet).read()
+
+
+def is_filler(words: Phrase) -> bool:
+    """Whether these words, if any, are only what somebody says between parts of what they dictate.
+
+    Args:
+        words: As `words_of` gives them.
+    """
+    return not words or consists_of(" ".join(words), phrases_of("filler"))
+
+
+def corrected(text: str) -> bool:
+    """Whether somebody has taken back a part of what they have said.
+
+    Args:
+        text: What was said.
+    """
+    return contains(text, phrases_of("correction"))
+
+
+def said_for(sign: str) -> frozenset[Phrase]:
+    """What is said for a sign, in all languages.
+
+    Args:
+        sign: A sign, or another key of `specs/spoken`.
+    """
+    return frozenset(phrase for phrase, meant in _lexicon().items() if sign in meant)
+
+
+class _Reader:
+    def __init__(self, words: Phrase, alphabet: str) -> None:
+        self._words = words
+        self._alphabet = alphabet
+        self._signs: list[str] = []
+        self._end = 0  # of the last sign
+        self._times = 1
+        self._tens = False  # the last sign was a word such as "forty"
+
+    def read(self) -> Spoken:
+        at = 0
+        while at < len(self._words):
+            at += self._step(at)
+        pending = self._times > 1
+        rest = () if pending else self._words[self._end :]
+        return Spoken("".join(self._signs), rest, pending, self._tens)
+
+    def _step(self, at: int) -> int:
+        """Reads what stands at a place. Returns how many words it takes."""
+        meant, taken = self._meaning(at)
+        if _filler_at(self._words, at) > taken:
+            return self._skip(_filler_at(self._words, at))
+        for word, times in _TIMES.items():
+            if word in meant:
+                self._times = times
+                return taken
+        if _EXPLAINS in meant and self._signs and self._end == at and at + taken < len(self._words):
+            self._end = at + taken + 1  # the word after it is no sign
+            return taken + 1
+        sign = next((m for m in meant if self._is_sign(m, self._words[at])), None)
+        if sign is None or not self._fits(sign, at, taken):
+            return self._skip(max(taken, 1))
+        self._take(sign, numeral=self._words[at] == sign)
+        self._end = at + taken
+        return taken
+
+    def _is_sign(self, meant: str, word: str) -> bool:
+        named = len(meant) > 1 and not meant.isdigit()  # such as `month`
+        return set(meant) <= set(self._alphabet) and (not named or meant == word)
+
+    def _skip(self, taken: int) -> int:
+        self._times, self._tens = 1, False
+        return taken
+
+    def _take(self, sign: str, *, numeral: bool) -> None:
+        ones = not numeral and len(sign) == 1 and sign in DIGITS[1:]
+        if self._tens and ones and self._times == 1:  # "forty two"
+            self._signs[-1] = self._signs[-1][0] + sign
+            self._tens = False
+        else:
+            self._signs.append(sign * self._times)
+            self._tens = not numeral and len(sign) == 2 and sign[1] == "0" and sign > "19"
+        self._times = 1
+
+    def _meaning(self, at: int) -> tuple[tuple[str, ...], int]:
+        """What the longest known phrase at a place may mean, and its number of words."""
+        for length in range(min(_LONGEST, len(self._words) - at), 0, -1):
+            if meant := _lexicon().get(self._words[at : at + length]):
+                if length == 1 and len(self._words[at]) == 1:
+                    return (self._words[at], *meant), 1  # "o" is a letter, too
+                return meant, length
+        word = self._words[at]
+        return ((word,), 1) if _NUMERAL.fullmatch(word) else ((), 0)
+
+    def _fits(self, sign: str, at: int, taken: int) -> bool:
+        """At the beginning "oh" is a sign only before another one, and "hundred" only after one."""
+        if set(sign) == {"0"} and len(sign) > 1 and not sign.startswith(self._words[at]):
+            return bool(self._signs) and self._end == at
+        if self._words[at] not in ("oh", "o") or self._signs or self._times > 1:
+            return True
+        return at + taken < len(self._words) and bool(self._meaning(at + taken)[0])
+
+
+def _filler_at(words: Phrase, at: int) -> int:
+    """The words of the longest filler at a place."""
+    known = phrases_of("filler")
+    lengths = range(min(_LONGEST, len(words) - at), 0, -1)
+    return next((n for n in lengths if words[at : at + n] in known), 0)
+
+
+@cache
+def _lexicon() -> Mapping[Phrase, tuple[str, ...]]:
+    """What each phrase may stand for."""
+    found: dict[Phrase, list[str]] = defaultdict(list)
+    for file in sorted(_SHELF.glob("*.txt")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if line and not line.startswith("#"):
+                sign, _, phrases = line.partition(": ")
+                for phrase in phrases.split(","):
+                    found[words_of(phrase)].append(sign)
+    return {phrase: tuple(signs) for phrase, signs in found.items()}

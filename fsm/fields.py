@@ -1,0 +1,31 @@
+"""Fields of the classes that a flow is written with.
+
+A field that stands in YAML has the sentence that an editor shows (``metadata["doc"]``) and, if it
+differs from its name, its key (``metadata["yaml"]``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+__all__ = ["Names", "doc", "loaded", "yaml_name"]
+
+Names = tuple[str, ...]
+"""One name or a list of names in YAML; always a tuple here."""
+
+
+def doc(sentence: str, yaml: str | None = None, **field: Any) -> Any:
+    """A field of the YAML, with the sentence that an editor shows and its key."""
+    return attrs.field(metadata={"doc": sentence} | ({"yaml": yaml} if yaml else {}), **field)
+
+
+def loaded(**field: Any) -> Any:
+    """A field that the loader fills; it is not a key in YAML."""
+    return attrs.field(metadata={"internal": True}, **field)
+
+
+def yaml_name(field: attrs.Attribute[Any]) -> str:
+    """The YAML key of a field."""
+    return str(field.metadata.get("yaml", field.name))

@@ -1,0 +1,206 @@
+"""The end of a turn where the flow knows what the user is asked for."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from livekit.agents import AgentSession
+
+from turnfsm.fsm.journal import replay
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import (
+    Outcome,
+    ScriptedLLM,
+    ScriptedSTT,
+    ScriptedUser,
+    ScriptedVAD,
+    Stage,
+)
+
+TEN = "{kind: digits, length: 10}"
+GROUPS = ("five five five", "one two three", "four five six seven")
+GAP = 1.5
+
+
+def expecting(expect: str, folder: Path) -> Any:
+    """A session that expects this in the state `listening`."""
+    file = folder / "asks.yaml"
+    file.write_text(
+        f"flow: asks\nextends: turn\nstates:\n  listening:\n    tuning: {{expect: {expect}}}\n"
+    )
+    return partial(TurnSession, flow=file)
+
+
+def dictation(*groups: str, gap: float = GAP) -> ScriptedUser:
+    """A user who says these groups with gaps between them, from 1.0 s on."""
+    user, at = ScriptedUser(), 1.0
+    for group in groups:
+        user.says(group, at=at)
+        at = user.utterances[-1].end + gap
+    return user
+
+
+def play(session: Any, user: ScriptedUser, seconds: float = 30.0, **options: Any) -> Outcome:
+    options.setdefault("vad", ScriptedVAD(min_silence=0.3))
+    stage = Stage(session, user=user, llm=ScriptedLLM({}, otherwise="Thank you."), **options)
+    outcome = stage.run(seconds)
+    assert outcome.errors == [], outcome.timeline()
+    if isinstance(stage.session, TurnSession):
+        assert replay(stage.session.turn.journal.read(), stage.session.turn.flow) is None
+    return outcome
+
+
+def turns(outcome: Outcome) -> list[str]:
+    """What the user has said, turn by turn."""
+    said = [line for line in outcome.context if line.startswith("user: ")]
+    return [line.removeprefix("user: ") for line in said]
+
+
+def answered_after(outcome: Outcome, user: ScriptedUser) -> float:
+    """Seconds from the end of the user's words until the agent is heard."""
+    end = user.utterances[-1].end
+    return next(one.start for one in outcome.heard if one.start > end) - end
+
+
+def test_ten_digits_in_groups_are_one_turn(tmp_path: Path) -> None:
+    user = dictation(*GROUPS)
+    outcome = play(expecting(TEN, tmp_path), user)
+    assert turns(outcome) == [" ".join(GROUPS)], outcome.timeline()
+    assert len(outcome.heard) == 1
+
+
+@pytest.mark.parametrize("session", [AgentSession, TurnSession], ids=["AgentSession", "turn"])
+def test_they_are_several_turns_where_nothing_is_expected(session: Any) -> None:
+    assert len(turns(play(session, dictation(*GROUPS)))) > 1
+
+
+PATIENT: Any = {"endpointing": {"min_delay": 1.0, "max_delay": 3.0}}
+
+
+def test_a_whole_value_is_answered_without_a_delay(tmp_path: Path) -> None:
+    user = dictation(*GROUPS, gap=0.2)
+    expected = play(expecting(TEN, tmp_path), user, turn_handling=PATIENT)
+    stock = play(AgentSession, user, turn_handling=PATIENT)
+    assert turns(expected) == turns(stock) == [" ".join(GROUPS)]
+    assert answered_after(expected, user) < 0.7
+    assert answered_after(stock, user) > 1.0
+
+
+@pytest.mark.parametrize("words", ["yes", "No, thank you.", "ja genau", "sí, claro"])
+def test_yes_and_no_are_answered_sooner(words: str, tmp_path: Path) -> None:
+    user = ScriptedUser().says(words, at=1.0)
+    handling: Any = {"preemptive_generation": {"enabled": False}}
+    expected = play(expecting("{kind: yes_no}", tmp_path), user, turn_handling=handling)
+    unknown = play(TurnSession, user, turn_handling=handling)
+    assert turns(expected) == turns(unknown) == [words]
+    assert answered_after(expected, user) <= answered_after(unknown, user) - 0.1
+
+
+class Doubting:
+    """A turn detector that never believes that a turn is over."""
+
+    model = provider = "doubting"
+    asked = 0
+
+    def __deepcopy__(self, memo: object) -> Doubting:
+        return self  # a stage copies the options
+
+    async def supports_language(self, language: object) -> bool:
+        return True
+
+    async def unlikely_threshold(self, language: object) -> float:
+        return 0.5
+
+    async def predict_end_of_turn(self, chat_ctx: object, **options: object) -> float:
+        self.asked += 1
+        return 0.0
+
+
+@pytest.mark.parametrize(("expect", "asked"), [("{kind: yes_no}", 0), ("{kind: open}", 1)])
+def test_a_turn_detector_decides_where_the_words_do_not(
+    expect: str, asked: int, tmp_path: Path
+) -> None:
+    user, detector = ScriptedUser().says("yes", at=1.0), Doubting()
+    handling: Any = {"turn_detection": detector}
+    outcome = play(expecting(expect, tmp_path), user, turn_handling=handling)
+    assert (detector.asked > 0) == asked
+    assert (answered_after(outcome, user) > 3.0) == asked
+
+
+def test_who_gives_up_is_answered_after_the_wait(tmp_path: Path) -> None:
+    user = dictation(*GROUPS[:2])
+    wait = "{kind: digits, length: 10, wait: 6.0}"
+    outcome = play(expecting(wait, tmp_path), user)
+    assert turns(outcome) == [" ".join(GROUPS[:2])]
+    assert answered_after(outcome, user) == pytest.approx(6.5, abs=0.3)
+
+
+def test_other_words_are_answered_as_ever(tmp_path: Path) -> None:
+    user = ScriptedUser().says("what do you need it for", at=1.0)
+    expected = play(expecting(TEN, tmp_path), user)
+    assert answered_after(expected, user) == answered_after(play(TurnSession, user), user)
+
+
+def test_a_noise_between_two_groups_is_no_end(tmp_path: Path) -> None:
+    for lasts in (0.2, 0.8):
+        user = ScriptedUser()
+        for n, group in enumerate(GROUPS):
+            user.says(group, at=1.0 + 3.5 * n)
+            if n < 2:
+                user.makes_noise(at=1.0 + 3.5 * n + 2.0, duration=lasts)
+        outcome = play(expecting(TEN, tmp_path), user)
+        assert turns(outcome) == [" ".join(GROUPS)], outcome.timeline()
+
+
+def test_noises_do_not_prolong_the_wait_forever(tmp_path: Path) -> None:
+    user = dictation(GROUPS[0])
+    for n in range(40):
+        user.makes_noise(at=3.0 + n, duration=0.2)
+    outcome = play(expecting(TEN, tmp_path), user, 45.0)
+    assert turns(outcome) == [GROUPS[0]]
+    assert outcome.heard[0].start < 12.0, outcome.timeline()
+
+
+@pytest.mark.parametrize("delay", [0.1, 0.9, 1.4])
+@pytest.mark.parametrize("detection", ["vad", "stt"])
+@pytest.mark.parametrize("hears", [True, False], ids=["vad", "no vad"])
+def test_no_group_is_cut_off_however_the_session_hears(
+    delay: float, detection: Any, hears: bool, tmp_path: Path
+) -> None:
+    user, at = ScriptedUser(), 1.0
+    for group in GROUPS:
+        lasts = 0.4 * len(group.split())
+        shown = tuple(
+            (0.4 * n + 0.5, " ".join(group.split()[: n + 1])) for n in range(len(group.split()))
+        )
+        user.says(group, at=at, duration=lasts, stt_delay=delay, interims=shown)
+        at += lasts + GAP
+    if not hears and detection == "vad":
+        pytest.skip("nothing ends the turn")
+    outcome = play(
+        expecting(TEN, tmp_path),
+        user,
+        stt=ScriptedSTT(user, ends_turns=detection == "stt"),
+        vad=ScriptedVAD(min_silence=0.3) if hears else None,
+        turn_handling={"turn_detection": detection},
+    )
+    assert turns(outcome) == [" ".join(GROUPS)], outcome.timeline()
+
+
+def test_the_application_may_commit_before_the_value_is_whole(tmp_path: Path) -> None:
+    user = dictation(*GROUPS[:2])
+    stage = Stage(expecting(TEN, tmp_path), user=user, llm=ScriptedLLM({}, otherwise="Thank you."))
+    at = user.utterances[-1].end + 1.0
+    stage.at(at, lambda stage: stage.session.commit_user_turn(transcript_timeout=0.1))
+    outcome = stage.run(20.0)
+    assert turns(outcome) == [" ".join(GROUPS[:2])]
+    assert outcome.heard[0].start < at + 1.0
+
+
+def test_a_session_that_closes_keeps_a_part_of_a_value(tmp_path: Path) -> None:
+    outcome = play(expecting(TEN, tmp_path), dictation(GROUPS[0]), 4.0)
+    assert [item.text_content for item in outcome.history.messages()] == [GROUPS[0]]
+    assert outcome.orphans == ()
