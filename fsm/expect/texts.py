@@ -14,10 +14,9 @@ from .spoken import DIGITS, corrected, is_filler, read, said_for
 __all__ = ["amount", "date", "email"]
 
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.([a-z]{2,})")
-_LAST = frozenset(
-    ("com", "org", "net", "edu", "gov", "info", "biz", "io", "ai", "app", "dev", "me", "eu")
-    + ("de", "fr", "es", "it", "nl", "at", "ch")
-)
+_GENERIC = ("com", "org", "net", "edu", "gov", "info", "biz", "io", "ai", "app", "dev", "me")
+_NATIONAL = ("de", "fr", "es", "it", "nl", "at", "ch", "eu")
+_LAST = frozenset((*_GENERIC, *_NATIONAL))
 """Domains after which no part of an address follows."""
 
 _SIGNS = ("@", ".", "-", "_", "+")
