@@ -59,7 +59,7 @@ class Joint:
         here, view = self.here(s), self.view(s)
         if view.live or here.floor >= 0 or here.committed or here.words:
             return None
-        return Spot(here, view.open) if here.kept or view.open else None
+        return Spot(here, view.open) if here.deferred or view.open else None
 
     def owed(self, s: Situation) -> Owed:
         """The replies, calls and utterances."""

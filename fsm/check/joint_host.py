@@ -20,10 +20,10 @@ __all__ = ["JointHost"]
 
 _FALSE = (
     *("words_waiting", "wordless", "effect_pending", "tools_held", "model_replies"),
-    *("transcript_due", "manual_turns", "acknowledged"),
+    *("transcript_due", "manual_turns", "acknowledged", "others_first"),
 )
 _TRUE = ("can_ask_anew",)
-_KNOWN = ("agenda_open", "endpointing", "answer_coming", "results_at_hand")
+_KNOWN = ("agenda_open", "endpointing", "answer_coming", "user_may_go_on", "results_at_hand")
 
 
 class JointHost:
@@ -68,7 +68,9 @@ class JointHost:
         host = self._hosts.get(knows)
         if host is None:
             answers = zip(
-                _KNOWN, (view.open, here.deciding, here.deciding, not view.partial), strict=True
+                _KNOWN,
+                (view.open, here.deciding, here.deciding, here.deciding, not view.partial),
+                strict=True,
             )
             true = self._mask(*(name for name, holds in answers if holds))
             host = self._hosts[knows] = self._true | true
@@ -172,6 +174,8 @@ class JointHost:
                 answered = here._replace(committed=here.committed + turns)
                 gone = [r for r in view.live if r != here.floor]
                 return [(answered, tuple(("end", r, "user") for r in gone))]
+            case "take_deferred_turn" if here.deferred:
+                return self._taken_again(here, view)
             case "request_next_reply" if view.open and view.free >= 0:
                 return [(here, (("deliver", view.free),))]
             case "hold_output":
@@ -189,6 +193,17 @@ class JointHost:
                 ops: tuple[Op, ...] = tuple(("detach", n) for n in gone_on)
                 return [(there, (*ops, *m)) for there, m in self._tools_released(here, view)]
         return [(here, ())]
+
+    def _taken_again(self, here: Here, view: View) -> list[Outcome]:
+        """The deferred turn is committed; if that is refused, it is still deferred."""
+        outcomes: list[Outcome] = []
+        for node, taken in self.post(here, view, "turn_committed"):
+            if taken is None:
+                outcomes.append((here._replace(node=node), ()))
+            else:
+                committed = here._replace(node=node, deferred=0)
+                outcomes += self.carried(committed, view, taken, here.deferred)
+        return outcomes
 
     def _tools_released(self, here: Here, view: View) -> list[Outcome]:
         if not self.holds(here, "tools_running"):

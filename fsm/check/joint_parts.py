@@ -26,7 +26,7 @@ class Here(NamedTuple):
         deciding: The end of the user's turn is being decided, or words may still come.
         words: Words were recognised that are in no committed turn.
         committed: How many utterances are committed, and their reply is not asked for yet.
-        kept: How many were committed while they could not be answered.
+        deferred: How many were committed while they could not be answered.
     """
 
     node: int
@@ -37,7 +37,7 @@ class Here(NamedTuple):
     deciding: bool = False
     words: bool = False
     committed: int = 0
-    kept: int = 0
+    deferred: int = 0
 
     def without_reply(self) -> Here:
         """The floor was given back."""

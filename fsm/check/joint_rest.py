@@ -28,7 +28,7 @@ class Spot(NamedTuple):
 
     Attributes:
         here: Where the turn is.
-        open: It is on the agenda; else a turn is kept.
+        open: It is on the agenda; else a turn is deferred.
     """
 
     here: Here

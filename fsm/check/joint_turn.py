@@ -84,9 +84,9 @@ class TurnSide:
             yield Step(said, here, (("ask", view.free),))
         if view.live:
             yield from self._leaves(here, view)
-        if view.live or here.committed or here.kept:
+        if view.live or here.committed or here.deferred:
             died: list[Op] = [("end", r, "crash") for r in view.live]
-            died += [("said", here.committed + here.kept)]
+            died += [("said", here.committed + here.deferred)]
             yield Step("the worker dies, and another goes on", self.first(), tuple(died))
 
     # -- at once
@@ -134,9 +134,9 @@ class TurnSide:
         if here.floor in view.superseded and here.cut is None:
             said = f"a result has come that reply {here.floor} does not have"
             yield "newer_result", asked(said, here, view, "newer_result")
-        if here.kept:
-            said, again = "the kept turn is committed", here._replace(kept=0)
-            yield "turn_committed", asked(said, again, view, "turn_committed", here.kept)
+        if here.deferred:
+            said = "the deferred turn is taken"
+            yield "deferred_turn", asked(said, here, view, "deferred_turn")
         if view.open and view.free >= 0:
             said = f"reply {view.free} delivers what is due"
             yield "next_reply", asked(said, here, view, "next_reply")
@@ -155,14 +155,16 @@ class TurnSide:
                             yield Step(f"{timer} fires", there, ops)
 
     def _words(self, here: Here, view: View) -> Iterator[Step]:
-        n, host = view.said + here.committed + here.kept, self.host
+        n, host = view.said + here.committed + here.deferred, self.host
         if here.words:
             ended = here._replace(words=False, deciding=False)
-            said, all_ = f"utterance {n} is committed", ended._replace(kept=0)
-            yield from host.asked(said, all_, view, "turn_committed", 1 + here.kept)
+            said, all_ = f"utterance {n} is committed", ended._replace(deferred=0)
+            yield from host.asked(said, all_, view, "turn_committed", 1 + here.deferred)
             if any(answer is None for _, answer in host.post(ended, view, "turn_committed")):
-                kept = ended._replace(kept=here.kept + 1)
-                yield from host.happens(f"utterance {n} is kept", kept, view, "turn_kept")
+                deferred = ended._replace(deferred=here.deferred + 1)
+                yield from host.happens(
+                    f"utterance {n} is deferred", deferred, view, "turn_deferred"
+                )
         elif n < self.bounds.utterances:
             said, words = f"the user says utterance {n}", here._replace(words=True, deciding=True)
             yield from host.happens(said, words, view, "final_transcript")

@@ -258,9 +258,9 @@ def _overdue(model: StateSpace) -> Iterator[Wait]:
 
 def _kept(model: StateSpace) -> Iterator[Wait]:
     """A turn that waits for tool calls to finish does not wait longer than it is told."""
-    if not {"turn_kept", "finish_limit"} <= {*model.flow.triggers, *model.flow.timers}:
+    if not {"turn_deferred", "finish_limit"} <= {*model.flow.triggers, *model.flow.timers}:
         return
-    bit, waits_in = model.bits.ghosts["turn_waiting"], holds(model, "tool_running")
+    bit, waits_in = model.bits.ghosts["turn_deferred"], holds(model, "tool_running")
     yield Wait(
         "every_turn_is_accounted_for",
         "the floor is free for the turn that waits",

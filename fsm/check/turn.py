@@ -36,7 +36,7 @@ _WORLD = World(
         "tools_running",
         "result_uncommitted",
         "turn_open",
-        "turn_waiting",  # a committed turn was refused and waits
+        "turn_deferred",  # a committed turn was refused and waits
         "reply_due",  # the results of the turn's calls are there, the step that uses them is not
         "heard",  # audio is being heard now
         "cut",  # this step was interrupted: nothing of it is heard any more
@@ -72,11 +72,11 @@ _WORLD = World(
         "tool_ended": ((), ("result_uncommitted",), ()),
         "results_committed": (("result_uncommitted",), (), ()),
         "turn_committed": (
-            ("tools_running", "reply_due", "turn_waiting", "answered"),
+            ("tools_running", "reply_due", "turn_deferred", "answered"),
             ("turn_open",),
             (),
         ),
-        "turn_kept": ((), ("turn_waiting",), ()),
+        "turn_deferred": ((), ("turn_deferred",), ()),
         "turn_asked": (("turn_open",), (), ()),
         "turn_dropped": (("turn_open",), (), ()),
     },

@@ -192,16 +192,16 @@ def _turns(make: Maker) -> Iterator[Rule]:
             where=lambda m: m.source in {*_HOLDS_THE_FLOOR, "tool_running"},
         )
     yield make.chosen("drop_turn", "though no turn is open", unless=["~turn_open"])
-    yield make.chosen("lift_holds", "though no turn waits", unless=["~turn_waiting"])
+    yield make.chosen("lift_holds", "though no turn waits", unless=["~turn_deferred"])
     tool_running = make.flow.states.get("tool_running")
     if tool_running and "finish_limit" in tool_running.after:
         yield make.move(
-            "turn_kept: the time to finish does not begin",
+            "turn_deferred: the time to finish does not begin",
             lambda m: (
-                (m.source, m.dest, m.trigger) == ("tool_running", "tool_running", "turn_kept")
+                (m.source, m.dest, m.trigger) == ("tool_running", "tool_running", "turn_deferred")
                 and not (m.taken and m.taken.entered)
             ),
-            before_not=["~turn_waiting"],
+            before_not=["~turn_deferred"],
         )
 
 

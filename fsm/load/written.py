@@ -152,7 +152,7 @@ class FlowFile:
     tools: Tools = doc("What happens to tool calls whose turn is interrupted.", factory=Tools)
     discard_audio_if_uninterruptible: bool = doc(
         "The STT gets silence while the agent says what cannot be interrupted. false: the user is "
-        "heard; their turn is kept, and answered when the agent has finished. That needs a "
+        "heard; their turn is deferred, and answered when the agent has finished. That needs a "
         "line without echo: otherwise the agent hears itself, and answers itself. If the "
         "application gives the session LiveKit's option of this name, the option counts.",
         default=True,

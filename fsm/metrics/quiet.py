@@ -178,7 +178,7 @@ class QuietTimes:
                 self._undecided = 0
                 self._asked = now
                 self._trouble.asked_again()
-            case "turn_kept":
+            case "turn_deferred":
                 self._committed.add(self._undecided)
                 self._undecided = 0
             case "endpointing_ended" | "turn_dropped":

@@ -33,7 +33,7 @@ class TurnTimes:
         match entry.trigger:
             case "user_stopped_speaking" if verdict:
                 self._voice_ended = now
-            case "turn_kept" if verdict:
+            case "turn_deferred" if verdict:
                 self._kept.append(self._asked_at(now))
             case "turn_committed" if verdict:
                 self._asked = self._kept.popleft() if self._kept else self._asked_at(now)
@@ -50,8 +50,8 @@ class TurnTimes:
         data = note.data
         if note.kind == "turn":
             number, outcome = _number(data.get("number")), str(data.get("outcome", ""))
-            kept, why = bool(data.get("kept")), str(data.get("why", ""))
-            out.append(TurnEnd(now, number, outcome, kept, why))
+            deferred, why = bool(data.get("deferred")), str(data.get("why", ""))
+            out.append(TurnEnd(now, number, outcome, deferred, why))
         elif note.kind == "turn_waits_long":
             self._waits(now, note, out)
         elif note.kind == "tool_started":

@@ -180,14 +180,14 @@ class TurnEnd:
         at: When it was known.
         number: Its place in the conversation, from 1.
         outcome: ``replied``, ``silent``, ``superseded`` or ``dropped``.
-        kept: It had to wait before it was taken.
+        deferred: It had to wait before it was taken.
         why: The reason, as a sentence; empty if it was replied to.
     """
 
     at: float
     number: int
     outcome: str
-    kept: bool
+    deferred: bool
     why: str = ""
 
 

@@ -57,7 +57,7 @@ CLASSES: tuple[FailureClass, ...] = (
         "F",
         "A turn of the user is lost",
         "What the user said gets no reply and is not in the history, or it is answered much later.",
-        "a committed turn is replied, kept, superseded, or dropped with a reason. No commit is "
+        "a committed turn is replied, deferred, superseded, or dropped with a reason. No commit is "
         "cancelled.",
     ),
     FailureClass(

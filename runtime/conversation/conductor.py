@@ -30,6 +30,7 @@ from .outages import Outages
 from .ports import Agent, Output, Session, Speech, UserTurn
 from .progress import Progress
 from .replies import Replies
+from .speech_queue import SpeechQueue
 from .tool_calls import ToolCalls
 from .user_reports import UserReports
 
@@ -42,11 +43,11 @@ class Conductor(UserReports):
     Args:
         session: Carries the decisions out.
         ledger: Has an entry for every tool call.
-        deferred: Holds what begins later.
+        queue: Holds what begins later.
     """
 
-    def __init__(self, session: Session, ledger: Ledger, deferred: DeferredQueue) -> None:
-        super().__init__(session, deferred)
+    def __init__(self, session: Session, ledger: Ledger, queue: DeferredQueue) -> None:
+        super().__init__(session, queue)
         self._ledger = ledger
         self.log = Log(self._moved)
         self.replies = Replies(self.log)
@@ -58,6 +59,7 @@ class Conductor(UserReports):
             self.progress.audio_came,
             lambda speech: self.record(ReplyAudio(speech.id)),
         )
+        self.speeches = SpeechQueue(self.floor)
         self.outages = Outages(
             self.record,
             lambda: self.turn.now,
@@ -65,13 +67,20 @@ class Conductor(UserReports):
             self.turns.fail,
         )
         self.host = TurnHost(
-            session, self.floor, self.progress, self.tools, self.turns, self.log, self.replies
+            session,
+            self.floor,
+            self.speeches,
+            self.progress,
+            self.tools,
+            self.turns,
+            self.log,
+            self.replies,
         )
         self.host.utterance = self.utterance
         self.objections = Objections(session, self.host, self.tools, self.until)
         self.agent_state = AgentState(session)
         self._ids = CallIds()
-        self._deferred_due = self._started = False
+        self._look_due = self._started = False
         self._waiting: list[asyncio.Event] = []
 
     def govern(self, turn: TurnRuntime) -> None:
@@ -101,8 +110,8 @@ class Conductor(UserReports):
         """
         if self._governs and self.turn.holds("output_held"):
             self._post("endpointing_ended")
-        kept = self.turns.drop_kept()
-        return [turn for turn in kept if turn.new_transcript]  # there may be only audio
+        dropped = self.turns.drop_deferred()
+        return [turn for turn in dropped if turn.new_transcript]  # there may be only audio
 
     async def aclose(self) -> None:
         """The session has closed."""
@@ -122,7 +131,7 @@ class Conductor(UserReports):
         agent."""
         if self._governs and self._started:
             self.tools.count()
-            self._schedule_deferred()
+            self._look_again()
 
     def resumed(self) -> None:
         """The session has started, perhaps after a worker has died.
@@ -133,7 +142,7 @@ class Conductor(UserReports):
         self.outages.start()
         if self.host.resumption is not None:
             self.host.resumption.post("started")
-            self._schedule_deferred()
+            self._look_again()
 
     def reply_requested(self) -> None:
         """The application has asked for a reply. Posts nothing."""
@@ -161,7 +170,7 @@ class Conductor(UserReports):
             output: What it is heard on, as far as that is known: `output_known` may follow. None if
                 it is text only: its first words are its playout.
         """
-        self._queued = [one for one in self._queued if one[1] is not speech]
+        self.speeches.left(speech)
         step = self.floor.take(agent, speech, output)
         self._last_barge_in = None
         self.host.results_need_reply = False
@@ -214,7 +223,7 @@ class Conductor(UserReports):
         Args:
             failed: An error has ended it.
         """
-        self._queued = [one for one in self._queued if one[1] is not speech]
+        self.speeches.left(speech)
         self.replies.over(speech, failed=failed)
         asyncio.get_running_loop().call_soon(self.turns.speech_over, speech)
 
@@ -459,36 +468,32 @@ class Conductor(UserReports):
     def _moved(self) -> None:
         for waiter in self._waiting:
             waiter.set()
-        self._schedule_deferred()
+        self._look_again()
 
-    def _schedule_deferred(self) -> None:
+    def _look_again(self) -> None:
         """In the next turn of the loop: the floor may be about to be given back."""
-        if self._deferred_due:
+        if self._look_due:
             return
-        if self._speculation or self.host.wants_reply or self.turns.kept or self.host.superseded:
-            self._deferred_due = True
-            asyncio.get_running_loop().call_soon(self._run_deferred)
+        if (
+            self._speculation
+            or self.host.wants_reply
+            or self.turns.deferred
+            or self.host.superseded
+        ):
+            self._look_due = True
+            asyncio.get_running_loop().call_soon(self._look)
 
-    def _run_deferred(self) -> None:
-        self._deferred_due = False
+    def _look(self) -> None:
+        """Ask the flow about what waits. Its guards say what comes before what."""
+        self._look_due = False
         agent = self._session.activity
-        if not self._governs or self.closing or agent is None:
-            return
-        phase = agent.phase
-        if phase == "leaving":
-            return  # a handoff is under way; this is tried again when it has ended
+        if not self._governs or self.closing or agent is None or agent.phase == "leaving":
+            return  # a handoff is tried again when it has ended
         self._speculate_again()
-        step = self.floor.step
-        if step is not None and self.host.superseded and self.turn.ask("newer_result", step.id):
+        step, ask = self.floor.step, self.turn.ask
+        if step is not None and self.host.superseded and ask("newer_result", step.id):
             self._post("newer_result", step.id, source="programmatic")
-            return
-        if step is not None and self.turns.kept and not step.speech.interruptible:
-            return  # it is ending, and no turn is taken before it has ended
-        if self.turns.kept and self._hears_more(agent):
-            return  # it would be cut in the middle of an utterance; the next turn has all of it
-        if self.turns.kept and (phase == "greeting" or self._says_first(agent)):
-            return  # it comes first: the turn would cut it
-        if self.turns.kept and self.turn.ask("turn_committed"):
-            self.turns.join_kept().run(agent.take_turn)
-        elif self.host.wants_reply and self.turn.ask("next_reply"):
+        if self.turns.deferred and ask("deferred_turn") and ask("turn_committed"):
+            self._post("deferred_turn")
+        if self.host.wants_reply and ask("next_reply"):
             self._post("next_reply")

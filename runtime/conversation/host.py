@@ -21,6 +21,7 @@ from .ports import FalseInterruption, Output, Session, Source, Speech
 from .progress import Progress
 from .replies import Replies
 from .resumption import Resumption
+from .speech_queue import SpeechQueue
 from .tool_calls import ToolCalls
 from .user_turns import UserTurns
 from .utterance import Utterance
@@ -61,6 +62,7 @@ class TurnHost:
         self,
         session: Session,
         floor: Floor,
+        speeches: SpeechQueue,
         progress: Progress,
         tools: ToolCalls,
         turns: UserTurns,
@@ -69,6 +71,7 @@ class TurnHost:
     ) -> None:
         self._session = session
         self._floor = floor
+        self._speeches = speeches
         self._progress = progress
         self._tools = tools
         self._turns = turns
@@ -183,8 +186,28 @@ class TurnHost:
 
     def words_waiting(self) -> bool:
         """Earlier words of the user are not in the conversation yet: for example of a line that
-        was typed and waits for the floor. Those of kept turns begin the next turn."""
+        was typed and waits for the floor. Those of deferred turns begin the next
+        turn."""
         return bool(self._turns.begun())
+
+    def user_may_go_on(self) -> bool:
+        """The end of the user's turn is being decided, or the words of their last voice may still
+        come at once, or they hold a button.
+
+        Words of a slow STT are not waited for: the voice may have been a noise. The output is held
+        for them.
+        """
+        agent = self._session.activity
+        deciding = agent is not None and agent.deciding
+        return self.button_held or deciding or self.utterance.ask("end_near")
+
+    def others_first(self) -> bool:
+        """The agent greets, or something that waited for the floor when the turn was deferred has
+        not been said; or no agent can take the turn, because a handoff is under way."""
+        agent = self._session.activity
+        if agent is None or agent.phase in ("leaving", "greeting"):
+            return True
+        return self._speeches.comes_first(agent)
 
     def answer_coming(self) -> bool:
         """Words of the user may still come, or a realtime model may answer by itself. When neither
@@ -242,6 +265,12 @@ class TurnHost:
 
     def answer_turn(self, event: Event) -> None:
         """Allowed: the adapter continues with the turn that it asked about."""
+
+    def take_deferred_turn(self, event: Event) -> None:
+        """Let the agent commit the turns that were deferred, as one."""
+        agent = self._session.activity
+        if agent is not None and self._turns.deferred:
+            self._turns.join_deferred().run(agent.take_turn)
 
     def drop_turn(self, event: Event) -> None:
         """Wait no longer for the reply to the open turn; one that still comes is said."""

@@ -23,6 +23,7 @@ from .floor import Floor
 from .host import TurnHost
 from .objections import Objections
 from .ports import Agent, Session, Speech, UserTurn
+from .speech_queue import SpeechQueue
 from .user_turns import Outcome, Turn, UserTurns
 from .utterance import Utterance
 from .vocabulary import actions_used
@@ -35,27 +36,26 @@ class UserReports:
 
     Args:
         session: Carries the decisions out.
-        deferred: Holds what begins later.
+        queue: Holds what begins later.
     """
 
     turn: TurnRuntime
     floor: Floor
+    speeches: SpeechQueue
     host: TurnHost
     log: Log
     objections: Objections
     keeping: Keeping | None = None
 
-    def __init__(self, session: Session, deferred: DeferredQueue) -> None:
+    def __init__(self, session: Session, queue: DeferredQueue) -> None:
         self._session = session
         self.turns = UserTurns(
-            self._turn_ended, deferred, lambda: session.closing, self._is_asked_again
+            self._turn_ended, queue, lambda: session.closing, self._is_asked_again
         )
-        self._queued: list[tuple[Agent, Speech]] = []
         self._last_barge_in: Verdict | None = None
         self._transcript = ""  # of the last voice, as a message
         self._carried, self._carried_commit = "", False
         self._speculation: Callable[[], None] | None = None
-        self._said_first: tuple[Speech, ...] = ()
         self.expecting = Expecting(lambda: self._tuning.expect, lambda: self.turn.now)
         self.utterance = Utterance(self)
 
@@ -201,17 +201,6 @@ class UserReports:
         step = self.floor.step
         return step is not None and not step.speech.interruptible
 
-    def _hears_more(self, agent: Agent) -> bool:
-        """The user speaks, or the words of their last voice may still come at once.
-
-        Words of a slow STT are not waited for: the voice may have been a noise. The output is held
-        for them.
-        """
-        deciding = agent.deciding
-        if self.user_speaks or self.host.button_held or deciding:
-            return True
-        return self.utterance.ask("end_near")
-
     def words_came(self, words: str, *, whole: bool) -> None:
         """A transcript has come, and nobody has done anything with it yet.
 
@@ -290,12 +279,12 @@ class UserReports:
         """A turn of the user is complete, after the framework's own checks.
 
         Posts `ignore_turn`, in a flow that has it; if that is not taken, `turn_committed`, and
-        `turn_kept` if that is refused.
+        `turn_deferred` if that is refused.
 
         Args:
             owner: The agent that the turn was committed to.
             info: The turn.
-            wordless: None of its words were recognised. It is not kept: nothing in it could be
+            wordless: None of its words were recognised. It is not deferred: nothing in it could be
                 answered later.
         """
         self._speculation = None
@@ -307,26 +296,34 @@ class UserReports:
             verdict = self._post("turn_committed", text=info.new_transcript, source="user_turn")
         if isinstance(verdict, Refused):
             if not wordless:
-                self.turns.keep(info, owner, verdict.why)
-                self._turn_kept()
-                self._post("turn_kept")
+                self.defer(info, owner, verdict.why)
             return False
         self.turns.commit(info, owner)
         if (agent := self.agent) is not None and agent.setup.commits_audio:
-            self.turns.take_in_kept()
+            self.turns.take_in_deferred()
         return True
+
+    def defer(self, info: UserTurn, owner: str, reason: str) -> None:
+        """A turn cannot be answered now. Posts `turn_deferred`.
+
+        Args:
+            owner: The agent that it was committed to.
+            reason: Why it has to wait.
+        """
+        self.turns.defer(info, owner, reason)
+        self._turn_deferred()
 
     def _ignores(self, info: UserTurn) -> bool:
         if "ignore_turn" not in self.turn.flow.triggers:
             return False
         return bool(self._post("ignore_turn", text=info.new_transcript, source="user_turn"))
 
-    def keep_for_the_next(self, owner: str, info: UserTurn, complete: bool) -> None:
+    def defer_to_next_agent(self, owner: str, info: UserTurn, complete: bool) -> None:
         """A turn has ended whose agent is about to be replaced: the next agent answers the turn.
-        Posts `endpointing_ended` if the turn is complete: what this agent still says need not wait.
-        Else words of the last voice may still come."""
+        Posts `turn_deferred`, and `endpointing_ended` if the turn is complete: what this agent
+        still says need not wait. Else words of the last voice may still come."""
         self.expecting.turn_over()
-        self.turns.keep(info, owner, "a handoff is under way")
+        self.defer(info, owner, "a handoff is under way")
         if complete:
             self._post("endpointing_ended")
 
@@ -371,10 +368,11 @@ class UserReports:
         yet."""
         return [o.id for o in self.log.agenda.obligations if o.state == "with_model"]
 
-    def keep_uncommitted_turn(self, owner: str, info: UserTurn, commits_by_itself: bool) -> None:
-        """An agent is closed while a turn is open: the next agent gets the turn. Posts nothing."""
+    def defer_uncommitted_turn(self, owner: str, info: UserTurn, commits_by_itself: bool) -> None:
+        """An agent is closed while a turn is open: the next agent gets the turn. Posts
+        `turn_deferred` if the turn needs no other commit."""
         if commits_by_itself:
-            self.turns.keep(info, owner, "its agent was closed before it was committed")
+            self.defer(info, owner, "its agent was closed before it was committed")
         else:
             self._carried = info.new_transcript
 
@@ -414,12 +412,13 @@ class UserReports:
         self.turns.task_ended(task)
 
     def floor_denied(self, speech: Speech, task: Hashable | None) -> None:
-        """The turn must not interrupt this speech, and its task ends. It is kept here."""
+        """The turn must not interrupt this speech, and its task ends. It is deferred."""
         if self.floor.holds(speech):
             self.turns.mark_unanswerable(task)
 
     def handoff_seen(self, task: Hashable | None) -> None:
-        """A handoff has begun, and the task of the turn ends. It is kept here."""
+        """A handoff has begun, and the task of the turn ends. It is
+        deferred."""
         if not self.closing:  # what is said during a close goes into the history
             self.turns.mark_unanswerable(task)
 
@@ -431,7 +430,7 @@ class UserReports:
             speech: It has the floor next when those before it have returned it.
             agent: The agent that says it.
         """
-        self._queued.append((agent, speech))
+        self.speeches.scheduled(agent, speech)
         turn = self.turns.ask(task, speech)
         if turn is not None and self.turns.is_latest(turn):
             self.objections.answered(turn.info.new_transcript, speech)
@@ -457,20 +456,16 @@ class UserReports:
         if not self._governs:
             return
         said = {"why": why} if why else {}
-        self.turn.note("turn", number=turn.number, outcome=outcome, kept=turn.kept, **said)
+        self.turn.note("turn", number=turn.number, outcome=outcome, deferred=turn.deferred, **said)
         if turn.unanswered:
-            self._turn_kept()
+            self._turn_deferred()
         if outcome in ("superseded", "dropped") and current:
             self._post("turn_dropped", turn=turn.number, reason=why)
 
-    def _turn_kept(self) -> None:
-        agent = self.agent
-        self._said_first = tuple(speech for its, speech in self._queued if its is agent)
-
-    def _says_first(self, agent: Agent) -> bool:
-        """Something waited for the floor when a turn was kept, and has not been said."""
-        said = (one for one in self._said_first if not one.interrupted)
-        return any((agent, one) in self._queued or self.floor.holds(one) for one in said)
+    def _turn_deferred(self) -> None:
+        self.speeches.turn_deferred(self.agent)
+        if self._governs:
+            self._post("turn_deferred")
 
     @property
     def _governs(self) -> bool:

@@ -33,7 +33,7 @@ class Turn:
         number: Its place in the conversation, from 1.
         info: The turn as the framework describes it.
         owner: The agent that it was committed to.
-        kept: It had to wait for the floor, or for another agent.
+        deferred: It had to wait for the floor, or for another agent.
         speech: The speech of its reply, once that was asked for. Its words are in the conversation.
         failure: What of that reply has failed, as a sentence; empty if nothing has.
         too_late: It cannot be answered now, because a handoff has begun, or because a speech that
@@ -48,7 +48,7 @@ class Turn:
     number: int
     info: UserTurn
     owner: str = ""
-    kept: bool = False
+    deferred: bool = False
     speech: Speech | None = None
     failure: str = ""
     too_late: bool = False
@@ -59,7 +59,7 @@ class Turn:
 
     @property
     def unanswered(self) -> bool:
-        """It could not be answered at once, and is kept."""
+        """It could not be answered at once, and is deferred."""
         return self.too_late and self.speech is None
 
     def stands_in(self, said: Collection[str]) -> bool:
@@ -83,7 +83,7 @@ class UserTurns:
     Args:
         ended: Called with the turn, its outcome and the reason for that, and with `current`: no
             newer turn was committed.
-        deferred: Holds the turns that are kept.
+        queue: Holds the deferred turns.
         closing: Says whether the session closes.
         due: Says whether another reply will answer this message of the user.
     """
@@ -91,18 +91,18 @@ class UserTurns:
     def __init__(
         self,
         ended: Callable[[Turn, Outcome, str, bool], None],
-        deferred: DeferredQueue,
+        queue: DeferredQueue,
         closing: Callable[[], bool],
         due: Callable[[str], bool],
     ) -> None:
         self.outcomes: Counter[Outcome] = Counter()
         self._ended = ended
-        self._deferred = deferred
+        self._queue = queue
         self._closing, self._due = closing, due
         self._count = 0
         self._latest: Turn | None = None
         self._tasks: dict[Hashable, Turn] = {}  # what answers each
-        self._kept: list[Deferred[UserTurn]] = []
+        self._deferred: list[Deferred[UserTurn]] = []
         self._asked: list[Turn] = []  # their replies were asked for, and nothing of them was heard
         self._failed = ("", "")  # the speech that failed last, and how
         self._answers: dict[str, str] = {}  # the messages that speeches answer, by id
@@ -120,13 +120,13 @@ class UserTurns:
         Unless it has waited itself, it takes in the turns that wait: it begins with their words,
         and one reply answers them all.
         """
-        kept = [deferred for deferred in self.kept if deferred.work is info]
-        for deferred in kept:
-            self._deferred.begun(deferred)
-        if not kept:
+        own = [deferred for deferred in self.deferred if deferred.work is info]
+        for deferred in own:
+            self._queue.begun(deferred)
+        if not own:
             self._join_older(info)
         self._count += 1
-        self._latest = turn = Turn(self._count, info, owner, kept=bool(kept))
+        self._latest = turn = Turn(self._count, info, owner, deferred=bool(own))
         self._follow_words(turn)
         for older in self._asked:
             if older.reply_over:
@@ -154,22 +154,22 @@ class UserTurns:
                 turn.answers = message
 
     @property
-    def kept(self) -> list[Deferred[UserTurn]]:
+    def deferred(self) -> list[Deferred[UserTurn]]:
         """The turns that wait."""
-        self._kept = [deferred for deferred in self._kept if deferred.end is None]
-        return self._kept
+        self._deferred = [deferred for deferred in self._deferred if deferred.end is None]
+        return self._deferred
 
-    def join_kept(self) -> Deferred[UserTurn]:
+    def join_deferred(self) -> Deferred[UserTurn]:
         """Make the turns that wait one turn, the latest, with the words of them all."""
-        *older, latest = self.kept
-        latest.work.new_transcript = self.with_kept("")
+        *older, latest = self.deferred
+        latest.work.new_transcript = self.with_deferred("")
         for deferred in older:
             self._supersede(deferred)
         return latest
 
-    def with_kept(self, words: str) -> str:
+    def with_deferred(self, words: str) -> str:
         """The words of a turn that is committed now: those of the turns that wait, then its own."""
-        texts = [*(deferred.work.new_transcript for deferred in self.kept), words]
+        texts = [*(deferred.work.new_transcript for deferred in self.deferred), words]
         return " ".join(text for text in texts if text)
 
     @property
@@ -189,19 +189,19 @@ class UserTurns:
 
     def waiting(self) -> list[UserTurn]:
         """The turns whose words are not in the conversation, in order: those that have begun, and
-        those that are kept."""
-        return [*self.begun(), *(deferred.work for deferred in self.kept)]
+        those that are deferred."""
+        return [*self.begun(), *(deferred.work for deferred in self.deferred)]
 
-    def keep(self, info: UserTurn, owner: str, reason: str) -> None:
+    def defer(self, info: UserTurn, owner: str, reason: str) -> None:
         """A turn has to wait."""
-        if all(deferred.work is not info for deferred in self.kept):
-            kept = self._deferred.add("user turn", info, owner=owner, reason=reason)
-            self._kept = [*self.kept, kept]
+        if all(deferred.work is not info for deferred in self.deferred):
+            added = self._queue.add("user turn", info, owner=owner, reason=reason)
+            self._deferred = [*self.deferred, added]
 
-    def take_in_kept(self) -> None:
+    def take_in_deferred(self) -> None:
         """The latest turn contains all audio, and so the turns that waited."""
-        for deferred in self.kept:
-            self._deferred.begun(deferred)
+        for deferred in self.deferred:
+            self._queue.begun(deferred)
             self.outcomes["superseded"] += 1
 
     def follow(self, task: Hashable, items: Iterable[str]) -> None:
@@ -274,7 +274,7 @@ class UserTurns:
             return
         turn.over = turn.speech is None
         if turn.unanswered:  # it is superseded by itself: it is committed again
-            self.keep(
+            self.defer(
                 turn.info, turn.owner, "it found a handoff or a speech that cannot be interrupted"
             )
             self._end(turn, "superseded", "it is answered later")
@@ -289,27 +289,27 @@ class UserTurns:
             self.task_ended(task)
         for turn in tuple(self._asked):
             self._end(turn, "dropped", CLOSED)
-        self.drop_kept()
+        self.drop_deferred()
 
-    def drop_kept(self) -> list[UserTurn]:
+    def drop_deferred(self) -> list[UserTurn]:
         """The turns that wait are not answered any more."""
-        kept = self.kept
-        for deferred in kept:
+        dropped = self.deferred
+        for deferred in dropped:
             self._count += 1
-            turn = Turn(self._count, deferred.work, deferred.owner, kept=True)
-            self._deferred.drop(deferred)
+            turn = Turn(self._count, deferred.work, deferred.owner, deferred=True)
+            self._queue.drop(deferred)
             self._end(turn, "dropped", CLOSED, current=False)
-        return [deferred.work for deferred in kept]
+        return [deferred.work for deferred in dropped]
 
     def _join_older(self, info: UserTurn) -> None:
-        info.new_transcript = self.with_kept(info.new_transcript)
-        for deferred in self.kept:
+        info.new_transcript = self.with_deferred(info.new_transcript)
+        for deferred in self.deferred:
             self._supersede(deferred)
 
     def _supersede(self, deferred: Deferred[UserTurn]) -> None:
-        self._deferred.begun(deferred)
+        self._queue.begun(deferred)
         self._count += 1
-        turn = Turn(self._count, deferred.work, deferred.owner, kept=True)
+        turn = Turn(self._count, deferred.work, deferred.owner, deferred=True)
         self._end(turn, "superseded", NEWER, current=False)
 
     def _follow_words(self, turn: Turn) -> None:
@@ -325,7 +325,7 @@ class UserTurns:
                 self._reply_over(turn, speech)
 
     def _reply_over(self, turn: Turn, speech: Speech) -> None:
-        if self.kept or not self.is_latest(turn):
+        if self.deferred or not self.is_latest(turn):
             self._end(turn, "superseded", NEWER)
         elif turn.failure:
             self._end(turn, "dropped", turn.failure)

@@ -73,10 +73,10 @@ async def restore(past: Past, session: RestoredSession, agent: Agent, keeping: K
     conductor.turns.restore(past.turns.get("outcomes", {}))
     for waiting in past.turns.get("waiting", ()):
         info = turn_of(waiting["text"], waiting["confidence"])
-        conductor.turns.keep(info, agent.label, "its worker died before it was answered")
+        conductor.defer(info, agent.label, "its worker died before it was answered")
     if words := past.turns.get("uncommitted"):
         by_itself = session.turn_detection != "manual"
-        conductor.keep_uncommitted_turn(agent.label, turn_of(words, 0.0), by_itself)
+        conductor.defer_uncommitted_turn(agent.label, turn_of(words, 0.0), by_itself)
 
     entries = agenda_entries(
         past.journal, session.ledger, conductor.log.rules, {i.id for i in items}

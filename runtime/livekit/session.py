@@ -181,7 +181,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         heard yet; `queued`, the turn waits for the floor.
         """
         turns = self._conductor.turns
-        waiting = {"asked": turns.asked, "queued": len(turns.kept)}
+        waiting = {"asked": turns.asked, "queued": len(turns.deferred)}
         return {**dict.fromkeys(OUTCOMES, 0), **turns.outcomes, **waiting}
 
     @property

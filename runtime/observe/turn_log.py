@@ -81,13 +81,13 @@ class TurnLog:
             "turn": turn.number,
             "outcome": turn.outcome,
             "why": turn.why,
-            "kept": turn.kept,
+            "deferred": turn.deferred,
             "response_latency": response.seconds if response is not None else None,
             "response_parts": dict(response.parts) if response is not None else {},
             "stop_latency": self._stop,
         }
         words = [f"turn {turn.number} {turn.outcome}" + (f": {turn.why}" if turn.why else "")]
-        if turn.kept:
+        if turn.deferred:
             words.append("had to wait")
         if response is not None:
             words.append(f"response {response.seconds:.2f} s")

@@ -10,9 +10,13 @@ from turnfsm import load_flow
 from turnfsm.check import check_flow
 from turnfsm.fsm.check.agenda import REST, Bounds, explore_joint
 
-LISTENING = (
-    "      noise_limit: {conditions: agenda_open, "
-    "unless: [user_speaking, turn_open, manual_turns], actions: request_next_reply}"
+DEFERRED = (
+    "        - {conditions: turn_deferred, unless: [user_speaking, others_first, manual_turns], "
+    "actions: take_deferred_turn}"
+)
+OPEN = (
+    "        - {conditions: agenda_open, unless: [user_speaking, turn_open, turn_deferred, "
+    "manual_turns], actions: request_next_reply}"
 )
 
 
@@ -36,9 +40,14 @@ def test_nothing_is_wrong_in_a_larger_world() -> None:
     ("old", "new", "says"),
     [
         (
-            LISTENING,
-            "      noise_limit: {conditions: turn_open}",
+            OPEN,
+            "        - {conditions: turn_open}",
             "no timer of listening ends the wait",
+        ),
+        (
+            DEFERRED,
+            "        - {conditions: turn_open}",
+            "it is not certain that a reply is asked for the deferred turn",
         ),
         (
             "      user_stopped_speaking: {unless: sound_over, restarts: noise_limit}",
@@ -46,7 +55,7 @@ def test_nothing_is_wrong_in_a_larger_world() -> None:
             "and so on: a voice is heard, the voice ends",
         ),
     ],
-    ids=["no timer", "each sound starts it anew"],
+    ids=["no timer", "no timer for a deferred turn", "each sound starts it anew"],
 )
 def test_a_dog_that_silences_the_agent_is_a_conversation(old: str, new: str, says: str) -> None:
     assert TURN.count(old) == 1
@@ -64,10 +73,10 @@ def test_a_flow_that_extends_turn_is_proved_in_the_same_way() -> None:
         "facts: {host: {shop_open: The shop is open.}}\n"
         "states:\n  listening:\n    on:\n"
         "      next_reply: {conditions: [shop_open, agenda_open], unless: [user_speaking, "
-        "endpointing, answer_coming, turn_open], actions: request_next_reply}\n"
+        "endpointing, answer_coming, turn_open, turn_deferred], actions: request_next_reply}\n"
         "    after:\n"
         "      noise_limit: {conditions: [shop_open, agenda_open], unless: [user_speaking, "
-        "turn_open], actions: request_next_reply}\n"
+        "turn_open, turn_deferred], actions: request_next_reply}\n"
     )
     report = check_flow(flow_of(text))
     (finding,) = (f for f in report.findings if REST in f.message)

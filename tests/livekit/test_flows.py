@@ -159,7 +159,7 @@ def test_uninterruptible_answers_when_it_has_finished(asked_at: float) -> None:
     assert not {"paused", "interrupted"} & {*played.states}
     assert len(played.refused("turn_committed")) == 1
     (turn,) = played.turn.journal.notes("turn")
-    assert (turn.data["outcome"], turn.data["kept"]) == ("replied", True)
+    assert (turn.data["outcome"], turn.data["deferred"]) == ("replied", True)
 
 
 def test_uninterruptible_waits_with_its_first_sound() -> None:

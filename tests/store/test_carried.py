@@ -33,7 +33,7 @@ def entered(state: str, nth: int = 1) -> Any:
 
 def kept(record: Record) -> bool:
     """Right after a turn was kept."""
-    return record.get("trigger") == "turn_kept"
+    return record.get("trigger") == "turn_deferred"
 
 
 def over_greeting() -> ScriptedUser:

@@ -74,7 +74,7 @@ class GovernedActivity(ProducingActivity):
 
     def on_preemptive_generation(self, info: Any) -> None:
         if self._conductor.may_speculate(partial(self._speculate_again, info)):
-            words = self._conductor.turns.with_kept(info.new_transcript)
+            words = self._conductor.turns.with_deferred(info.new_transcript)
             super().on_preemptive_generation(replace(info, new_transcript=words))
         elif not self._conductor.turns.reply_due:  # else it is to a turn that is committed
             self._cancel_preemptive_generation()
@@ -125,11 +125,11 @@ class GovernedActivity(ProducingActivity):
             if not self._wordless(info):
                 if self._voice_has_come:
                     self.turn_decided()
-                self._conductor.keep_for_the_next(self.label, info, self._voice_has_come)
+                self._conductor.defer_to_next_agent(self.label, info, self._voice_has_come)
             self._cancel_preemptive_generation()
             return True
         self._deciding = info
-        kept = any(deferred.work is info for deferred in self._conductor.turns.kept)
+        kept = any(deferred.work is info for deferred in self._conductor.turns.deferred)
         before = self._user_turn_completed_atask
         try:
             committed = super().on_end_of_turn(info)

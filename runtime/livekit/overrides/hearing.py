@@ -88,7 +88,7 @@ class HearingActivity(ArrivingActivity):
             if self._conductor.closing:
                 cast(Any, self._session).add_words(turn)
             else:
-                self._conductor.keep_uncommitted_turn(self.label, turn, ends)
+                self._conductor.defer_uncommitted_turn(self.label, turn, ends)
         return committed and turn is None
 
     async def _start_session(self, **how: Any) -> None:

@@ -33,7 +33,7 @@ NO_EFFECT = re.compile(
 )
 """Plain English for: it did nothing."""
 
-OPEN = {"turn_open", "output_held", "step_running", "tools_running", "turn_waiting"}
+OPEN = {"turn_open", "output_held", "step_running", "tools_running", "turn_deferred"}
 """Facts of the flow `turn` that do not hold when all is done."""
 
 

@@ -280,7 +280,7 @@ def _call_ends(m: Memory, move: PathMove) -> dict[str, Any]:
 
 
 def _turn_asked(m: Memory, move: PathMove) -> dict[str, Any]:
-    kept = () if move.verdict == "taken" else ("turn_kept",)
+    kept = () if move.verdict == "taken" else ("turn_deferred",)
     return {"words": False, "must": kept}
 
 

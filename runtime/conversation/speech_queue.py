@@ -1,0 +1,38 @@
+"""The speeches that wait for the floor, and those of them that come before a deferred turn."""
+
+from __future__ import annotations
+
+from .floor import Floor
+from .ports import Agent, Speech
+
+__all__ = ["SpeechQueue"]
+
+
+class SpeechQueue:
+    """Speeches that were scheduled and have not had the floor.
+
+    Args:
+        floor: Who holds it.
+    """
+
+    def __init__(self, floor: Floor) -> None:
+        self._floor = floor
+        self._waiting: list[tuple[Agent, Speech]] = []
+        self._first: tuple[Speech, ...] = ()
+
+    def scheduled(self, agent: Agent, speech: Speech) -> None:
+        """A speech of this agent waits for the floor."""
+        self._waiting.append((agent, speech))
+
+    def left(self, speech: Speech) -> None:
+        """A speech has the floor, or will never have it."""
+        self._waiting = [one for one in self._waiting if one[1] is not speech]
+
+    def turn_deferred(self, agent: Agent | None) -> None:
+        """A turn was deferred: what this agent is about to say was scheduled before it."""
+        self._first = tuple(speech for its, speech in self._waiting if its is agent)
+
+    def comes_first(self, agent: Agent) -> bool:
+        """Something that was scheduled before the deferred turn has not been said."""
+        first = (one for one in self._first if not one.interrupted)
+        return any((agent, one) in self._waiting or self._floor.holds(one) for one in first)
