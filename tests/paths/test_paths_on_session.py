@@ -40,6 +40,9 @@ WAITS = "no scripted tool waits for an objection; tests/livekit/test_objections.
 OBJECTS = "no scripted tool can be objected to; tests/livekit/test_objections.py has it"
 UNTIMED = "it only starts a timer again; the proof of turn and agenda has it"
 NO_REPLY = "a result that the application interrupts gets no reply of its own"
+DEFERRED = "tests/livekit/test_kept_turns.py has it"
+QUIETLY = "asked quietly before, so that only a yes is journalled"
+EVERYWHERE = ("listening", "thinking", "tool_running", "speaking", "paused", "interrupted")
 UNSCRIPTED = {
     "row listening.tool_started.0": CALLS,
     "row thinking.handover.0": CALLS,
@@ -78,10 +81,15 @@ UNSCRIPTED = {
     "refused speaking.reply": AT_HAND,
     "refused paused.reply": AT_HAND,
     "row listening.next_reply.0": NO_REPLY,
-    "row listening.noise_limit.0": NO_REPLY,
+    "row listening.noise_limit.0": DEFERRED,
+    "row listening.noise_limit.1": NO_REPLY,
+    "row listening.turn_deferred.0": UNTIMED,
+    **{f"row {where}.deferred_turn.0": DEFERRED for where in EVERYWHERE},
+    "row thinking.deferred_turn.1": DEFERRED,
+    **{f"refused {where}.deferred_turn": QUIETLY for where in EVERYWHERE},
     "row listening.turn_asked.0": UNTIMED,
     "row thinking.newer_result.0": "tests/livekit/test_still_checking.py has it",
-    "refused thinking.newer_result": "asked quietly before, so that only a yes is journalled",
+    "refused thinking.newer_result": QUIETLY,
     "row listening.proceed.0": WAITS,
     "refused listening.proceed": WAITS,
     "row listening.words_answered.0": OBJECTS,
@@ -106,7 +114,7 @@ UNSCRIPTED = {
     "refused interrupted.proceed": WAITS,
     "row interrupted.words_answered.0": OBJECTS,
     "facts only interrupted.words_answered": OBJECTS,
-    "refused listening.next_reply": "asked quietly before, so that only a yes is journalled",
+    "refused listening.next_reply": QUIETLY,
     "refused thinking.barge_in": GATED,
     "refused speaking.barge_in": GATED,
 }

@@ -252,7 +252,7 @@ _CAN: dict[str, Callable[[Memory, PathMove], bool]] = {
     "tool_ended": lambda m, v: m.tool in ("own", "other", "let go") and not m.drained,
     "false_interruption": lambda m, v: True,
     "transcript_wait": lambda m, v: True,
-    "noise_limit": lambda m, v: True,
+    "noise_limit": lambda m, v: "take_deferred_turn" not in v.actions,
     "pause_limit": lambda m, v: True,
     "settle": lambda m, v: _has(v, "playout_started"),
     "handover": lambda m, v: v.verdict != "taken" or m.tool == "other",
