@@ -54,7 +54,7 @@ class Hearing:
     @property
     def turn_waits(self) -> bool:
         """A turn is complete, and cannot be answered now. Its words stay in Pipecat's turn."""
-        return bool(self._conductor.turns.kept)
+        return bool(self._conductor.turns.deferred)
 
     # -- voice and words
 
@@ -136,7 +136,7 @@ class Hearing:
         if taken:
             self.committed = turn
             conductor.turn_begun(turn, ())
-        self.ignored = not taken and all(k.work is not turn for k in conductor.turns.kept)
+        self.ignored = not taken and all(d.work is not turn for d in conductor.turns.deferred)
         conductor.decision_over(cancelled=False)
         return taken
 
