@@ -180,11 +180,6 @@ class PipecatAgent:
         if (step := self.step) is not None and step.id == id:
             self._conductor.calls_known(step.speech, calls)
 
-    def calls_made(self, calls: Sequence[str]) -> None:
-        """The model asks for these calls."""
-        if (step := self.step) is not None and isinstance(step.speech, Reply):
-            self.calls.made(step.speech, calls)
-
     def heard(self) -> None:
         """The beginning of the step is heard."""
         self._heard = self.step.id if self.step is not None else ""

@@ -67,13 +67,19 @@ class Calls:
     def __init__(self, conductor: Conductor, go_on: Callable[[Reply], None]) -> None:
         self._conductor, self._go_on = conductor, go_on
         self._open: dict[str, _Call] = {}
+        self._made: set[str] = set()
         self._committed: set[str] = set()
 
-    def made(self, reply: Reply, calls: Iterable[str]) -> None:
+    def made(self, calls: Iterable[str]) -> None:
         """The model has made these calls in the step that holds the floor."""
+        step = self._conductor.floor.step
+        if step is None or not isinstance(step.speech, Reply):
+            return
         for id in calls:
-            reply.calls.add(id)
-            self._open[id] = _Call(id, reply)
+            if id not in self._made:  # its handler may have begun before this is reported
+                self._made.add(id)
+                step.speech.calls.add(id)
+                self._open[id] = _Call(id, step.speech)
 
     @property
     def came(self) -> list[Came]:
@@ -91,6 +97,7 @@ class Calls:
         """
 
         async def run(params: FunctionCallParams) -> None:
+            self.made([params.tool_call_id])
             call = self._open.get(params.tool_call_id)
             if call is None:  # not of a step of ours
                 await handler(params)

@@ -125,7 +125,7 @@ class ModelGate(Gate):
             case FunctionCallsStartedFrame() if down:
                 calls = [call.tool_call_id for call in frame.function_calls]
                 self._calls += len(calls)
-                self._agent.calls_made(calls)
+                self._agent.calls.made(calls)
         return True
 
     async def passed(self, frame: Frame, *, down: bool) -> None:
@@ -136,32 +136,42 @@ class ModelGate(Gate):
 
 
 class HeardGate(Gate):
-    """Behind the output: what comes here in order has been heard."""
+    """Behind the output: what comes here in order has been heard.
+
+    A step is over when it is silent, and the end of the answer has passed, which may be timed: then
+    its words have passed, too.
+    """
 
     def __init__(self, agent: PipecatAgent, playout: Callable[[bool], None]) -> None:
         super().__init__(name="turnfsm.heard")
         self._agent, self._playout = agent, playout
-        self._plays, self._ended = False, StepEnd("")
+        self._plays = self._unsaid = False
+        self._ended = StepEnd("")
 
     def passes(self, frame: Frame, *, down: bool) -> bool:
         if not down:
             return True
         match frame:
             case InterruptionFrame():
-                self._ended = StepEnd("")
+                self._ended, self._unsaid = StepEnd(""), False
+            case LLMFullResponseStartFrame():
+                self._unsaid = True
+            case LLMFullResponseEndFrame():
+                self._unsaid = False
             case BotStartedSpeakingFrame():
                 self._plays = True
                 self._playout(True)
             case BotStoppedSpeakingFrame():
                 self._plays = False
                 self._playout(False)
-            case StepEnd() if self._plays:
+            case StepEnd() if self._plays or self._unsaid:
                 self._ended = frame
                 return False
         return True
 
     async def passed(self, frame: Frame, *, down: bool) -> None:
-        if down and isinstance(frame, BotStoppedSpeakingFrame) and self._ended.step:
+        last = isinstance(frame, BotStoppedSpeakingFrame | LLMFullResponseEndFrame)
+        if down and last and self._ended.step and not (self._plays or self._unsaid):
             ended, self._ended = self._ended, StepEnd("")
             await self.push_frame(ended)
 

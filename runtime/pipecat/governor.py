@@ -35,6 +35,7 @@ from .output import Tap
 from .session import PipecatSession
 from .sources import Part, check_flow, check_parts
 from .strategies import Ends, governed
+from .words import WordGate
 
 __all__ = ["TurnGovernor"]
 
@@ -151,7 +152,7 @@ class TurnGovernor:
                 out.append(ModelGate(agent))
             elif isinstance(one, BaseOutputTransport):
                 self._once("output")
-                out.append(HeardGate(agent, session.playout))
+                out[-1:] = [WordGate(self._tap), one, HeardGate(agent, session.playout)]
             elif isinstance(one, LLMAssistantAggregator):
                 self._once("assistant")
                 out.append(TailGate(agent, self._tap, self._flow))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
 from pipecat.frames.frames import FilterControlFrame
@@ -28,6 +29,8 @@ class Tap(BaseAudioFilter):
         self._conductor: Conductor | None = None
         self._open, self._dropped = asyncio.Event(), 0
         self._open.set()
+        self._moved = asyncio.Event()
+        self._waited, self._closed_at = 0.0, 0.0
         self._per_second = 0
         self.installed = False
 
@@ -42,7 +45,26 @@ class Tap(BaseAudioFilter):
     def release(self) -> None:
         """The conversation is over: audio that still comes is played."""
         self._conductor = None
-        self._open.set()
+        self._let_go()
+
+    # -- for what is timed with the audio
+
+    @property
+    def closed(self) -> bool:
+        """Audio is kept waiting."""
+        return not self._open.is_set()
+
+    @property
+    def waited(self) -> float:
+        """Seconds for which audio was kept waiting so far."""
+        now = asyncio.get_running_loop().time()
+        return self._waited + (now - self._closed_at if self.closed else 0.0)
+
+    async def moves(self, within: float | None) -> None:
+        """Wait until it is closed or opened, at most so many seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._moved.wait()
 
     # -- Pipecat
 
@@ -82,14 +104,26 @@ class Tap(BaseAudioFilter):
 
     def pause(self, *, heard: bool) -> None:
         """Keep the next chunk waiting."""
-        if self._conductor is not None:
+        if self._conductor is not None and not self.closed:
+            self._closed_at = asyncio.get_running_loop().time()
             self._open.clear()
+            self._tell()
 
     def resume(self, *, heard: bool) -> None:
         """Let it go on."""
-        self._open.set()
+        self._let_go()
 
     def drop(self) -> None:
         """What waits is of a step that is over. Pipecat clears its queue itself."""
         self._dropped += 1
-        self._open.set()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self.closed:
+            self._waited = self.waited
+            self._open.set()
+            self._tell()
+
+    def _tell(self) -> None:
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()

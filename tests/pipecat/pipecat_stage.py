@@ -10,6 +10,7 @@ import json
 import struct
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
@@ -37,7 +38,7 @@ from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
 
 from turnfsm.pipecat import TurnGovernor
-from turnfsm.testing import run
+from turnfsm.testing import PermutedLoop, VirtualLoop, run
 
 RATE = 16_000
 WORD = 0.3  # seconds of audio
@@ -134,16 +135,25 @@ class ScriptedModel(LLMService):
 class Voice(TTSService):
     """Each word is 0.3 s of a constant: its number."""
 
-    def __init__(self, words: list[str]) -> None:
-        super().__init__(push_start_frame=True, push_stop_frames=True, sample_rate=RATE)
-        self._words = words
+    def __init__(self, words: list[str], *, times_words: bool = False) -> None:
+        super().__init__(
+            push_start_frame=True,
+            push_stop_frames=True,
+            push_text_frames=not times_words,
+            sample_rate=RATE,
+        )
+        self._words, self._times_words = words, times_words
 
     async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[f.Frame | None, None]:
         await asyncio.sleep(0.1)
-        for word in text.split():
+        spoken = text.split()
+        for word in spoken:
             self._words.append(word)
             audio = struct.pack("<h", len(self._words)) * int(RATE * WORD)
             yield f.TTSAudioRawFrame(audio, RATE, 1, context_id=context_id)
+        if self._times_words:
+            times = [(word, place * WORD) for place, word in enumerate(spoken)]
+            await self.add_word_timestamps(times, context_id)
 
 
 class Loudspeaker(BaseOutputTransport):
@@ -174,10 +184,17 @@ class Stage:
         tools: By name.
         stock: Pipecat alone.
         strategies: Makes the application's strategies.
+        times_words: The TTS says when each word is spoken.
         filter: The application's filter of the audio output.
         other_params: The transport is built with other parameters than those of the governor.
         governor: The arguments of the governor.
+
+    Attributes:
+        schedule: The seed of the order in which tasks run that are ready at the same time; None for
+            that of asyncio.
     """
+
+    schedule: int | None = None
 
     def __init__(
         self,
@@ -186,6 +203,7 @@ class Stage:
         *,
         stock: bool = False,
         strategies: Callable[[], UserTurnStrategies] | None = None,
+        times_words: bool = False,
         filter: BaseAudioFilter | None = None,
         other_params: bool = False,
         **governor: Any,
@@ -198,6 +216,7 @@ class Stage:
         self.words: list[str] = []
         self.errors: list[str] = []
         self._strategies = strategies or own_strategies
+        self._times_words = times_words
         self._filter, self._other_params = filter, other_params
         self.microphone, self.model = Microphone(), ScriptedModel(model)
         self.governor = None if stock else TurnGovernor(tell=self.told.append, **governor)
@@ -242,10 +261,13 @@ class Stage:
 
     def play(self, script: Script, *, seconds: float = 30.0) -> "Stage":
         """Play a conversation of so many seconds."""
-        run(self._play(script, seconds), limit=600.0)
+        seed = self.schedule
+        loop = VirtualLoop if seed is None else partial(PermutedLoop, seed=seed)
+        run(self._play(script, seconds), limit=600.0, make_loop=loop)
         return self
 
     async def _play(self, script: Script, seconds: float) -> None:
+        await asyncio.sleep(1.0)  # a clock of Pipecat that is started at 0 stands still
         governor = self.governor
         params = other = TransportParams(
             audio_out_enabled=True, audio_out_sample_rate=RATE, audio_out_filter=self._filter
@@ -263,7 +285,7 @@ class Stage:
                 governor.register_function(self.model, name, handler, **tool.options)
             else:
                 self.model.register_function(name, handler, **tool.options)
-        voice = Voice(self.words)
+        voice = Voice(self.words, times_words=self._times_words)
         parts = [self.microphone, pair.user(), self.model, voice, self.speaker, pair.assistant()]
         pipeline = Pipeline(governor.processors(parts) if governor is not None else parts)
         self.worker = PipelineWorker(pipeline, cancel_on_idle_timeout=False, enable_rtvi=False)

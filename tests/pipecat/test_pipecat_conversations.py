@@ -132,6 +132,35 @@ def test_a_false_interruption_is_resumed() -> None:
     assert len(alone.requests) == 2
 
 
+@pytest.mark.parametrize("coughs_first", [False, True])
+def test_after_a_barge_in_the_context_has_the_words_that_were_heard(coughs_first: bool) -> None:
+    """Also if the answer was paused before, or is paused until the words are recognised."""
+
+    async def script(stage: Stage) -> None:
+        await stage.says("please count")
+        if coughs_first:
+            await stage.until(3.5)
+            await stage.coughs()
+            await stage.until(6.8)
+        else:
+            await stage.until(4.5)
+        await stage.says("hello there", 2.0)
+
+    stage = Stage(_counts, times_words=True).play(script)
+    kept = brief(stage.requests[-1])[1].removeprefix("assistant: ").split()
+    heard = stage.heard.removesuffix(" You said hello there.").split()
+    assert 5 <= len(heard) < 9
+    assert kept in (heard, COUNT.split()[: len(heard) + 1])  # a word counts when it begins
+    assert stage.context.messages[-1]["content"] == "You said hello there."
+
+
+def test_timed_words_that_wait_come_all_into_the_context() -> None:
+    stage = Stage(_counts, times_words=True).play(_lets_count_and_coughs)
+    assert stage.heard == COUNT
+    assert stage.context.messages[-1] == {"role": "assistant", "content": COUNT}
+    assert stage.states[-1] == "listening"
+
+
 def test_a_cough_while_the_model_thinks_delays_the_answer() -> None:
     """Pipecat throws it away, and asks anew five seconds later."""
 
@@ -340,3 +369,16 @@ def test_a_pipeline_that_ends_while_the_agent_is_paused_says_the_rest() -> None:
 
     stage = Stage(_counts).play(script)
     assert stage.heard == COUNT
+
+
+@pytest.mark.parametrize("seed", [0, 3, 6, 9])
+def test_another_order_of_tasks_changes_nothing(seed: int) -> None:
+    """A handler may begin before its call is announced."""
+
+    class Reordered(Stage):
+        schedule = seed
+
+    stage = Reordered(_orders, _look_up(6.0), times_words=True).play(_asks_twice)
+    assert (stage.heard, stage.effects) == (f"{PRICE} {LATE}", ["look_up"])
+    coughed = Reordered(_counts).play(_lets_count_and_coughs)
+    assert (coughed.heard, len(coughed.requests)) == (COUNT, 1)

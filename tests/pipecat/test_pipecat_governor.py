@@ -39,12 +39,12 @@ def _parts(governor: TurnGovernor, *, user: bool = True, transport: bool = True)
     return [Microphone(), pair.user(), model, Voice([]), speaker, pair.assistant()]
 
 
-def test_a_pipeline_gets_a_gate_behind_each_part_that_is_governed() -> None:
+def test_a_pipeline_gets_gates_around_the_parts_that_are_governed() -> None:
     governor = TurnGovernor()
     parts = _parts(governor)
     governed = governor.processors(parts)
     assert [one for one in governed if one in parts] == parts
-    assert len(governed) == len(parts) + 4
+    assert len(governed) == len(parts) + 5
 
 
 @pytest.mark.parametrize(

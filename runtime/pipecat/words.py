@@ -1,0 +1,93 @@
+"""Words that the voice has timed wait while their audio waits: Pipecat's clock knows no pause."""
+
+from __future__ import annotations
+
+import asyncio
+
+import attrs
+from pipecat.frames.frames import (
+    EndFrame,
+    Frame,
+    InterruptionFrame,
+    OutputAudioRawFrame,
+    SystemFrame,
+    TTSStoppedFrame,
+)
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+
+from .output import Tap
+
+__all__ = ["WordGate"]
+
+NANOSECONDS = 1e9
+SOON = 0.001
+"""Seconds that are not waited for: two clocks that are compared differ by their rounding."""
+
+
+@attrs.frozen
+class _Timed:
+    """A frame with a time.
+
+    Attributes:
+        at: The second of Pipecat's clock.
+        waited: How long audio had been kept waiting when it came.
+    """
+
+    frame: Frame
+    at: float
+    waited: float
+
+
+class WordGate(FrameProcessor):
+    """Before the output: passes a timed frame on when its audio is heard.
+
+    Pipecat would add words to the context that an interruption after a pause has kept from being
+    heard.
+    """
+
+    def __init__(self, tap: Tap) -> None:
+        super().__init__(name="turnfsm.words")
+        self._tap = tap
+        self._timed: list[_Timed] = []
+        self._passing_on: asyncio.Task[None] | None = None
+
+    async def cleanup(self) -> None:
+        """As `FrameProcessor.cleanup`."""
+        await super().cleanup()
+        if self._passing_on is not None:
+            await self.cancel_task(self._passing_on)
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        """As `FrameProcessor.process_frame`."""
+        await super().process_frame(frame, direction)
+        if direction is not FrameDirection.DOWNSTREAM:
+            await self.push_frame(frame, direction)
+        elif _waits(frame):
+            self._timed.append(_Timed(frame, frame.pts / NANOSECONDS, self._tap.waited))
+            self._timed.sort(key=lambda timed: timed.at)
+            if self._passing_on is None or self._passing_on.done():
+                self._passing_on = self.create_task(self._pass_on())
+        else:
+            if isinstance(frame, InterruptionFrame):
+                self._timed = [one for one in self._timed if not one.frame.interruptible]
+            elif isinstance(frame, EndFrame):
+                while self._timed:  # the output waits for their time
+                    await self.push_frame(self._timed.pop(0).frame)
+            await self.push_frame(frame, direction)
+
+    async def _pass_on(self) -> None:
+        while self._timed:
+            first = self._timed[0]
+            late = self._tap.waited - first.waited
+            left = first.at + late - self.get_clock().get_time() / NANOSECONDS
+            if self._tap.closed or left > SOON:
+                await self._tap.moves(within=None if self._tap.closed else left)
+            else:
+                del self._timed[0]
+                await self.push_frame(first.frame)
+
+
+def _waits(frame: Frame) -> bool:
+    return bool(frame.pts) and not isinstance(
+        frame, SystemFrame | OutputAudioRawFrame | TTSStoppedFrame
+    )
