@@ -90,7 +90,7 @@ crash: .venv/.test
 	$(BIN)/python tests/store/crash.py $(ARGS)
 
 pipecat: .venv/.test .venv/.pipecat
-	$(BIN)/python -m pytest -n 0 tests/pipecat $(ARGS)
+	$(BIN)/python -m pytest -n 0 tests/pipecat examples/pipecat $(ARGS)
 
 clean:
 	rm -rf .venv build dist docs/playground/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
