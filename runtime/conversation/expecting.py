@@ -10,7 +10,7 @@ __all__ = ["Expecting"]
 
 
 class Expecting:
-    """What the user is asked for while a state is held, and what they have said of it.
+    """What the user is asked for, by a question or while a state is held, and what they have said.
 
     Args:
         of_state: What the held state expects; None if it does not say.
@@ -22,6 +22,9 @@ class Expecting:
     ) -> None:
         self._of_state = of_state
         self._now = now
+        self._question: Expectation | None = None
+        self._replied = False  # a turn was committed since the question, and may be its answer
+        self._before = ""  # the words of turns that nobody has answered yet
         self._words = ""
         self._waited = 0.0  # seconds of silence since the last words
         self._silent_since: float | None = 0.0
@@ -29,13 +32,15 @@ class Expecting:
     @property
     def expected(self) -> Expectation | None:
         """What the user is asked for now; None if that is not known."""
-        return self._of_state()
+        return self._question or self._of_state()
 
     @property
     def extent(self) -> Extent:
-        """How much of it they have said since the last turn, as far as transcripts are final."""
+        """How much of it they have said since they were answered, in final transcripts."""
         expected = self.expected
-        return "unknown" if expected is None else extent_of(self._words, expected)
+        if expected is None:
+            return "unknown"
+        return extent_of(f"{self._before} {self._words}", expected)
 
     @property
     def wait(self) -> float:
@@ -69,6 +74,21 @@ class Expecting:
     def _silence(self) -> float:
         return 0.0 if self._silent_since is None else self._now() - self._silent_since
 
-    def turn_over(self) -> None:
-        """A turn ends with the words so far."""
+    def ask(self, question: Expectation) -> None:
+        """A question asks for this. It counts until its answer is answered."""
+        self._question, self._replied = question, False
+
+    def cleared(self) -> None:
+        """The words since the last turn do not count."""
         self._words = ""
+
+    def turn_complete(self) -> None:
+        """A turn with the words so far is committed, or is kept until it can be."""
+        self._before, self._words = f"{self._before} {self._words}", ""
+        self._replied = True
+
+    def answered(self) -> None:
+        """The latest turn has got its reply, or gets none."""
+        self._before = ""
+        if self._replied:
+            self._question = None

@@ -289,11 +289,13 @@ class UserReports:
         """
         self._speculation = None
         self.host.words_over()
-        self.expecting.turn_over()
         with self.host.about(info.new_transcript, wordless=wordless):
             if self._ignores(info):
+                self.expecting.cleared()
                 return False
             verdict = self._post("turn_committed", text=info.new_transcript, source="user_turn")
+        if not (wordless or self.turns.is_deferred(info)):
+            self.expecting.turn_complete()
         if isinstance(verdict, Refused):
             if not wordless:
                 self.defer(info, owner, verdict.why)
@@ -322,7 +324,7 @@ class UserReports:
         """A turn has ended whose agent is about to be replaced: the next agent answers the turn.
         Posts `turn_deferred`, and `endpointing_ended` if the turn is complete: what this agent
         still says need not wait. Else words of the last voice may still come."""
-        self.expecting.turn_over()
+        self.expecting.turn_complete()
         self.defer(info, owner, "a handoff is under way")
         if complete:
             self._post("endpointing_ended")
@@ -455,6 +457,8 @@ class UserReports:
     def _turn_ended(self, turn: Turn, outcome: Outcome, why: str, current: bool) -> None:
         if not self._governs:
             return
+        if outcome != "superseded":
+            self.expecting.answered()
         said = {"why": why} if why else {}
         self.turn.note("turn", number=turn.number, outcome=outcome, deferred=turn.deferred, **said)
         if turn.unanswered:

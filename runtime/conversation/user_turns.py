@@ -159,6 +159,10 @@ class UserTurns:
         self._deferred = [deferred for deferred in self._deferred if deferred.end is None]
         return self._deferred
 
+    def is_deferred(self, info: UserTurn) -> bool:
+        """Whether this turn waits."""
+        return any(deferred.work is info for deferred in self.deferred)
+
     def join_deferred(self) -> Deferred[UserTurn]:
         """Make the turns that wait one turn, the latest, with the words of them all."""
         *older, latest = self.deferred

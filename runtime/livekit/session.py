@@ -20,6 +20,7 @@ from turnfsm.runtime.arguments import check_ledger, check_sinks
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.deferred import Deferred, DeferredQueue
+from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
@@ -29,7 +30,6 @@ from turnfsm.runtime.proof import Proof, require_proof
 from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import SessionTaken, Store
-from turnfsm.runtime.turn import TurnRuntime
 from turnfsm.runtime.view.live import LiveView, view_of
 
 from .errors import UnsupportedLiveKit
@@ -125,7 +125,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         **options: Unpack[SessionOptions[Userdata_T]],
     ) -> None:
         self._conductor: Conductor
-        self._turn: TurnRuntime
+        self._turn: SessionTurn
         self._life: SessionLifecycle
         self._custom: CustomHost
         self._flow = flow if isinstance(flow, Flow) else load_flow(flow)
@@ -153,8 +153,8 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._turn.note("tool_restored", **call.as_note())
 
     @property
-    def turn(self) -> TurnRuntime:
-        """The runtime: `state`, `facts`, `journal`, `ask` and `observe`."""
+    def turn(self) -> SessionTurn:
+        """The runtime: `state`, `facts`, `journal`, `ask`, `observe` and `expect`."""
         return self._turn
 
     @property
@@ -358,7 +358,13 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._custom = CustomHost(
             self._flow, self._conductor.host, self, self._actions, lambda: self.current_agent
         )
-        self._turn = TurnRuntime(self._flow, self._custom, timers=self._timers, sinks=self._sinks)
+        self._turn = SessionTurn(
+            self._flow,
+            self._custom,
+            self._conductor.expecting,
+            timers=self._timers,
+            sinks=self._sinks,
+        )
         if self._unproved:
             self._turn.note("unproved", reasons=list(self._unproved))
         self._conductor.govern(self._turn)

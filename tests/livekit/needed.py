@@ -297,6 +297,16 @@ def words_end_what_is_paused() -> list[str]:
     return [] if ended is not None and ended < 7.5 else [f"the speech ends at {ended}"]
 
 
+def a_whole_value_ends_the_turn() -> list[str]:
+    """Who has said all that they are asked for is answered without a delay."""
+    user = ScriptedUser().says("yes", at=1.0)
+    patient = {"endpointing": {"min_delay": 3.0, "max_delay": 3.0}}
+    stage = Stage(TurnSession, user=user, turn_handling=patient)
+    stage.at(0.5, lambda stage: stage.session.turn.expect("yes_no"))
+    first = stage.run(8).heard[0].start
+    return [] if first < 2.5 else [f"the agent answers at {first}"]
+
+
 def a_reply_that_fails_is_followed_by_another() -> list[str]:
     """It was to deliver a result."""
 
@@ -411,6 +421,7 @@ NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedRecognition._clear_user_turn": what_is_cleared_is_not_committed,
     "GovernedRecognition._commit_user_turn": what_waits_for_words_is_cleared,
     "GovernedRecognition._process_stt_event": committed_words_come_once,
+    "GovernedRecognition._endpointing": a_whole_value_ends_the_turn,
     "HearingActivity._detach_reusable_resources": lambda: committed_words_come_once(3.6),
     "HearingActivity.clear_user_turn": cleared_words_are_not_answered,
     "HearingActivity._close_session": words_go_over_to_the_next_agent,

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from livekit.agents import AgentSession
+from livekit.agents import Agent, AgentSession, function_tool
 
+from turnfsm.fsm import TurnfsmError
 from turnfsm.fsm.journal import replay
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
+    Call,
     Outcome,
+    Reply,
     ScriptedLLM,
     ScriptedSTT,
     ScriptedUser,
@@ -165,8 +168,7 @@ def test_noises_do_not_prolong_the_wait_forever(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("delay", [0.1, 0.9, 1.4])
-@pytest.mark.parametrize("detection", ["vad", "stt"])
-@pytest.mark.parametrize("hears", [True, False], ids=["vad", "no vad"])
+@pytest.mark.parametrize(("detection", "hears"), [("vad", True), ("stt", True), ("stt", False)])
 def test_no_group_is_cut_off_however_the_session_hears(
     delay: float, detection: Any, hears: bool, tmp_path: Path
 ) -> None:
@@ -178,8 +180,6 @@ def test_no_group_is_cut_off_however_the_session_hears(
         )
         user.says(group, at=at, duration=lasts, stt_delay=delay, interims=shown)
         at += lasts + GAP
-    if not hears and detection == "vad":
-        pytest.skip("nothing ends the turn")
     outcome = play(
         expecting(TEN, tmp_path),
         user,
@@ -204,3 +204,77 @@ def test_a_session_that_closes_keeps_a_part_of_a_value(tmp_path: Path) -> None:
     outcome = play(expecting(TEN, tmp_path), dictation(GROUPS[0]), 4.0)
     assert [item.text_content for item in outcome.history.messages()] == [GROUPS[0]]
     assert outcome.orphans == ()
+
+
+class Clerk(Agent):
+    """Asks for a number of ten digits when the caller wants a transfer."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Help.")
+
+    @function_tool
+    async def ask_for_the_number(self) -> str:
+        """Ask for the number of the account."""
+        self.session.turn.expect("digits", length=10)  # type: ignore[attr-defined]
+        return "Ask for the number."
+
+
+def test_one_question_expects_a_number() -> None:
+    """The number is one turn; what follows is heard as ever."""
+    user = ScriptedUser().says("a transfer please", at=1.0)
+    for n, group in enumerate(GROUPS):
+        user.says(group, at=6.0 + 3.0 * n)
+    for n, group in enumerate(GROUPS[:2]):
+        user.says(group, at=20.0 + 4.0 * n)
+    model = ScriptedLLM(
+        {"a transfer": Reply(calls=Call("ask_for_the_number"))},
+        on_tool={"ask_for_the_number": "Which number?"},
+        otherwise="Thank you.",
+    )
+    stage = Stage(TurnSession, user=user, llm=model, agent=Clerk, vad=ScriptedVAD(min_silence=0.3))
+    outcome = stage.run(35.0)
+    assert outcome.errors == [], outcome.timeline()
+    assert turns(outcome) == ["a transfer please", " ".join(GROUPS), *GROUPS[:2]]
+    noted = stage.session.turn.journal.notes("expected")
+    assert [note.data["what"] for note in noted] == ["digits (length 10, wait 4.0)"]
+
+
+def ask(kind: Any, at: float = 0.5, **options: Any) -> Any:
+    """An action of a stage: a question that asks for this."""
+    return at, lambda stage: stage.session.turn.expect(kind, **options)
+
+
+def test_a_question_comes_before_what_the_state_expects(tmp_path: Path) -> None:
+    user = dictation(*GROUPS[:2])
+    model = ScriptedLLM({}, otherwise="Thank you.")
+    stage = Stage(expecting("{kind: digits, length: 20}", tmp_path), user=user, llm=model)
+    stage.at(*ask("digits", length=6))
+    assert turns(stage.run(6.0)) == [" ".join(GROUPS[:2])]
+
+
+def test_a_question_counts_until_somebody_is_answered() -> None:
+    """The user gives up, and goes on before the agent is heard: it is still the same answer."""
+    user = ScriptedUser().says(GROUPS[0], at=1.0).says(GROUPS[1], at=4.6).says(GROUPS[2], at=7.4)
+    model = ScriptedLLM({}, otherwise=Reply("Thank you.", ttft=1.0))
+    stage = Stage(TurnSession, user=user, llm=model)
+    stage.at(*ask("digits", length=10, wait=1.5))
+    outcome = stage.run(20.0)
+    assert " ".join(turns(outcome)) == " ".join(GROUPS), outcome.timeline()
+    assert len(turns(outcome)) > 1
+    assert answered_after(outcome, user) < 2.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "said"),
+    [
+        ("digts", {}, "did you mean 'digits'"),
+        ("digits", {}, "needs a length; add 'length: 10'"),
+        ("yes_no", {"wait": -1.0}, "wait is -1 s; write seconds above 0"),
+    ],
+)
+@pytest.mark.usefixtures("virtual_time")
+async def test_a_question_that_makes_no_sense_is_refused(
+    kind: Any, options: Any, said: str
+) -> None:
+    with pytest.raises(TurnfsmError, match=said):
+        TurnSession().turn.expect(kind, **options)

@@ -119,6 +119,7 @@ class GovernedActivity(ProducingActivity):
 
     def on_end_of_turn(self, info: Any) -> bool:
         if info.skip_reply:
+            self._conductor.expecting.cleared()
             return super().on_end_of_turn(info)
         hands_over = self._scheduling_paused or self._new_turns_blocked
         if hands_over and not self._conductor.closing:
@@ -129,7 +130,7 @@ class GovernedActivity(ProducingActivity):
             self._cancel_preemptive_generation()
             return True
         self._deciding = info
-        kept = any(deferred.work is info for deferred in self._conductor.turns.deferred)
+        kept = self._conductor.turns.is_deferred(info)
         before = self._user_turn_completed_atask
         try:
             committed = super().on_end_of_turn(info)

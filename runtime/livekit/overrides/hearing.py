@@ -145,7 +145,7 @@ class HearingActivity(ArrivingActivity):
         super().clear_user_turn()
         if words:  # else the reply was asked for ahead to a turn that is committed
             self._cancel_preemptive_generation()  # it answers these, perhaps behind kept ones
-        self._conductor.expecting.turn_over()
+        self._conductor.expecting.cleared()
         self._conductor.utterance.post("cleared")  # LiveKit has begun another STT stream
 
     def _vad_failed(self, vad: VAD, error: BaseException) -> None:

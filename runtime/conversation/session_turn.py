@@ -1,0 +1,81 @@
+"""The runtime of a conversation's turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from turnfsm.fsm import Flow, TurnfsmError
+from turnfsm.fsm.errors import near, quoted
+from turnfsm.fsm.expect import KINDS, Expectation, Kind, problems_of
+from turnfsm.runtime.journal import Sink
+from turnfsm.runtime.turn import TurnRuntime
+
+from .expecting import Expecting
+
+__all__ = ["SessionTurn"]
+
+
+class SessionTurn(TurnRuntime):
+    """A `TurnRuntime` that can be told what a question asks for.
+
+    Args:
+        flow: The flow.
+        host: Has a method for every action and every host fact.
+        expecting: What the user is asked for.
+        timers: Seconds that replace those of the flow.
+        sinks: Each gets every record of the journal.
+    """
+
+    __slots__ = ("_expecting",)
+
+    def __init__(
+        self,
+        flow: Flow,
+        host: object,
+        expecting: Expecting,
+        *,
+        timers: Mapping[str, float],
+        sinks: Iterable[Sink],
+    ) -> None:
+        super().__init__(flow, host, timers=timers, sinks=sinks)
+        self._expecting = expecting
+
+    def expect(
+        self,
+        kind: Kind,
+        *,
+        length: int | None = None,
+        at_least: int | None = None,
+        at_most: int | None = None,
+        pattern: str | None = None,
+        wait: float = 4.0,
+    ) -> None:
+        """Say what the next question asks for. It counts until the user's answer is answered.
+
+        The user's turn ends at once when all of it is said, and waits while a part is missing. This
+        comes before what the flow expects.
+
+        Args:
+            kind: Such as ``"digits"``, ``"phone"`` or ``"yes_no"``. ``"open"``: anything.
+            length: How many digits, letters or signs it has.
+            at_least, at_most: The same as a range, instead of `length`.
+            pattern: A regular expression, for the kind ``"pattern"``.
+            wait: Seconds of silence after which the turn ends although a part is missing.
+
+        Raises:
+            TurnfsmError: That makes no sense; the message says what to write.
+
+        Example::
+
+            @function_tool
+            async def ask_for_the_number(self) -> str:
+                self.session.turn.expect("digits", length=10)
+                return "Ask for the account number."
+        """
+        if kind not in KINDS:
+            raise TurnfsmError(f"there is no kind {quoted(kind)}; {near(kind, KINDS)}")
+        question = Expectation(kind, length, at_least, at_most, pattern, wait)
+        for problem in problems_of(question):
+            raise TurnfsmError(f"{problem.message}; {problem.remedy}")
+        self._expecting.ask(question)
+        self.note("expected", what=str(question))
