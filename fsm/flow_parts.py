@@ -29,6 +29,7 @@ __all__ = [
     "Scope",
     "Seconds",
     "State",
+    "Texts",
     "Tools",
     "Transition",
     "Trigger",
@@ -54,6 +55,9 @@ Seconds = NewType("Seconds", float)
 
 NEVER = Seconds(math.inf)
 """A timer that does not fire, unless a flow or a session gives it seconds."""
+
+Texts = NewType("Texts", Names)
+"""One text or a list of texts in YAML; always a tuple here."""
 
 
 def in_words(seconds: float) -> str:
@@ -141,6 +145,7 @@ class Action:
         owner: Its task is cancelled when this ends: ``state``, ``session``, or a declared scope.
         done: The trigger that is posted when its task has ended.
         failed: The trigger that is posted when it raises.
+        say: What the agent says, word for word: one of these texts each time, in turn.
 
     Example:
         >>> from turnfsm import load_flow
@@ -155,6 +160,11 @@ class Action:
     )
     done: str | None = doc("The trigger that is posted when its task has ended.", default=None)
     failed: str | None = doc("The trigger that is posted when it raises.", default=None)
+    say: Texts = doc(
+        "The agent says this text; of several texts, the next one each time. The host needs no "
+        "method for it.",
+        default=Texts(()),
+    )
 
 
 @attrs.frozen

@@ -20,6 +20,7 @@ from turnfsm.fsm.source import Path as Place
 
 from .advice import event_advice, loop_advice, timer_advice
 from .agenda import AGENDA, REST, agenda_finding, explore_joint, explore_table
+from .asides import aside_facts
 from .cause import placed
 from .deadlock import deadlocks
 from .explore import Exploration, Violation, explore
@@ -126,6 +127,7 @@ class _Check:
         program, world = Program(flow), turn_world(flow)
         self.bits = Bits(program, world)
         self.rules = [*declared_rules(flow, self.bits), *turn_rules(flow, self.bits)]
+        self.bits.host_facts |= self.bits.mask(aside_facts(flow, self.bits, self.rules))
         self.model = StateSpace(program, world, self.bits, self.rules)
         self.findings: list[Finding] = []
         self.traces: dict[Finding, Trace] = {}

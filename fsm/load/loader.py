@@ -18,6 +18,7 @@ from .extends import Merge
 from .names import check_names
 from .old_form import old_form
 from .resolve import resolve
+from .spoken import check_spoken, with_spoken
 from .structure import structure_as
 from .written import FlowFile
 from .written_rules import check_written
@@ -140,8 +141,12 @@ def _parse(page: Page, path: Path) -> tuple[Flow | None, list[Finding]]:
     file, problems = structure_as(FlowFile, data, source)
     flow = None
     if file is not None:
-        problems = check_written(file, source)
+        sections = check_spoken(file, source)
+        file, places = with_spoken(file, source)
+        problems = chain(sections, check_written(file, source))
         flow = resolve(file, source)
+        for part, place in places.items():
+            source.alias(part, place)
         problems = chain(problems, check_names(flow, source))
     unread = _follows(findings)
     findings += islice((p for p in problems if not unread(p)), MAX_FINDINGS + 1)

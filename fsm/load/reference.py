@@ -7,10 +7,10 @@ from typing import Any, Literal, get_args, get_origin
 
 import attrs
 
-from turnfsm.fsm.flow import Always, LeadsTo, Names, Never, Seconds, Transition, yaml_name
+from turnfsm.fsm.flow import Always, LeadsTo, Names, Never, Seconds, Texts, yaml_name
 
 from .schema import yaml_fields
-from .written import SHORT, FlowFile
+from .written import ONE_OR_MORE, SHORT, FlowFile
 
 __all__ = ["MARKS", "reference", "with_reference"]
 
@@ -33,6 +33,7 @@ _TITLES = {
 }
 _PLAIN = {
     Seconds: "seconds, or `never`",
+    Texts: "a text or a list of texts",
     str: "text",
     bool: "`true` or `false`",
     int: "a whole number",
@@ -93,7 +94,7 @@ def _value(hint: Any) -> str:
         return f"{outer}: {_value(args[1])}"
     if origin is tuple:
         one = _noun(args[0])
-        return "a transition or a list of them" if args[0] is Transition else f"a list of {one}s"
+        return f"a {one} or a list of them" if args[0] in ONE_OR_MORE else f"a list of {one}s"
     return _value(next(arg for arg in args if arg is not type(None)))
 
 

@@ -30,6 +30,8 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "timers": "timeouts delays after",
             "actions": "effects outputs",
             "properties": "invariants never always leads_to",
+            "fillers": "filler holding_phrases",
+            "silence": "reprompts no_input idle",
             "extends": "base inherits inherit include",
             "is": _IS,
         }
@@ -71,7 +73,21 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
         }
     ),
     "Action": _words(
-        {"owner": "scope of", "done": "then on_done", "failed": "error on_error", "is": _IS}
+        {
+            "owner": "scope of",
+            "done": "then on_done",
+            "failed": "error on_error",
+            "say": "text speak says",
+            "is": _IS,
+        }
+    ),
+    "Filler": _words({"after": "delay seconds wait timeout", "say": "text speak says"}),
+    "Reprompt": _words(
+        {
+            "after": "delay seconds wait timeout",
+            "say": "text speak says ask",
+            "hang_up": "hangup close end goodbye",
+        }
     ),
     "Expectation": _words(
         {
@@ -123,6 +139,8 @@ def _for_text(expected: str, value: str) -> str:
         return _seconds(value)
     if expected == "true or false" and value.casefold() in {"yes", "on", "y", "no", "off", "n"}:
         return f"write {'true' if value.casefold() in {'yes', 'on', 'y'} else 'false'}"
+    if "filler" in expected or "reprompt" in expected:
+        return f"write {{after: {1.5 if 'filler' in expected else 8}, say: {value}}}"
     if "transition" in expected:
         return f"write {{dest: {value}}}" if value.isidentifier() else "write {dest: STATE}"
     if expected == "a mapping":

@@ -31,6 +31,7 @@ def check_rules(flow: Flow, source: Source) -> Iterator[Finding]:
         _kind,
         _states,
         _facts,
+        _actions,
         _triggers,
         _timers,
         _limits,
@@ -112,6 +113,15 @@ def _facts(flow: Flow, source: Source) -> Iterator[Finding]:
             remedy = f"add 'set_by: TRIGGER', or list it below '{HOST}:'"
             message = f"fact {quoted(name)} is never set"
             yield source.at_key(path, message, remedy, code="never-set")
+
+
+def _actions(flow: Flow, source: Source) -> Iterator[Finding]:
+    for name, action in flow.actions.items():
+        for key, given in (("owner", action.owner != "session"), ("done", action.done)):
+            if action.say and given:
+                message = f"action {quoted(name)} says a text and has no task"
+                path: Path = ("actions", name, key)
+                yield source.at_key(path, message, f"remove '{key}'", code="contradiction")
 
 
 def _triggers(flow: Flow, source: Source) -> Iterator[Finding]:

@@ -12,15 +12,16 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import attrs
 
-from turnfsm.fsm.flow import Names, Never, Seconds, Transition, yaml_name
+from turnfsm.fsm.flow import Names, Never, Seconds, Texts, yaml_name
 
-from .written import SHORT, FlowFile
+from .written import ONE_OR_MORE, SHORT, FlowFile
 
 __all__ = ["flow_schema", "schema_text", "yaml_fields"]
 
 _PLAIN = {str: "string", float: "number", int: "integer", bool: "boolean"}
 _NULL = {"type": "null"}
 _SECONDS = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 86_400}
+_TEXT = {"type": "string", "pattern": r"\S"}
 _WORD = {"pattern": r"^[^\s.:,]+$"}
 _DIALECT = "http://json-schema.org/draft-07/schema#"
 
@@ -84,6 +85,8 @@ def _value(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         return {"type": _PLAIN[hint]}
     if hint is Seconds:
         return {"anyOf": [_SECONDS, {"enum": ["never"]}]}
+    if hint is Texts:
+        return {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}
     if attrs.has(hint):
         body = _reference(hint, definitions)
         return {"anyOf": [{"type": "string"}, body]} if hint in SHORT else body
@@ -116,6 +119,6 @@ def _mapping(inner: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 
 def _alternatives(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
     many = {"type": "array", "items": _reference(kind, definitions)}
-    if kind is Transition:
+    if kind in ONE_OR_MORE:
         return {"anyOf": [_reference(kind, definitions), {**many, "minItems": 1}]}
     return many

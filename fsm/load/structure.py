@@ -18,11 +18,11 @@ from cattrs.gen import make_dict_structure_fn, override
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import closest, near, quoted
 from turnfsm.fsm.expect import Expectation
-from turnfsm.fsm.flow import NEVER, Names, Scope, Seconds, Transition, yaml_name
+from turnfsm.fsm.flow import NEVER, Names, Scope, Seconds, Texts, yaml_name
 from turnfsm.fsm.source import Path, Source
 
 from .remedies import MOVED, SYNONYMS, mismatch_remedy
-from .written import SHORT, FlowFile, WrittenState
+from .written import ONE_OR_MORE, SHORT, FlowFile, WrittenState
 
 __all__ = ["structure_as"]
 
@@ -89,12 +89,28 @@ def _names(value: Any, _: Any) -> Names:
     raise _Mismatch("a name or a list of names", value)
 
 
-def _alternatives(value: Any, _: Any) -> tuple[Transition, ...]:
-    if isinstance(value, dict):
-        return (_converter.structure(value, Transition),)
-    if isinstance(value, list) and value:
-        return tuple(_converter.structure(value, list[Transition]))
-    raise _Mismatch("a transition or a list of transitions", value)
+def _texts(value: Any, _: Any) -> Texts:
+    texts = value if isinstance(value, list) else [value]
+    if isinstance(value, dict) or not texts:
+        raise _Mismatch("a text or a list of texts", value)
+    for text in texts:
+        if not isinstance(text, str) or not text.strip():
+            raise _Mismatch("text", text, "write what the agent says" if text == "" else "")
+    return Texts(tuple(texts))
+
+
+def _one_or_more(kind: Any) -> Callable[[Any, Any], Any]:
+    inner = get_args(kind)[0]
+    noun = inner.__name__.lower()
+
+    def hook(value: Any, _: Any) -> Any:
+        if isinstance(value, dict):
+            return (_converter.structure(value, inner),)
+        if isinstance(value, list) and value:
+            return tuple(_converter.structure(value, list[inner]))  # type: ignore[valid-type]
+        raise _Mismatch(f"a {noun} or a list of {noun}s", value)
+
+    return hook
 
 
 def _literal(value: Any, kind: Any) -> Any:
@@ -127,7 +143,7 @@ def _class_factory(kind: Any) -> Callable[[Any, Any], Any]:
         f.name: override(rename=yaml_name(f), omit=bool(f.metadata.get("internal"))) for f in fields
     }
     inner = make_dict_structure_fn(kind, _converter, True, **renames)  # True: no unknown keys
-    expected = "a transition" if kind is Transition else "a mapping"
+    expected = f"a {kind.__name__.lower()}" if kind in ONE_OR_MORE else "a mapping"
     optional = {yaml_name(f) for f in fields if f.default is not attrs.NOTHING}
 
     def hook(value: Any, cl: Any) -> Any:
@@ -169,6 +185,10 @@ def _is_tuple_of_classes(kind: Any) -> bool:
     return get_origin(kind) is tuple and attrs.has(get_args(kind)[0])
 
 
+def _is_one_or_more(kind: Any) -> bool:
+    return get_origin(kind) is tuple and get_args(kind)[0] in ONE_OR_MORE
+
+
 _converter = cattrs.Converter(detailed_validation=True)
 for _kind in _KINDS:
     _converter.register_structure_hook(_kind, _scalar(_kind))
@@ -177,8 +197,9 @@ _converter.register_structure_hook_func(_originates(Literal), _literal)
 _converter.register_structure_hook_factory(_is_tuple_of_classes, _list_factory)
 _converter.register_structure_hook_factory(_originates(Mapping), _mapping_factory)
 _converter.register_structure_hook_func(lambda t: t is Seconds, _seconds)
+_converter.register_structure_hook_func(lambda t: t is Texts, _texts)
 _converter.register_structure_hook_func(lambda t: t == Names, _names)
-_converter.register_structure_hook_func(lambda t: t == tuple[Transition, ...], _alternatives)
+_converter.register_structure_hook_factory(_is_one_or_more, _one_or_more)
 
 
 def structure_as(kind: type[T], data: Any, source: Source) -> tuple[T | None, Iterable[Finding]]:

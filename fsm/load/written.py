@@ -22,6 +22,7 @@ from turnfsm.fsm.flow import (
     Phrases,
     Scope,
     Seconds,
+    Texts,
     Tools,
     Transition,
     Trigger,
@@ -30,7 +31,18 @@ from turnfsm.fsm.flow import (
     doc,
 )
 
-__all__ = ["EVERY_STATE", "HOST", "SHORT", "FlowFile", "Group", "WrittenProperties", "WrittenState"]
+__all__ = [
+    "EVERY_STATE",
+    "HOST",
+    "ONE_OR_MORE",
+    "SHORT",
+    "Filler",
+    "FlowFile",
+    "Group",
+    "Reprompt",
+    "WrittenProperties",
+    "WrittenState",
+]
 
 EVERY_STATE = "all"
 """The group that every state is in, but for final ones."""
@@ -41,6 +53,7 @@ HOST = "host"
 SHORT = (Trigger, Action, Fact)
 """What may be given as a text alone: the text is what it means."""
 
+_TEXTS = "The text; of several texts, the next one each time."
 _ON = "Trigger to transition; a list is tried in order, the first whose guard holds is taken."
 _AFTER = "Timer to transition. Started on entry, stopped on exit."
 _REFUSES = "Requests that are refused here, whatever a group or the base says."
@@ -80,6 +93,35 @@ class WrittenState:
     final: bool = doc("No transition leaves this state.", default=False)
     agent_state: AgentState = doc(_AGENT_STATE, default="listening")
     tuning: Tuning = doc("Settings of the session while it is in this state.", factory=Tuning)
+
+
+@attrs.frozen
+class Filler:
+    """What the agent says to a user who waits for a tool, once a turn."""
+
+    after: float = doc(
+        "Seconds that the turn has waited for a tool; after the first filler: since the one before."
+    )
+    say: Texts = doc(_TEXTS)
+
+
+@attrs.frozen
+class Reprompt:
+    """What the agent says to a user who says nothing."""
+
+    after: float = doc(
+        "Seconds of silence; after the first reprompt: since the one before was heard."
+    )
+    say: Texts = doc(_TEXTS)
+    hang_up: bool = doc(
+        "The session closes afterwards, unless the user speaks within the timer hang_up_after, 1 s "
+        "by default.",
+        default=False,
+    )
+
+
+ONE_OR_MORE = (Transition, Filler, Reprompt)
+"""A single one may be given without a list."""
 
 
 @attrs.frozen
@@ -166,6 +208,15 @@ class FlowFile:
         "Host facts that are true if what the user has just said consists of certain phrases. The "
         "host need not know these facts.",
         factory=dict,
+    )
+    fillers: tuple[Filler, ...] = doc(
+        "What the agent says to a user who waits for a tool. A reply waits for the end of a filler "
+        "no longer than the timer filler_end, 0.3 s by default.",
+        default=(),
+    )
+    silence: tuple[Reprompt, ...] = doc(
+        "What the agent says to a user who says nothing. Words of the user begin it anew.",
+        default=(),
     )
     groups: Mapping[str, Group] = doc(
         "What several states have in common. Every state is in the group 'all'.", factory=dict

@@ -30,6 +30,7 @@ from .outages import Outages
 from .ports import Agent, Output, Session, Speech, UserTurn
 from .progress import Progress
 from .replies import Replies
+from .sayings import Sayings
 from .speech_queue import SpeechQueue
 from .tool_calls import ToolCalls
 from .user_reports import UserReports
@@ -75,6 +76,7 @@ class Conductor(UserReports):
             self.turns,
             self.log,
             self.replies,
+            Sayings(session, self.floor),
         )
         self.host.utterance = self.utterance
         self.objections = Objections(session, self.host, self.tools, self.until)
@@ -172,6 +174,7 @@ class Conductor(UserReports):
         """
         self.speeches.left(speech)
         step = self.floor.take(agent, speech, output)
+        self.host.sayings.has_come(speech)
         self._last_barge_in = None
         self.host.results_need_reply = False
         self.agent_state.muted = speech.interrupted  # nobody waits for such a step
@@ -183,6 +186,7 @@ class Conductor(UserReports):
         if speech.interrupted:
             self._post("step_interrupted", step.id)
         self.tools.count()
+        self._answer_may_wait()
 
     def output_known(self, speech: Speech, output: Output | None) -> None:
         """The task that plays a step begins: it is heard on this. Posts nothing.
@@ -224,6 +228,7 @@ class Conductor(UserReports):
             failed: An error has ended it.
         """
         self.speeches.left(speech)
+        self.host.sayings.over(speech)
         self.replies.over(speech, failed=failed)
         asyncio.get_running_loop().call_soon(self.turns.speech_over, speech)
 
@@ -290,6 +295,20 @@ class Conductor(UserReports):
         """Note something in the journal that is no trigger."""
         if self._governs:
             self.turn.note(event.KIND, **event.fields())
+
+    def reply_began(self, speech: Speech) -> None:
+        """The model has given the first words of a reply that waits for the floor; or it is asked
+        as soon as the reply has it. Posts `reply_ready`, in a flow that has it, if a text of the
+        flow has the floor."""
+        self.host.sayings.began(speech)
+        self._answer_may_wait()
+
+    def _answer_may_wait(self) -> None:
+        step = self.floor.step
+        if step is None or not self._governs or not self.host.sayings.delays_answer:
+            return
+        if "reply_ready" in self.turn.flow.triggers:
+            self._post("reply_ready", step.id)
 
     def calls_known(self, speech: Speech, calls: int) -> None:
         """The `llm_node` of a reply has ended, with so many calls. Posts nothing."""

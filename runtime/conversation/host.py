@@ -21,6 +21,7 @@ from .ports import FalseInterruption, Output, Session, Source, Speech
 from .progress import Progress
 from .replies import Replies
 from .resumption import Resumption
+from .sayings import Sayings
 from .speech_queue import SpeechQueue
 from .tool_calls import ToolCalls
 from .user_turns import UserTurns
@@ -68,6 +69,7 @@ class TurnHost:
         turns: UserTurns,
         log: Log,
         replies: Replies,
+        sayings: Sayings,
     ) -> None:
         self._session = session
         self._floor = floor
@@ -77,6 +79,7 @@ class TurnHost:
         self._turns = turns
         self._log = log
         self._replies = replies
+        self.sayings = sayings
         self.turn: TurnRuntime
         self.utterance: Utterance
         self.results_need_reply = self._asked_of_decision = False
@@ -254,12 +257,16 @@ class TurnHost:
         agent = self._session.activity
         return self.results_need_reply and agent is not None and agent.setup.replies_to_results
 
-    def agenda_open(self) -> bool:
-        """Something is open on the agenda, and the agent can say it now: it is not being left, does
-        not greet first, and the session does not close."""
+    def can_say(self) -> bool:
+        """The agent can say something now: it is not being left, does not greet first, and the
+        session does not close."""
         agent = self._session.activity
         says = agent is not None and agent.phase in ("greeting", "present")
-        return self.wants_reply and says and not self._session.closing
+        return says and not self._session.closing
+
+    def agenda_open(self) -> bool:
+        """Something is open on the agenda, and the agent can say it now."""
+        return self.wants_reply and self.can_say()
 
     # -- the reply to the user
 
@@ -399,6 +406,10 @@ class TurnHost:
         logger.warning("speech %s did not end in time; it is abandoned", step.speech.id)
         step.speech.end(step=True)
 
+    def hang_up(self, event: Event) -> None:
+        """Close the session, once everything that waits for the floor has been said."""
+        self._session.hang_up()
+
     # -- tool calls
 
     def release_tools(self, event: Event) -> None:
@@ -482,7 +493,8 @@ class TurnHost:
         if (step := self._floor.step) is not None:
             if force:
                 self._replies.stopped(step.speech, "limit")
-            step.agent.interrupt_model()
+            if not self.sayings.has_floor:  # a model's response may be the answer that waits
+                step.agent.interrupt_model()
             step.speech.stop(source, force=force)
 
     def _hold(self, step: Step) -> None:

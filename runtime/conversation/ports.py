@@ -180,6 +180,14 @@ class Agent(Protocol):
         """
         ...
 
+    def speak(self, text: str) -> Speech:
+        """Say a text that answers nobody. `Conductor.floor_taken` follows.
+
+        Raises:
+            Exception: The agent has no voice.
+        """
+        ...
+
     def interrupt_model(self) -> None:
         """Stop a realtime model's response."""
 
@@ -249,3 +257,6 @@ class Session(Protocol):
 
     def report(self, report: Report) -> None:
         """Tell the application."""
+
+    def hang_up(self) -> None:
+        """Close, once everything that waits for the floor has been said."""

@@ -433,10 +433,16 @@ class UserReports:
             agent: The agent that says it.
         """
         self.speeches.scheduled(agent, speech)
+        if agent.setup.keeps_context:
+            self.reply_began(speech)
         turn = self.turns.ask(task, speech)
         if turn is not None and self.turns.is_latest(turn):
             self.objections.answered(turn.info.new_transcript, speech)
             self._post("turn_asked", turn=turn.number, speech=speech.id)
+
+    @abstractmethod
+    def reply_began(self, speech: Speech) -> None:
+        """A reply needs the floor to go on."""
 
     def speech_heard(self, speech: Speech) -> None:
         """The user hears the beginning of a step. Posts `turn_replied` if it is the first that they

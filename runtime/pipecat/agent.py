@@ -9,6 +9,7 @@ from typing import Any
 
 from pipecat.frames.frames import (
     DataFrame,
+    EndWorkerFrame,
     ErrorFrame,
     Frame,
     InterruptionFrame,
@@ -110,11 +111,12 @@ class PipecatAgent:
             self._conductor.reply_requested()
         self._start(self._request(reply))
 
-    def speaks(self, frame: TTSSpeakFrame) -> None:
+    def speaks(self, frame: TTSSpeakFrame) -> Reply:
         """The application gives the words itself."""
         reply = self._new(said=frame)
         self._conductor.speech_scheduled(None, reply, self)
         self._start(self._speak(reply))
+        return reply
 
     # -- the port
 
@@ -125,6 +127,14 @@ class PipecatAgent:
         self._conductor.speech_scheduled(None, reply, self)
         self._start(self._request(reply))
         return reply
+
+    def speak(self, text: str) -> Reply:
+        """Say a text."""
+        return self.speaks(TTSSpeakFrame(text))
+
+    def hang_up(self) -> None:
+        """End the pipeline, behind all that was pushed before."""
+        self._start(self._push_end())
 
     def interrupt_model(self) -> None:
         """The interruption that follows ends the request."""
@@ -233,12 +243,16 @@ class PipecatAgent:
     async def _push_interruption(self) -> None:
         await self.ask(InterruptionFrame())
 
+    async def _push_end(self) -> None:
+        await self.ask(EndWorkerFrame())
+
     def _left(self, reply: Reply) -> None:
         if (step := self.step) is not None and step.speech is reply:
             self._give_back(step)
 
     async def _request(self, reply: Reply) -> None:
         conductor, floor = self._conductor, self._conductor.floor
+        conductor.reply_began(reply)  # its model is asked when it has the floor
         while not reply.interrupted:
             await conductor.until(lambda: reply.interrupted or floor.step is None)
             if not reply.interrupted:

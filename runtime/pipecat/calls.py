@@ -199,6 +199,8 @@ class Calls:
         if not call.late:
             tools.ended(call.id, how, str(result), result_id=call.id)
             tools.given([Result(call.id, not call.says)])
+            if call.says and not self._runs_for(call.reply):
+                self._conductor.reply_began(call.reply)  # it follows when Pipecat has the results
         await params.result_callback(result, properties=self._properties(call, how, properties))
 
     def _properties(
@@ -213,6 +215,10 @@ class Calls:
                 await own()
 
         return FunctionCallResultProperties(run_llm=False, on_context_updated=updated)
+
+    def _runs_for(self, reply: Reply) -> bool:
+        calls = (self._open.get(id) for id in reply.calls)
+        return any(call is not None and call.result is None for call in calls)
 
     def _in_context(self, call: _Call, how: How) -> None:
         tools, result = self._conductor.tools, Result(call.id, not call.says)

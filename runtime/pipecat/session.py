@@ -104,3 +104,7 @@ class PipecatSession:
         """Tell the application."""
         if self._tell is not None:
             self._tell(report)
+
+    def hang_up(self) -> None:
+        """End the pipeline, once everything that waits for the floor has been said."""
+        self.activity.hang_up()

@@ -21,7 +21,14 @@ TRIGGERS_OF: Mapping[Part, Collection[str]] = {
         *("interim_transcript", "endpointing_ended", "turn_committed", "turn_kept", "ignore_turn"),
     ),
     "transport": ("start_playout", "output_held", "output_paused", "output_released"),
-    "model": ("reply", "next_reply", "step_started", "step_progressed", "turn_asked"),
+    "model": (
+        "reply",
+        "next_reply",
+        "step_started",
+        "step_progressed",
+        "turn_asked",
+        "reply_ready",
+    ),
     "output": ("playout_started", "playout_finished", "turn_replied"),
     "assistant": ("step_finished", "results_committed"),
 }

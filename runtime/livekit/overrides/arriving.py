@@ -78,6 +78,10 @@ class ArrivingActivity(LeavingActivity):
         reply.answers_audio = True
         return reply
 
+    def speak(self, text: str) -> GovernedHandle:
+        """Say a text that answers nobody."""
+        return govern(self.say(text), self._conductor)
+
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
         if asyncio.current_task() is self._on_enter_task:
             self._greeting = speech

@@ -115,6 +115,8 @@ class RequestingActivity(HearingActivity):
         speech = current_speech()
         if first_text and speech is not None:
             self._conductor.record(ReplyText(speech.id))
+            if speech.scheduled:  # else nobody may ever hear it
+                self._conductor.reply_began(govern(speech, self._conductor))
 
     def stream_ended(self, calls: int) -> None:
         """The `llm_node` of a speech has ended; `calls`: how many it asks for."""

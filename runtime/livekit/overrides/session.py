@@ -270,6 +270,10 @@ class GovernedSession(AgentSession[Userdata_T]):
         else:
             self.emit("agent_false_interruption", AgentFalseInterruptionEvent(resumed=True))
 
+    def hang_up(self) -> None:
+        """Close, once everything that waits for the floor has been said."""
+        self.shutdown(drain=True)
+
     @property
     def closing(self) -> bool:
         """The session closes or has closed."""

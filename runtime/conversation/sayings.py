@@ -1,0 +1,66 @@
+"""What the flow lets the agent say, word for word, and the answers that wait for its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from turnfsm.fsm.flow import Texts
+from turnfsm.runtime.event import Event
+
+from .floor import Floor
+from .ports import Session, Speech
+
+__all__ = ["Sayings"]
+
+
+class Sayings:
+    """Says the texts of a flow's actions. Such a speech answers nobody, and is not on the agenda.
+
+    Args:
+        session: Its active agent says them.
+        floor: Who has the floor.
+    """
+
+    def __init__(self, session: Session, floor: Floor) -> None:
+        self._session = session
+        self._floor = floor
+        self._times: Counter[str] = Counter()
+        self._said: dict[str, Speech] = {}
+        self._begun: dict[str, Speech] = {}
+
+    def say(self, action: str, texts: Texts, event: Event) -> None:
+        """Say the next one of the texts of an action."""
+        if (agent := self._session.activity) is None:
+            return
+        text = texts[self._times[action] % len(texts)]
+        self._times[action] += 1
+        speech = agent.speak(text)
+        self._said[speech.id] = speech
+
+    def began(self, speech: Speech) -> None:
+        """The model has begun to give a reply, or is asked for it as soon as it has the floor."""
+        if not self._floor.holds(speech):
+            self._begun[speech.id] = speech
+
+    def has_come(self, speech: Speech) -> None:
+        """A step of a speech has the floor; the next one begins anew."""
+        self._begun.pop(speech.id, None)
+
+    def over(self, speech: Speech) -> None:
+        """Nothing more of a speech is heard."""
+        self._said.pop(speech.id, None)
+        self._begun.pop(speech.id, None)
+
+    @property
+    def has_floor(self) -> bool:
+        """What has the floor was said by `say`."""
+        step = self._floor.step
+        return step is not None and step.speech.id in self._said
+
+    @property
+    def delays_answer(self) -> bool:
+        """And a reply that has begun waits for its end."""
+        if not self.has_floor:
+            return False
+        others = (one for id, one in self._begun.items() if id not in self._said)
+        return any(not one.interrupted for one in others)

@@ -1,0 +1,82 @@
+"""Facts that decide only on what is said do not make the proof larger, nor weaker."""
+
+from __future__ import annotations
+
+import pytest
+
+from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm.check import check_flow
+from turnfsm.fsm.check.asides import aside_facts
+from turnfsm.fsm.check.parts import Bits
+from turnfsm.fsm.check.properties import declared_rules
+from turnfsm.fsm.check.turn import turn_world
+from turnfsm.fsm.check.turn_rules import turn_rules
+from turnfsm.fsm.machine import Program
+
+SILENCE = "silence: [{after: 8, say: One.}, {after: 8, say: Two.}]\n"
+TOLD = (
+    "facts: {session: {told: {set_by: told_by}}}\n"
+    "timers: {told_by: 3.0}\nactions: {say_it: {say: Wait.}}\n"
+)
+
+
+def flow_of(text: str) -> Flow:
+    flow, findings = parse_flow(f"flow: mine\nextends: turn\n{text}", "mine.yaml")
+    assert flow is not None, findings
+    return flow
+
+
+def asides(text: str) -> tuple[str, ...]:
+    flow = flow_of(text)
+    bits = Bits(Program(flow), turn_world(flow))
+    return aside_facts(flow, bits, [*declared_rules(flow, bits), *turn_rules(flow, bits)])
+
+
+def never(item: str) -> str:
+    return f"properties: {{never: {{mine: {{{item}}}}}}}\n"
+
+
+def test_a_section_does_not_multiply_the_configurations() -> None:
+    report = check_flow(flow_of(SILENCE))
+    assert report.findings == ()
+    assert report.configurations < 1.2 * 17_352  # those of `turn`
+
+
+def test_a_property_about_such_a_fact_can_fail() -> None:
+    flow = flow_of(SILENCE + never("action: say_silence_2, when: silence_1_said"))
+    assert [finding.code for finding in check_flow(flow).findings] == ["mine"]
+
+
+def test_a_flow_without_such_actions_has_none() -> None:
+    assert asides("") == ()
+
+
+def test_the_facts_of_a_section_decide_only_on_what_is_said() -> None:
+    assert asides(SILENCE) == ("silence_1_said", "silence_2_said")
+
+
+@pytest.mark.parametrize(
+    ("item", "left"),
+    [
+        ("action: say_silence_2, unless: silence_1_said", ()),
+        ("state: paused, when: silence_2_said", ("silence_1_said",)),
+    ],
+)
+def test_a_fact_that_a_property_reads_is_exact(item: str, left: tuple[str, ...]) -> None:
+    """So is one that decides on an action of which something is to be proved."""
+    assert asides(SILENCE + never(item)) == left
+
+
+@pytest.mark.parametrize(
+    ("row", "aside"),
+    [
+        ("{unless: told, actions: say_it}", True),
+        ("{unless: told, dest: thinking, actions: say_it}", False),
+        ("{unless: told, actions: [say_it, release_tools]}", False),
+        ("{unless: told, actions: say_it, restarts: tool_limit}", False),
+    ],
+)
+def test_a_fact_that_decides_more_is_exact(row: str, aside: bool) -> None:
+    """It may leave a state, restart a limit, or choose an action of the turn."""
+    found = asides(TOLD + f"states: {{tool_running: {{after: {{told_by: {row}}}}}}}\n")
+    assert ("told" in found) is aside

@@ -1,0 +1,131 @@
+"""The sections `fillers` and `silence`, and actions that say a text: how they are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from turnfsm.fsm import Flow, load_flow, parse_flow
+
+FILLERS = "{after: 1.5, say: Moment.}"
+SILENCE = "[{after: 8, say: Hello?}, {after: 6, say: Bye., hang_up: true}]"
+
+
+def flow_of(text: str, head: str = "flow: mine\nextends: turn\n") -> Flow:
+    flow, findings = parse_flow(head + text, "mine.yaml")
+    assert flow is not None, findings
+    return flow
+
+
+def said(text: str, head: str = "flow: mine\nextends: turn\n") -> list[str]:
+    """Each finding, with its place and its remedy."""
+    findings = parse_flow(head + text, "mine.yaml")[1]
+    return [f"{f.line}:{f.column} {f.code}: {f.message}; {f.remedy}" for f in findings]
+
+
+def test_an_action_says_one_text_or_several() -> None:
+    flow = flow_of("actions: {one: {say: Hello.}, two: {say: [Yes., 'Yes?']}}\n")
+    assert flow.actions["one"].say == ("Hello.",)
+    assert flow.actions["two"].say == ("Yes.", "Yes?")
+    assert flow.actions["answer_turn"].say == ()
+
+
+@pytest.mark.parametrize("say", ["''", "[]", "{is: Hello}", "[Hello, '']", "' '", "3"])
+def test_an_action_that_would_say_nothing_is_refused(say: str) -> None:
+    (finding,) = said(f"actions: {{one: {{say: {say}}}}}\n")
+    assert finding.startswith("3:"), finding
+    assert " type: expected " in finding
+
+
+@pytest.mark.parametrize(("key", "word"), [("done", "tool_ended"), ("owner", "state")])
+def test_an_action_that_says_a_text_has_no_task(key: str, word: str) -> None:
+    (finding,) = said(f"actions: {{one: {{say: Hello., {key}: {word}}}}}\n")
+    assert finding == (
+        f"3:30 contradiction: action 'one' says a text and has no task; remove '{key}'"
+    )
+
+
+def test_the_sections_are_short_for_timers_facts_and_actions() -> None:
+    flow = flow_of(f"fillers: {FILLERS}\nsilence: {SILENCE}\n")
+    assert flow.timers["filler_1"] == 1.5
+    assert (flow.timers["silence_1"], flow.timers["silence_2"]) == (8.0, 6.0)
+    assert flow.actions["say_silence_2"].say == ("Bye.",)
+    assert flow.facts["filler_1_said"].scope == "turn"
+    assert flow.states["listening"].after["hang_up_after"][0].actions == ("hang_up",)
+    assert {"reply_ready"} == {*flow.triggers} - {*load_flow("turn").triggers}
+
+
+def test_without_the_sections_a_flow_has_nothing_of_them() -> None:
+    assert flow_of("") == parse_flow("{flow: mine, extends: turn}")[0]
+    assert "can_say" not in load_flow("turn").facts
+
+
+def test_what_a_state_does_stays_and_the_silence_counts_from_it() -> None:
+    """No transition of the base is lost."""
+    turn, mine = load_flow("turn"), flow_of(f"silence: {SILENCE}\n")
+    for trigger, rows in turn.states["listening"].on.items():
+        for before, after in zip(rows, mine.states["listening"].on[trigger], strict=False):
+            assert before.dest == after.dest
+            assert before.actions == after.actions
+            assert {*before.restarts} <= {*after.restarts}
+    (asked,) = mine.states["listening"].on["turn_asked"]
+    assert asked.restarts == ("noise_limit", "silence_1", "silence_2", "hang_up_after")
+
+
+def test_the_file_itself_has_the_last_word() -> None:
+    flow = flow_of(
+        f"fillers: {FILLERS}\nsilence: {SILENCE}\n"
+        "timers: {filler_end: 0.1, hang_up_after: 2.0}\n"
+        "actions: {hang_up: Say that the line is free.}\n"
+    )
+    assert (flow.timers["filler_end"], flow.timers["hang_up_after"]) == (0.1, 2.0)
+    assert flow.actions["hang_up"].is_ == "Say that the line is free."
+
+
+def test_a_flow_that_extends_one_can_change_a_section(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(f"flow: base\nextends: turn\nfillers: {FILLERS}\n")
+    for text, seconds in (("fillers: {after: 3}\n", 3.0), ("fillers: null\n", None)):
+        mine = tmp_path / "mine.yaml"
+        mine.write_text("flow: mine\nextends: base.yaml\n" + text)
+        assert load_flow(mine).timers.get("filler_1") == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("fillers: {say: Moment.}\n", "3:1 missing-key: missing key 'after'; add 'after: ...'"),
+        (
+            "fillers: Moment.\n",
+            "3:10 type: expected a filler or a list of fillers, got text 'Moment.'; "
+            "write {after: 1.5, say: Moment.}",
+        ),
+        (
+            "fillers: {after: 0, say: Moment.}\n",
+            "3:18 range: timer 'filler_1' takes 0 s; write seconds above 0 and below 86400",
+        ),
+        (
+            "silence:\n  - {after: 8, say: Hello?}\n  - {after: -1, say: Bye.}\n",
+            "5:13 range: timer 'silence_2' takes -1 s; write seconds above 0 and below 86400",
+        ),
+        (
+            "silence: {after: 8, ask: Hello?}\n",
+            "3:21 unknown-key: unknown key 'ask' in a reprompt; did you mean 'say'?",
+        ),
+        (
+            "silence: [{after: 8, say: Bye., hang_up: true}, {after: 8, say: Hello?}]\n",
+            "3:33 contradiction: nothing is said after the session was closed; "
+            "give 'hang_up' to the last one only",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_section_is_said_at_its_line(text: str, expected: str) -> None:
+    assert said(text) == [expected]
+
+
+def test_a_section_needs_the_states_of_a_turn() -> None:
+    head = "flow: mine\ninitial: here\nstates: {here: {}}\n"
+    assert said(f"fillers: {FILLERS}\nsilence: {SILENCE}\n", head) == [
+        "4:1 unknown-state: 'fillers' needs the state 'tool_running'; write 'extends: turn'",
+        "5:1 unknown-state: 'silence' needs the state 'listening'; write 'extends: turn'",
+    ]
