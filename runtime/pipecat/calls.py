@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -23,6 +24,8 @@ from .reply import Reply
 from .requests import FINAL, Came, content_of
 
 __all__ = ["Calls", "Handler"]
+
+logger = logging.getLogger("turnfsm")
 
 Handler = Callable[[FunctionCallParams], Awaitable[None]]
 How = Literal["result", "error", "cancelled"]
@@ -68,18 +71,23 @@ class Calls:
         self._conductor, self._go_on = conductor, go_on
         self._open: dict[str, _Call] = {}
         self._made: set[str] = set()
+        self._governed: set[str | None] = set()
         self._committed: set[str] = set()
 
-    def made(self, calls: Iterable[str]) -> None:
-        """The model has made these calls in the step that holds the floor."""
+    def made(self, id: str, name: str) -> None:
+        """The model has made this call in the step that holds the floor."""
         step = self._conductor.floor.step
-        if step is None or not isinstance(step.speech, Reply):
-            return
-        for id in calls:
-            if id not in self._made:  # its handler may have begun before this is reported
-                self._made.add(id)
-                step.speech.calls.add(id)
-                self._open[id] = _Call(id, step.speech)
+        if step is None or not isinstance(step.speech, Reply) or id in self._made:
+            return  # its handler may begin before the call is announced
+        self._made.add(id)
+        if self._governed & {name, None}:
+            step.speech.calls.add(id)
+            self._open[id] = _Call(id, step.speech)
+        else:
+            logger.warning(
+                "the flow does not know of the call of %s: register it with "
+                "governor.register_function(llm, %r, ...)", name, name,
+            )  # fmt: skip
 
     @property
     def came(self) -> list[Came]:
@@ -95,9 +103,10 @@ class Calls:
             tool: What may be marked with a policy.
             limit: Seconds that a call may take; 0 for any time.
         """
+        self._governed.add(name)
 
         async def run(params: FunctionCallParams) -> None:
-            self.made([params.tool_call_id])
+            self.made(params.tool_call_id, params.function_name)
             call = self._open.get(params.tool_call_id)
             if call is None:  # not of a step of ours
                 await handler(params)

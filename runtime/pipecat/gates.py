@@ -123,9 +123,9 @@ class ModelGate(Gate):
             case LLMTextFrame() if down:
                 self._agent.text_came(frame.text)
             case FunctionCallsStartedFrame() if down:
-                calls = [call.tool_call_id for call in frame.function_calls]
-                self._calls += len(calls)
-                self._agent.calls.made(calls)
+                self._calls += len(frame.function_calls)
+                for call in frame.function_calls:
+                    self._agent.calls.made(call.tool_call_id, call.function_name)
         return True
 
     async def passed(self, frame: Frame, *, down: bool) -> None:

@@ -42,14 +42,15 @@ class Hearing:
         return bool(self._voices)
 
     @property
-    def has_words(self) -> bool:
-        """Words were recognised that are in no turn yet."""
-        return bool(self._words)
+    def has_turn(self) -> bool:
+        """Pipecat's turn is open, and has words that are in no turn of ours yet. Words outside of a
+        turn belong to the next one."""
+        return self._open and bool(self._words)
 
     @property
     def deciding(self) -> bool:
         """Pipecat decides whether the turn has ended."""
-        return self._open and self.has_words and not self.speaks
+        return self.has_turn and not self.speaks
 
     @property
     def turn_waits(self) -> bool:

@@ -138,11 +138,11 @@ class Stops(BaseUserTurnStopStrategy):
 
     async def _complete(self, inner: Any, speculation: UserTurnSpeculation | None) -> None:
         # A speculative request is not made: what it would have answered is committed later.
-        if speculation is None and self._hearing.has_words and self._hearing.commit():
+        if speculation is None and self._hearing.has_turn and self._hearing.commit():
             await self.trigger_user_turn_inference_triggered()
 
     async def _stopped(self, inner: Any, params: UserTurnStoppedParams) -> None:
-        if self._hearing.has_words:
+        if self._hearing.has_turn:
             self._hearing.commit()
         if not self._hearing.turn_waits:
             await self.trigger_user_turn_finalized(
@@ -206,9 +206,11 @@ class Ends(BaseUserTurnStopStrategy):
             except TimeoutError:
                 if not (self._hearing.speaks or self._hearing.turn_waits):
                     await self._end()
+                if self._watch is not asyncio.current_task():
+                    return  # it has ended the turn
 
     async def _end(self) -> None:
-        if self._hearing.has_words:
+        if self._hearing.has_turn:
             self._hearing.commit()
         if not self._hearing.turn_waits:
             asks = self._hearing.close_turn()

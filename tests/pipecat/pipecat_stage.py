@@ -8,7 +8,7 @@ and how long it takes.
 import asyncio
 import json
 import struct
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -29,6 +29,7 @@ from pipecat.services.llm_service import FunctionCallFromLLM, LLMService
 from pipecat.services.tts_service import TTSService
 from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import TransportParams
+from pipecat.turns.user_mute import BaseUserMuteStrategy
 from pipecat.turns.user_start import (
     TranscriptionUserTurnStartStrategy,
     VADUserTurnStartStrategy,
@@ -184,6 +185,8 @@ class Stage:
         tools: By name.
         stock: Pipecat alone.
         strategies: Makes the application's strategies.
+        llm: The arguments of the LLM service.
+        mutes: The application's mute strategies.
         times_words: The TTS says when each word is spoken.
         filter: The application's filter of the audio output.
         other_params: The transport is built with other parameters than those of the governor.
@@ -204,6 +207,8 @@ class Stage:
         stock: bool = False,
         strategies: Callable[[], UserTurnStrategies] | None = None,
         times_words: bool = False,
+        llm: Mapping[str, Any] | None = None,
+        mutes: Sequence[BaseUserMuteStrategy] = (),
         filter: BaseAudioFilter | None = None,
         other_params: bool = False,
         **governor: Any,
@@ -216,9 +221,9 @@ class Stage:
         self.words: list[str] = []
         self.errors: list[str] = []
         self._strategies = strategies or own_strategies
-        self._times_words = times_words
+        self._times_words, self._mutes = times_words, list(mutes)
         self._filter, self._other_params = filter, other_params
-        self.microphone, self.model = Microphone(), ScriptedModel(model)
+        self.microphone, self.model = Microphone(), ScriptedModel(model, **(llm or {}))
         self.governor = None if stock else TurnGovernor(tell=self.told.append, **governor)
         if self.governor is not None:
             self.governor.turn.observe(lambda seq, verdict: self._note_state())
@@ -272,7 +277,9 @@ class Stage:
         params = other = TransportParams(
             audio_out_enabled=True, audio_out_sample_rate=RATE, audio_out_filter=self._filter
         )
-        user = LLMUserAggregatorParams(user_turn_strategies=self._strategies())
+        user = LLMUserAggregatorParams(
+            user_turn_strategies=self._strategies(), user_mute_strategies=self._mutes
+        )
         schemas = [FunctionSchema(name, name, {}, []) for name in self._tools]
         self.context = LLMContext(tools=ToolsSchema(schemas)) if schemas else LLMContext()
         if governor is not None:
@@ -314,7 +321,8 @@ class Stage:
         self.state_at_end = self.states[-1:]
         await self.worker.cancel()
         await running
-        self.left = [t for t in asyncio.all_tasks() if t not in (asyncio.current_task(), playing)]
+        own = (asyncio.current_task(), playing)
+        assert [task for task in asyncio.all_tasks() if task not in own] == []
 
     def _note_state(self) -> None:
         if self.governor is not None and self.states[-1:] != [self.governor.turn.state]:

@@ -1,13 +1,17 @@
 """Conversations of Pipecat under the shipped flow, beside what Pipecat does alone."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.frames import frames as f
-from pipecat_stage import Messages, Says, Stage, Tool, brief, said, shows
+from pipecat.turns.user_mute import FunctionCallUserMuteStrategy
+from pipecat.turns.user_start import MinWordsUserTurnStartStrategy
+from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies, UserTurnStrategies
+from pipecat_stage import Messages, Says, Stage, Tool, brief, own_strategies, said, shows
 
 from turnfsm import load_flow
 from turnfsm.pipecat import on_interruption, once
@@ -78,7 +82,7 @@ def test_a_barge_in_ends_the_answer_and_the_next_turn_is_answered() -> None:
     assert stage.heard == f"Your order is on its way and will {PRICE}"
     assert stage.context.messages[-1] == {"role": "assistant", "content": PRICE}
     assert stage.user_turns == {"replied": 2}
-    assert stage.told == [] == stage.left
+    assert stage.told == []
 
 
 def test_a_result_is_told_although_the_user_has_talked_over_its_tool() -> None:
@@ -285,6 +289,140 @@ def test_a_limit_of_the_flow_ends_a_tool_that_hangs() -> None:
     assert "TurnLimitReached" in [type(told).__name__ for told in stage.told]
 
 
+def test_a_preamble_that_is_interrupted_does_not_cost_the_result() -> None:
+    """Pipecat cancels the call with the preamble."""
+
+    def model(messages: Messages) -> Says:
+        says = _orders(messages)
+        return Says("Let me look that up for you.", says.calls) if says.calls else says
+
+    async def script(stage: Stage) -> None:
+        await _asks_twice(stage, 3.0)
+
+    stage = Stage(model, _look_up(6.0)).play(script)
+    assert stage.heard == f"Let me look {PRICE} {LATE}"
+    alone = Stage(model, _look_up(6.0), stock=True).play(script)
+    assert (alone.effects, LATE in alone.heard) == ([], False)
+
+
+def test_a_quick_result_waits_until_the_preamble_was_heard() -> None:
+    def model(messages: Messages) -> Says:
+        says = _orders(messages)
+        return Says("Let me look that up for you.", says.calls) if says.calls else says
+
+    stage = Stage(model, _look_up(0.2)).play(_greets)
+    assert stage.heard == f"Let me look that up for you. {ANSWER}"
+    assert len(stage.requests) == 2
+
+
+def test_tools_that_run_one_after_the_other_are_told_in_one_answer() -> None:
+    """`run_in_parallel=False`: the second call begins when the step is long over."""
+
+    def model(messages: Messages) -> Says:
+        if shows(messages, "sunny") and shows(messages, "late"):
+            return Says("Sunny, and the train is late.")
+        return Says(calls=(("weather", {}), ("train", {})))
+
+    tools = {"weather": Tool(1.0, "sunny"), "train": Tool(3.0, "late")}
+    stage = Stage(model, tools, llm={"run_in_parallel": False}).play(_greets)
+    assert (stage.heard, stage.effects) == ("Sunny, and the train is late.", ["weather", "train"])
+    assert len(stage.requests) == 2
+
+
+def test_what_is_said_while_a_tool_runs_does_not_end_the_wait_for_it() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.says(QUESTION)
+        await stage.until(4.0)
+        await stage.pushes(f.TTSSpeakFrame("Still working on it."))
+
+    stage = Stage(_orders, _look_up(6.0)).play(script)
+    assert stage.heard == f"Still working on it. {ANSWER}"
+
+
+def test_a_prediction_of_the_end_of_a_turn_starts_no_request() -> None:
+    """A service proposes the turn; the model is asked once, when the turn is committed."""
+
+    async def script(stage: Stage) -> None:
+        user = stage.microphone
+        await user.broadcast_frame(f.ProposedUserStartedSpeakingFrame)
+        await asyncio.sleep(1.0)
+        await user.push_frame(f.EagerTranscriptionFrame("please count", "user", "now"))
+        await asyncio.sleep(0.5)
+        assert stage.requests == []
+        await user.push_frame(f.TranscriptionFrame("please count", "user", "now", finalized=True))
+        await user.broadcast_frame(f.ProposedUserStoppedSpeakingFrame)
+
+    stage = Stage(_counts, strategies=EagerUserTurnStrategies).play(script)
+    assert (stage.heard, len(stage.requests)) == (COUNT, 1)
+    assert stage.user_turns == {"replied": 1}
+
+
+def test_too_few_words_do_not_interrupt_and_belong_to_no_turn() -> None:
+    def strategies() -> UserTurnStrategies:
+        own = own_strategies()
+        own.start = [MinWordsUserTurnStartStrategy(min_words=3)]
+        return own
+
+    async def script(stage: Stage) -> None:
+        await stage.says("please count to ten")
+        await stage.until(4.5)
+        await stage.says("mhm", 0.5)
+        await stage.until(9.0)
+        await stage.says("please stop that now")
+
+    stage = Stage(_counts, strategies=strategies).play(script)
+    assert stage.heard == f"{COUNT} You said please stop that now."
+    assert stage.user_turns == {"replied": 2}
+    assert stage.told == []
+
+
+def test_a_user_who_is_muted_while_they_speak_does_not_hold_the_agent_up() -> None:
+    """Nobody reports then that they have stopped."""
+
+    async def script(stage: Stage) -> None:
+        await stage.says(QUESTION)
+        await stage.until(2.0)
+        await stage.coughs(6.0)  # the tool begins meanwhile, and mutes them
+
+    mutes = [FunctionCallUserMuteStrategy()]
+    stage = Stage(_orders, _look_up(1.0), mutes=mutes).play(script)
+    assert stage.heard == ANSWER
+    assert stage.when("Your") < 8.0
+
+
+def test_a_function_that_is_registered_without_the_governor_is_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It runs as before, and the model is asked with its result."""
+
+    async def look_up(params: Any) -> None:
+        await asyncio.sleep(1.0)
+        await params.result_callback("it arrives on Friday")
+
+    stage = Stage(_orders)
+    stage.model.register_function("look_up", look_up)
+    stage.play(_greets)
+    assert stage.heard == ANSWER
+    assert brief(stage.requests[-1])[0] == "user: hello there"
+    assert "register it with governor.register_function(llm, 'look_up', ...)" in caplog.text
+
+
+def test_what_the_model_does_not_say_in_time_is_given_up_with_a_limit() -> None:
+    """`limits="brisk"`: the turn after it is answered."""
+
+    def model(messages: Messages) -> Says:
+        return Says("Here.", after=500.0 if "hello" in said(messages) else 0.4)
+
+    async def script(stage: Stage) -> None:
+        await stage.says("hello there")
+        await stage.until(15.0)
+        await stage.says("are you there")
+
+    stage = Stage(model, limits="brisk").play(script)
+    assert stage.heard == "Here."
+    assert stage.user_turns == {"dropped": 1, "replied": 1}
+
+
 def test_what_the_application_says_has_the_floor() -> None:
     """A `TTSSpeakFrame` is paused by a cough, and goes on."""
 
@@ -341,20 +479,19 @@ def test_a_flow_without_interruptions_lets_the_answer_end() -> None:
 
 
 def test_the_end_of_the_pipeline_leaves_nothing_behind() -> None:
-    """While a tool runs, while the agent speaks, while it is paused."""
+    """While a tool runs, while the agent speaks, while it is paused. The stage looks for tasks."""
 
     async def script(stage: Stage) -> None:
         await stage.says(QUESTION)
         await asyncio.sleep(60.0)
 
     stage = Stage(_orders, _look_up(60.0)).play(script, seconds=6.0)
-    assert (stage.cancelled, stage.left) == (["look_up"], [])
+    assert stage.cancelled == ["look_up"]
     assert stage.governor is not None
     assert stage.governor.turn.closed
     speaking = Stage(_counts).play(_lets_count_and_coughs, seconds=4.0)
     paused = Stage(_counts).play(_lets_count_and_coughs, seconds=5.0)
     assert (speaking.states[-1], paused.states[-1]) == ("speaking", "paused")
-    assert speaking.left == [] == paused.left
 
 
 def test_a_pipeline_that_ends_while_the_agent_is_paused_says_the_rest() -> None:
