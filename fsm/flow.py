@@ -182,6 +182,12 @@ class Flow:
         return tuple(name for name, fact in self.facts.items() if fact.host)
 
     @property
+    def named_tools(self) -> Names:
+        """The tools that the flow names."""
+        facts = (name for fact in self.facts.values() for name in fact.tools)
+        return tuple(dict.fromkeys((*self.tools.by_name, *self.tools.once, *facts)))
+
+    @property
     def requests(self) -> Names:
         """The triggers that are requests."""
         return tuple(name for name, body in self.triggers.items() if body.kind == "request")

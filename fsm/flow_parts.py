@@ -120,6 +120,7 @@ class Fact:
         is_: What it means, in one sentence; the key ``is`` in YAML.
         set_by: The triggers and timers that make it true.
         cleared_by: The triggers and timers that make it false.
+        tools: It is true while the turn waits for one of these tools.
         scope: The fact is cleared when this scope begins or ends; None and ``session``: never.
         host: The host is asked for it at the moment of the decision.
 
@@ -132,6 +133,11 @@ class Fact:
     is_: str = doc("What it means, in one sentence.", yaml="is", default="")
     set_by: Names = doc("Triggers and timers that make it true.", default=())
     cleared_by: Names = doc("Triggers and timers that make it false.", default=())
+    tools: Names = doc(
+        "Only of a host fact: it is true while the turn waits for one of these tools. The host "
+        "need not know the fact.",
+        default=(),
+    )
     scope: str | None = loaded(default=None)
     host: bool = loaded(default=False)
 

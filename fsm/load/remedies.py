@@ -69,6 +69,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
         {
             "set_by": "set sets true_by on",
             "cleared_by": "cleared clear clears reset_by unset_by false_by off",
+            "tools": "tool calls",
             "is": _IS,
         }
     ),
@@ -81,7 +82,9 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "is": _IS,
         }
     ),
-    "Filler": _words({"after": "delay seconds wait timeout", "say": "text speak says"}),
+    "Filler": _words(
+        {"after": "delay seconds wait timeout", "say": "text speak says", "tools": "tool calls for"}
+    ),
     "Reprompt": _words(
         {
             "after": "delay seconds wait timeout",

@@ -15,7 +15,7 @@ from turnfsm.fsm.errors import quoted
 from turnfsm.fsm.flow import Action, Fact, Names, Seconds, Transition, Trigger
 from turnfsm.fsm.source import Path, Source
 
-from .written import HOST, FlowFile, WrittenState
+from .written import HOST, Filler, FlowFile, WrittenState
 
 __all__ = ["check_spoken", "with_spoken"]
 
@@ -63,16 +63,22 @@ class _Added:
     def fillers(self) -> None:
         section: Path = ("fillers",)
         self.fact(HOST, "can_say", Fact(is_="The agent can say something now."), section)
-        names = tuple(f"filler_{n}" for n, _ in enumerate(self.file.fillers, 1))
-        for index, (name, filler) in enumerate(zip(names, self.file.fillers, strict=True)):
+        fillers = self.file.fillers
+        names = tuple(f"filler_{n}" for n, _ in enumerate(fillers, 1))
+        for index, (name, filler) in enumerate(zip(names, fillers, strict=True)):
             here = _place("fillers", index, self.source)
             self.action(f"say_{name}", Action(say=filler.say), here)
             self.fact("turn", f"{name}_said", Fact(set_by=(name,)), here)
+            conditions = ("can_say", *_said(_of_same_tools(names[:index], fillers, filler)))
+            if filler.tools:
+                self.fact(HOST, f"{name}_waits", Fact(tools=filler.tools), here)
+                conditions = (f"{name}_waits", *conditions)
+            later = zip(names[index + 1 :], fillers[index + 1 :], strict=True)
             row = Transition(
-                conditions=("can_say", *_said(names[:index])),
+                conditions=conditions,
                 unless=(f"{name}_said", *_BUSY, "turn_deferred"),
                 actions=(f"say_{name}",),
-                restarts=names[index + 1 :],
+                restarts=tuple(other for other, its in later if its.tools == filler.tools),
             )
             self.timer("tool_running", name, Seconds(filler.after), row, here)
         self.end_of_filler(section)
@@ -163,6 +169,12 @@ class _Added:
 def _said(names: Names) -> Names:
     """The last one of these was said."""
     return tuple(f"{name}_said" for name in names[-1:])
+
+
+def _of_same_tools(names: Names, fillers: tuple[Filler, ...], filler: Filler) -> Names:
+    """Those of the first fillers that are for the same tools."""
+    pairs = zip(names, fillers, strict=False)
+    return tuple(name for name, other in pairs if other.tools == filler.tools)
 
 
 def _also_restarting(rows: Rows, timers: Names) -> Rows:

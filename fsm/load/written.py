@@ -103,6 +103,11 @@ class Filler:
         "Seconds that the turn has waited for a tool; after the first filler: since the one before."
     )
     say: Texts = doc(_TEXTS)
+    tools: Names = doc(
+        "Only while the turn waits for one of these tools. Fillers for other tools are counted "
+        "apart.",
+        default=(),
+    )
 
 
 @attrs.frozen

@@ -18,7 +18,15 @@ _SCOPES = ("session", HOST)
 
 def check_written(file: FlowFile, source: Source) -> Iterator[Finding]:
     """Problems that are gone, or cannot be located, once the states have what groups say."""
-    checks = (_sections, _scopes_of_facts, _facts_twice, _host_facts, _groups, _bodies)
+    checks = (
+        _sections,
+        _scopes_of_facts,
+        _facts_twice,
+        _host_facts,
+        _tools_of_facts,
+        _groups,
+        _bodies,
+    )
     return (finding for check in checks for finding in check(file, source))
 
 
@@ -66,6 +74,15 @@ def _host_facts(file: FlowFile, source: Source) -> Iterator[Finding]:
             path: Path = ("facts", HOST, name, key)
             remedy = "remove this, or list the fact below its scope"
             yield source.at_key(path, message, remedy, code="contradiction")
+
+
+def _tools_of_facts(file: FlowFile, source: Source) -> Iterator[Finding]:
+    for scope, facts in file.facts.items():
+        for name, fact in facts.items():
+            if fact.tools and scope != HOST:
+                message = f"fact {quoted(name)} is about running tools, which only the host knows"
+                path: Path = ("facts", scope, name, "tools")
+                yield source.at_key(path, message, f"list it below '{HOST}:'", code="contradiction")
 
 
 def _groups(file: FlowFile, source: Source) -> Iterator[Finding]:

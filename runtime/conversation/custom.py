@@ -64,10 +64,10 @@ def host_fact(method: _F) -> _F:
 class CustomHost:
     """The host of one session: the turn's own methods, and those of the application.
 
-    A host fact with phrases is about the words of the user, and needs no method; nor does an action
-    that says a text. Every other method is searched in the turn's own host, then in ``actions``
-    (any method of the name), then among the marked methods of the session, and finally in the
-    current agent.
+    A host fact with phrases is about the words of the user, one with tools about the calls that
+    run. They need no method, nor does an action that says a text. Every other method is searched in
+    the turn's own host, then in ``actions`` (any method of the name), then among the marked methods
+    of the session, and finally in the current agent.
 
     Args:
         flow: The flow whose actions and host facts are needed.
@@ -99,6 +99,9 @@ class CustomHost:
         for name in (*flow.actions, *flow.host_facts):
             if name in flow.phrases:
                 setattr(self, name, partial(turn.has_said, flow.phrases[name]))
+                continue
+            if name in flow.facts and (tools := flow.facts[name].tools):
+                setattr(self, name, partial(turn.waits_for, tools))
                 continue
             if name in flow.actions and (texts := flow.actions[name].say):
                 setattr(self, name, partial(turn.sayings.say, name, texts))

@@ -9,6 +9,7 @@ from contextvars import copy_context
 
 import attrs
 
+from turnfsm.fsm.flow import Names
 from turnfsm.fsm.phrases import Phrases
 from turnfsm.runtime.event import Event
 from turnfsm.runtime.ledger import LedgerCall
@@ -256,6 +257,10 @@ class TurnHost:
         """A realtime model replies to tool results without being asked."""
         agent = self._session.activity
         return self.results_need_reply and agent is not None and agent.setup.replies_to_results
+
+    def waits_for(self, tools: Names) -> bool:
+        """The turn waits for one of these tools: the host facts with `tools` in a flow."""
+        return self._tools.blocks(tools)
 
     def can_say(self) -> bool:
         """The agent can say something now: it is not being left, does not greet first, and the

@@ -93,6 +93,11 @@ class OpenCalls:
         agent = self._session.activity
         return any(call.agent is agent for call in self._in(BLOCKING))
 
+    def blocks(self, tools: Collection[str]) -> bool:
+        """The turn of the current agent waits for a call of one of these tools."""
+        agent = self._session.activity
+        return any(call.agent is agent and call.name in tools for call in self._in(BLOCKING))
+
     @property
     def any_waits(self) -> bool:
         """A tool waits until it is known whether the user objects."""

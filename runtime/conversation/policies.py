@@ -142,13 +142,13 @@ def is_once(name: str, tool: object, tools: Tools) -> bool:
     return name in tools.once or bool(_marked(tool, _ONCE))
 
 
-def misspelt_tools(tools: Tools, known: Iterable[str]) -> Iterator[tuple[str, str]]:
+def misspelt_tools(tools: Iterable[str], known: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The names in the flow that no tool has and that are nearly one, with the one that is meant.
 
     A name that is like no tool is left out: an agent that comes later may have that tool.
     """
     names = set(known)
-    for name in (*tools.by_name, *tools.once):
+    for name in tools:
         if name not in names and (meant := closest(name, names)):
             yield name, meant
 

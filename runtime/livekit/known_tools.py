@@ -8,7 +8,7 @@ from typing import Any
 
 from livekit.agents import Agent, llm
 
-from turnfsm.fsm.flow import Tools
+from turnfsm.fsm.flow import Names
 from turnfsm.runtime.conversation.policies import misspelt_tools
 
 __all__ = ["warn_of_misspelt_tools"]
@@ -16,17 +16,17 @@ __all__ = ["warn_of_misspelt_tools"]
 logger = logging.getLogger("turnfsm")
 
 
-def warn_of_misspelt_tools(tools: Tools, given: Iterable[Any]) -> None:
+def warn_of_misspelt_tools(tools: Names, given: Iterable[Any]) -> None:
     """Log a warning for each tool that the flow names and that no agent has.
 
     A session may hand over to agents that do not exist yet. So the tools count that any class of
     agents in this process declares.
 
     Args:
-        tools: What the flow says about tools.
+        tools: Those that the flow names.
         given: The tools of the session and of its first agent.
     """
-    if not (tools.by_name or tools.once):
+    if not tools:
         return  # a session would look through all classes of agents for nothing
     known = {*llm.ToolContext(list(given)).function_tools, *_declared()}
     for name, meant in misspelt_tools(tools, known):

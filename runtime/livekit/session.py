@@ -218,7 +218,7 @@ class TurnSession(GovernedSession[Userdata_T]):
             TurnfsmError: The flow needs another turn detection.
             UnsupportedLiveKit: With this version of LiveKit the flow cannot govern the agent.
         """
-        warn_of_misspelt_tools(self._turn.flow.tools, [*self.tools, *agent.tools])
+        warn_of_misspelt_tools(self._turn.flow.named_tools, [*self.tools, *agent.tools])
         require_turn_detection(self._flow, self, agent)
         self._custom.check_agent(agent)
         if self._turn.closed:

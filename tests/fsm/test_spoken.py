@@ -123,6 +123,31 @@ def test_what_is_wrong_with_a_section_is_said_at_its_line(text: str, expected: s
     assert said(text) == [expected]
 
 
+def test_a_filler_may_be_for_some_tools() -> None:
+    """They are counted apart from those for all tools."""
+    flow = flow_of(
+        "fillers:\n  - {after: 1, say: One.}\n  - {after: 2, say: Two., tools: [pay, refund]}\n"
+        "  - {after: 3, say: Three.}\n"
+    )
+    rows = [flow.states["tool_running"].after[f"filler_{n}"][0] for n in (1, 2, 3)]
+    assert flow.facts["filler_2_waits"].tools == ("pay", "refund")
+    assert [row.conditions for row in rows] == [
+        ("can_say",),
+        ("filler_2_waits", "can_say"),
+        ("can_say", "filler_1_said"),
+    ]
+    assert [row.restarts for row in rows] == [("filler_3",), (), ()]
+    assert flow.named_tools == ("pay", "refund")
+
+
+def test_only_the_host_knows_which_tools_run() -> None:
+    (finding,) = said("facts: {session: {paying: {set_by: reply, tools: pay}}}\n")
+    assert finding == (
+        "3:43 contradiction: fact 'paying' is about running tools, which only the host knows; "
+        "list it below 'host:'"
+    )
+
+
 def test_a_section_needs_the_states_of_a_turn() -> None:
     head = "flow: mine\ninitial: here\nstates: {here: {}}\n"
     assert said(f"fillers: {FILLERS}\nsilence: {SILENCE}\n", head) == [

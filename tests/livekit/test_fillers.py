@@ -203,6 +203,17 @@ def test_the_limit_of_a_tool_still_ends_the_wait() -> None:
     assert outcome.heard_saying("It takes long.").start < CALLED + 1.5 + 1.2 + 10.0 + 0.5
 
 
+@pytest.mark.parametrize(("tool", "times"), [("book", 1), ("[pay, book]", 1), ("pay", 0)])
+def test_a_filler_for_a_tool_is_said_while_that_tool_runs(tool: str, times: int) -> None:
+    played = play(flow_of(f'{{after: 1.5, say: "{WAIT}", tools: {tool}}}'), 6.0)
+    assert len(played.said(WAIT)) == times, played.outcome.timeline()
+
+
+def test_a_misspelt_tool_of_a_filler_is_reported() -> None:
+    played = play(flow_of(f'{{after: 1.5, say: "{WAIT}", tools: bok}}'), 1.0)
+    assert any("the tool 'bok'" in str(one) for one in played.outcome.warnings)
+
+
 @pytest.mark.parametrize("extends", ["turn", "overlap", "half_duplex", "uninterruptible"])
 def test_it_works_with_other_flows(extends: str) -> None:
     flow = flow_of(f'{{after: 1.5, say: "{WAIT}"}}', extends)
