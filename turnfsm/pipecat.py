@@ -10,9 +10,9 @@ Example::
     # give it the parameters of the transport and of the user aggregator, and the processors
 """
 
-from turnfsm.runtime.pipecat import TurnGovernor, on_interruption, once
+from turnfsm.runtime.pipecat import SpeechInterrupted, TurnGovernor, on_interruption, once
 
-__all__ = ["TurnGovernor", "on_interruption", "once"]
+__all__ = ["SpeechInterrupted", "TurnGovernor", "on_interruption", "once"]
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,7 @@
 
 from turnfsm.runtime.conversation.policies import on_interruption, once
 
+from .errors import SpeechInterrupted
 from .governor import TurnGovernor
 
-__all__ = ["TurnGovernor", "on_interruption", "once"]
+__all__ = ["SpeechInterrupted", "TurnGovernor", "on_interruption", "once"]

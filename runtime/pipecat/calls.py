@@ -15,11 +15,13 @@ from pipecat.frames.frames import FunctionCallResultProperties
 from pipecat.services.llm_service import FunctionCallParams
 from pipecat.utils.errors import ErrorCategory
 
+from turnfsm.fsm import TurnfsmError
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.ports import Agent
 from turnfsm.runtime.conversation.tool_call import CANCELLED
 from turnfsm.runtime.conversation.tool_calls import Result
 
+from .errors import SpeechInterrupted
 from .reply import Reply
 from .requests import FINAL, Came, content_of
 
@@ -117,6 +119,24 @@ class Calls:
 
         return run
 
+    async def commit_point(self, id: str) -> None:
+        """The tool of this call is about to have its effect.
+
+        Raises:
+            SpeechInterrupted: It must not.
+            TurnfsmError: The flow does not know of the call.
+        """
+        # An interruption that is ready to run comes before the effect.
+        await asyncio.sleep(0)
+        if (call := self._conductor.tools.get(id)) is None:
+            raise TurnfsmError(
+                f"commit_point: the flow does not know of the call {id!r}; register its function "
+                "with governor.register_function(...), and call this while it runs"
+            )
+        await self._conductor.objections.known(call, "await_words")
+        if (said := call.refusal_of_effect()) is not None:
+            raise SpeechInterrupted(said)
+
     def cancel(self, id: str) -> None:
         """Cancel a running tool."""
         if (call := self._open.get(id)) is not None and call.task is not None:
@@ -170,7 +190,9 @@ class Calls:
         if task.cancelled():
             said = made.cancellation if made is not None and made.turn_over else too_long
             await self._settle(call, params, "cancelled", said or CANCELLED)
-        elif isinstance(error := task.exception(), Exception):
+        elif isinstance(error := task.exception(), SpeechInterrupted):
+            await self._settle(call, params, "error", str(error))
+        elif isinstance(error, Exception):
             failed = FAILED.format(name=call.name)
             await self._settle(call, params, "error", failed)
             await params.llm.push_error(

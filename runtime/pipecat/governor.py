@@ -13,7 +13,7 @@ from pipecat.processors.aggregators.llm_response_universal import (
     LLMUserAggregatorParams,
 )
 from pipecat.processors.frame_processor import FrameProcessor
-from pipecat.services.llm_service import LLMService
+from pipecat.services.llm_service import FunctionCallParams, LLMService
 from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import TransportParams
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
@@ -185,6 +185,26 @@ class TurnGovernor:
             tool = on_interruption(policy)(partial(handler))
         wrapped = self._session.activity.calls.governed(name, handler, tool, timeout_secs or 0.0)
         llm.register_function(name, wrapped, cancel_on_interruption=False)
+
+    async def commit_point(self, call: FunctionCallParams) -> None:
+        """Call it in a tool right before a side effect: it raises if the user has objected.
+
+        If the user speaks, it waits until it is known whether they object.
+
+        Args:
+            call: What the tool was called with.
+
+        Raises:
+            SpeechInterrupted: The user has objected, or the application has interrupted the turn.
+                If the tool does not catch it, its text is the result.
+
+        Example::
+
+            async def book_table(call: FunctionCallParams) -> None:
+                await governor.commit_point(call)
+                await call.result_callback(await book(**call.arguments))
+        """
+        await self._session.activity.calls.commit_point(call.tool_call_id)
 
     # -- the conversation
 

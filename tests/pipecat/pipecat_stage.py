@@ -59,12 +59,14 @@ class Says:
 
 @dataclass
 class Tool:
-    """A tool: how long it takes, what it gives or raises, and the options of its registration."""
+    """A tool: how long it takes, what it gives or raises, the options of its registration, and
+    whether it has a commit point before its effect."""
 
     seconds: float
     result: Any = "ok"
     options: Mapping[str, Any] = field(default_factory=dict)
     mark: Callable[[Any], Any] = lambda handler: handler
+    commits: bool = False
 
 
 Messages = list[dict[str, Any]]
@@ -335,6 +337,8 @@ class Stage:
             except asyncio.CancelledError:
                 self.cancelled.append(name)
                 raise
+            if tool.commits and self.governor is not None:
+                await self.governor.commit_point(params)
             self.effects.append(name)
             if isinstance(tool.result, Exception):
                 raise tool.result

@@ -1,0 +1,16 @@
+"""The errors of the Pipecat adapter."""
+
+from __future__ import annotations
+
+from turnfsm.fsm import TurnfsmError
+
+__all__ = ["SpeechInterrupted"]
+
+
+class SpeechInterrupted(TurnfsmError):
+    """The user has objected to what a tool is about to do, or the application has interrupted it.
+
+    `TurnGovernor.commit_point` raises it, so that a side effect after it does not happen. An
+    acknowledgement, such as "okay, bye", is no objection; the flow lists them. If the tool does not
+    catch the error, its text is the result of the call.
+    """
