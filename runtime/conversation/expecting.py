@@ -68,7 +68,8 @@ class Expecting:
 
     def voice_ended(self) -> None:
         """It is silent."""
-        self._silent_since = self._now()
+        if self._silent_since is None:
+            self._silent_since = self._now()
 
     @property
     def _silence(self) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from livekit.agents import Agent, AgentSession, function_tool
+from livekit.agents import Agent, AgentSession, function_tool, stt
 
 from turnfsm.fsm import TurnfsmError
 from turnfsm.fsm.journal import replay
@@ -278,3 +278,36 @@ async def test_a_question_that_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(TurnfsmError, match=said):
         TurnSession().turn.expect(kind, **options)
+
+
+class AskedSTT(ScriptedSTT):
+    """It gives its final transcript only when it is asked for it."""
+
+    def __init__(self, user: ScriptedUser) -> None:
+        super().__init__(user)
+        self._capabilities = stt.STTCapabilities(
+            streaming=True, interim_results=True, manual_flush=True
+        )
+
+    def stream(self, **options: Any) -> stt.RecognizeStream:
+        stream: Any = super().stream(**options)
+        ready: list[stt.SpeechEvent] = []
+        stream._send = ready.append
+
+        def flush() -> None:
+            for event in ready:
+                stream._event_ch.send_nowait(event)
+            ready.clear()
+
+        stream.flush = flush
+        return stream  # type: ignore[no-any-return]
+
+
+def test_an_stt_that_must_be_asked_for_words_is_asked_in_each_pause(tmp_path: Path) -> None:
+    user, at = ScriptedUser(), 1.0
+    for group in GROUPS:
+        user.says(group, at=at, stt_delay=0.1)
+        at = user.utterances[-1].end + GAP
+    outcome = play(expecting(TEN, tmp_path), user, stt=AskedSTT(user))
+    assert turns(outcome) == [" ".join(GROUPS)], outcome.timeline()
+    assert answered_after(outcome, user) < 1.5

@@ -175,3 +175,71 @@ async def test_nothing_is_waited_for_in_a_turn_that_only_the_application_ends(
     assert not utterance.ask("end_open")
     assert not utterance.ask("answer_open")
     assert utterance.ask("commit_waits")
+
+
+async def test_a_part_of_a_value_is_waited_for_only_so_long(
+    utterance: Utterance, heard: Heard
+) -> None:
+    utterance.voice_started()
+    heard.extent = "partial"
+    utterance.post("final_transcript")
+    utterance.voice_ended()
+    assert utterance.ask("value_due")
+    assert not utterance.ask("ends_now")
+    await asyncio.sleep(3.9)
+    assert utterance.ask("value_due")
+    await asyncio.sleep(0.2)
+    assert not utterance.ask("value_due")
+
+
+async def test_a_whole_value_ends_the_turn_once_the_user_is_silent(
+    utterance: Utterance, heard: Heard
+) -> None:
+    utterance.voice_started()
+    heard.extent = "whole"
+    utterance.post("final_transcript")
+    assert not utterance.ask("ends_now")
+    utterance.voice_ended()
+    assert utterance.ask("ends_now")
+    utterance.voice_started()
+    assert not utterance.ask("ends_now")
+
+
+@pytest.mark.parametrize("sound", [0.2, 0.8])
+async def test_a_sound_does_not_end_the_wait_for_a_value(
+    utterance: Utterance, heard: Heard, sound: float
+) -> None:
+    """Nor does its transcript that never comes; after that the value is waited for again."""
+    utterance.voice_started()
+    heard.extent = "partial"
+    utterance.post("final_transcript")
+    utterance.voice_ended()
+    await asyncio.sleep(1.0)
+    await sounds(utterance, sound)
+    for _ in range(8):
+        assert utterance.ask("value_due")
+        await asyncio.sleep(0.3)
+
+
+async def test_a_value_is_not_waited_for_where_the_application_ends_turns(
+    utterance: Utterance, heard: Heard
+) -> None:
+    heard.ends_turns = False
+    heard.extent = "partial"
+    await sounds(utterance, 0.8)
+    utterance.post("final_transcript")
+    assert not utterance.ask("value_due")
+    heard.extent = "whole"
+    assert not utterance.ask("ends_now")
+
+
+@pytest.mark.parametrize("end", ["cleared", "turn_decided", "stt_replaced"])
+async def test_a_value_is_waited_for_in_one_turn_only(
+    utterance: Utterance, heard: Heard, end: str
+) -> None:
+    heard.extent = "partial"
+    await sounds(utterance, 0.8)
+    utterance.post("final_transcript")
+    assert utterance.ask("value_due")
+    utterance.post(end)
+    assert not utterance.ask("value_due")
