@@ -150,11 +150,13 @@ class _Run:
 
             stack = await TextStack.load(self._pace)
         else:
-            from .script import CONVERSATION
+            from .script import CONVERSATION, IGNORED, SOUNDS
             from .stack import AudioStack
 
             self._say("loading the models")
-            stack = await AudioStack.load(self._pace)
+            # a flow that knows backchannels gets their words
+            ignored = SOUNDS if "backchannel" in self._flow.host_facts else IGNORED
+            stack = await AudioStack.load(self._pace, ignored)
             await stack.prepare(CONVERSATION)
         if self._model is not None:
             stack.llm = self._model

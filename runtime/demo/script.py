@@ -6,7 +6,7 @@ from attrs import frozen
 
 from .llm import Rule
 
-__all__ = ["CALLS", "CONVERSATION", "FALLBACK", "IGNORED", "RULES", "Cue", "Line", "When"]
+__all__ = ["CALLS", "CONVERSATION", "FALLBACK", "IGNORED", "RULES", "SOUNDS", "Cue", "Line", "When"]
 
 
 class When(StrEnum):
@@ -38,9 +38,12 @@ class Line:
     ignored: bool = False  # the STT reports no words, so that no turn comes of it
 
 
+SOUNDS = ("um", "uh", "hm", "hmm", "mm", "mmm", "ah", "ha", "ha ha", "haha")
+"""What an STT makes of a laugh."""
+
 IGNORED = (
     *("oh i see", "i see", "right", "yeah", "uh huh", "mm hmm", "mmhmm"),
-    *("um", "uh", "hm", "hmm", "mm", "mmm", "ah", "ha", "ha ha", "haha"),
+    *SOUNDS,
 )
 """Backchannels, and what an STT makes of a laugh."""
 

@@ -1,6 +1,7 @@
 """The components of a session that speaks: recorded user, models, and the WAV that is written."""
 
 import asyncio
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,10 +33,16 @@ class AudioStack:
     passages. `false_interruption` is how long a pause waits for a transcript, in wall time.
     """
 
-    def __init__(self, pace: Pace, transcriber: Transcriber, voice: PiperVoice) -> None:
+    def __init__(
+        self,
+        pace: Pace,
+        transcriber: Transcriber,
+        voice: PiperVoice,
+        ignore: Collection[str] = IGNORED,
+    ) -> None:
         self.pace = pace
         self.transcriber = transcriber
-        self.stt = MoonshineSTT(transcriber, ignore=IGNORED)
+        self.stt = MoonshineSTT(transcriber, ignore=ignore)
         self.llm: llm.LLM[Any] = RuleLLM(RULES, fallback=FALLBACK, pace=pace)
         self.tts = PiperTTS(voice)
         self.input = WavInput(pace)
@@ -44,12 +51,12 @@ class AudioStack:
         self._user = UserVoice(voice)
 
     @classmethod
-    async def load(cls, pace: Pace) -> Self:
+    async def load(cls, pace: Pace, ignore: Collection[str] = IGNORED) -> Self:
         """Loads both models, in a second or two; raises DemoUnavailable where one is missing."""
         bind_wall_clock()
         transcriber = await asyncio.to_thread(Transcriber.load)
         voice = await asyncio.to_thread(PiperVoice.load)
-        return cls(pace, transcriber, voice)
+        return cls(pace, transcriber, voice, ignore)
 
     def options(self) -> dict[str, Any]:
         """What makes an AgentSession offline, scripted and as fast as the pace.
