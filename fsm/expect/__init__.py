@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from .expectation import KINDS, Expectation, Kind
 from .kinds import Extent, digits, pattern, phone, spelling, yes_no
+from .parameter import Schema, expected_of
 from .sense import Problem, problems_of
 from .texts import amount, date, email
 
@@ -15,6 +16,8 @@ __all__ = [
     "Extent",
     "Kind",
     "Problem",
+    "Schema",
+    "expected_of",
     "extent_of",
     "problems_of",
 ]

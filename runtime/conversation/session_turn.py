@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from turnfsm.fsm import Flow, TurnfsmError
 from turnfsm.fsm.errors import near, quoted
-from turnfsm.fsm.expect import KINDS, Expectation, Kind, problems_of
+from turnfsm.fsm.expect import KINDS, Expectation, Kind, Schema, expected_of, problems_of
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.turn import TurnRuntime
 
@@ -22,23 +22,26 @@ class SessionTurn(TurnRuntime):
         flow: The flow.
         host: Has a method for every action and every host fact.
         expecting: What the user is asked for.
+        parameters: The JSON schemas of the parameters of a tool that the agent has; None if it has
+            no such tool.
         timers: Seconds that replace those of the flow.
         sinks: Each gets every record of the journal.
     """
 
-    __slots__ = ("_expecting",)
+    __slots__ = ("_expecting", "_parameters")
 
     def __init__(
         self,
         flow: Flow,
         host: object,
         expecting: Expecting,
+        parameters: Callable[[str], Mapping[str, Schema] | None],
         *,
         timers: Mapping[str, float],
         sinks: Iterable[Sink],
     ) -> None:
         super().__init__(flow, host, timers=timers, sinks=sinks)
-        self._expecting = expecting
+        self._expecting, self._parameters = expecting, parameters
 
     def expect(
         self,
@@ -74,7 +77,41 @@ class SessionTurn(TurnRuntime):
         """
         if kind not in KINDS:
             raise TurnfsmError(f"there is no kind {quoted(kind)}; {near(kind, KINDS)}")
-        question = Expectation(kind, length, at_least, at_most, pattern, wait)
+        self._ask(Expectation(kind, length, at_least, at_most, pattern, wait))
+
+    def expect_parameter(self, tool: str, parameter: str, *, wait: float = 4.0) -> None:
+        """Say that the next question asks for the value of a tool's parameter. As `expect`.
+
+        Its JSON schema says what that is: a `pattern` of digits, or any with `maxLength`; the
+        `format` email, date or phone; the type boolean.
+
+        Args:
+            tool: The name of a tool of the active agent.
+            parameter: The name of the parameter.
+            wait: Seconds of silence after which the turn ends although a part is missing.
+
+        Raises:
+            TurnfsmError: There is no such tool or parameter, or its schema says too little.
+
+        Example::
+
+            session.turn.expect_parameter("transfer", "account")
+        """
+        parameters = self._parameters(tool)
+        if parameters is None:
+            raise TurnfsmError(f"the active agent has no tool {quoted(tool)}")
+        if parameter not in parameters:
+            remedy = near(parameter, parameters)
+            raise TurnfsmError(f"{tool} has no parameter {quoted(parameter)}; {remedy}")
+        question = expected_of(parameters[parameter], wait)
+        if question is None:
+            raise TurnfsmError(
+                f"the schema of {quoted(parameter)} does not say how long a value is; give it a "
+                "'pattern' with a length, or call expect() with a kind"
+            )
+        self._ask(question)
+
+    def _ask(self, question: Expectation) -> None:
         for problem in problems_of(question):
             raise TurnfsmError(f"{problem.message}; {problem.remedy}")
         self._expecting.ask(question)

@@ -1,17 +1,18 @@
-"""The names of the tools that a session and its agents have."""
+"""The names and parameters of the tools that a session and its agents have."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from livekit.agents import Agent, llm
+from livekit.agents.llm.utils import build_legacy_openai_schema
 
 from turnfsm.fsm.flow import Names
 from turnfsm.runtime.conversation.policies import misspelt_tools
 
-__all__ = ["warn_of_misspelt_tools"]
+__all__ = ["parameters_of", "warn_of_misspelt_tools"]
 
 logger = logging.getLogger("turnfsm")
 
@@ -36,6 +37,22 @@ def warn_of_misspelt_tools(tools: Names, given: Iterable[Any]) -> None:
             name,
             meant,
         )
+
+
+def parameters_of(tool: Any) -> Mapping[str, Any] | None:
+    """The JSON schemas of a tool's parameters, by name; None if it is no function.
+
+    Args:
+        tool: A tool, or None.
+    """
+    if isinstance(tool, llm.RawFunctionTool):
+        schema: Mapping[str, Any] = tool.info.raw_schema
+    elif isinstance(tool, llm.FunctionTool):
+        schema = build_legacy_openai_schema(tool)["function"]
+    else:
+        return None
+    parameters: Mapping[str, Any] = schema.get("parameters", {}).get("properties", {})
+    return parameters
 
 
 def _declared() -> Iterator[str]:

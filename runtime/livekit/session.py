@@ -34,7 +34,7 @@ from turnfsm.runtime.view.live import LiveView, view_of
 
 from .errors import UnsupportedLiveKit
 from .kept_conversation import KeptConversation
-from .known_tools import warn_of_misspelt_tools
+from .known_tools import parameters_of, warn_of_misspelt_tools
 from .lifecycle import SessionLifecycle
 from .observers import Observers
 from .options import (
@@ -350,6 +350,9 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._reports.hear(event, arg)
         super().emit(event, arg)
 
+    def _parameters_of(self, tool: str) -> Mapping[str, Any] | None:
+        return None if self.activity is None else parameters_of(self.activity.tool(tool))
+
     def _begin(self) -> None:
         self._deferred = DeferredQueue()
         self.tuner = Tuner(self)
@@ -362,6 +365,7 @@ class TurnSession(GovernedSession[Userdata_T]):
             self._flow,
             self._custom,
             self._conductor.expecting,
+            self._parameters_of,
             timers=self._timers,
             sinks=self._sinks,
         )

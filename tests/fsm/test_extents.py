@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfsm.fsm.expect import KINDS, Expectation, Extent, extent_of, problems_of
+from turnfsm.fsm.expect import KINDS, Expectation, Extent, expected_of, extent_of, problems_of
 from turnfsm.fsm.expect.spoken import DIGITS, LETTERS, read
 
 FOUR = Expectation("digits", length=4)
@@ -289,3 +289,27 @@ def test_an_expectation_that_makes_no_sense_is_explained(
     problems = list(problems_of(expected))
     assert [problem.key for problem in problems] == keys
     assert all(problem.message and problem.remedy for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"pattern": r"^\d{10}$"}, Expectation("digits", at_least=10, at_most=10, wait=2.0)),
+        ({"pattern": "[0-9]{4,6}"}, Expectation("digits", at_least=4, at_most=6, wait=2.0)),
+        ({"format": "email"}, Expectation("email", wait=2.0)),
+        ({"format": "date"}, Expectation("date", wait=2.0)),
+        ({"type": "boolean"}, Expectation("yes_no", wait=2.0)),
+        ({"anyOf": [{"type": "null"}, {"type": "boolean"}]}, Expectation("yes_no", wait=2.0)),
+        (
+            {"pattern": r"[A-Z]{2}\d+", "minLength": 4, "maxLength": 8},
+            Expectation("pattern", at_least=4, at_most=8, pattern=r"[A-Z]{2}\d+", wait=2.0),
+        ),
+        ({"pattern": "[A-Z]+"}, None),
+        ({"type": "string"}, None),
+        ({"type": "integer"}, None),
+    ],
+)
+def test_the_schema_of_a_parameter_says_what_is_expected(
+    schema: dict[str, object], expected: Expectation | None
+) -> None:
+    assert expected_of(schema, 2.0) == expected

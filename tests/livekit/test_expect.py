@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from livekit.agents import Agent, AgentSession, function_tool, stt
+from pydantic import Field
 
 from turnfsm.fsm import TurnfsmError
 from turnfsm.fsm.journal import replay
@@ -311,3 +312,54 @@ def test_an_stt_that_must_be_asked_for_words_is_asked_in_each_pause(tmp_path: Pa
     outcome = play(expecting(TEN, tmp_path), user, stt=AskedSTT(user))
     assert turns(outcome) == [" ".join(GROUPS)], outcome.timeline()
     assert answered_after(outcome, user) < 1.5
+
+
+class Bank(Agent):
+    """Has a tool with parameters, and one whose schema is given as it is."""
+
+    def __init__(self) -> None:
+        super().__init__(instructions="Help.")
+
+    @function_tool
+    async def transfer(
+        self, account: Annotated[str, Field(pattern=r"^\d{10}$")], purpose: str
+    ) -> str:
+        """Transfer money."""
+        return f"{account} {purpose}"
+
+    @function_tool(
+        raw_schema={
+            "name": "confirm",
+            "parameters": {"type": "object", "properties": {"sure": {"type": "boolean"}}},
+        }
+    )
+    async def confirm(self, raw_arguments: dict[str, object]) -> str:
+        """Confirm."""
+        return str(raw_arguments)
+
+
+def ask_for(tool: str, parameter: str, user: ScriptedUser) -> Outcome:
+    model = ScriptedLLM({}, otherwise="Thank you.")
+    stage = Stage(TurnSession, user=user, llm=model, agent=Bank, turn_handling=PATIENT)
+    stage.at(0.5, lambda stage: stage.session.turn.expect_parameter(tool, parameter))
+    return stage.run(20.0)
+
+
+def test_a_parameter_of_a_tool_says_what_is_asked_for() -> None:
+    user = dictation(*GROUPS)
+    assert turns(ask_for("transfer", "account", user)) == [" ".join(GROUPS)]
+    user = ScriptedUser().says("yes", at=1.0)
+    assert answered_after(ask_for("confirm", "sure", user), user) < 0.8
+
+
+@pytest.mark.parametrize(
+    ("tool", "parameter", "said"),
+    [
+        ("trnsfer", "account", "the active agent has no tool 'trnsfer'"),
+        ("transfer", "acount", "no parameter 'acount'; did you mean 'account'"),
+        ("transfer", "purpose", "the schema of 'purpose' does not say how long"),
+    ],
+)
+def test_a_parameter_that_says_nothing_is_refused(tool: str, parameter: str, said: str) -> None:
+    with pytest.raises(TurnfsmError, match=said):
+        ask_for(tool, parameter, ScriptedUser())
