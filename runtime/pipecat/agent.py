@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +28,7 @@ from .hearing import Hearing, Turn
 from .output import Tap
 from .reply import Reply
 from .requests import Names, request
+from .tasks import Tasks
 
 __all__ = ["PipecatAgent", "StepEnd"]
 
@@ -80,14 +80,11 @@ class PipecatAgent:
         self._count = 0
         self._heard = self._begun = ""  # the latest step of which something was heard, or came
         self._live: list[Reply] = []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
 
     async def aclose(self) -> None:
         """The pipeline has ended: end what still waits."""
-        for task in tuple(self._tasks):
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        await self._tasks.aclose()
 
     # -- what Pipecat asks for
 
@@ -109,13 +106,13 @@ class PipecatAgent:
             self._conductor.turn_task_ended(turn)
         else:
             self._conductor.reply_requested()
-        self._start(self._request(reply))
+        self._tasks.start(self._request(reply))
 
     def speaks(self, frame: TTSSpeakFrame) -> Reply:
         """The application gives the words itself."""
         reply = self._new(said=frame)
         self._conductor.speech_scheduled(None, reply, self)
-        self._start(self._speak(reply))
+        self._tasks.start(self._speak(reply))
         return reply
 
     # -- the port
@@ -125,7 +122,7 @@ class PipecatAgent:
         reply = self._new(context=self.context, instructions=instructions)
         self._conductor.replies.asked(reply, self, [], instructed=instructions is not None)
         self._conductor.speech_scheduled(None, reply, self)
-        self._start(self._request(reply))
+        self._tasks.start(self._request(reply))
         return reply
 
     def speak(self, text: str) -> Reply:
@@ -134,7 +131,7 @@ class PipecatAgent:
 
     def hang_up(self) -> None:
         """End the pipeline, behind all that was pushed before."""
-        self._start(self._push_end())
+        self._tasks.start(self._push(EndWorkerFrame()))
 
     def interrupt_model(self) -> None:
         """The interruption that follows ends the request."""
@@ -164,7 +161,7 @@ class PipecatAgent:
     def take_turn(self, turn: UserTurn) -> None:
         """Commit a turn that was kept."""
         assert isinstance(turn, Turn)
-        self._start(self._take(turn))
+        self._tasks.start(self._take(turn))
 
     # -- the step that holds the floor
 
@@ -238,13 +235,10 @@ class PipecatAgent:
                 older.stop("user_turn")
 
     def _cut(self) -> None:
-        self._start(self._push_interruption())
+        self._tasks.start(self._push(InterruptionFrame()))
 
-    async def _push_interruption(self) -> None:
-        await self.ask(InterruptionFrame())
-
-    async def _push_end(self) -> None:
-        await self.ask(EndWorkerFrame())
+    async def _push(self, frame: Frame) -> None:
+        await self.ask(frame)
 
     def _left(self, reply: Reply) -> None:
         if (step := self.step) is not None and step.speech is reply:
@@ -301,11 +295,6 @@ class PipecatAgent:
         if reply.finished or self._conductor.floor.holds(reply):
             return  # when its step has returned the floor
         if reply.goes_on and not reply.interrupted:
-            self._start(self._request(reply))
+            self._tasks.start(self._request(reply))
         else:
             reply.end()
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -124,11 +125,8 @@ class TurnGovernor:
         params = params or LLMUserAggregatorParams()
         self._ends = Ends(self._session.hearing, params.user_turn_stop_timeout)
         own = params.user_turn_strategies or UserTurnStrategies()
-        params.user_turn_strategies = governed(
-            own, self._ends, self._session.hearing, self._session.conductor
-        )
-        params.user_turn_stop_timeout = NEVER_ASKS
-        return params
+        strategies = governed(own, self._ends, self._session.hearing, self._session.conductor)
+        return replace(params, user_turn_strategies=strategies, user_turn_stop_timeout=NEVER_ASKS)
 
     def processors(self, processors: Sequence[FrameProcessor]) -> list[FrameProcessor]:
         """The processors of the pipeline, with gates between them.

@@ -73,6 +73,18 @@ def test_what_is_not_governed_is_an_error_with_its_triggers_and_a_remedy(
     assert said.count("nothing posts") == 1
 
 
+def test_the_parameters_of_the_application_stay_as_they_are() -> None:
+    """They may be those of the next conversation, too."""
+    transport = TransportParams(audio_out_enabled=True)
+    user = LLMUserAggregatorParams(user_turn_strategies=own_strategies())
+    own = user.user_turn_strategies
+    governor = TurnGovernor()
+    assert governor.transport(transport) is not transport
+    assert governor.user(user) is not user
+    assert transport.audio_out_filter is None
+    assert (user.user_turn_strategies, user.user_turn_stop_timeout) == (own, 5.0)
+
+
 def test_processors_in_another_order_are_refused() -> None:
     governor = TurnGovernor()
     parts = _parts(governor)

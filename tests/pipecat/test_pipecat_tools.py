@@ -1,0 +1,208 @@
+"""Tools of Pipecat under the shipped flow, beside what Pipecat does alone."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
+
+from pipecat.frames import frames as f
+from pipecat_stage import Messages, Says, Stage, Tool, brief, shows
+from pipecat_talks import (
+    ANSWER,
+    LATE,
+    PRICE,
+    QUESTION,
+    asks_and_coughs,
+    asks_twice,
+    greets,
+    look_up,
+    orders,
+)
+
+from turnfsm.pipecat import on_interruption, once
+
+
+def test_a_result_is_told_although_the_user_has_talked_over_its_tool() -> None:
+    """Pipecat cancels the tool, and nobody tells what has become of it."""
+    stage = Stage(orders, look_up(6.0)).play(asks_twice)
+    assert stage.heard == f"{PRICE} {LATE}"
+    assert stage.effects == ["look_up"]
+    assert brief(stage.requests[-1])[-3:-1] == ["call look_up", 'tool: "it arrives on Friday"']
+    alone = Stage(orders, look_up(6.0), stock=True).play(asks_twice)
+    assert (alone.heard, alone.effects, alone.cancelled) == (PRICE, [], ["look_up"])
+
+
+def test_a_result_that_has_been_told_is_not_told_again() -> None:
+    """Two more turns after a late result: none of their requests asks for it again."""
+
+    async def script(stage: Stage) -> None:
+        await asks_twice(stage)
+        for second in (14.0, 20.0):
+            await stage.until(second)
+            await stage.says("and what did it cost")
+
+    stage = Stage(orders, look_up(6.0)).play(script)
+    assert stage.heard == f"{PRICE} {LATE} {PRICE} {PRICE}"
+    hints = [r for r in stage.requests if shows(r, "The result of")]
+    assert len(hints) == 1
+
+
+def test_a_result_that_comes_before_the_answer_is_heard_is_told_with_it() -> None:
+    """It comes when the model has been asked; the model is asked again, with the result."""
+    stage = Stage(orders, look_up(4.0)).play(asks_twice)
+    assert stage.heard == f"{PRICE} {LATE}"
+    assert len(stage.requests) == 3
+
+
+def test_a_result_that_comes_while_the_agent_answers_is_told_after_the_answer() -> None:
+    stage = Stage(orders, look_up(4.8)).play(asks_twice)  # at 7.0; the answer ends at 7.5
+    assert stage.heard == f"{PRICE} {LATE}"
+    assert shows(stage.requests[-1], f"{PRICE}")
+    assert str(stage.requests[-1][-1]["content"]).startswith("The result of look_up")
+
+
+def test_a_cough_does_not_stop_a_tool() -> None:
+    """Pipecat cancels it, and the model calls it again."""
+    stage = Stage(orders, look_up(4.0)).play(asks_and_coughs)
+    assert (stage.heard, stage.effects, stage.cancelled) == (ANSWER, ["look_up"], [])
+    alone = Stage(orders, look_up(4.0), stock=True).play(asks_and_coughs)
+    assert (alone.effects, alone.cancelled) == (["look_up"], ["look_up"])
+
+
+def test_a_user_turn_cancels_a_tool_that_is_registered_so() -> None:
+    tools = look_up(6.0, cancel_on_interruption=True)
+    stage = Stage(orders, tools).play(asks_twice)
+    assert (stage.heard, stage.effects, stage.cancelled) == (PRICE, [], ["look_up"])
+    assert shows(stage.context.messages, "cancelled: its turn was interrupted")
+
+
+def test_the_flow_says_what_becomes_of_a_tool() -> None:
+    """The policy `hold`: the user's turn is answered when the tool has ended."""
+    held = {"look_up": Tool(6.0, "it arrives on Friday", mark=on_interruption("hold"))}
+    stage = Stage(orders, held).play(asks_twice)
+    assert stage.effects == ["look_up"]
+    assert stage.heard == f"{PRICE} {LATE}"
+    assert stage.when("It") > 8.2  # the tool has ended
+
+
+def test_two_tools_are_told_in_one_answer() -> None:
+    def model(messages: Messages) -> Says:
+        if shows(messages, "sunny") and shows(messages, "late"):
+            return Says("Sunny, and the train is late.")
+        return Says(calls=(("weather", {}), ("train", {})))
+
+    tools = {"weather": Tool(1.0, "sunny"), "train": Tool(3.0, "late")}
+    stage = Stage(model, tools).play(greets)
+    assert stage.heard == "Sunny, and the train is late."
+    assert len(stage.requests) == 2
+
+
+def test_a_tool_with_once_runs_once_in_a_turn() -> None:
+    def model(messages: Messages) -> Says:
+        if shows(messages, "booked"):
+            return Says("It is booked.")
+        return Says(calls=(("book", {"at": 7}), ("book", {"at": 7})))
+
+    stage = Stage(model, {"book": Tool(1.0, "booked", mark=once)}).play(greets)
+    assert stage.effects == ["book"]
+    assert stage.heard == "It is booked."
+
+
+def test_the_error_of_a_tool_is_told() -> None:
+    def model(messages: Messages) -> Says:
+        failed = shows(messages, "failed and returned no result")
+        return Says("That did not work.") if failed else Says(calls=(("look_up", {}),))
+
+    stage = Stage(model, {"look_up": Tool(1.0, ValueError("no such order"))}).play(greets)
+    assert stage.heard == "That did not work."
+    assert stage.governor is not None
+    assert [call.gave for call in stage.governor.ledger] == ["error"]
+
+
+def test_a_tool_that_takes_too_long_is_cancelled_and_told() -> None:
+    def model(messages: Messages) -> Says:
+        late = shows(messages, "longer than 2 s")
+        return Says("It takes too long.") if late else Says(calls=(("look_up", {}),))
+
+    stage = Stage(model, look_up(9.0, timeout_secs=2.0)).play(greets)
+    assert (stage.heard, stage.cancelled) == ("It takes too long.", ["look_up"])
+
+
+def test_a_limit_of_the_flow_ends_a_tool_that_hangs() -> None:
+    def model(messages: Messages) -> Says:
+        runs = shows(messages, "still running")
+        return Says("I am still looking.") if runs else Says(calls=(("look_up", {}),))
+
+    stage = Stage(model, look_up(300.0), timers={"tool_limit": 5.0}).play(greets)
+    assert stage.heard == "I am still looking."
+    assert 6.0 < stage.when("I") < 9.0
+    assert "TurnLimitReached" in [type(told).__name__ for told in stage.told]
+
+
+def test_a_preamble_that_is_interrupted_does_not_cost_the_result() -> None:
+    """Pipecat cancels the call with the preamble."""
+
+    def model(messages: Messages) -> Says:
+        says = orders(messages)
+        return Says("Let me look that up for you.", says.calls) if says.calls else says
+
+    async def script(stage: Stage) -> None:
+        await asks_twice(stage, 3.0)
+
+    stage = Stage(model, look_up(6.0)).play(script)
+    assert stage.heard == f"Let me look {PRICE} {LATE}"
+    alone = Stage(model, look_up(6.0), stock=True).play(script)
+    assert (alone.effects, LATE in alone.heard) == ([], False)
+
+
+def test_a_quick_result_waits_until_the_preamble_was_heard() -> None:
+    def model(messages: Messages) -> Says:
+        says = orders(messages)
+        return Says("Let me look that up for you.", says.calls) if says.calls else says
+
+    stage = Stage(model, look_up(0.2)).play(greets)
+    assert stage.heard == f"Let me look that up for you. {ANSWER}"
+    assert len(stage.requests) == 2
+
+
+def test_tools_that_run_one_after_the_other_are_told_in_one_answer() -> None:
+    """`run_in_parallel=False`: the second call begins when the step is long over."""
+
+    def model(messages: Messages) -> Says:
+        if shows(messages, "sunny") and shows(messages, "late"):
+            return Says("Sunny, and the train is late.")
+        return Says(calls=(("weather", {}), ("train", {})))
+
+    tools = {"weather": Tool(1.0, "sunny"), "train": Tool(3.0, "late")}
+    stage = Stage(model, tools, llm={"run_in_parallel": False}).play(greets)
+    assert (stage.heard, stage.effects) == ("Sunny, and the train is late.", ["weather", "train"])
+    assert len(stage.requests) == 2
+
+
+def test_what_is_said_while_a_tool_runs_does_not_end_the_wait_for_it() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.says(QUESTION)
+        await stage.until(4.0)
+        await stage.pushes(f.TTSSpeakFrame("Still working on it."))
+
+    stage = Stage(orders, look_up(6.0)).play(script)
+    assert stage.heard == f"Still working on it. {ANSWER}"
+
+
+def test_a_function_that_is_registered_without_the_governor_is_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It runs as before, and the model is asked with its result."""
+
+    async def look_up(params: Any) -> None:
+        await asyncio.sleep(1.0)
+        await params.result_callback("it arrives on Friday")
+
+    stage = Stage(orders)
+    stage.model.register_function("look_up", look_up)
+    stage.play(greets)
+    assert stage.heard == ANSWER
+    assert brief(stage.requests[-1])[0] == "user: hello there"
+    assert "register it with governor.register_function(llm, 'look_up', ...)" in caplog.text
