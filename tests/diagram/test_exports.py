@@ -10,7 +10,15 @@ import pytest
 from conversation import CALL
 from random_flows import random_flow
 
-from turnfsm.fsm import Flow, State, Transition, TurnfsmError, load_flow, shipped_flows
+from turnfsm.fsm import (
+    Flow,
+    State,
+    Transition,
+    TurnfsmError,
+    load_flow,
+    parse_flow,
+    shipped_flows,
+)
 from turnfsm.fsm.diagram import render, state_marks
 from turnfsm.fsm.diagram.metrics import FONT_FILES, Face, clip, text_width
 
@@ -124,6 +132,16 @@ def test_settings_of_a_state_are_shown(kind: str) -> None:
     assert (
         "While held: `mute` true." in text if kind == "md" else 'id="tuning-speaking.mute"' in text
     )
+
+
+@pytest.mark.parametrize("kind", ["svg", "md"])
+def test_what_a_state_expects_is_shown(kind: str) -> None:
+    """With all that is declared of it."""
+    text = "flow: asks\nextends: turn\nstates: {listening: {tuning: {expect: {kind: yes_no}}}}\n"
+    flow, findings = parse_flow(text)
+    assert flow is not None, findings
+    shown = render(flow, kind).decode()
+    assert "yes_no (wait 4.0)" in shown if kind == "md" else "tuning-listening.expect" in shown
 
 
 def test_an_overview_has_no_marks() -> None:
