@@ -95,7 +95,9 @@ class ScriptedModel(LLMService):
 
 
 class Voice(TTSService):
-    """Each word is 0.3 s of a constant: its number."""
+    """Each word is 0.3 s of a constant: its number. It fails on sentences with `fails_on`."""
+
+    fails_on = ""
 
     def __init__(self, words: list[str], *, times_words: bool = False) -> None:
         super().__init__(
@@ -108,6 +110,9 @@ class Voice(TTSService):
 
     async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[f.Frame | None, None]:
         await asyncio.sleep(0.1)
+        if self.fails_on and self.fails_on in text:
+            yield f.ErrorFrame("the voice is down")
+            return
         spoken = text.split()
         for word in spoken:
             self._words.append(word)

@@ -53,6 +53,7 @@ __all__ = [
     "Messages",
     "Microphone",
     "Says",
+    "Script",
     "ScriptedModel",
     "Stage",
     "Tool",
@@ -90,6 +91,7 @@ class Stage:
         llm: The arguments of the LLM service.
         mutes: The application's mute strategies.
         times_words: The TTS says when each word is spoken.
+        voice_fails_on: The TTS fails on sentences with this.
         filter: The application's filter of the audio output.
         other_params: The transport is built with other parameters than those of the governor.
         governor: The arguments of the governor.
@@ -109,6 +111,7 @@ class Stage:
         stock: bool = False,
         strategies: Callable[[], UserTurnStrategies] | None = None,
         times_words: bool = False,
+        voice_fails_on: str = "",
         llm: Mapping[str, Any] | None = None,
         mutes: Sequence[BaseUserMuteStrategy] = (),
         filter: BaseAudioFilter | None = None,
@@ -124,6 +127,7 @@ class Stage:
         self.errors: list[str] = []
         self._strategies = strategies or own_strategies
         self._times_words, self._mutes = times_words, list(mutes)
+        self._voice_fails_on = voice_fails_on
         self._filter, self._other_params = filter, other_params
         self.microphone, self.model = Microphone(), ScriptedModel(model, **(llm or {}))
         self.governor = None if stock else TurnGovernor(tell=self.told.append, **governor)
@@ -195,6 +199,7 @@ class Stage:
             else:
                 self.model.register_function(name, handler, **tool.options)
         voice = Voice(self.words, times_words=self._times_words)
+        voice.fails_on = self._voice_fails_on
         parts = [self.microphone, pair.user(), self.model, voice, self.speaker, pair.assistant()]
         pipeline = Pipeline(governor.processors(parts) if governor is not None else parts)
         self.worker = PipelineWorker(pipeline, cancel_on_idle_timeout=False, enable_rtvi=False)

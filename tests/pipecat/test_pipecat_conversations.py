@@ -10,7 +10,7 @@ from pipecat.frames import frames as f
 from pipecat.turns.user_mute import FunctionCallUserMuteStrategy
 from pipecat.turns.user_start import MinWordsUserTurnStartStrategy
 from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies, UserTurnStrategies
-from pipecat_stage import Messages, Says, Stage, brief, own_strategies, said
+from pipecat_stage import Messages, Says, Script, Stage, brief, own_strategies, said
 from pipecat_talks import (
     ANSWER,
     COUNT,
@@ -290,3 +290,29 @@ def test_another_order_of_tasks_changes_nothing(seed: int) -> None:
     assert (stage.heard, stage.effects) == (f"{PRICE} {LATE}", ["look_up"])
     coughed = Reordered(counts).play(lets_count_and_coughs)
     assert (coughed.heard, len(coughed.requests)) == (COUNT, 1)
+
+
+def test_after_a_voice_that_failed_the_next_turn_is_answered() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.says("hello there")
+        await stage.until(9.0)
+        await stage.says("please count")
+
+    stage = Stage(counts, voice_fails_on="hello").play(script)
+    assert stage.heard == COUNT
+    assert stage.user_turns == {"dropped": 1, "replied": 1}
+    assert "the voice is down" in stage.errors
+
+
+def test_an_end_frame_lets_the_agent_finish_and_stops_a_tool() -> None:
+    def ends_at(words: str) -> Script:
+        async def script(stage: Stage) -> None:
+            await stage.says(words)
+            await stage.until(4.0)
+            await stage.pushes(f.EndFrame())
+
+        return script
+
+    assert Stage(counts).play(ends_at("please count")).heard == COUNT
+    stage = Stage(orders, look_up(60.0)).play(ends_at(QUESTION))
+    assert (stage.effects, stage.cancelled) == ([], ["look_up"])
