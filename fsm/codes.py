@@ -28,7 +28,6 @@ LOADER_CODES: Mapping[str, str] = MappingProxyType(
         "type": "A value of the wrong kind.",
         "unknown-key": "A key that is not allowed there.",
         "missing-key": "A key that is required there is missing.",
-        "old-form": "A key that a flow had before 0.1; the finding says which one replaces it.",
         # names
         "unknown-state": "A state that is not declared.",
         "unknown-trigger": "A trigger that is not declared.",

@@ -16,7 +16,6 @@ from turnfsm.fsm.source import Node, Page, Source, Unreadable
 
 from .extends import Merge
 from .names import check_names
-from .old_form import old_form
 from .resolve import resolve
 from .spoken import check_spoken, with_spoken
 from .structure import structure_as
@@ -178,8 +177,6 @@ def _read_merged(
     page: Page, path: Path, source: Source, above: tuple[Path, ...]
 ) -> tuple[Node | None, list[Finding]]:
     root, findings = read_nodes(page)
-    if root is not None and (old := old_form(root)):
-        return None, [*findings, *old]
     extends = root.value.get("extends") if root and isinstance(root.value, dict) else None
     if root is None or extends is None or extends.value is None:
         return root, findings

@@ -18,7 +18,7 @@ import pytest
 from livekit.agents import Agent, AgentSession, function_tool
 from orders import Obedient, orders_in
 
-from turnfsm.runtime.conversation import host
+from turnfsm.runtime.conversation import wording
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import (
     Call,
@@ -78,7 +78,7 @@ def _texts() -> Iterator[tuple[str, str]]:
 def test_no_text_of_the_session_orders_anything_about_calls() -> None:
     """What they say to the model, and whatever else stands in a constant."""
     texts = list(_texts())
-    assert any(text == host.BESIDES for _, text in texts)
+    assert any(text == wording.BESIDES for _, text in texts)
     assert [where for where, text in texts if list(orders_in(text))] == []
 
 
@@ -254,6 +254,6 @@ def test_an_order_in_a_text_of_the_session_would_change_the_effects(
 ) -> None:
     """So the test above would find one."""
     talk = TALKS[name]
-    monkeypatch.setattr(host, "BESIDES", f"{host.BESIDES} Do not make the call again.")
+    monkeypatch.setattr(wording, "BESIDES", f"{wording.BESIDES} Do not make the call again.")
     assert _played(talk, moment, TurnSession, Obedient) != Counter(talk.wants)
     assert _played(talk, moment, TurnSession, ScriptedLLM) == Counter(talk.wants)

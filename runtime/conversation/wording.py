@@ -1,0 +1,49 @@
+"""What requests and instructions say to the model about the results of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from turnfsm.runtime.ledger import LedgerCall
+
+__all__ = ["BESIDES", "hint_about", "told_of"]
+
+PENDING = "The result of {calls} has arrived, and the user has not heard of it. Tell them now."
+BESIDES = (
+    "The user may not have heard of the result of {calls}. If you have not told it yet, mention it "
+    "with your answer."
+)
+ELSEWHERE = "Another reply tells what has come of {calls}; this one need not mention it."
+CANCELLED = "{calls} was cancelled before it had ended. Tell the user in a sentence."
+UNKNOWN = "It is not known whether {calls} took effect: tell the user so."
+
+_BY_END = {"result": PENDING, "error": PENDING, "cancelled": CANCELLED, "unknown": UNKNOWN}
+
+
+def told_of(calls: Sequence[LedgerCall]) -> list[str]:
+    """What the instructions of a reply of its own say about calls."""
+    named = {
+        text: _names([call for call in calls if _BY_END.get(call.gave or "") == text])
+        for text in (PENDING, CANCELLED, UNKNOWN)
+    }
+    return [text.format(calls=names) for text, names in named.items() if names]
+
+
+def hint_about(deliver: Sequence[LedgerCall], elsewhere: Sequence[LedgerCall]) -> str | None:
+    """What a request says about results that come with something else.
+
+    Args:
+        deliver: The calls whose results the request is to deliver.
+        elsewhere: Those that another reply delivers.
+    """
+    unknown = _names([call for call in deliver if call.gave == "unknown"])
+    known = _names([call for call in deliver if call.gave != "unknown"])
+    others = _names(elsewhere)
+    said = [BESIDES.format(calls=known)] if known else []
+    said += [UNKNOWN.format(calls=unknown)] if unknown else []
+    said += [ELSEWHERE.format(calls=others)] if others else []
+    return " ".join(said) or None
+
+
+def _names(calls: Sequence[LedgerCall]) -> str:
+    return ", ".join(f"{call.name} ({call.id})" for call in calls)
