@@ -20,8 +20,8 @@ from .written import HOST, Filler, FlowFile, WrittenState
 __all__ = ["check_spoken", "with_spoken"]
 
 _BUSY = ("user_speaking", "endpointing", "answer_coming")
-_BY_WORDS = ("final_transcript", "turn_committed", "words_answered")
-_COUNTED_FROM = ("user_stopped_speaking", "turn_asked", "turn_dropped")
+_BY_WORDS = ("final_transcript", "turn_committed", "words_answered", "words_typed")
+_COUNTED_FROM = ("user_stopped_speaking", "turn_asked", "turn_dropped", "words_typed")
 _FILLER_END = Seconds(0.3)
 _HANG_UP_AFTER = Seconds(1.0)
 
@@ -99,6 +99,7 @@ class _Added:
     def silence(self) -> None:
         section: Path = ("silence",)
         self.fact(HOST, "can_say", Fact(is_="The agent can say something now."), section)
+        self.event("words_typed", Trigger(is_="The user has typed something."), section)
         prompts = self.file.silence
         names = tuple(f"silence_{n}" for n, _ in enumerate(prompts, 1))
         timers = (*names, "hang_up_after") if prompts[-1].hang_up else names

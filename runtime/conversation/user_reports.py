@@ -454,9 +454,12 @@ class UserReports:
     def answer_asked(
         self, task: Hashable | None, speech: Speech, info: UserTurn, items: Iterable[str]
     ) -> None:
-        """A reply to words of the user is asked for; they may be typed. Posts nothing."""
+        """A reply to words of the user is asked for. Posts `words_typed`, in a flow that has it, if
+        they are typed."""
         if self.turns.answered_by(task) is None:
             self.turns.typed(info, speech, items)
+            if "words_typed" in self.turn.flow.triggers:
+                self._post("words_typed", speech=speech.id)
             if self.keeping is not None:
                 self.keeping.words_came()
 

@@ -78,7 +78,14 @@ class Reports:
                     event.cancel_agent_handoff()
                     refuse_handoff(output)
         # LiveKit hands over right after this event; the turn is held until then.
-        asyncio.get_running_loop().call_soon(tools.executed, speech)
+        asyncio.get_running_loop().call_soon(self._told_of_calls, event, speech)
+
+    def _told_of_calls(self, event: FunctionToolsExecutedEvent, speech: GovernedHandle) -> None:
+        """All listeners have had the event."""
+        self._conductor.tools.executed(speech)
+        agent = self._conductor.agent
+        if event.has_tool_reply and agent is not None and agent.setup.keeps_context:
+            self._conductor.reply_began(speech)  # the model is asked when nobody has the floor
 
     def _hear_of_call(self, update: Any) -> None:
         tools = self._conductor.tools

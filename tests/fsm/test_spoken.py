@@ -53,7 +53,7 @@ def test_the_sections_are_short_for_timers_facts_and_actions() -> None:
     assert flow.actions["say_silence_2"].say == ("Bye.",)
     assert flow.facts["filler_1_said"].scope == "turn"
     assert flow.states["listening"].after["hang_up_after"][0].actions == ("hang_up",)
-    assert {"reply_ready"} == {*flow.triggers} - {*load_flow("turn").triggers}
+    assert {"reply_ready", "words_typed"} == {*flow.triggers} - {*load_flow("turn").triggers}
 
 
 def test_without_the_sections_a_flow_has_nothing_of_them() -> None:

@@ -18,6 +18,7 @@ from turnfsm.runtime.testing.livekit import (
     Outcome,
     Reply,
     ScriptedLLM,
+    ScriptedRealtime,
     ScriptedTTS,
     ScriptedUser,
     Stage,
@@ -147,6 +148,27 @@ def test_an_answer_comes_at_most_three_tenths_later(seconds: float) -> None:
     before = play("turn", seconds).said(ANSWER)[0][0]
     played = play(FILLERS, seconds, lasts=3.0)
     assert played.said(ANSWER)[0][0] <= before + 0.3, played.outcome.timeline()
+
+
+@pytest.mark.parametrize("seconds", [1.6, 2.0, 3.0])
+def test_a_realtime_model_is_asked_at_most_three_tenths_later(seconds: float) -> None:
+    """LiveKit asks it for the answer when nothing else is said."""
+
+    def answered(flow: Any) -> float:
+        user, voice = ScriptedUser().says("a table", at=1.0), ScriptedTTS(durations={WAIT: 3.0})
+        model = ScriptedLLM({"a table": Reply(calls=Call("book"))}, otherwise=ANSWER)
+        stage = Stage(
+            partial(TurnSession, flow=flow, proof="off"),
+            user=user,
+            llm=ScriptedRealtime(user, model, voice, turn_detection=False),
+            tts=voice,
+            agent=lambda: Desk(seconds),
+        )
+        outcome = stage.run(15.0)
+        assert outcome.errors == []
+        return outcome.heard_saying(ANSWER).start
+
+    assert answered(FILLERS) <= answered("turn") + 0.31
 
 
 def test_a_filler_that_is_not_heard_yet_is_dropped_when_the_answer_is_ready() -> None:

@@ -89,6 +89,16 @@ def test_words_of_the_user_begin_it_anew() -> None:
     assert heard(outcome)[:5] == [FIRST, "Yes?", FIRST, "Yes?", FIRST], outcome.timeline()
 
 
+def test_typed_words_begin_it_anew() -> None:
+    stage = Stage(
+        partial(TurnSession, flow=flow_of(), proof="off"),
+        user=ScriptedUser(),
+        llm=ScriptedLLM(otherwise="Yes?"),
+    )
+    stage.at(11.0, lambda stage: stage.session.generate_reply(user_input="I am here"))
+    assert heard(stage.run(24.0)) == [FIRST, "Yes?", FIRST]
+
+
 def test_a_noise_is_no_answer() -> None:
     """The silence counts from it, and the next question follows."""
     user = ScriptedUser().makes_noise(at=14.0, duration=0.3)
