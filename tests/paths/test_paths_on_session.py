@@ -230,8 +230,8 @@ def test_a_path_that_the_session_does_not_take_is_reported() -> None:
 
 @pytest.mark.parametrize("words", [2, 5])
 def test_a_variant_that_counts_words_is_walked_without_problems(words: int, tmp_path: Path) -> None:
-    """The README's own variant: an interruption needs words while the agent speaks. Its paths are
-    those of the turn, whose states and rows it has."""
+    """An interruption needs words while the agent speaks. The paths are those of the turn, whose
+    states and rows the variant has."""
     file = tmp_path / "mine.yaml"
     file.write_text(
         "flow: mine\nextends: turn\ntimers: {false_interruption: 1.2}\nstates:\n"
