@@ -491,20 +491,21 @@ class Conductor(UserReports):
 
     def _look_again(self) -> None:
         """In the next turn of the loop: the floor may be about to be given back."""
-        if self._look_due:
-            return
-        if (
-            self._speculation
-            or self.host.wants_reply
-            or self.turns.deferred
-            or self.host.superseded
-        ):
+        host = self.host
+        waits = self._speculation or host.wants_reply or self.turns.deferred or host.superseded
+        if waits and not self._look_due:
             self._look_due = True
             asyncio.get_running_loop().call_soon(self._look)
 
     def _look(self) -> None:
+        # due until its end: what it posts itself is no reason to look again
+        try:
+            self._ask_what_waits()
+        finally:
+            self._look_due = False
+
+    def _ask_what_waits(self) -> None:
         """Ask the flow about what waits. Its guards say what comes before what."""
-        self._look_due = False
         agent = self._session.activity
         if not self._governs or self.closing or agent is None or agent.phase == "leaving":
             return  # a handoff is tried again when it has ended

@@ -21,7 +21,7 @@ class Deferred(Generic[T_co]):
     """Work that waits.
 
     Attributes:
-        what: A run, a user turn that was kept, or the next reply, which delivers a result.
+        what: A run, a deferred user turn, or the next reply, which delivers a result.
         work: The arguments of the run, the turn, or the tool call.
         owner: The agent that was active, or the name of the tool.
         reason: Why it could not begin at once.

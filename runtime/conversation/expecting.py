@@ -84,7 +84,7 @@ class Expecting:
         self._words = ""
 
     def turn_complete(self) -> None:
-        """A turn with the words so far is committed, or is kept until it can be."""
+        """A turn with the words so far is committed or deferred."""
         self._before, self._words = f"{self._before} {self._words}", ""
         self._replied = True
 

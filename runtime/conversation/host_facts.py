@@ -8,12 +8,12 @@ from contextlib import contextmanager
 import attrs
 
 from turnfsm.fsm.flow import Names
-from turnfsm.fsm.phrases import Phrases
+from turnfsm.fsm.phrases import Phrases, words_of
 from turnfsm.runtime.log import Log
 from turnfsm.runtime.turn import TurnRuntime
 
 from .floor import Floor
-from .ports import Output, Session, Speech
+from .ports import Output, Session, Setup, Speech
 from .progress import Progress
 from .replies import Replies
 from .resumption import Resumption
@@ -187,11 +187,19 @@ class HostFacts:
 
     def others_first(self) -> bool:
         """The agent greets, or something that waited for the floor when the turn was deferred has
-        not been said; or no agent can take the turn, because a handoff is under way."""
+        not been said; or the agent cannot take the turn: a handoff is under way, or the turn has
+        too few words to interrupt what is said (`min_words`)."""
         agent = self._session.activity
         if agent is None or agent.phase in ("leaving", "greeting"):
             return True
-        return self._speeches.comes_first(agent)
+        return self._speeches.comes_first(agent) or self._too_few_words(agent.setup)
+
+    def _too_few_words(self, setup: Setup) -> bool:
+        step, least = self._floor.step, self._session.settings.min_words
+        if step is None or not setup.hears_words or setup.manual_turns:
+            return False
+        goes_on = step.speech.interruptible and not step.speech.interrupted
+        return goes_on and len(words_of(self._turns.with_deferred(""))) < least
 
     def answer_coming(self) -> bool:
         """Words of the user may still come, or a realtime model may answer by itself. When neither

@@ -224,7 +224,7 @@ class Agent(Protocol):
         """The user pauses inside an utterance for so long that the agent may begin."""
 
     def take_turn(self, turn: UserTurn) -> None:
-        """Commit a turn that was kept; `Conductor.may_commit` follows."""
+        """Commit a deferred turn; `Conductor.may_commit` follows."""
 
 
 class Session(Protocol):

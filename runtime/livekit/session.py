@@ -188,7 +188,7 @@ class TurnSession(GovernedSession[Userdata_T]):
     def deferred(self) -> tuple[Deferred[Any], ...]:
         """What waits to begin, in the order in which it was requested.
 
-        A run and kept user turns come first, then results on the agenda. Each begins with the
+        A run and deferred user turns come first, then results on the agenda. Each begins with the
         context variables of the task that requested it.
         """
         why = "the user interrupted before the result had come"

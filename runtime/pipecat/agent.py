@@ -50,7 +50,7 @@ class PipecatAgent:
         conductor: Gets the reports.
         hearing: Hears the user.
         tap: What the agent is heard on.
-        take: Commits a turn that was kept.
+        take: Commits a deferred turn.
     """
 
     phase: Phase = "present"
@@ -159,7 +159,7 @@ class PipecatAgent:
         return self._hearing.deciding
 
     def take_turn(self, turn: UserTurn) -> None:
-        """Commit a turn that was kept."""
+        """Commit a deferred turn."""
         assert isinstance(turn, Turn)
         self._tasks.start(self._take(turn))
 

@@ -125,7 +125,7 @@ class Hearing:
         """The turn is complete. Ask the flow whether it may be answered now.
 
         Args:
-            turn: One that was kept before; by default, the words since the last turn.
+            turn: A deferred one; by default, the words since the last turn.
         """
         conductor = self._conductor
         if (lost := self.take_committed()) is not None:

@@ -33,7 +33,7 @@ class PipecatSession:
         flow: The flow that governs it.
         timers: Seconds that replace those of the flow.
         tap: What the agent is heard on.
-        take: Commits a turn that was kept.
+        take: Commits a deferred turn.
         actions: Has methods for the application's own actions and host facts.
         sinks: Each gets every record of the journal.
         tell: Called with what the application is told.

@@ -18,7 +18,8 @@ and the gates around the model, the output transport and the assistant aggregato
 TRIGGERS_OF: Mapping[Part, Collection[str]] = {
     "user": (
         *("user_started_speaking", "user_stopped_speaking", "barge_in", "final_transcript"),
-        *("interim_transcript", "endpointing_ended", "turn_committed", "turn_kept", "ignore_turn"),
+        *("interim_transcript", "endpointing_ended", "turn_committed", "turn_deferred"),
+        *("ignore_turn", "deferred_turn"),
     ),
     "transport": ("start_playout", "output_held", "output_paused", "output_released"),
     "model": (
@@ -90,7 +91,7 @@ def check_flow(flow: Flow, posts: Iterable[str], own_actions: Iterable[str]) -> 
     tuned = [name for name, state in flow.states.items() if state.tuning != type(state.tuning)()]
     if tuned:
         raise HostError(
-            f"flow {flow.name!r} changes settings in the states {', '.join(tuned)} (session:), and "
+            f"flow {flow.name!r} changes settings in the states {', '.join(tuned)} (tuning:), and "
             "Pipecat cannot change them while a pipeline runs; take them out, and give the "
             "strategies and the VAD the settings that you want"
         )

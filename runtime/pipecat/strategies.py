@@ -20,6 +20,7 @@ from pipecat.turns.types import ProcessFrameResult, UserTurnSpeculation
 from pipecat.turns.user_start import BaseUserTurnStartStrategy, UserTurnStartedParams
 from pipecat.turns.user_stop import BaseUserTurnStopStrategy, UserTurnStoppedParams
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
+from pipecat.utils.base_object import BaseObject
 
 from turnfsm.runtime.conversation.conductor import Conductor
 
@@ -51,7 +52,38 @@ class Ears(BaseUserTurnStartStrategy):
         return ProcessFrameResult.CONTINUE
 
 
-class Starts(BaseUserTurnStartStrategy):
+class _Around(BaseObject):
+    """Around a strategy of the application, which does all but the decision."""
+
+    _inner: BaseUserTurnStartStrategy | BaseUserTurnStopStrategy
+
+    async def setup(self, setup: FrameProcessorSetup) -> None:
+        await super().setup(setup)
+        await self._inner.setup(setup)
+        self._inner.add_event_handler("on_push_frame", self._pushed)
+        self._inner.add_event_handler("on_broadcast_frame", self._broadcast)
+
+    async def cleanup(self) -> None:
+        await super().cleanup()
+        await self._inner.cleanup()
+
+    async def handle_user_turn_started(self) -> None:
+        await self._inner.handle_user_turn_started()
+
+    async def handle_user_turn_stopped(self) -> None:
+        await self._inner.handle_user_turn_stopped()
+
+    async def process_frame(self, frame: Frame) -> ProcessFrameResult | None:
+        return await self._inner.process_frame(frame)
+
+    async def _pushed(self, inner: Any, *args: Any) -> None:
+        await self.push_frame(*args)
+
+    async def _broadcast(self, inner: Any, kind: type[Frame], **fields: Any) -> None:
+        await self.broadcast_frame(kind, **fields)
+
+
+class Starts(_Around, BaseUserTurnStartStrategy):
     """A start strategy of the application: where it would interrupt, the flow is asked."""
 
     def __init__(
@@ -66,24 +98,8 @@ class Starts(BaseUserTurnStartStrategy):
 
     async def setup(self, setup: FrameProcessorSetup) -> None:
         await super().setup(setup)
-        await self._inner.setup(setup)
         self._inner.add_event_handler("on_user_turn_started", self._started)
-        self._inner.add_event_handler("on_push_frame", self._pushed)
-        self._inner.add_event_handler("on_broadcast_frame", self._broadcast)
         self._inner.add_event_handler("on_reset_aggregation", self._reset_words)
-
-    async def cleanup(self) -> None:
-        await super().cleanup()
-        await self._inner.cleanup()
-
-    async def handle_user_turn_started(self) -> None:
-        await self._inner.handle_user_turn_started()
-
-    async def handle_user_turn_stopped(self) -> None:
-        await self._inner.handle_user_turn_stopped()
-
-    async def process_frame(self, frame: Frame) -> ProcessFrameResult | None:
-        return await self._inner.process_frame(frame)
 
     async def _started(self, inner: Any, params: UserTurnStartedParams) -> None:
         if params.enable_interruptions:
@@ -93,18 +109,12 @@ class Starts(BaseUserTurnStartStrategy):
             enable_user_speaking_frames=params.enable_user_speaking_frames,
         )
 
-    async def _pushed(self, inner: Any, *args: Any) -> None:
-        await self.push_frame(*args)
-
-    async def _broadcast(self, inner: Any, kind: type[Frame], **fields: Any) -> None:
-        await self.broadcast_frame(kind, **fields)
-
     async def _reset_words(self, inner: Any) -> None:
         self._hearing.words_dropped()
         await self.trigger_reset_aggregation()
 
 
-class Stops(BaseUserTurnStopStrategy):
+class Stops(_Around, BaseUserTurnStopStrategy):
     """A stop strategy of the application: a turn that may not be answered now stays open."""
 
     def __init__(self, inner: BaseUserTurnStopStrategy, hearing: Hearing) -> None:
@@ -117,24 +127,8 @@ class Stops(BaseUserTurnStopStrategy):
 
     async def setup(self, setup: FrameProcessorSetup) -> None:
         await super().setup(setup)
-        await self._inner.setup(setup)
         self._inner.add_event_handler("on_user_turn_inference_triggered", self._complete)
         self._inner.add_event_handler("on_user_turn_stopped", self._stopped)
-        self._inner.add_event_handler("on_push_frame", self._pushed)
-        self._inner.add_event_handler("on_broadcast_frame", self._broadcast)
-
-    async def cleanup(self) -> None:
-        await super().cleanup()
-        await self._inner.cleanup()
-
-    async def handle_user_turn_started(self) -> None:
-        await self._inner.handle_user_turn_started()
-
-    async def handle_user_turn_stopped(self) -> None:
-        await self._inner.handle_user_turn_stopped()
-
-    async def process_frame(self, frame: Frame) -> ProcessFrameResult | None:
-        return await self._inner.process_frame(frame)
 
     async def _complete(self, inner: Any, speculation: UserTurnSpeculation | None) -> None:
         # A speculative request is not made: what it would have answered is committed later.
@@ -149,12 +143,6 @@ class Stops(BaseUserTurnStopStrategy):
                 enable_user_speaking_frames=params.enable_user_speaking_frames,
                 confirms_speculation=not self._hearing.close_turn(),  # no model is asked
             )
-
-    async def _pushed(self, inner: Any, *args: Any) -> None:
-        await self.push_frame(*args)
-
-    async def _broadcast(self, inner: Any, kind: type[Frame], **fields: Any) -> None:
-        await self.broadcast_frame(kind, **fields)
 
 
 class Ends(BaseUserTurnStopStrategy):
@@ -193,7 +181,7 @@ class Ends(BaseUserTurnStopStrategy):
         return ProcessFrameResult.CONTINUE
 
     async def take(self, turn: Turn) -> None:
-        """A turn that was kept may be answered now."""
+        """A deferred turn may be answered now."""
         if self._hearing.commit(turn):
             await self.trigger_user_turn_stopped()
 

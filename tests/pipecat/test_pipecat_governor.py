@@ -28,6 +28,8 @@ from pipecat_stage import Loudspeaker, Microphone, Says, ScriptedModel, Stage, V
 import turnfsm.runtime.pipecat
 from turnfsm import HostError, TurnfsmError, parse_flow
 from turnfsm.pipecat import TurnGovernor
+from turnfsm.runtime.conversation.vocabulary import OPTIONAL_TRIGGERS, TRIGGERS
+from turnfsm.runtime.pipecat.sources import TRIGGERS_OF
 
 
 def _parts(governor: TurnGovernor, *, user: bool = True, transport: bool = True) -> list[Any]:
@@ -278,3 +280,8 @@ def test_no_deprecated_name_of_pipecat_is_used() -> None:
         warnings.simplefilter("error")
         governor = TurnGovernor()
         governor.processors(_parts(governor))
+
+
+def test_the_sources_are_triggers_that_the_host_posts() -> None:
+    posted = {*TRIGGERS, *OPTIONAL_TRIGGERS}
+    assert {name for names in TRIGGERS_OF.values() for name in names} <= posted

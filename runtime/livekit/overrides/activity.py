@@ -130,21 +130,21 @@ class GovernedActivity(ProducingActivity):
             self._cancel_preemptive_generation()
             return True
         self._deciding = info
-        kept = self._conductor.turns.is_deferred(info)
+        deferred = self._conductor.turns.is_deferred(info)
         before = self._user_turn_completed_atask
         try:
             committed = super().on_end_of_turn(info)
         except _CommitRefused:
             if not self._wordless(info):  # else the reply that was asked for ahead is to another
                 self._cancel_preemptive_generation()
-                if not kept and self._voice_has_come:
+                if not deferred and self._voice_has_come:
                     self.turn_decided()
             return True
         finally:
             self._deciding = None
         if not committed:
             self._conductor.words_ignored()
-        if not kept:  # else words of a later voice may still come
+        if not deferred:  # else words of a later voice may still come
             self.turn_decided()
         task = self._user_turn_completed_atask
         if task is not None and task is not before:
@@ -212,7 +212,7 @@ class GovernedActivity(ProducingActivity):
         return "greeting" if self.greets else "present"
 
     def take_turn(self, info: Any) -> None:
-        """Commit a turn that was kept."""
+        """Commit a deferred turn."""
         self.on_end_of_turn(info)
 
     # -- the conversation

@@ -22,20 +22,20 @@ class GovernedModel:
     Args:
         model: The realtime session.
         sync: What is sent to it.
-        keeps_turns: Whether a turn is kept.
+        defers_turns: Whether a turn is deferred.
     """
 
     def __init__(
         self,
         model: llm.RealtimeSession[Any],
         sync: ChatContextSync,
-        keeps_turns: Callable[[], bool],
+        defers_turns: Callable[[], bool],
     ) -> None:
         own: dict[str, Any] = self.__dict__
         own["_model"], own["sync"] = model, sync
         own["update_chat_ctx"], own["generate_reply"] = sync, sync.generate_reply
         own["interrupt"] = unless_over(model.interrupt)
-        own["clear_audio"] = InputAudio(model, keeps_turns)
+        own["clear_audio"] = InputAudio(model, defers_turns)
 
     def taken_over(self, by: Asker) -> None:
         """The current task begins an agent that has it from the agent before."""

@@ -17,17 +17,17 @@ class InputAudio:
     """Replaces `clear_audio` of a realtime session.
 
     When an agent takes the session over, LiveKit clears what the model has heard of the user and
-    nobody has committed. It stays here: the next agent answers it. So does a turn that is kept: it
+    nobody has committed. It stays here: the next agent answers it. So does a deferred turn: it
     is in the audio until it can be answered.
 
     Args:
         model: The realtime session.
-        keeps_turns: Whether a turn is kept.
+        defers_turns: Whether a turn is deferred.
     """
 
-    def __init__(self, model: llm.RealtimeSession[Any], keeps_turns: Callable[[], bool]) -> None:
+    def __init__(self, model: llm.RealtimeSession[Any], defers_turns: Callable[[], bool]) -> None:
         self._clear = model.clear_audio
-        self._keeps_turns = keeps_turns
+        self._defers_turns = defers_turns
         self._taken_over_in: asyncio.Task[Any] | None = None
 
     def taken_over(self) -> None:
@@ -38,7 +38,7 @@ class InputAudio:
         begins = self._taken_over_in is not None
         if begins and self._taken_over_in is asyncio.current_task():
             self._taken_over_in = None
-        elif not self._keeps_turns():
+        elif not self._defers_turns():
             self._clear()
 
 

@@ -33,7 +33,7 @@ class _Slow(_Notes):
 
 
 @pytest.mark.parametrize("second", ["and on Sunday", ""], ids=["words", "a commit without words"])
-def test_turns_that_were_kept_are_one_turn(second: str) -> None:
+def test_deferred_turns_are_one_turn(second: str) -> None:
     """Two turns are committed during an announcement; one without words is none. The hook is called
     once, and the model is asked once."""
     HEARD.clear()
@@ -76,9 +76,9 @@ def test_a_commit_without_words_in_a_handoff_skips_nothing() -> None:
     assert (outcome.requests, [text for at, text in outcome.warnings if at < 8.0]) == ([], [])
 
 
-def test_cleared_words_are_not_asked_about_together_with_a_turn_that_was_kept() -> None:
-    """The model is asked ahead about both. After the clear it is asked about the kept turn, once,
-    and LiveKit has no reply that it must drop."""
+def test_cleared_words_are_not_asked_about_together_with_a_deferred_turn() -> None:
+    """The model is asked ahead about both. After the clear it is asked about the deferred turn,
+    once, and LiveKit has no reply that it must drop."""
     user = ScriptedUser().says("what about tomorrow", at=1.5, duration=0.9, stt_delay=0.1)
     user.says("and on Sunday", at=5.0, duration=1.2, stt_delay=0.05)
     stage = Stage(
@@ -92,8 +92,8 @@ def test_cleared_words_are_not_asked_about_together_with_a_turn_that_was_kept() 
     stage.at(6.35, lambda s: s.session.clear_user_turn())
     outcome = stage.run(14.0)
     ends = [(request.prompt, request.outcome) for request in outcome.requests]
-    kept, both = "user: what about tomorrow", "user: what about tomorrow and on Sunday"
-    assert ends == [(both, "cancelled"), (kept, "complete")], outcome.timeline()
+    deferred, both = "user: what about tomorrow", "user: what about tomorrow and on Sunday"
+    assert ends == [(both, "cancelled"), (deferred, "complete")], outcome.timeline()
     assert outcome.warnings == []
 
 
@@ -128,7 +128,7 @@ def _asks_for_two_things(user: ScriptedUser, second: str) -> Stage:
 
 
 @pytest.mark.parametrize("second", ["say", "typed words"])
-def test_what_was_asked_for_before_a_kept_turn_is_heard_before_its_answer(second: str) -> None:
+def test_what_was_asked_for_before_a_deferred_turn_is_heard_before_its_answer(second: str) -> None:
     """The user speaks over a notice. Behind it the application has something else to say, which the
     turn would cut before it is heard."""
     user = ScriptedUser().says("what about tomorrow", at=1.0, duration=0.9)
@@ -137,7 +137,7 @@ def test_what_was_asked_for_before_a_kept_turn_is_heard_before_its_answer(second
     assert said == [NOTICE, "Nothing is new.", "It rains."], outcome.timeline()
 
 
-def test_a_kept_turn_is_answered_together_with_words_over_what_was_asked_for_before_it() -> None:
+def test_a_deferred_turn_is_answered_together_with_words_over_what_comes_before_it() -> None:
     """These words end what is heard then."""
     user = ScriptedUser().says("what about tomorrow", at=1.0, duration=0.9)
     user.says("and on Sunday", at=4.0, duration=0.9)
@@ -148,7 +148,7 @@ def test_a_kept_turn_is_answered_together_with_words_over_what_was_asked_for_bef
     assert asked == ["what about tomorrow and on Sunday"]
 
 
-def test_a_kept_turn_does_not_wait_for_what_the_application_has_interrupted() -> None:
+def test_a_deferred_turn_does_not_wait_for_what_the_application_has_interrupted() -> None:
     user = ScriptedUser().says("what about tomorrow", at=1.0, duration=0.9)
     said: list[Any] = []
     stage = _asks_for_two_things(user, "")
@@ -160,10 +160,10 @@ def test_a_kept_turn_does_not_wait_for_what_the_application_has_interrupted() ->
 
 
 @pytest.mark.parametrize("commits", [3.3, 3.6], ids=["while it is heard", "after it"])
-def test_a_kept_turn_is_answered_although_a_commit_for_a_noise_gets_no_words(
+def test_a_deferred_turn_is_answered_although_a_commit_for_a_noise_gets_no_words(
     commits: float,
 ) -> None:
-    """It is kept during an announcement. This is over when the application commits."""
+    """It is deferred during an announcement. This is over when the application commits."""
     user = ScriptedUser().says("what about tomorrow", at=1.5, duration=0.6, stt_delay=0.1)
     user.makes_noise(at=2.6, duration=0.8)
     stage = Stage(
