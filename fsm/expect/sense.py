@@ -90,7 +90,7 @@ def _pattern(expected: Expectation) -> Iterator[Problem]:
             yield Problem("pattern", message, "write 'kind: pattern', or remove 'pattern'")
         return
     if expected.pattern is None:
-        message = "an expectation of the kind 'pattern' needs one"
+        message = "an expectation of the kind 'pattern' lacks its regular expression"
         remedy = "add 'pattern: REGULAR EXPRESSION'"
         yield Problem("pattern", message, remedy, code="missing-key", missing=True)
         return
