@@ -1,0 +1,213 @@
+"""docs/cookbook.md: each flow is short, proved as it stands, and does what its heading says."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from livekit.agents import function_tool
+
+from turnfsm import Flow, parse_flow
+from turnfsm.check import check_flow
+from turnfsm.livekit import TurnSession
+from turnfsm.testing import Call, Outcome, Reply, ScriptedLLM, ScriptedTTS, ScriptedUser, Stage
+
+PAGE = (Path(__file__).parents[2] / "docs" / "cookbook.md").read_text(encoding="utf-8")
+TEXTS = {
+    re.search(r"flow: (\w+)", text)[1]: text  # type: ignore[index]
+    for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+}
+STORY = "The first train leaves at seven, the second one at nine, and the last one at noon."
+
+
+def flow_of(name: str) -> Flow:
+    flow, findings = parse_flow(TEXTS[name])
+    assert flow is not None, findings
+    return flow
+
+
+def play(name: str, user: ScriptedUser, until: float, **options: Any) -> Outcome:
+    stage = stage_of(name, user, **options)
+    return run(stage, until)
+
+
+def stage_of(name: str, user: ScriptedUser, **options: Any) -> Stage:
+    """The story lasts from 2.2 to 8.2 s, if it is asked for at 1.0 s."""
+    model = ScriptedLLM(
+        {
+            "trains": STORY,
+            "transfer": Reply(calls=Call("transfer_money")),
+            "search": Reply(calls=Call("search")),
+        },
+        on_tool={"transfer_money": "It is transferred.", "search": "I have found it."},
+        otherwise="As you like.",
+    )
+    options.setdefault("tts", ScriptedTTS(durations={STORY: 6.0}))
+    options.setdefault("llm", model)
+    return Stage(partial(TurnSession, flow=flow_of(name), proof="off"), user=user, **options)
+
+
+def run(stage: Stage, until: float) -> Outcome:
+    outcome = stage.run(until)
+    assert outcome.errors == [], outcome.timeline()
+    return outcome
+
+
+def said(outcome: Outcome) -> list[str]:
+    return [one.text for one in outcome.heard]
+
+
+def silence_in(outcome: Outcome, start: float, end: float) -> float:
+    """Seconds in which nothing of the agent was heard."""
+    spans = [(max(one.start, start), min(one.end, end)) for one in outcome.heard]
+    return end - start - sum(max(0.0, b - a) for a, b in spans)
+
+
+def asks_for_trains() -> ScriptedUser:
+    return ScriptedUser().says("which trains", at=1.0)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_flow_of_the_page_is_proved_as_it_stands(name: str) -> None:
+    """It has at most eight lines, and the proof has nothing to say about it."""
+    assert len(TEXTS[name].splitlines()) <= 8
+    report = check_flow(flow_of(name))
+    assert report.ok
+    assert list(report.findings) == []
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_flow_of_the_page_says_what_it_is(name: str) -> None:
+    """It extends a shipped flow, and needs no method of the application."""
+    assert re.search(r"^extends: (turn|overlap|push_to_talk)$", TEXTS[name], re.MULTILINE)
+    Stage(partial(TurnSession, flow=flow_of(name), actions=object(), proof="off"))
+
+
+@pytest.mark.parametrize("word", ["mhm", "yeah", "okay", "roger"])
+def test_it_talks_on_through_a_backchannel(word: str) -> None:
+    user = asks_for_trains().says(word, at=5.0, duration=0.4, interims=((0.25, word),))
+    outcome = play("talks_on", user, 12.0)
+    assert " ".join(said(outcome)) == STORY, outcome.timeline()
+
+
+@pytest.mark.parametrize("words", ["stop", "what about sunday"])
+def test_it_stops_at_another_word(words: str) -> None:
+    first = words.split()[0]
+    user = asks_for_trains().says(words, at=5.0, duration=0.9, interims=((0.3, first),))
+    outcome = play("talks_on", user, 12.0)
+    assert silence_in(outcome, 5.6, 6.2) == pytest.approx(0.6), outcome.timeline()
+    assert said(outcome)[-1] == "As you like."
+
+
+def test_it_stops_within_a_fifth_of_a_second_and_goes_on_after_a_cough() -> None:
+    user = asks_for_trains().makes_noise(at=5.0, duration=0.6)
+    outcome = play("quick_ears", user, 12.0)
+    first, rest = outcome.heard
+    assert first.end <= 5.25, outcome.timeline()
+    assert rest.start <= 5.6 + 0.4 + 0.5, outcome.timeline()
+    assert f"{first.text} {rest.text}".split() == STORY.split()
+
+
+def test_a_cough_does_not_end_the_reply_on_an_output_that_cannot_pause() -> None:
+    user = asks_for_trains().makes_noise(at=5.0, duration=0.6)
+    outcome = play("quick_ears", user, 12.0, can_pause=False)
+    assert said(outcome) == [STORY], outcome.timeline()
+
+
+def test_a_word_ends_the_reply_on_an_output_that_cannot_pause() -> None:
+    user = asks_for_trains().says("stop it", at=5.0, duration=0.8, interims=((0.3, "stop"),))
+    outcome = play("quick_ears", user, 12.0, can_pause=False)
+    assert outcome.heard[0].end <= 5.6, outcome.timeline()
+
+
+def test_a_number_that_is_dictated_in_groups_is_one_turn() -> None:
+    user = ScriptedUser().says("five five five", at=1.0).says("one two three", at=3.5)
+    user.says("four five six seven", at=6.0)
+    outcome = play("takes_numbers", user, 12.0)
+    assert said(outcome) == ["As you like."], outcome.timeline()
+    assert "user: five five five one two three four five six seven" in outcome.context
+    assert outcome.heard[0].start < 6.0 + 1.2 + 0.8
+
+
+def test_a_caller_who_says_nothing_is_asked_and_let_go() -> None:
+    outcome = play("notices_silence", ScriptedUser(), 45.0)
+    assert [text.split()[-1] for text in said(outcome)] == ["there?", "me?", "Goodbye."]
+    assert " session  close" in outcome.timeline()
+
+
+@function_tool
+async def transfer_money() -> str:
+    """Transfer money."""
+    await asyncio.sleep(4.0)
+    return "done"
+
+
+CANCELLED: list[str] = []
+
+
+@function_tool
+async def search() -> str:
+    """Search."""
+    try:
+        await asyncio.sleep(4.0)
+    except asyncio.CancelledError:
+        CANCELLED.append("search")
+        raise
+    return "found"
+
+
+TOOLS = [transfer_money, search]
+
+
+def test_a_slow_tool_is_bridged() -> None:
+    user = ScriptedUser().says("transfer it", at=1.0)
+    outcome = play("says_one_moment", user, 12.0, tools=TOOLS)
+    assert said(outcome) == ["One moment, please.", "It is transferred."], outcome.timeline()
+
+
+def test_a_transfer_is_not_broken_off() -> None:
+    """What the caller says meanwhile is answered after it, with its result."""
+    user = ScriptedUser().says("transfer it", at=1.0).says("no wait", at=3.5)
+    outcome = play("careful_clerk", user, 14.0, tools=TOOLS)
+    (transfer,) = outcome.tools
+    (answer,) = outcome.heard
+    assert answer.text == "As you like.", outcome.timeline()
+    assert transfer.status == "done"
+    assert answer.start > (transfer.end or 0.0) > 3.5
+    assert any("done" in line for line in outcome.context if "transfer_money" in line)
+
+
+def test_a_search_stops_at_once() -> None:
+    CANCELLED.clear()
+    user = ScriptedUser().says("search it", at=1.0).says("no wait", at=3.5)
+    outcome = play("careful_clerk", user, 14.0, tools=TOOLS)
+    assert said(outcome) == ["As you like."], outcome.timeline()
+    assert CANCELLED == ["search"]
+
+
+def test_a_voice_without_the_button_changes_nothing_and_the_button_does() -> None:
+    def press(stage: Stage) -> None:
+        stage.session.interrupt()
+        stage.session.clear_user_turn()
+        stage.session.input.set_audio_enabled(True)
+
+    def release(stage: Stage) -> None:
+        stage.session.input.set_audio_enabled(False)
+        stage.session.commit_user_turn()
+
+    user = asks_for_trains().says("not to you", at=4.0, duration=0.8).says("stop now", at=6.1)
+    stage = stage_of("radio", user, turn_handling={"turn_detection": "manual"})
+    stage.at(0.1, lambda stage: stage.session.input.set_audio_enabled(False))
+    stage.at(0.9, press).at(2.0, release).at(6.0, press).at(7.0, release)
+    outcome = run(stage, 12.0)
+    story, answer = outcome.heard
+    assert story.end == pytest.approx(6.0, abs=0.1), outcome.timeline()
+    assert answer.text == "As you like."
+    assert [line for line in outcome.context if line.startswith("user")] == [
+        "user: which trains",
+        "user: stop now",
+    ]
