@@ -32,6 +32,7 @@ from .values import (
     Value,
 )
 from .why import Explanation, explain, explain_at, how_it_ended
+from .worst import worst_moment
 
 __all__ = [
     "CAUSES",
@@ -76,4 +77,5 @@ __all__ = [
     "summarize",
     "ticks_of",
     "values_of",
+    "worst_moment",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Journal, replay
-from turnfsm.fsm.metrics import how_it_ended
+from turnfsm.fsm.metrics import how_it_ended, values_of, worst_moment
 
 from .flow_data import flow_data
 from .page import build_page
@@ -58,6 +58,7 @@ def journal_data(journal: Journal, flow: Flow, title: str = "") -> dict[str, Any
     """What the page shows of a journal."""
     header = journal.header
     divergence = replay(journal, flow)
+    encoder = RecordEncoder(flow)
     return {
         "mode": "journal",
         "title": title or f"{header.flow}: a conversation",
@@ -68,9 +69,17 @@ def journal_data(journal: Journal, flow: Flow, title: str = "") -> dict[str, Any
         "how": how_it_ended(journal),
         "damage": journal.damage,
         "replays": None if divergence is None else str(divergence),
-        "records": RecordEncoder(flow).all(journal.records),
+        "records": encoder.all(journal.records),
+        "silences": encoder.end(),
         "end": _end(journal),
+        "at": _look_first(journal),
     }
+
+
+def _look_first(journal: Journal) -> float:
+    """The worst moment; if nothing was wrong, the first decision."""
+    worst = worst_moment(values_of(journal))
+    return worst if worst is not None else next((entry.t for entry in journal.entries), 0.0)
 
 
 def _end(journal: Journal) -> float:

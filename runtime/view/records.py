@@ -7,8 +7,10 @@ from typing import Any
 
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Entry, Record
-from turnfsm.fsm.metrics import Follower, Response, TurnEnd
+from turnfsm.fsm.metrics import Follower, Part, Response, Silence, TurnEnd, Value
 from turnfsm.fsm.verdicts import Refused
+
+from .begun import Begun
 
 __all__ = ["RecordEncoder"]
 
@@ -26,7 +28,9 @@ class RecordEncoder:
     ``d`` the states before and after, ``e`` whether ``d`` was entered, ``r`` row, ``q`` and ``w``
     why it was refused, ``a`` actions, ``o`` what it is of, ``c`` cause, ``f`` the facts that hold
     since (left out: the same as before); ``x`` data; of the note that a turn has ended ``l`` its
-    response latency, in seconds, and ``p`` what that was spent on.
+    response latency, in seconds, ``p`` what that was spent on, and ``u`` when the user stopped; of
+    a message ``b`` when its first words were heard. ``h`` are the silences that a record ends: the
+    start, the end, the cause, and the parts, each with start, end, cause and reason.
     """
 
     def __init__(self, flow: Flow) -> None:
@@ -34,10 +38,15 @@ class RecordEncoder:
         self._facts: tuple[str, ...] | None = None
         self._follower = Follower(flow.timers, initial=flow.initial)
         self._response: Response | None = None
+        self._begun = Begun()
 
     def all(self, records: Iterable[Record]) -> list[dict[str, Any]]:
         """Encode records one after the other."""
         return [self(record) for record in records]
+
+    def end(self) -> list[list[Any]]:
+        """The silences that the end of the journal ends."""
+        return _silences(self._follower.end())
 
     def restart(self) -> None:
         """The next entry has all its facts, whatever the one before had."""
@@ -52,16 +61,21 @@ class RecordEncoder:
         return row | self._measured(record)
 
     def _measured(self, record: Record) -> dict[str, Any]:
-        """The response latency of a turn, where it has ended."""
+        """What the record completes: a silence, the response to a turn, the words of a message."""
         row: dict[str, Any] = {}
-        for value in self._follower.feed(record):
+        if (begun := self._begun.feed(record)) is not None:
+            row["b"] = round(begun, 4)
+        values = self._follower.feed(record)
+        if silences := _silences(values):
+            row["h"] = silences
+        for value in values:
             if isinstance(value, Response):
                 self._response = value
             elif isinstance(value, TurnEnd) and value.outcome == "replied":
                 response, self._response = self._response, None
                 if response is not None:
                     parts = {part: round(seconds, 3) for part, seconds in response.parts}
-                    row |= {"l": round(response.seconds, 3), "p": parts}
+                    row |= {"u": round(response.at, 3), "l": round(response.seconds, 3), "p": parts}
         return row
 
     def _entry(self, entry: Entry) -> dict[str, Any]:
@@ -83,6 +97,15 @@ class RecordEncoder:
             self._facts = entry.facts
             row["f"] = [self._numbers[name] for name in entry.facts if name in self._numbers]
         return row
+
+
+def _silences(values: Iterable[Value]) -> list[list[Any]]:
+    found = [value for value in values if isinstance(value, Silence)]
+    return [[s.start, s.end, s.cause, [_part(part) for part in s.parts]] for s in found]
+
+
+def _part(part: Part) -> list[Any]:
+    return [part.start, part.end, part.cause, _cut(part.why)]
 
 
 def _plain(value: Any, depth: int = 0) -> Any:

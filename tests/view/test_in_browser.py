@@ -17,7 +17,7 @@ from on_page import until, violations
 from turnfsm.fsm import load_flow
 from turnfsm.fsm.diagram.lanes import read_lanes
 from turnfsm.fsm.journal import Journal, journal_of, parse_journal
-from turnfsm.metrics import measure
+from turnfsm.metrics import explain, measure
 from turnfsm.runtime.view import journal_page
 from turnfsm.runtime.view.sound import read_sound
 
@@ -70,6 +70,105 @@ def test_the_link_to_a_second_opens_there(tab: Any, journal: Journal, tmp_path: 
     opened(tab, journal_page(journal, TURN), tmp_path, 12.0)
     assert tab.text_content("#clock") == "12.00 s"
     assert lit(tab)[0] == held(journal, 12.0)[0]
+
+
+def test_the_page_opens_at_the_worst_moment_and_says_why_it_was_silent(
+    tab: Any, journal: Journal, tmp_path: Path
+) -> None:
+    """Each part of the silence with its cause; the key W comes back to it."""
+    path = tmp_path / "page.html"
+    path.write_text(journal_page(journal, TURN))
+    tab.goto(path.as_uri())
+    waits = [s for s in explain(journal, TURN) if s.cause != "nothing_asked"]
+    worst = max(waits, key=lambda s: s.end - s.start)
+    assert tab.text_content("#clock") == f"{worst.start:.2f} s"
+    head = f"{worst.end - worst.start:.2f} s of silence: {worst.cause}"
+    assert tab.text_content("#why .silence p") == head
+    told = tab.eval_on_selector_all("#why .silence li", "all => all.map(one => one.textContent)")
+    assert len(told) == len(worst.lines)
+    for part, line in zip(told, worst.lines, strict=True):
+        assert part.endswith(line.partition(": ")[2])
+    assert tab.is_visible("#why .verdict")
+    tab.keyboard.press("Home")
+    assert tab.locator("#why .silence").count() == 0
+    tab.keyboard.press("w")
+    assert tab.text_content("#clock") == f"{worst.start:.2f} s"
+
+
+def test_the_timeline_has_each_wait_with_its_parts(
+    tab: Any, journal: Journal, tmp_path: Path
+) -> None:
+    """A silence, and the response to a turn, say what they were spent on."""
+    opened(tab, journal_page(journal, TURN), tmp_path)
+    until(tab, "page.timeline.hits.length > 0")
+    hits = tab.evaluate("page.timeline.hits.map(([_, words]) => words())")
+    for silence in explain(journal, TURN):
+        whole = f"{silence.end - silence.start:.2f} s of silence: {silence.cause}"
+        assert any(hit.startswith(whole) for hit in hits), whole
+    _, response = measure(journal).turn_ends[0]
+    parts = ", ".join(f"{cause} {seconds:.2f}" for cause, seconds in response.parts)
+    assert f"response {response.seconds:.2f} s, {parts}" in hits
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (1000, 640)])
+def test_the_picture_can_be_read_and_nothing_is_covered(
+    tab: Any, journal: Journal, tmp_path: Path, width: int, height: int
+) -> None:
+    """The smallest words have nine pixels, the held state is in sight, and the page has no bar."""
+    tab.set_viewport_size({"width": width, "height": height})
+    opened(tab, journal_page(journal, TURN), tmp_path, 38.0)
+    assert min(tab.evaluate(SIZES)) >= 9
+    assert tab.evaluate(INSIDE, [".picture .current", ".picture"])
+    assert tab.evaluate(INSIDE, ["#why", "main"]) or width < 1400
+    root = "document.documentElement"
+    assert tab.evaluate(f"{root}.scrollHeight <= innerHeight && {root}.scrollWidth <= innerWidth")
+
+
+SIZES = """() => [...document.querySelectorAll(".picture text")].map(
+  text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"""
+
+INSIDE = """([inner, outer]) => {
+  const [a, b] = [inner, outer].map(one => document.querySelector(one).getBoundingClientRect());
+  return a.top >= b.top && a.bottom <= b.bottom && a.left >= b.left && a.right <= b.right;
+}"""
+
+
+def test_a_reason_is_shown_whole_in_the_list(tab: Any, tmp_path: Path) -> None:
+    """However long it is; the rows after it are below it."""
+    why = " and ".join(["the caller has not confirmed the address"] * 6)
+    records: list[dict[str, Any]] = [{"journal": 1, "flow": "turn", "initial": "listening"}]
+    for seq, reason in enumerate((why, "no reply", why), 1):
+        row = {"seq": seq, "t": float(seq), "trigger": "reply", "of": None, "state": "listening"}
+        row |= {"verdict": "refused", "reason": "guard", "why": reason, "facts": [], "data": {}}
+        records.append(row)
+    opened(tab, journal_page(journal_of(records), TURN), tmp_path)
+    rows = tab.evaluate(ROWS)
+    assert all(whole for _, _, whole in rows)
+    assert all(end <= start + 1 for (_, end, _), (start, _, _) in pairwise(rows))
+    assert rows[0][1] - rows[0][0] > rows[1][1] - rows[1][0]
+    tab.click("#rows .row >> nth=2")
+    assert tab.text_content("#clock") == "3.00 s"
+
+
+ROWS = """() => [...document.querySelectorAll("#rows .row:not([hidden])")].map(row => {
+  const box = row.getBoundingClientRect(), told = row.querySelector(".rest");
+  return [box.top, box.bottom, told.getBoundingClientRect().bottom <= box.bottom];
+})"""
+
+
+def test_the_transcript_has_the_start_of_each_speech_and_the_tools(
+    tab: Any, journal: Journal, talk: Path
+) -> None:
+    """In the order in which they began."""
+    tab.goto((talk / "conversation.html").as_uri())
+    tab.click("#tab-words")
+    shown = tab.eval_on_selector_all("#words .who", "all => all.map(one => one.textContent)")
+    lanes = read_lanes(journal, TURN)
+    spans = [(s.start, "user") for s in lanes.user] + [(s.start, "agent") for s in lanes.agent]
+    spans += [(s.start, "tool") for s in lanes.tools]
+    assert shown == [f"{who}  {start:.2f} s" for start, who in sorted(spans)]
+    called = tab.text_content("#words .called .text")
+    assert called == "drive done after 3.00 s"
 
 
 def test_the_lanes_are_those_of_the_timeline(tab: Any, journal: Journal, tmp_path: Path) -> None:

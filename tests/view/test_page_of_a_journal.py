@@ -13,8 +13,8 @@ import attrs
 import pytest
 
 from turnfsm.fsm import TurnfsmError, load_flow
-from turnfsm.fsm.journal import Journal, Note, journal_of
-from turnfsm.metrics import measure
+from turnfsm.fsm.journal import Entry, Journal, Note, journal_of, read_journal
+from turnfsm.metrics import Response, explain, measure
 from turnfsm.runtime.view import journal_page
 from turnfsm.runtime.view.places import Places
 from turnfsm.runtime.view.records import RecordEncoder
@@ -168,6 +168,73 @@ def test_a_turn_has_its_latency_and_what_that_was_spent_on(journal: Journal) -> 
     for row, response in zip(ends, responses, strict=True):
         spent = None if response is None else dict(response.parts)
         assert row.get("p") == (None if spent is None else pytest.approx(spent, abs=1e-3))
+
+
+def test_the_silences_of_a_page_are_those_of_why(journal: Journal) -> None:
+    """Each with its causes; one that lasts until the end as well."""
+    data = data_of(journal_page(journal, TURN))
+    silences = [one for row in data["records"] for one in row.get("h", [])] + data["silences"]
+    told = explain(journal, TURN)
+    assert [tuple(one[:3]) for one in silences] == [(s.start, s.end, s.cause) for s in told]
+    assert data["silences"], "the last one lasts until the end"
+    for one, silence in zip(silences, told, strict=True):
+        for (start, end, cause, why), line in zip(one[3], silence.lines, strict=True):
+            assert line == f"{start:.2f} to {end:.2f} s  {cause}: {why}"
+
+
+def test_the_page_opens_at_the_longest_wait(journal: Journal) -> None:
+    """Not at a silence in which nobody had asked anything, however long it is."""
+    waits = [s for s in explain(journal, TURN) if s.cause != "nothing_asked"]
+    longest = max(waits, key=lambda s: s.end - s.start)
+    assert data_of(journal_page(journal, TURN))["at"] == longest.start
+    closed = Note(seq=journal.records[-1].seq + 1, t=500.0, kind="closed", data={})
+    late = attrs.evolve(journal, records=(*journal.records, closed))
+    assert data_of(journal_page(late, TURN))["at"] == longest.start
+
+
+def test_without_a_wait_the_page_opens_at_the_slowest_response_or_the_first_decision(
+    journal: Journal,
+) -> None:
+    """Never at a moment at which nothing has happened."""
+    quick = attrs.evolve(journal, records=tuple(r for r in journal.records if r.t < 3.0))
+    (response,) = [v for v in measure(quick).values if isinstance(v, Response)]
+    assert data_of(journal_page(quick, TURN))["at"] == response.at
+    first = next(r for r in journal.records if isinstance(r, Entry))
+    only = attrs.evolve(journal, records=(first,))
+    assert data_of(journal_page(only, TURN))["at"] == first.t
+
+
+def test_a_message_tells_when_its_first_words_were_heard(talk: Path) -> None:
+    """It is written at its end; a voice without words before it is not its beginning."""
+    journal = read_journal(talk / "journal.jsonl")
+    heard: dict[str, list[float]] = {"user": [], "assistant": []}
+    for note in journal.notes:
+        if note.kind == "user_audio" and note.data["line"] not in ("backchannel", "noise"):
+            heard["user"].append(note.data["start"])
+        elif note.kind == "agent_audio" and note.data["start"] != 29.05:  # it goes on
+            heard["assistant"].append(note.data["start"])
+    rows = RecordEncoder(TURN).all(journal.records)
+    for role, starts in heard.items():
+        begun = [r["b"] for r in rows if r.get("m") == "message" and r["x"]["role"] == role]
+        assert begun == pytest.approx(starts, abs=0.06), role
+
+
+def test_a_voice_without_words_does_not_begin_the_next_message() -> None:
+    """A cough, and much later a sentence in two breaths."""
+    said = [("user_started_speaking", 1.0), ("user_stopped_speaking", 1.4)]
+    said += [("user_started_speaking", 9.0), ("user_stopped_speaking", 9.5)]
+    said += [("user_started_speaking", 9.8), ("final_transcript", 10.3)]
+    records: list[dict[str, Any]] = [HEADER]
+    for seq, (trigger, t) in enumerate(said, 1):
+        entry = {"seq": seq, "t": t, "trigger": trigger, "of": None, "state": "listening"}
+        entry |= {"facts": [], "verdict": "taken", "dest": "listening", "entered": False}
+        records.append(entry | {"row": None, "actions": [], "data": {}})
+    since = {"seq": 9, "t": 4.4, "note": "voice_unrecognised"}
+    records.insert(3, since | {"data": {"since": 1.0, "until": 1.4, "longest": 0.4}})
+    records.append({"seq": 10, "t": 10.6, "note": "message", "data": {"role": "user"}})
+    for seq, record in enumerate(records[1:], 1):
+        record["seq"] = seq
+    assert RecordEncoder(TURN).all(journal_of(records).records)[-1]["b"] == 9.0
 
 
 def test_a_session_that_has_not_closed_says_so(journal: Journal) -> None:

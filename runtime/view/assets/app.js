@@ -25,6 +25,7 @@ class Page {
     document.title = data.title;
     this.recording = new Recording(data.flow, data.initial);
     this.recording.add(data.records);
+    this.recording.addSilences(data.silences ?? []);
     this.recording.end = Math.max(this.recording.end, data.end ?? 0);
     this.drawFlow(data.flow);
     this.sound = data.sound ? { ...data.sound, peaks: data.sound.peaks.map(bytesOf) } : null;
@@ -69,6 +70,7 @@ class Page {
     const wait = recording.lanes.refusals.length;
     byId("refusal").textContent = wait === 1 ? "1 refusal" : `${wait} refusals`;
     byId("refusal").disabled = !wait;
+    byId("worst").hidden = this.data.at === undefined;
   }
 
   badges() {
@@ -103,10 +105,11 @@ class Page {
 
   show(t, picked, near = this.index !== null) {
     const { recording } = this;
-    const i = picked ?? recording.find(t);
-    if (i !== this.index) {
+    const i = picked ?? recording.find(t), silence = recording.silenceAt(t);
+    if (i !== this.index || silence !== this.silence) {
       const animated = near && Math.abs(i - (this.index ?? i)) < 12 && this.player.speed <= 2;
       this.index = i;
+      this.silence = silence;
       this.picture.show(recording.stateAt(i), this.lastMove(i), this.lastRefusal(i), animated);
       this.explain(i, picked !== undefined);
       this.list.point(i);
@@ -127,7 +130,7 @@ class Page {
     const { recording } = this;
     let k = i;
     while (k >= 0 && recording.records[k].k === undefined) k--;
-    this.why.show(recording, picked ? i : k);
+    this.why.show(recording, picked ? i : k, this.silence);
     this.source.show(k < 0 ? null : placeOf(recording.flow, recording.records[k]));
   }
 
@@ -180,6 +183,8 @@ class Page {
     press("back", () => this.step(-1));
     press("next", () => this.step(1));
     press("refusal", () => this.nextRefusal());
+    press("all-facts", () => this.now.showAll(byId("all-facts")));
+    press("worst", () => this.seek(this.data.at));
     press("in", () => this.timeline.zoom(0.6, this.player.t));
     press("out", () => this.timeline.zoom(1 / 0.6, this.player.t));
     press("fit", () => this.timeline.fit());
@@ -227,6 +232,7 @@ class Page {
       Home: () => this.seek(0),
       End: () => this.seek(this.recording.end),
       r: () => this.nextRefusal(),
+      w: () => byId("worst").click(),
       "/": () => { this.tab("tab-events"); byId("search").focus(); },
       l: () => this.live?.follow(),
       t: () => byId("theme").click(),
@@ -291,7 +297,7 @@ class Page {
 
 const KEYS = [
   ["Space", "play or pause"], ["Left, Right", "the previous or next event"], ["Shift + Left, Right", "five seconds back or forward"],
-  ["Home, End", "to the start or the end"], ["R", "the next refusal"], ["/", "filter"], ["+, -, 0", "zoom in, out, all"],
+  ["Home, End", "to the start or the end"], ["R", "the next refusal"], ["W", "the worst moment"], ["/", "filter"], ["+, -, 0", "zoom in, out, all"],
   ["L", "follow a session that is running"], ["T", "light or dark"], ["?", "show these keys"], ["Ctrl + wheel", "zoom at the pointer"], ["Shift + wheel", "move the timeline"],
 ];
 
@@ -304,7 +310,7 @@ function localTheme() {
 const page = new Page(JSON.parse(byId("data").textContent));
 if (page.data.mode === "journal") {
   page.open(page.data);
-  page.seek(+(location.hash.match(/^#t=([\d.]+)/)?.[1] ?? 0));
+  page.seek(+(location.hash.match(/^#t=([\d.]+)/)?.[1] ?? page.data.at));
   setTimeout(() => page.listen(), 0);
 } else if (page.data.mode === "flow") {
   page.studio = new Studio(page);

@@ -106,7 +106,7 @@ function lanesOf(recording) {
   };
 }
 
-// What was said, in its order: [second, who, words, cut].
+// What was said, and the tools that were called, in the order in which each began.
 function wordsOf(recording, lanes) {
   const messages = recording.records.filter((row) => row.m === "message");
   const heard = [
@@ -114,10 +114,11 @@ function wordsOf(recording, lanes) {
     ...lanes.agent.filter((s) => s.row).map((s) => ({ t: s.a, who: "agent", text: s.label, cut: s.cut })),
   ];
   const told = heard.length ? heard : messages.map((row) => ({
-    t: row.t,
+    t: row.b ?? row.t,
     who: row.x && row.x.role === "assistant" ? "agent" : String((row.x && row.x.role) || "user"),
     text: row.x && typeof row.x.text === "string" ? row.x.text : "",
     cut: Boolean(row.x && row.x.interrupted),
   }));
-  return told.sort((one, other) => one.t - other.t);
+  const calls = lanes.tools.map((span) => ({ t: span.a, who: "tool", text: span.label, until: span.b, how: span.open ? "" : span.kind }));
+  return [...told, ...calls].sort((one, other) => one.t - other.t);
 }

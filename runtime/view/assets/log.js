@@ -1,12 +1,14 @@
 // The list of events: of any length, with as many elements as fit on the screen.
 
 const ROW = 30;
+const REASON = { line: 17, letter: 6.6, beside: 92 }; // pixels of a reason, which has lines of its own
 
 class EventList {
   constructor(box, onSeek) {
     this.box = box;
     this.onSeek = onSeek;
     this.shown = []; // numbers of records, in their order
+    this.tops = [0]; // where each of them begins, in pixels, and where the last one ends
     this.current = -1;
     this.pool = [];
     this.scrolling = null;
@@ -18,7 +20,9 @@ class EventList {
       this.render();
     }, { passive: true });
     new ResizeObserver(([entry]) => {
-      this.height = entry.contentRect.height;
+      const { width, height } = entry.contentRect;
+      this.height = height;
+      if (width !== this.width) this.measure(width);
       this.point(this.current);
     }).observe(box);
     box.addEventListener("click", (event) => {
@@ -56,9 +60,32 @@ class EventList {
       shown.push(i);
     });
     this.shown = shown;
-    this.inner.style.height = `${shown.length * ROW}px`;
-    for (const row of this.pool) row.dataset.i = "";
+    this.measure(this.width);
     this.render();
+  }
+
+  // A reason is shown whole: a refusal is as high as its reason needs.
+  measure(width = 0) {
+    this.width = width;
+    const { recording } = this, letters = Math.max(20, (width - REASON.beside) / REASON.letter);
+    this.tops = [0];
+    for (const i of this.shown) {
+      const reason = recording.refused(recording.records[i]) ? headline(recording, i)[1].length : 0;
+      this.tops.push(this.tops.at(-1) + ROW + REASON.line * Math.min(6, Math.ceil(reason / letters)));
+    }
+    this.inner.style.height = `${this.tops.at(-1)}px`;
+    for (const row of this.pool) row.dataset.i = "";
+  }
+
+  // The place in the list at this height.
+  at(y) {
+    let low = 0, high = this.shown.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.tops[middle + 1] <= y) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   // Where a record stands in the list; of one that is filtered out, the one before it.
@@ -74,9 +101,9 @@ class EventList {
 
   point(i) {
     this.current = i;
-    const at = this.position(i), top = at * ROW, { height } = this;
+    const at = Math.max(0, this.position(i)), top = this.tops[at], { height } = this;
     if (height && (top < this.top + ROW || top > this.top + height - 3 * ROW)) {
-      this.top = Math.max(0, Math.min(this.shown.length * ROW - height, top - height * 0.4));
+      this.top = Math.max(0, Math.min(this.tops.at(-1) - height, top - height * 0.4));
       this.scrolling ??= setTimeout(() => { // after the frame, when it is laid out
         this.scrolling = null;
         this.box.scrollTop = this.top;
@@ -87,7 +114,7 @@ class EventList {
 
   render() {
     if (!this.recording) return;
-    const first = Math.max(0, Math.floor(this.top / ROW) - 2);
+    const first = Math.max(0, this.at(this.top) - 2);
     const count = Math.min(this.shown.length - first, Math.ceil(this.height / ROW) + 4);
     while (this.pool.length < count) this.pool.push(this.inner.appendChild(this.made()));
     const at = this.position(this.current);
@@ -96,7 +123,7 @@ class EventList {
       if (row.hidden) return;
       const i = this.shown[first + k];
       if (row.dataset.i !== String(i)) this.fill(row, i, first + k);
-      row.style.transform = `translateY(${(first + k) * ROW}px)`;
+      row.style.transform = `translateY(${this.tops[first + k]}px)`;
       row.classList.toggle("future", i > this.current);
       row.setAttribute("aria-selected", String(first + k === at));
     });
@@ -118,7 +145,9 @@ class EventList {
     row.dataset.i = i;
     when.textContent = record.t.toFixed(2);
     name.textContent = what.slice(0, 80);
-    told.textContent = rest.slice(0, 200);
+    told.textContent = rest.slice(0, 400);
+    row.title = rest.slice(0, 400);
+    row.style.height = `${this.tops[at + 1] - this.tops[at]}px`;
     told.dir = "auto";
     row.setAttribute("aria-posinset", at + 1);
     row.setAttribute("aria-setsize", this.shown.length);

@@ -17,6 +17,13 @@ class NowPanel {
     this.known = null;
   }
 
+  // All facts, or those that hold.
+  showAll(button) {
+    const all = this.facts.classList.toggle("all");
+    button.textContent = all ? "show those that hold" : "show all";
+    button.setAttribute("aria-pressed", String(all));
+  }
+
   show(i, t) {
     const { recording } = this, state = recording.stateAt(i), facts = recording.factsAt(i);
     if (state !== this.held) {
@@ -56,14 +63,20 @@ class NowPanel {
   }
 }
 
+// The colour of a cause of silence, by name; a tool has its own everywhere.
+const CAUSE_COLORS = { stt: "hearing", endpointing: "hearing", llm: "model", tts: "voice", output: "voice", output_held: "agent", tool_running: "tool", user_has_the_floor: "user", agent_heard: "agent", nothing_asked: "idle" };
+const colorOf = (cause) => CAUSE_COLORS[cause] ?? "refused";
+
 class WhyPanel {
   constructor(box, onSeek, onPlace) {
     Object.assign(this, { box, onSeek, onPlace });
   }
 
-  show(recording, i) {
+  // A record, and the silence that it falls into.
+  show(recording, i, silence) {
+    const waited = silence ? [this.silence(silence)] : [];
     if (i < 0) {
-      this.box.replaceChildren(element("p", { class: "quiet" }, "Nothing has happened yet."));
+      this.box.replaceChildren(...waited, element("p", { class: "quiet" }, "Nothing has happened yet."));
       return;
     }
     const row = recording.records[i], flow = recording.flow;
@@ -72,7 +85,14 @@ class WhyPanel {
     const parts = [element("p", { class: "verdict" }, element("span", { class: `tag ${kind}` }, word), element("b", {}, row.k ?? row.m), element("span", { class: "quiet" }, ` ${row.t.toFixed(3)} s, #${row.n}`))];
     if (row.k !== undefined) parts.push(this.sentence(flow, row), ...this.place(flow, row));
     parts.push(this.details(recording, i));
-    this.box.replaceChildren(...parts);
+    this.box.replaceChildren(...waited, ...parts);
+    this.box.scrollTop = 0;
+  }
+
+  silence({ a, b, cause, parts }) {
+    const head = element("p", {}, element("b", {}, `${(b - a).toFixed(2)} s of silence: ${cause}`));
+    const rows = parts.map((part) => element("li", {}, element("span", { class: "swatch", style: `background:var(--${colorOf(part.cause)})` }), element("span", {}, element("b", {}, part.cause), element("span", { class: "quiet" }, ` ${part.a.toFixed(2)} to ${part.b.toFixed(2)} s `), part.why)));
+    return element("div", { class: "silence" }, head, element("ul", {}, ...rows));
   }
 
   sentence(flow, row) {
@@ -143,7 +163,8 @@ class WordsPanel {
 
   setup(recording, redacted) {
     const words = wordsOf(recording, recording.lanes);
-    this.items = words.map(({ t, who, text, cut }) => {
+    this.items = words.map(({ t, who, text, cut, until, how }) => {
+      if (who === "tool") return this.tool(t, text, until, how);
       const said = element("span", { class: "text", dir: "auto" }, text || (redacted ? "words left out" : "no words"));
       if (!text) said.classList.add("quiet");
       const item = element("button", { type: "button", class: `said ${who === "user" ? "user" : "agent"}` }, element("span", { class: "who" }, `${who}  ${seconds(t)}`), said, cut ? element("span", { class: "cut-mark" }, "cut short") : null);
@@ -155,6 +176,12 @@ class WordsPanel {
     const none = this.items.length ? [] : [element("p", { class: "quiet" }, "Nothing was said.")];
     this.box.replaceChildren(...note, ...none, ...this.items);
     this.marked = null;
+  }
+
+  tool(t, name, until, how) {
+    const item = element("button", { type: "button", class: "said called" }, element("span", { class: "who" }, `tool  ${seconds(t)}`), element("span", { class: "text" }, element("b", {}, name), ` ${how || "runs"} after ${(until - t).toFixed(2)} s`));
+    item.addEventListener("click", () => this.onTime(t));
+    return item;
   }
 
   point(t) {

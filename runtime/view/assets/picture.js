@@ -1,5 +1,7 @@
 // The flow's picture, with the held state lit and the last way marked.
 
+const READABLE = 0.8; // of its own size, at least: then its words have 9.6 pixels
+
 class Picture {
   constructor(box, onState) {
     this.box = box;
@@ -7,6 +9,7 @@ class Picture {
     this.style = document.head.appendChild(document.createElement("style"));
     this.marked = [];
     this.dot = null;
+    new ResizeObserver(([entry]) => this.fit(entry.contentRect)).observe(box);
     box.addEventListener("click", (event) => {
       const card = event.target.closest("[id^='state-']");
       if (card) this.onState(card.id.slice("state-".length));
@@ -19,12 +22,37 @@ class Picture {
     this.style.textContent = `${light.css}\n:root[data-theme=dark]{${dark.css}}`;
     const parsed = new DOMParser().parseFromString(flow.svg, "image/svg+xml").documentElement;
     this.svg = document.importNode(parsed, true);
-    this.svg.removeAttribute("width");
-    this.svg.removeAttribute("height");
+    for (const part of this.svg.querySelectorAll(".paper, .heading")) part.remove();
     this.svg.setAttribute("aria-label", `The flow ${flow.name} as a picture of its states`);
     this.box.replaceChildren(this.svg);
     this.marked = [];
     this.ghost = null;
+    this.fit(this.room);
+  }
+
+  // The picture fills its box. Where it would be too small to read, the box scrolls.
+  fit(room) {
+    this.room = room;
+    if (!this.svg || !room?.width || !room.height) return;
+    const { x, y, width, height } = this.svg.getBBox(), edge = 4;
+    const scale = Math.max(READABLE, Math.min(room.width / (width + 2 * edge), room.height / (height + 2 * edge)));
+    this.svg.setAttribute("viewBox", `${x - edge} ${y - edge} ${width + 2 * edge} ${height + 2 * edge}`);
+    this.svg.setAttribute("width", Math.floor((width + 2 * edge) * scale));
+    this.svg.setAttribute("height", Math.floor((height + 2 * edge) * scale));
+    this.scrolls = (height + 2 * edge) * scale > room.height + 1 || (width + 2 * edge) * scale > room.width + 1;
+    this.look();
+  }
+
+  // The held state is in sight.
+  look() {
+    const card = this.scrolls && this.svg.querySelector(".current")?.getBBox();
+    if (!card) return;
+    const { x, y, width, height } = this.svg.viewBox.baseVal, { box } = this;
+    const to = (middle, whole, room) => (middle / whole) * room;
+    box.scrollTo(
+      to(card.x + card.width / 2 - x, width, box.scrollWidth) - box.clientWidth / 2,
+      to(card.y + card.height / 2 - y, height, box.scrollHeight) - box.clientHeight / 2,
+    );
   }
 
   part(kind, name) {
@@ -47,6 +75,8 @@ class Picture {
     const card = this.part("state", state);
     this.mark(card, "current");
     if (refusal) this.mark(card, "deny");
+    if (state !== this.held) this.look();
+    this.held = state;
     if (!move || move.s === move.d) return;
     const way = this.part("edge", `${move.s}--${move.d}`);
     this.mark(way, "taken");

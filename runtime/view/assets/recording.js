@@ -14,6 +14,8 @@ class Recording {
     this.numbers = new Map();
     this.end = 0.1;
     this.lanes = null;
+    this.silences = []; // longer than two seconds
+    this.responses = []; // of the turns that were answered
   }
 
   add(rows) {
@@ -29,9 +31,19 @@ class Recording {
     this.states.push(row.d ?? (row.s || this.stateAt(i - 1)));
     this.facts.push(row.f ?? this.factsAt(i - 1));
     this.entered.push(row.e ? i : this.enteredAt(i - 1));
+    this.addSilences(row.h ?? []);
+    if (row.u !== undefined) this.responses.push({ a: row.u, b: row.u + row.l, i, parts: partsOf(row) });
     const until = row.x && typeof row.x.end === "number" && row.x.end < 1e7 ? row.x.end : 0;
     this.end = Math.max(this.end, row.t, until);
   }
+
+  addSilences(found) {
+    for (const [a, b, cause, parts] of found) {
+      this.silences.push({ a, b, cause, parts: parts.map(([a, b, cause, why]) => ({ a, b, cause, why })) });
+    }
+  }
+
+  silenceAt(t) { return this.silences.find((one) => one.a <= t + 1e-6 && t < one.b - 1e-6) ?? null; }
 
   // The last record at or before a second; -1 before the first.
   find(t) {
@@ -93,6 +105,12 @@ function placeOf(flow, row) {
   if (row.q === "stale" || row.q === "unarmed") return at[row.k] ?? null;
   if (row.q === "closed") return null;
   return at[`${row.s}.${row.k}`] ?? at[row.k] ?? null;
+}
+
+// The parts of a response, one after the other.
+function partsOf(row) {
+  let a = row.u;
+  return Object.entries(row.p).map(([cause, s]) => ({ cause, a, b: (a += s) }));
 }
 
 // One line about a record: [what, the rest].

@@ -1,6 +1,6 @@
 // The lanes over time, on a canvas; only what is in view is drawn, so that hours cost no more.
 
-const LANE = { axis: 18, speech: 40, tool: 20, state: 24, mark: 18 };
+const LANE = { axis: 18, speech: 40, wait: 20, tool: 20, state: 24, mark: 18 };
 const LEFT = 62;
 
 class Timeline {
@@ -94,7 +94,7 @@ class Timeline {
 
   draw() {
     const ratio = devicePixelRatio || 1, { user, agent, tools } = this.recording.lanes;
-    const height = LANE.axis + 2 * LANE.speech + (tools.length ? LANE.tool : 0) + LANE.state + LANE.mark + 4;
+    const height = LANE.axis + 2 * LANE.speech + this.waits() + (tools.length ? LANE.tool : 0) + LANE.state + LANE.mark + 4;
     this.canvas.width = this.width * ratio;
     this.canvas.height = height * ratio;
     this.canvas.style.height = `${height}px`;
@@ -105,6 +105,7 @@ class Timeline {
     let y = this.axis(height);
     y = this.speech("user", user, 0, y);
     y = this.speech("agent", agent, 1, y);
+    if (this.waits()) y = this.wait(y);
     if (tools.length) y = this.tools(tools, y);
     y = this.states(y);
     this.refusals(y);
@@ -205,17 +206,17 @@ class Timeline {
     this.hits.push([box, () => "the agent's audio was paused"]);
   }
 
-  cut(x, y) {
+  cut(x, y, height = 24) {
     if (x < LEFT) return;
     const pen = this.pen;
     pen.strokeStyle = this.color("accent");
     pen.lineWidth = 3;
     pen.beginPath();
     pen.moveTo(x - 4, y - 1);
-    pen.lineTo(x + 4, y + 25);
+    pen.lineTo(x + 4, y + height + 1);
     pen.stroke();
     pen.lineWidth = 1;
-    this.hits.push([{ x: x - 5, y, w: 10, h: 24 }, () => "cut short"]);
+    this.hits.push([{ x: x - 5, y, w: 10, h: height }, () => "cut short"]);
   }
 
   peaks(channel) {
@@ -238,13 +239,41 @@ class Timeline {
     }
   }
 
+  waits() { return this.recording.silences.length + this.recording.responses.length ? LANE.wait : 0; }
+
+  // The silences, and the response to each turn, divided by cause. A response that a silence
+  // contains is not drawn again.
+  wait(y) {
+    this.name("wait", y + 13);
+    const { silences, responses } = this.recording;
+    const inside = (one) => silences.some((s) => s.a <= one.a + 0.01 && one.b <= s.b + 0.01);
+    const spans = [...silences, ...responses.filter((one) => !inside(one))].sort((one, other) => one.a - other.a);
+    const seen = this.seen(spans);
+    seen.forEach((span, k) => {
+      for (const part of span.parts) this.part(part, y);
+      const box = this.boxOf(span, y + 2, 14), whole = `${(span.b - span.a).toFixed(2)} s`;
+      const what = span.cause === undefined ? `response ${whole}` : `${whole} of silence: ${span.cause}`;
+      this.hits.push([box, () => [what, ...span.parts.map((p) => `${p.cause} ${(p.b - p.a).toFixed(2)}`)].join(", ")]);
+      const end = box.x + box.w + 4, next = k + 1 < seen.length ? this.x(seen[k + 1].a) : this.width;
+      this.words(whole, end, y + 13, next - end - 4, this.color("quiet"), 10);
+    });
+    return y + LANE.wait;
+  }
+
+  part(part, y) {
+    if (part.b < this.from || part.a > this.to) return;
+    const box = this.boxOf(part, y + 2, 14), idle = part.cause === "nothing_asked";
+    this.rounded(box, this.color(colorOf(part.cause)), 2);
+    this.words(part.cause, box.x + 4, y + 13, box.w - 6, this.color(idle ? "soft" : "panel"), 10.5, 600);
+  }
+
   tools(spans, y) {
     this.name("tools", y + 13);
     let free = 0;
     for (const span of this.seen(spans)) {
       const box = this.boxOf(span, y + 2, 14);
-      const failed = span.kind === "error" || span.kind === "cancelled";
-      this.rounded(box, this.color(failed ? "refused" : "tool"), 3);
+      this.rounded(box, this.color("tool"), 3);
+      if (span.kind === "error" || span.kind === "cancelled") this.cut(this.x(span.b), y, 18);
       this.hits.push([box, () => `${span.label} ${span.kind ?? ""}`]);
       if (box.x > free) {
         this.words(span.label, box.x + 5, y + 13, box.w - 8, this.color("panel"), 10.5, 600);
