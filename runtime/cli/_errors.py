@@ -9,6 +9,8 @@ BAD_INPUT = 2
 _EXTRAS = {
     "aiohttp": "livekit",
     "livekit": "livekit",
+    "loguru": "pipecat",
+    "pipecat": "pipecat",
     "resvg_py": "png",
     "moonshine_voice": "demo",
     "piper": "demo",

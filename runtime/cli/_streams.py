@@ -9,6 +9,8 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 __all__ = ["printable", "quiet_logs", "steady_output"]
@@ -119,7 +121,12 @@ def quiet_logs() -> Iterator[None]:
     """Keep log lines off the terminal: the command judges or causes them itself."""
     deaf = logging.NullHandler()
     logging.getLogger().addHandler(deaf)
+    loguru = find_spec("loguru") and import_module("loguru")  # Pipecat's, if it is installed
+    if loguru:
+        loguru.logger.disable("pipecat")
     try:
         yield
     finally:
         logging.getLogger().removeHandler(deaf)
+        if loguru:
+            loguru.logger.enable("pipecat")

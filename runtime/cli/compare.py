@@ -1,4 +1,4 @@
-"""`turnfsm compare`: the scenarios on stock `AgentSession` and on `TurnSession`, side by side."""
+"""`turnfsm compare`: the scenarios on a framework alone and governed, side by side."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turnfsm.runtime.cli._files import write_whole
 from turnfsm.runtime.cli._streams import quiet_logs
 
 if TYPE_CHECKING:
-    from turnfsm.runtime.compare import Compared, Scenario
+    from turnfsm.runtime.compare import Compared, Host, Scenario
 
 __all__ = ["compare"]
 
@@ -27,6 +27,13 @@ class Format(StrEnum):
     json = "json"
 
 
+class HostName(StrEnum):
+    """The framework that is compared with itself under a flow."""
+
+    livekit = "livekit"
+    pipecat = "pipecat"
+
+
 def compare(
     ids: Annotated[
         list[str] | None,
@@ -34,36 +41,40 @@ def compare(
             metavar="[ID...]", help="Conversations, such as S1. Default: all.", show_default=False
         ),
     ] = None,
+    host: Annotated[
+        HostName, typer.Option(help="AgentSession and TurnSession, or Pipecat and TurnGovernor.")
+    ] = HostName.livekit,
     format: Annotated[Format, typer.Option(help="Format of the result.")] = Format.table,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write the result to FILE."),
     ] = None,
 ) -> None:
-    """Play known failures on AgentSession and on TurnSession, and show what the caller gets.
+    """Play known failures on a framework alone and governed, and show what the caller gets.
 
-    Exit status 0: TurnSession is right in every conversation, 1: it is not, 2: bad input.
+    Exit status 0: the governed one is right in every conversation, 1: it is not, 2: bad input.
     """
     from turnfsm.runtime.compare import compare as play
+    from turnfsm.runtime.compare import load_host
 
     with quiet_logs():
-        rows = list(play(_chosen(ids or [])))
-    text = _written(rows, format)
+        played = load_host(host.value)
+        rows = list(play(played, _chosen(played, ids or [])))
+    text = _written(played, rows, format)
     if output is not None:
         write_whole(output, text.encode())
     else:
         print(text, end="")
     if format is not Format.table or output is not None:
-        _say_summary(rows)
+        _say_summary(played, rows)
     raise typer.Exit(not all(row.ours.right for row in rows))
 
 
-def _chosen(ids: Sequence[str]) -> list[Scenario]:
+def _chosen(host: Host, ids: Sequence[str]) -> list[Scenario]:
     """The scenarios with these ids; `S2` stands for all of `S2.1` and its kin."""
     from turnfsm.fsm.errors import TurnfsmError, near
-    from turnfsm.runtime.compare import CONTROLS, SCENARIOS
 
-    known = {s.id: s for s in (*SCENARIOS, *CONTROLS)}
+    known = {s.id: s for s in host.all}
     chosen: dict[str, Scenario] = {} if ids else known
     for id in ids:
         found = {name: s for name, s in known.items() if name == id or name.startswith(id + ".")}
@@ -73,14 +84,14 @@ def _chosen(ids: Sequence[str]) -> list[Scenario]:
     return list(chosen.values())
 
 
-def _written(rows: Sequence[Compared], format: Format) -> str:
+def _written(host: Host, rows: Sequence[Compared], format: Format) -> str:
     from turnfsm.runtime.compare import as_json, as_markdown, as_table, summary
 
     if format is Format.markdown:
-        return as_markdown(rows)
+        return as_markdown(host, rows)
     if format is Format.json:
-        return as_json(rows) + "\n"
-    return _drawn(as_table(rows)) + summary(rows) + "\n"
+        return as_json(host, rows) + "\n"
+    return _drawn(as_table(host, rows)) + summary(host, rows) + "\n"
 
 
 def _drawn(table: object) -> str:
@@ -92,7 +103,7 @@ def _drawn(table: object) -> str:
     return capture.get()
 
 
-def _say_summary(rows: Sequence[Compared]) -> None:
+def _say_summary(host: Host, rows: Sequence[Compared]) -> None:
     from turnfsm.runtime.compare import summary
 
-    print(summary(rows), file=sys.stderr)
+    print(summary(host, rows), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The same scenarios on two session classes, side by side."""
+"""The same scenarios on a framework alone and governed, side by side."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, Self
 
 import attrs
-from livekit.agents import AgentSession
 
-from turnfsm.runtime.livekit.session import TurnSession
-from turnfsm.runtime.testing.livekit import Heard, Outcome
+from turnfsm.runtime.testing.heard import Heard
 
-from .scenario import Scenario
+from .host import Host
+from .scenario import Outcome, Scenario
 
 __all__ = ["Compared", "Side", "compare"]
 
@@ -20,7 +19,7 @@ Verdict = Literal["as described", "wrong", "stock went right", "stock went wrong
 
 @attrs.frozen
 class Side:
-    """One session class in one scenario: what the user heard, and what was wrong."""
+    """One session in one scenario: what the user heard, and what was wrong."""
 
     heard: tuple[Heard, ...]
     problems: tuple[str, ...]
@@ -39,7 +38,7 @@ class Side:
 
 @attrs.frozen
 class Compared:
-    """A scenario on stock `AgentSession` and on `TurnSession`."""
+    """A scenario on stock and governed."""
 
     scenario: Scenario
     stock: Side
@@ -55,10 +54,10 @@ class Compared:
         return "stock went right" if self.stock.right else "stock went wrong"
 
 
-def compare(scenarios: Iterable[Scenario]) -> Iterator[Compared]:
+def compare(host: Host, scenarios: Iterable[Scenario]) -> Iterator[Compared]:
     """Play each scenario on both, in virtual time."""
     for scenario in scenarios:
         stock, ours = (
-            Side.of(scenario, scenario.play(session)) for session in (AgentSession, TurnSession)
+            Side.of(scenario, scenario.play(one.session)) for one in (host.stock, host.ours)
         )
         yield Compared(scenario, stock, ours)

@@ -2,51 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Protocol
 
 import attrs
-from livekit.agents import AgentSession
 
-from turnfsm.runtime.testing.livekit import Outcome, Stage
+from turnfsm.runtime.testing.clock import VirtualLoop
+from turnfsm.runtime.testing.heard import Heard
 
-__all__ = ["ISSUES", "JS_ISSUES", "PULLS", "Scenario"]
+__all__ = ["Outcome", "Scenario", "Stage"]
 
-ISSUES = "https://github.com/livekit/agents/issues/"
-PULLS = "https://github.com/livekit/agents/pull/"
-JS_ISSUES = "https://github.com/livekit/agents-js/issues/"
+
+class Outcome(Protocol):
+    """What was observed of a conversation."""
+
+    @property
+    def heard(self) -> Sequence[Heard]:
+        """What the user heard."""
+
+    @property
+    def orphans(self) -> Collection[str]:
+        """The names of tasks that outlived the session."""
+
+    def timeline(self) -> str:
+        """Everything that happened, line by line."""
+
+
+class Stage(Protocol):
+    """A conversation that can be played once."""
+
+    def run(self, seconds: float, *, make_loop: Callable[..., VirtualLoop] = ...) -> Outcome:
+        """Play it for so many virtual seconds, on a loop of its own."""
 
 
 @attrs.frozen
 class Scenario:
-    """A conversation with a known right course, playable on any session class."""
+    """A conversation with a known right course, playable on any session of its host."""
 
     id: str
     title: str
     seconds: float
-    build: Callable[[type[AgentSession[Any]]], Stage]
-    verdict: Callable[[Outcome], list[str]]
+    build: Callable[[Any], Stage]
+    """Takes what runs the conversation, such as `AgentSession`: see `Contender.session`."""
+    verdict: Callable[[Any], list[str]]
     """The problems, said as what the user heard and when; empty when all went right."""
     links: tuple[str, ...] = ()
     """Issues and pull requests that report the failure."""
     failure: str = ""
-    """The letter of its class in `CLASSES`."""
+    """The letter of its class in the host's `classes`."""
     control: bool = False
     """Goes right on a stock session: shows that the kit is sound."""
     wrong: str = ""
     """What the caller or the application gets on a stock session that is wrong."""
 
-    def play(self, session_class: type[AgentSession[Any]]) -> Outcome:
+    def play(
+        self, session: object, *, make_loop: Callable[..., VirtualLoop] = VirtualLoop
+    ) -> Outcome:
         """Play it in virtual time, on a loop of its own."""
-        return self.build(session_class).run(self.seconds)
+        return self.build(session).run(self.seconds, make_loop=make_loop)
 
-    def problems(self, session_class: type[AgentSession[Any]]) -> list[str]:
+    def problems(self, session: object) -> list[str]:
         """Play it and judge it."""
-        return self.verdict(self.play(session_class))
+        return self.verdict(self.play(session))
 
-    def check(self, session_class: type[AgentSession[Any]]) -> Outcome:
+    def check(self, session: object) -> Outcome:
         """Play it; AssertionError with the problems and the timeline if it went wrong."""
-        outcome = self.play(session_class)
+        outcome = self.play(session)
         if found := self.verdict(outcome):
             said = "\n".join(f"- {problem}" for problem in found)
             raise AssertionError(f"{self.id}, {self.title}:\n{said}\n\n{outcome.timeline()}")

@@ -6,12 +6,10 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from livekit.agents import __version__ as LIVEKIT
+from turnfsm.runtime.testing.heard import Heard
 
-from turnfsm.runtime.testing.livekit import Heard
-
-from .classes import CLASSES, FailureClass
 from .comparison import Compared, Side
+from .host import FailureClass, Host
 from .scenario import Scenario
 
 if TYPE_CHECKING:
@@ -21,33 +19,16 @@ __all__ = ["as_json", "as_markdown", "as_table", "summary"]
 
 _LONGEST = 44
 
-_HEAD = """\
-# What goes wrong, and what does not
 
-`turnfsm compare --format markdown -o docs/failures.md` writes this page; do not edit it by hand.
-
-Each row is one conversation, played twice in virtual time: on `AgentSession` (livekit-agents
-{version}) and on `TurnSession`. Both have the same scripted user, model, tools, TTS and audio
-output. The first column says, in italics, what the caller or the application gets that is wrong on
-`AgentSession`. The other columns give the details: times are seconds from the start of the
-conversation, and the words in quotes are what the user heard. A *preamble* is what the agent says
-before it calls a tool.
-
-A context is judged as the model gets it: for every provider that LiveKit knows, the formatted
-request; for a realtime model, its own conversation. `turnfsm compare ID` plays a row again; its
-script is in `turnfsm.runtime.compare`.
-"""
-
-
-def summary(rows: Sequence[Compared]) -> str:
+def summary(host: Host, rows: Sequence[Compared]) -> str:
     """The result in two or three sentences."""
     failing = [row for row in rows if not row.scenario.control]
     right = sum(row.ours.right for row in rows)
     wrong_on_stock = sum(not row.stock.right for row in failing)
     lines = [
-        f"TurnSession: {right} of {len(rows)} right. "
-        f"AgentSession (livekit-agents {LIVEKIT}): wrong in {wrong_on_stock} of the {len(failing)} "
-        "that are known failures.",
+        f"{host.ours.name}: {right} of {len(rows)} right. "
+        f"{host.stock.name} ({host.framework} {host.version}): wrong in {wrong_on_stock} of the "
+        f"{len(failing)} that are known failures.",
     ]
     for row in rows:
         if row.verdict == "stock went right":
@@ -59,12 +40,12 @@ def summary(rows: Sequence[Compared]) -> str:
     return "\n".join(lines)
 
 
-def as_table(rows: Sequence[Compared]) -> Table:
+def as_table(host: Host, rows: Sequence[Compared]) -> Table:
     """For a terminal, with rich."""
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table("scenario", "AgentSession", "TurnSession", show_lines=True)
+    table = Table("scenario", host.stock.name, host.ours.name, show_lines=True)
     for row in rows:
         table.add_row(
             f"[bold]{escape(row.scenario.id)}[/]\n{escape(_described(row.scenario))}",
@@ -74,33 +55,34 @@ def as_table(rows: Sequence[Compared]) -> Table:
     return table
 
 
-def as_json(rows: Sequence[Compared]) -> str:
+def as_json(host: Host, rows: Sequence[Compared]) -> str:
     """One object a row, times in seconds."""
-    return json.dumps({"livekit_agents": LIVEKIT, "rows": [_object(row) for row in rows]}, indent=2)
+    package = host.framework.replace("-", "_")
+    return json.dumps({package: host.version, "rows": [_object(row) for row in rows]}, indent=2)
 
 
-def as_markdown(rows: Sequence[Compared]) -> str:
+def as_markdown(host: Host, rows: Sequence[Compared]) -> str:
     """A page: a table for each class of failure, then the controls."""
-    parts = [_HEAD.format(version=LIVEKIT), summary(rows)]
-    for failure in CLASSES:
+    parts = [host.intro.format(version=host.version), summary(host, rows)]
+    for failure in host.classes:
         members = [row for row in rows if row.scenario.failure == failure.letter]
         if members:
-            parts.append(_section(failure, members))
+            parts.append(_section(host, failure, members))
     if controls := [row for row in rows if row.scenario.control]:
         parts.append(
             "## Controls\n\nThese conversations go right on both. They show that the scripted "
-            "components work.\n\n" + _markdown_table(controls)
+            "components work.\n\n" + _markdown_table(host, controls)
         )
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def _section(failure: FailureClass, rows: Iterable[Compared]) -> str:
+def _section(host: Host, failure: FailureClass, rows: Iterable[Compared]) -> str:
     head = f"## {failure.letter}. {failure.title}\n\n{failure.is_}"
-    return f"{head}\n\nIn turnfsm: {failure.cure}\n\n{_markdown_table(rows)}"
+    return f"{head}\n\nIn turnfsm: {failure.cure}\n\n{_markdown_table(host, rows)}"
 
 
-def _markdown_table(rows: Iterable[Compared]) -> str:
-    lines = ["| scenario | `AgentSession` | `TurnSession` |", "| --- | --- | --- |"]
+def _markdown_table(host: Host, rows: Iterable[Compared]) -> str:
+    lines = [f"| scenario | `{host.stock.name}` | `{host.ours.name}` |", "| --- | --- | --- |"]
     for row in rows:
         head = f"**{row.scenario.id}** {row.scenario.title}{_wrong(row.scenario)}"
         cells = ["<br>".join(_evidence(side)) for side in (row.stock, row.ours)]

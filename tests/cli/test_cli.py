@@ -1,5 +1,6 @@
 """The command line: its registry, and what a user sees when something is wrong."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -86,7 +87,12 @@ def test_a_user_error_is_printed_without_a_traceback(
 
 @pytest.mark.parametrize(
     ("module", "extra"),
-    [("livekit.agents", "livekit"), ("resvg_py", "png"), ("piper", "demo")],
+    [
+        ("livekit.agents", "livekit"),
+        ("pipecat", "pipecat"),
+        ("resvg_py", "png"),
+        ("piper", "demo"),
+    ],
 )
 def test_a_missing_extra_is_named(
     module: str, extra: str, register: Register, capsys: pytest.CaptureFixture[str]
@@ -98,6 +104,18 @@ def test_a_missing_extra_is_named(
     assert module in written
     assert f"pip install 'turnfsm[{extra}]'" in written
     assert "Traceback" not in written
+
+
+def test_compare_without_pipecat_says_how_to_install_it() -> None:
+    """In a process of its own, as this one may have imported it."""
+    script = (
+        "import sys; sys.modules['pipecat'] = None; from turnfsm.runtime.cli import main; "
+        "main(['compare', '--host', 'pipecat'])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "pip install 'turnfsm[pipecat]'" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_an_unreadable_file_is_named(

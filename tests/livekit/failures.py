@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from livekit.agents import __version__
 
-from turnfsm.runtime.compare import CONTROLS, SCENARIOS, Scenario, as_markdown
+from turnfsm.runtime.compare import Scenario, as_markdown
 from turnfsm.runtime.compare.comparison import Compared, Side
+from turnfsm.runtime.compare.livekit import HOST
 from turnfsm.runtime.testing.livekit import Outcome
 
-ALL = (*SCENARIOS, *CONTROLS)
+ALL = HOST.all
 PAGE = Path(__file__).parents[2] / "docs" / "failures.md"
 STALE = "run `turnfsm compare --format markdown -o docs/failures.md`"
 
@@ -34,7 +35,7 @@ def head_of(line: str) -> str:
 def assert_on_page(scenario: Scenario, outcome: Outcome, *, stock: bool) -> None:
     """The page says of this conversation what was heard, and what was wrong."""
     side = Side.of(scenario, outcome)
-    made = as_markdown([Compared(scenario, side, side)])
+    made = as_markdown(HOST, [Compared(scenario, side, side)])
     column = 1 if stock else 2
     assert _row(made, scenario)[column] == _row(page(), scenario)[column], STALE
 

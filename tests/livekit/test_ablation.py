@@ -9,7 +9,7 @@ import needed
 import pytest
 from governed import GOVERNED
 
-from turnfsm.runtime.compare import scenario
+from turnfsm.runtime.compare.livekit import scenario
 from turnfsm.runtime.livekit import TurnSession, contract
 
 SCENARIOS = {

@@ -22,7 +22,8 @@ from turnfsm import JournalError, write_journal
 from turnfsm.audit import Audit, audit_file, audit_recording, parse_recording
 from turnfsm.livekit import EventRecorder, TurnSession
 from turnfsm.runtime.cli import main
-from turnfsm.runtime.compare import CONTROLS, SCENARIOS, Scenario, scenario
+from turnfsm.runtime.compare import Scenario
+from turnfsm.runtime.compare.livekit import CONTROLS, SCENARIOS, scenario
 from turnfsm.testing import ScriptedLLM, ScriptedSTT, ScriptedTTS, ScriptedUser, Stage
 
 NOT_SEEN = {

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import failures
 import pytest
+from attrs import evolve
 from livekit.agents import AgentSession
 
 from turnfsm.runtime.cli import main
-from turnfsm.runtime.compare import CLASSES, CONTROLS, SCENARIOS, as_markdown, comparison, scenario
+from turnfsm.runtime.compare import as_markdown, livekit
 from turnfsm.runtime.compare.comparison import Compared, Side
+from turnfsm.runtime.compare.livekit import CLASSES, CONTROLS, HOST, SCENARIOS, scenario
 from turnfsm.runtime.livekit import TurnSession
 
 PAGE = Path(__file__).parents[2] / "docs" / "failures.md"
@@ -65,7 +67,7 @@ def test_a_wrong_row_of_ours_fails_the_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A session class that goes wrong in our place gives exit status 1."""
-    monkeypatch.setattr(comparison, "TurnSession", AgentSession)
+    monkeypatch.setattr(livekit, "HOST", evolve(HOST, ours=evolve(HOST.ours, session=AgentSession)))
     assert exit_status("S6b") == 1
     assert "TurnSession: 0 of 1 right" in capsys.readouterr().out
 
@@ -74,7 +76,9 @@ def test_a_failure_that_stock_no_longer_has_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is news, not an error: the exit status stays 0."""
-    monkeypatch.setattr(comparison, "AgentSession", TurnSession)
+    monkeypatch.setattr(
+        livekit, "HOST", evolve(HOST, stock=evolve(HOST.stock, session=TurnSession))
+    )
     assert exit_status("S6b") == 0
     assert "S6b: stock no longer fails" in capsys.readouterr().out
 
@@ -111,7 +115,7 @@ def test_links_name_an_issue_or_a_pull_request() -> None:
 def test_the_page_has_every_scenario_in_its_place() -> None:
     """docs/failures.md, but for what was heard: each scenario's own tests hold that."""
     rows = [Compared(s, Side((), () if s.control else ("",)), Side((), ())) for s in failures.ALL]
-    assert _frame(as_markdown(rows)) == _frame(failures.page()), failures.STALE
+    assert _frame(as_markdown(HOST, rows)) == _frame(failures.page()), failures.STALE
 
 
 def _frame(page: str) -> list[str]:

@@ -11,7 +11,8 @@ import pytest
 
 from turnfsm.fsm import shipped_flows
 from turnfsm.fsm.journal import replay
-from turnfsm.runtime.compare import Scenario, scenario
+from turnfsm.runtime.compare import Scenario
+from turnfsm.runtime.compare.livekit import scenario
 from turnfsm.runtime.livekit import TurnSession
 from turnfsm.runtime.testing.livekit import Stage
 

@@ -4,7 +4,8 @@ import failures
 import pytest
 from livekit.agents import AgentSession
 
-from turnfsm.runtime.compare import CONTROLS, SCENARIOS, Scenario, scenario
+from turnfsm.runtime.compare import Scenario
+from turnfsm.runtime.compare.livekit import CONTROLS, SCENARIOS, scenario
 
 # For each scenario, words of the problem that must be found: the failure described, no other.
 FOUND = {

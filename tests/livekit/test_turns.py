@@ -10,7 +10,7 @@ import pytest
 from both import hearing_session, look_up
 from livekit.agents import Agent, StopResponse, function_tool
 
-from turnfsm.runtime.compare import scenario
+from turnfsm.runtime.compare.livekit import scenario
 from turnfsm.runtime.livekit import TurnSession, on_interruption
 from turnfsm.runtime.testing.livekit import (
     Call,

@@ -1,5 +1,7 @@
 """Scripted components that replace microphone, VAD, STT, LLM, TTS and audio output."""
 
+from turnfsm.runtime.testing.heard import Heard
+
 from .ears import ScriptedSTT, ScriptedVAD
 from .live import LiveStage
 from .outcome import Outcome, Speech, TimelineEntry, ToolRun
@@ -13,7 +15,7 @@ from .requests import (
     request_problems,
 )
 from .scripted_llm import Call, Reply, Request, ScriptedLLM
-from .speaker import Heard, ScriptedAudioOutput
+from .speaker import ScriptedAudioOutput
 from .stage import Stage
 from .user import ScriptedAudioInput, ScriptedUser, Utterance
 from .voice import ScriptedTTS

@@ -8,8 +8,9 @@ from itertools import pairwise
 import attrs
 from livekit.agents import llm
 
+from turnfsm.runtime.testing.heard import Heard
+
 from .scripted_llm import Request, items_of
-from .speaker import Heard
 
 __all__ = ["Outcome", "Speech", "TimelineEntry", "ToolRun"]
 

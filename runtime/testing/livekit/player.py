@@ -16,13 +16,13 @@ from turnfsm.fsm import Refused, Taken
 from turnfsm.fsm.errors import TurnfsmError, near
 from turnfsm.fsm.journal import Entry
 from turnfsm.runtime.livekit.session import TurnSession
+from turnfsm.runtime.testing.heard import Heard
 from turnfsm.runtime.testing.script import Answer, Check, Script, Step
 from turnfsm.runtime.testing.script_rules import head_of, moment_of
 
 from .named import load_named
 from .outcome import Outcome, TimelineEntry
 from .scripted_llm import Call, Reply, ScriptedLLM
-from .speaker import Heard
 from .stage import Stage
 from .user import ScriptedUser
 from .voice import ScriptedTTS

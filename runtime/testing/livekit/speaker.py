@@ -14,11 +14,12 @@ from livekit.agents.voice import io
 
 from turnfsm.fsm.errors import near, quoted
 from turnfsm.runtime.testing.errors import KitError
+from turnfsm.runtime.testing.heard import Heard
 
 from .user import spoken_between
 from .voice import ScriptedTTS
 
-__all__ = ["Heard", "ScriptedAudioOutput", "check_faults"]
+__all__ = ["ScriptedAudioOutput", "check_faults"]
 
 Fault = Literal["no_start", "no_end"]
 
@@ -35,21 +36,6 @@ def check_faults(faults: Iterable[Fault]) -> frozenset[Fault]:
         if fault not in known:
             raise KitError(f"no fault {quoted(fault)}; {near(fault, known)}")
     return frozenset(named)  # type: ignore[arg-type]  # compared above
-
-
-@attrs.frozen
-class Heard:
-    """Audio that the user heard without a break.
-
-    Attributes:
-        start, end: When, in seconds from the start of the stage.
-        text: The words that were heard.
-    """
-
-    start: float
-    end: float
-    text: str
-    """The words whose middle was heard."""
 
 
 @attrs.define

@@ -13,6 +13,7 @@ from livekit.agents import Agent, AgentSession, llm
 
 from turnfsm.runtime.testing.clock import VirtualLoop, run
 from turnfsm.runtime.testing.errors import KitError
+from turnfsm.runtime.testing.heard import Heard
 
 from .ears import ScriptedSTT, ScriptedVAD
 from .echo import Echo
@@ -21,7 +22,7 @@ from .realtime import ScriptedRealtime
 from .recorder import Recorder, found_by_collector
 from .scripted_llm import ScriptedLLM
 from .settings import own_settings, session_settings
-from .speaker import Fault, Heard, ScriptedAudioOutput, check_faults
+from .speaker import Fault, ScriptedAudioOutput, check_faults
 from .user import FRAME, SETTLED, ScriptedAudioInput, ScriptedUser
 from .voice import ScriptedTTS
 from .wallclock import bind_wall_clock

@@ -7,10 +7,11 @@ from typing import Any
 
 from livekit.agents import AgentSession, function_tool, llm
 
+from turnfsm.runtime.compare.scenario import Scenario
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, ScriptedUser, Stage
 
 from .checks import wrong_contexts
-from .scenario import ISSUES, JS_ISSUES, Scenario
+from .links import ISSUES, JS_ISSUES
 
 __all__ = ["SPECULATION"]
 

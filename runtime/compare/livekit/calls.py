@@ -8,6 +8,7 @@ from typing import Any
 
 from livekit.agents import AgentSession, function_tool
 
+from turnfsm.runtime.compare.scenario import Scenario
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
@@ -18,7 +19,7 @@ from turnfsm.runtime.testing.livekit import (
 )
 
 from .checks import late, wrong_contexts
-from .scenario import ISSUES, JS_ISSUES, Scenario
+from .links import ISSUES, JS_ISSUES
 
 __all__ = ["CALLS", "CONTROL_CALLS"]
 

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import attrs
+from turnfsm.runtime.compare.host import FailureClass
 
-__all__ = ["CLASSES", "FailureClass"]
-
-
-@attrs.frozen
-class FailureClass:
-    """What a group of failures has in common, and what makes it impossible here."""
-
-    letter: str
-    title: str
-    is_: str
-    cure: str
-
+__all__ = ["CLASSES"]
 
 CLASSES: tuple[FailureClass, ...] = (
     FailureClass(

@@ -1,27 +1,53 @@
 """The scripted parts of a conversation: microphone, model, voice and loudspeaker."""
 
+from __future__ import annotations
+
 import asyncio
 import struct
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
 from typing import Any
 
+import attrs
 from pipecat.frames import frames as f
-from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.services.llm_service import FunctionCallFromLLM, LLMService
 from pipecat.services.tts_service import TTSService
 from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import TransportParams
 
+from turnfsm.runtime.testing.heard import Heard
+
+__all__ = [
+    "BREAK",
+    "RATE",
+    "Loudspeaker",
+    "Messages",
+    "Microphone",
+    "Model",
+    "Says",
+    "ScriptedModel",
+    "Voice",
+    "said",
+    "shows",
+]
+
 RATE = 16_000
 WORD = 0.3  # seconds of audio
 SILENCE = 0.2  # seconds after which the VAD reports the end of a voice
 STT = 0.2  # seconds from then to the transcript
+BREAK = 0.1  # seconds of silence that divide what is heard into stretches
 
 
-@dataclass
+@attrs.frozen
 class Says:
-    """What the model gives for a request."""
+    """What the model gives for a request.
+
+    Attributes:
+        text: The words of the answer.
+        calls: Tool calls: name and arguments.
+        after: Seconds until the first token.
+        fails: It fails then.
+    """
 
     text: str = ""
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
@@ -46,33 +72,48 @@ def shows(messages: Messages, text: str) -> bool:
 class Microphone(FrameProcessor):
     """The VAD and the STT: the user speaks, and is understood, or not."""
 
-    async def process_frame(self, frame: f.Frame, direction: Any) -> None:
+    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
+        """As `FrameProcessor.process_frame`."""
         await super().process_frame(frame, direction)
         await self.push_frame(frame, direction)
 
-    async def says(self, words: str, seconds: float = 1.0) -> None:
+    async def says(self, words: str, seconds: float = 1.0, *, late: float = STT) -> None:
+        """A voice of so many seconds; `late` seconds after its end, its transcript."""
         await self.makes_noise(seconds)
-        await asyncio.sleep(STT)
+        await asyncio.sleep(late)
         await self.push_frame(f.TranscriptionFrame(words, "user", "now", finalized=True))
 
     async def makes_noise(self, seconds: float) -> None:
+        """A voice that nobody recognises."""
         await self.push_frame(f.VADUserStartedSpeakingFrame(start_secs=0.2))
         await asyncio.sleep(seconds + SILENCE)
         await self.push_frame(f.VADUserStoppedSpeakingFrame(stop_secs=SILENCE))
 
 
 class ScriptedModel(LLMService):
-    def __init__(self, answer: Model, **options: Any) -> None:
-        super().__init__(**options)
-        self._answer, self.requests, self._calls = answer, list[Messages](), 0
+    """Answers each request with what a function of its messages says.
 
-    async def process_frame(self, frame: f.Frame, direction: Any) -> None:
+    Args:
+        answer: The function.
+        asked: Called with the messages of each request.
+        options: As for `LLMService`.
+    """
+
+    def __init__(
+        self, answer: Model, asked: Callable[[Messages], None] | None = None, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self._answer, self._asked, self._calls = answer, asked, 0
+
+    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
+        """As `FrameProcessor.process_frame`."""
         await super().process_frame(frame, direction)
         if not isinstance(frame, f.LLMContextFrame):
             await self.push_frame(frame, direction)
             return
         messages = [dict(message) for message in frame.context.messages]
-        self.requests.append(messages)
+        if self._asked is not None:
+            self._asked(messages)
         says = self._answer(messages)
         await self.push_frame(f.LLMFullResponseStartFrame())
         try:
@@ -95,22 +136,27 @@ class ScriptedModel(LLMService):
 
 
 class Voice(TTSService):
-    """Each word is 0.3 s of a constant: its number. It fails on sentences with `fails_on`."""
+    """Each word is 0.3 s of a constant: its number.
 
-    fails_on = ""
+    Args:
+        words: Every word that it has spoken is added here.
+        times_words: It says when each word is spoken.
+        fails_on: It fails on sentences with this; on none if empty.
+    """
 
-    def __init__(self, words: list[str], *, times_words: bool = False) -> None:
+    def __init__(self, words: list[str], *, times_words: bool = False, fails_on: str = "") -> None:
         super().__init__(
             push_start_frame=True,
             push_stop_frames=True,
             push_text_frames=not times_words,
             sample_rate=RATE,
         )
-        self._words, self._times_words = words, times_words
+        self._words, self._times_words, self._fails_on = words, times_words, fails_on
 
     async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[f.Frame | None, None]:
+        """As `TTSService.run_tts`."""
         await asyncio.sleep(0.1)
-        if self.fails_on and self.fails_on in text:
+        if self._fails_on and self._fails_on in text:
             yield f.ErrorFrame("the voice is down")
             return
         spoken = text.split()
@@ -124,20 +170,34 @@ class Voice(TTSService):
 
 
 class Loudspeaker(BaseOutputTransport):
-    """Takes as long for audio as it lasts, and notes which words were heard, and when."""
+    """Takes as long for audio as it lasts, and notes which words were heard, and when.
+
+    Attributes:
+        played: The words, at the seconds of the loop. What a pause has put off of a word has no
+            text.
+    """
 
     def __init__(self, words: list[str], params: TransportParams) -> None:
         super().__init__(params)
-        self._words, self.heard = words, list[tuple[float, str]]()
+        self._words, self._latest = words, 0
+        self.played: list[Heard] = []
 
     async def start(self, frame: f.StartFrame) -> None:
+        """As `BaseOutputTransport.start`."""
         await super().start(frame)
         await self.set_transport_ready(frame)
 
     async def write_audio_frame(self, frame: f.OutputAudioRawFrame) -> bool:
+        """As `BaseOutputTransport.write_audio_frame`."""
         (number,) = struct.unpack("<h", frame.audio[:2])
-        word = self._words[number - 1] if number else ""
-        if word and [w for _, w in self.heard[-1:]] != [word]:
-            self.heard.append((round(asyncio.get_running_loop().time(), 2), word))
+        start = asyncio.get_running_loop().time()
         await asyncio.sleep(len(frame.audio) / 2 / RATE)
+        end = asyncio.get_running_loop().time()
+        if number:
+            text = self._words[number - 1] if number != self._latest else ""
+            self._latest = number
+            if not text and start - self.played[-1].end < BREAK:
+                before = self.played.pop()
+                start, text = before.start, before.text
+            self.played.append(Heard(start, end, text))
         return True

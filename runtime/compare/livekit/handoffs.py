@@ -9,9 +9,10 @@ from livekit.agents import Agent, AgentSession, AgentTask, function_tool
 from livekit.agents.beta.workflows import TaskGroup
 from livekit.agents.voice.run_result import RunResult
 
+from turnfsm.runtime.compare.scenario import Scenario
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, Stage
 
-from .scenario import PULLS, Scenario
+from .links import PULLS
 
 __all__ = ["HANDOFFS", "RUN_LINKS", "held", "say"]
 

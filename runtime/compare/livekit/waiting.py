@@ -7,6 +7,7 @@ from typing import Any
 
 from livekit.agents import Agent, AgentSession, AgentTask, RunContext, function_tool
 
+from turnfsm.runtime.compare.scenario import Scenario
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
@@ -18,7 +19,7 @@ from turnfsm.runtime.testing.livekit import (
 )
 
 from .checks import late
-from .scenario import ISSUES, Scenario
+from .links import ISSUES
 
 __all__ = ["WAITING"]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from livekit.agents import AgentSession, RunContext, function_tool
 
+from turnfsm.runtime.compare.scenario import Scenario
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
@@ -18,7 +19,7 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
-from .scenario import ISSUES, PULLS, Scenario
+from .links import ISSUES, PULLS
 
 __all__ = ["AGENT_STATE"]
 

@@ -8,10 +8,11 @@ from typing import Any
 from livekit.agents import Agent, AgentSession, AgentTask, function_tool
 from livekit.agents.beta.workflows import TaskGroup
 
+from turnfsm.runtime.compare.scenario import Scenario
 from turnfsm.runtime.testing.livekit import Call, Outcome, Reply, ScriptedLLM, Stage
 
 from .handoffs import RUN_LINKS, held, say
-from .scenario import ISSUES, PULLS, Scenario
+from .links import ISSUES, PULLS
 
 __all__ = ["CONTROL_RUNS", "RUNS"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from livekit.agents import AgentSession, APIConnectionError
 
+from turnfsm.runtime.compare.scenario import Scenario
 from turnfsm.runtime.testing.livekit import (
     Outcome,
     Reply,
@@ -17,7 +18,7 @@ from turnfsm.runtime.testing.livekit import (
 
 from .agent_state import wrong_agent_states
 from .checks import late
-from .scenario import ISSUES, JS_ISSUES, Scenario
+from .links import ISSUES, JS_ISSUES
 
 __all__ = ["CONTROL_PLAYOUT", "PLAYOUT"]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from livekit.agents import AgentSession, function_tool
 
+from turnfsm.runtime.compare.scenario import Scenario
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
@@ -19,7 +20,6 @@ from turnfsm.runtime.testing.livekit import (
 
 from .agent_state import wrong_agent_states
 from .checks import late, wrong_contexts
-from .scenario import Scenario
 
 __all__ = ["CONTROL_SCENARIOS"]
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import attrs
 from livekit.agents import AgentSession, RunContext, function_tool
 
+from turnfsm.runtime.compare.scenario import Scenario
 from turnfsm.runtime.testing.livekit import (
     Call,
     Outcome,
@@ -22,7 +23,7 @@ from turnfsm.runtime.testing.livekit import (
 )
 
 from .checks import wrong_contexts, wrong_request
-from .scenario import ISSUES, Scenario
+from .links import ISSUES
 
 __all__ = ["CONTROL_TOOLS", "TOOLS"]
 

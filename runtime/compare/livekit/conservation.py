@@ -7,10 +7,10 @@ from typing import Any
 
 from livekit.agents import Agent, AgentSession, llm
 
+from turnfsm.runtime.compare.scenario import Scenario
 from turnfsm.runtime.testing.livekit import Outcome, ScriptedLLM, ScriptedUser, Stage
 
 from .checks import late
-from .scenario import Scenario
 
 __all__ = ["CONTROL_TURNS"]
 

@@ -1,0 +1,225 @@
+"""What a conversation of Pipecat must show: each check returns the problems, if there are any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
+from typing import Any
+
+from pipecat.processors.aggregators import async_tool_messages
+
+from turnfsm.runtime.testing.pipecat import Outcome, Request, ToolRun
+
+__all__ = [
+    "Check",
+    "asked_at_most",
+    "asked_between_answers",
+    "hears",
+    "hears_never",
+    "keeps_what_was_heard",
+    "problems_of",
+    "quiet_at_most",
+    "results_shown",
+    "runs_once",
+    "silent_over_the_user",
+    "tool_ends",
+]
+
+Check = Callable[[Outcome], list[str]]
+BEGUN = 0.35
+"""Seconds for which audio may go on over the user: they have just begun."""
+
+
+def problems_of(outcome: Outcome, checks: Iterable[Check]) -> list[str]:
+    """The problems of these checks, and what no conversation may show."""
+    found = [problem for check in checks for problem in check(outcome)]
+    return found + [problem for request in outcome.requests for problem in _refused(request)]
+
+
+def hears(text: str, *, by: float | None = None) -> Check:
+    """The user hears these words to their end, once; they begin at this second at the latest."""
+
+    def check(outcome: Outcome) -> list[str]:
+        heard = outcome.saying(text)
+        if not heard:
+            begun = _beginning(outcome, text)
+            if begun:
+                return [f"{text!r} is cut off for good after {begun!r}"]
+            return [f"{text!r} is never heard"]
+        times = ", ".join(f"{h.start:.2f}" for h in heard)
+        if len(heard) > 1:
+            return [f"{text!r} is heard {len(heard)} times, at {times} s"]
+        if by is not None and heard[0].start > by:
+            return [f"{text!r} is heard at {times} s, {heard[0].start - by:.1f} s too late"]
+        return []
+
+    return check
+
+
+def hears_never(text: str) -> Check:
+    """The user does not hear these words."""
+
+    def check(outcome: Outcome) -> list[str]:
+        return [f"{text!r} is heard at {h.start:.2f} s" for h in outcome.saying(text)]
+
+    return check
+
+
+def runs_once(name: str, *, effects: int = 1) -> Check:
+    """The tool has its effect so often, and no call of it is cancelled."""
+
+    def check(outcome: Outcome) -> list[str]:
+        calls = [call for call in outcome.tools if call.name == name]
+        done = [f"{call.effect:.2f}" for call in calls if call.effect is not None]
+        problems = [
+            f"{name} is cancelled at {call.end:.2f} s"
+            + (f", after its effect at {call.effect:.2f} s" if call.effect is not None else "")
+            for call in calls
+            if call.cancelled and not _at_the_end(call, outcome)
+        ]
+        if len(done) != effects:
+            when = f", at {', '.join(done)} s" if done else ""
+            problems.append(f"{name} has its effect {len(done)} times{when}")
+        return problems
+
+    return check
+
+
+def tool_ends(name: str, *, cancelled: bool) -> Check:
+    """The tool is called once, and ends so."""
+
+    def check(outcome: Outcome) -> list[str]:
+        calls = [call for call in outcome.tools if call.name == name]
+        if [call.cancelled for call in calls] == [cancelled]:
+            return []
+        how = ["cancelled" if call.cancelled else "run to its end" for call in calls]
+        return [f"{name} is called {len(calls)} times: {', '.join(how)}"]
+
+    return check
+
+
+def asked_at_most(times: int) -> Check:
+    """The model is asked so often at most."""
+
+    def check(outcome: Outcome) -> list[str]:
+        if len(outcome.requests) <= times:
+            return []
+        at = ", ".join(f"{request.at:.2f}" for request in outcome.requests)
+        return [f"the model is asked {len(outcome.requests)} times, at {at} s"]
+
+    return check
+
+
+def quiet_at_most(seconds: float, *, after: float = 0.0) -> Check:
+    """Between two stretches that are heard later than `after`, there is at most so much silence."""
+
+    def check(outcome: Outcome) -> list[str]:
+        heard = [stretch for stretch in outcome.heard if stretch.end >= after]
+        gaps = [(one.end, two.start - one.end) for one, two in pairwise(heard)]
+        return [f"from {at:.2f} s on, {gap:.1f} s are silent" for at, gap in gaps if gap > seconds]
+
+    return check
+
+
+def silent_over_the_user(outcome: Outcome) -> list[str]:
+    """Nothing begins to be heard while the user speaks."""
+    return [
+        f"{heard.text!r} begins at {heard.start:.2f} s, while the user speaks "
+        f"({voice.start:.2f}-{voice.end:.2f})"
+        for heard in outcome.heard
+        for voice in outcome.voice
+        if voice.text and voice.start < heard.start < voice.end - BEGUN
+    ]
+
+
+def results_shown(outcome: Outcome) -> list[str]:
+    """What has ended before a request is shown in it, and what is shown as running runs."""
+    return [
+        f"the model is asked at {request.at:.2f} s, and its messages show {call.name}, which "
+        f"{'was cancelled' if call.cancelled else 'had ended'} at {call.end:.2f} s, as "
+        f"{'running' if shown else 'never called'}"
+        for request in outcome.requests
+        for call in outcome.tools
+        if call.end is not None and call.end < request.at - 1e-6
+        for shown in [_called(request, call)]
+        if not (shown and _result(request, call))
+    ]
+
+
+def asked_between_answers(outcome: Outcome) -> list[str]:
+    """The model is not asked while something is heard that its messages cannot show yet."""
+    return [
+        f"the model is asked at {request.at:.2f} s, in the middle of what is heard from "
+        f"{heard.start:.2f} to {heard.end:.2f} s, and its messages lack it"
+        for request in outcome.requests
+        for heard in outcome.heard
+        if heard.start < request.at < heard.end - BEGUN
+    ]
+
+
+def keeps_what_was_heard(outcome: Outcome) -> list[str]:
+    """A request shows all that was heard before it."""
+    return [
+        f"the model is asked at {request.at:.2f} s, and its messages lack {missing!r}, which was "
+        f"heard by then"
+        for request in outcome.requests
+        if (missing := _unshown(outcome, request))
+    ]
+
+
+def _unshown(outcome: Outcome, request: Request) -> str:
+    shown = " ".join(
+        str(message.get("content")) for message in request.messages if _by_agent(message)
+    )
+    heard = [h for h in outcome.heard if h.end <= request.at and h.text not in shown]
+    return heard[0].text if heard else ""
+
+
+def _by_agent(message: Mapping[str, Any]) -> bool:
+    return message.get("role") == "assistant"
+
+
+def _beginning(outcome: Outcome, text: str) -> str:
+    words = text.split()
+    for count in range(len(words) - 1, 1, -1):  # one word alone may be of another sentence
+        if outcome.saying(begun := " ".join(words[:count])):
+            return begun
+    return ""
+
+
+def _at_the_end(call: ToolRun, outcome: Outcome) -> bool:
+    """The stage was over."""
+    return call.end is not None and call.end >= outcome.notes[-1].at and not call.effect
+
+
+def _called(request: Request, call: ToolRun) -> bool:
+    made = (c["id"] for m in request.messages for c in m.get("tool_calls") or ())
+    return call.id in made
+
+
+def _result(request: Request, call: ToolRun) -> bool:
+    """A message has what became of the call."""
+    for message in request.messages:
+        told = async_tool_messages.parse_message(message)
+        if told is not None:
+            if told.tool_call_id == call.id and told.kind == "final":
+                return True
+        elif message.get("tool_call_id") == call.id and message.get("content") != "IN_PROGRESS":
+            return True
+    return False
+
+
+def _refused(request: Request) -> list[str]:
+    """Why a provider would refuse the request: a call is followed by its result."""
+    problems, open_ = [], dict[str, str]()
+    for message in request.messages:
+        if message.get("role") == "tool":
+            open_.pop(str(message.get("tool_call_id")), None)
+        elif open_:
+            break
+        open_ |= {c["id"]: c["function"]["name"] for c in message.get("tool_calls") or ()}
+    problems += [
+        f"the request at {request.at:.2f} s has the call of {name} without a result behind it"
+        for name in open_.values()
+    ]
+    return problems

@@ -1,0 +1,254 @@
+"""Tools: the user speaks while they run, or their results come at a bad moment."""
+
+from __future__ import annotations
+
+from pipecat.frames import frames as f
+
+from turnfsm.runtime.pipecat import once
+from turnfsm.runtime.testing.pipecat import Messages, Says, Script, Stage, Tool, said, shows
+
+from .checks import (
+    hears,
+    hears_never,
+    results_shown,
+    runs_once,
+)
+from .talks import (
+    ANSWER,
+    BOOKED,
+    ISSUES,
+    LATE,
+    LOOK_UP,
+    PREAMBLE,
+    PRICE,
+    PULLS,
+    QUESTION,
+    REPEAT,
+    RESULT,
+    asks_again,
+    books,
+    failing,
+    orders,
+    with_preamble,
+)
+
+__all__ = ["TOOLS"]
+
+VORTEX = "https://github.com/jferreiros/vortex/pull/224"
+NOT_CANCELLED = {"cancel_on_interruption": False}
+BOTH = "Sunny, and the train is late."
+
+
+def _books_and_asks(second: float, words: str = "is the table booked") -> Script:
+    async def script(stage: Stage) -> None:
+        await stage.says("book a table")
+        await stage.until(second)
+        await stage.says(words)
+
+    return script
+
+
+def _two(messages: Messages) -> Says:
+    """Needs two results, and answers when it has both."""
+    if shows(messages, "it is sunny") and shows(messages, "train is late"):
+        return Says(BOTH)
+    asked = [c["function"]["name"] for m in messages for c in m.get("tool_calls") or ()]
+    stopped = shows(messages, "CANCELLED")
+    if asked and not stopped:
+        return Says("Still looking.")
+    return Says(calls=(("weather", {}), ("train", {})))
+
+
+def _books_and_is_thanked(messages: Messages) -> Says:
+    if "thanks" in said(messages) and not shows(messages, "is booked"):
+        return Says("You are welcome.")
+    return books(messages)
+
+
+def _books_twice(messages: Messages) -> Says:
+    says = books(messages)
+    return Says(calls=says.calls * 2) if says.calls else says
+
+
+def _two_by_two(messages: Messages) -> Says:
+    """Tells each result once, when it is there."""
+    told = " ".join(str(m.get("content")) for m in messages if m.get("role") == "assistant")
+    new = [
+        text
+        for text, shown in (("It is sunny.", "it is sunny"), ("The train is late.", "is late"))
+        if shows(messages, shown) and text not in told
+    ]
+    if "number" in said(messages) and "seven" not in told:
+        new.insert(0, "Your number is seven.")
+    asked = any(m.get("tool_calls") for m in messages)
+    return Says(" ".join(new)) if asked else Says(calls=(("weather", {}), ("train", {})))
+
+
+async def _asks_for_number(stage: Stage) -> None:
+    await stage.says("when should I leave")
+    await stage.until(4.0)
+    await stage.says("what is my number")
+
+
+async def _asks_and_adds(stage: Stage) -> None:
+    await stage.says("when should I leave")
+    await stage.until(4.0)
+    await stage.says("I am in a hurry")
+
+
+def _hurries(messages: Messages) -> Says:
+    told = any(ANSWER in str(m.get("content")) for m in messages if m.get("role") == "assistant")
+    return Says("I am as quick as I can.") if told else with_preamble(orders)(messages)
+
+
+async def _coughs_when_it_ends(stage: Stage) -> None:
+    await stage.says(QUESTION)
+    await stage.until(8.0)
+    await stage.coughs()
+
+
+async def _app_asks(stage: Stage) -> None:
+    await stage.says(QUESTION)
+    await stage.until(3.2)
+    await stage.pushes(
+        f.LLMMessagesAppendFrame([{"role": "user", "content": "please hurry"}], run_llm=True)
+    )
+
+
+T1 = failing(
+    "T1",
+    "the user asks something else while a tool runs",
+    orders,
+    asks_again(4.0),
+    [hears(PRICE, by=6.5), hears(LATE, by=12.0), runs_once("look_up"), results_shown],
+    failure="T",
+    links=[VORTEX, "https://github.com/pipecat-ai/pipecat-flows/pull/225"],
+    wrong="The caller is never told when their order arrives.",
+    tools=LOOK_UP,
+)
+T2 = failing(
+    "T2",
+    "the user asks whether a table is booked, while it is; its effect has happened",
+    books,
+    _books_and_asks(4.0),
+    [hears(BOOKED), runs_once("book"), results_shown],
+    failure="T",
+    links=[VORTEX],
+    wrong="The caller has two tables.",
+    tools={"book": Tool(5.0, "the table is booked", effect_at=1.0)},
+)
+T3 = failing(
+    "T3",
+    "the user speaks over the preamble of a tool",
+    with_preamble(orders),
+    asks_again(3.0),
+    [hears(PRICE, by=6.0), hears(LATE, by=12.0), runs_once("look_up"), results_shown],
+    failure="T",
+    links=[ISSUES + "5779", ISSUES + "3661", ISSUES + "3548", PULLS + "3647"],
+    wrong="The caller is never told when their order arrives. The model is told for the rest of "
+    "the call that the tool runs.",
+    tools=LOOK_UP,
+)
+T4 = failing(
+    "T4",
+    "the user speaks over the preamble of a tool whose effect happens at once",
+    with_preamble(books, "I am booking the table for you right now."),
+    _books_and_asks(3.0),
+    [hears(BOOKED), runs_once("book"), results_shown],
+    failure="T",
+    links=[ISSUES + "5779", ISSUES + "3661"],
+    wrong="The caller does not hear that the table is booked.",
+    tools={"book": Tool(4.0, "the table is booked", effect_at=0.5)},
+)
+T5 = failing(
+    "T5",
+    "the user adds a sentence while two tools run",
+    _two,
+    _asks_and_adds,
+    [hears(BOTH), runs_once("weather"), runs_once("train"), results_shown],
+    failure="T",
+    links=[VORTEX, ISSUES + "5779"],
+    wrong="The caller waits for both tools again.",
+    tools={"weather": Tool(4.0, "it is sunny"), "train": Tool(6.0, "the train is late")},
+)
+T6 = failing(
+    "T6",
+    "the user speaks as soon as the model calls a tool",
+    orders,
+    asks_again(2.3),
+    [hears(PRICE, by=5.0), hears(LATE, by=12.0), runs_once("look_up"), results_shown],
+    failure="T",
+    links=[ISSUES + "3661", PULLS + "3647"],
+    wrong="The caller is never told when their order arrives.",
+    tools=LOOK_UP,
+)
+
+C1 = failing(
+    "C1",
+    "the application asks for a reply while the result of a quick tool queues behind a preamble",
+    _hurries,
+    _app_asks,
+    [hears(PREAMBLE), hears(ANSWER), runs_once("look_up"), results_shown],
+    failure="C",
+    links=[ISSUES + "2787", ISSUES + "3023"],
+    wrong="The model does not see its own call, and makes it again.",
+    tools={"look_up": Tool(0.2, RESULT)},
+)
+C2 = failing(
+    "C2",
+    "a tool with cancel_on_interruption=False ends while the user makes a noise",
+    orders,
+    _coughs_when_it_ends,
+    [hears(ANSWER, by=11.5), hears_never(REPEAT), runs_once("look_up")],
+    failure="C",
+    links=[ISSUES + "5823", ISSUES + "4308"],
+    wrong="The caller is asked to repeat what they never said, and never gets the result.",
+    tools={"look_up": Tool(6.0, RESULT, {"cancel_on_interruption": False})},
+)
+
+T7 = failing(
+    "T7",
+    "the user thanks while a tool runs",
+    _books_and_is_thanked,
+    _books_and_asks(4.0, "okay thanks"),
+    [hears(BOOKED), runs_once("book"), results_shown],
+    failure="T",
+    links=[VORTEX],
+    wrong="The caller believes that the table is booked; it is not.",
+    tools={"book": Tool(5.0, "the table is booked")},
+)
+T8 = failing(
+    "T8",
+    "the user says no before a tool with cancel_on_interruption=False has its effect",
+    books,
+    _books_and_asks(3.5, "no leave it"),
+    [runs_once("book", effects=0)],
+    failure="T",
+    links=[ISSUES + "4997"],
+    wrong="The caller has a table that they have said no to.",
+    tools={"book": Tool(2.0, "the table is booked", commits=True, options=NOT_CANCELLED)},
+)
+T9 = failing(
+    "T9",
+    "the model makes the same call twice in one response",
+    _books_twice,
+    _books_and_asks(60.0),
+    [hears(BOOKED), runs_once("book")],
+    failure="T",
+    links=["https://github.com/langchain-ai/langchain/pull/38969"],
+    wrong="The caller has two tables.",
+    tools={"book": Tool(1.0, "the table is booked", mark=once)},
+)
+C3 = failing(
+    "C3",
+    "two tools end one after the other, when the user has asked something else",
+    _two_by_two,
+    _asks_for_number,
+    [hears("Your number is seven."), hears("It is sunny."), hears("The train is late.")],
+    failure="C",
+    links=[VORTEX],
+    wrong="The caller is told neither result.",
+    tools={"weather": Tool(5.0, "it is sunny"), "train": Tool(9.0, "the train is late")},
+)
+
+TOOLS = (T1, T2, T3, T4, T5, T6, T7, T8, T9, C1, C2, C3)

@@ -1,0 +1,149 @@
+"""Turns of the user: lost, late, answered twice, or talked over."""
+
+from __future__ import annotations
+
+from pipecat.frames import frames as f
+from pipecat.turns.user_start import (
+    MinWordsUserTurnStartStrategy,
+    TranscriptionUserTurnStartStrategy,
+    VADUserTurnStartStrategy,
+)
+from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
+from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies, UserTurnStrategies
+
+from turnfsm.runtime.testing.pipecat import (
+    Messages,
+    Says,
+    Script,
+    Stage,
+    Tool,
+    own_strategies,
+    said,
+    shows,
+)
+
+from .checks import (
+    asked_between_answers,
+    hears,
+    hears_never,
+    silent_over_the_user,
+)
+from .talks import (
+    COUNT,
+    ISSUES,
+    counts,
+    failing,
+)
+
+__all__ = ["TURNS"]
+
+WELCOME = "Welcome to the bank how may I help you today."
+SEVEN = "Your number is seven."
+MORE = "Shall I go on?"
+RAINS = "It rains in Rome."
+
+
+def _number(messages: Messages) -> Says:
+    return Says(SEVEN) if "number" in said(messages) else counts(messages)
+
+
+def _goes_on(messages: Messages) -> Says:
+    told = any(COUNT in str(m.get("content")) for m in messages if m.get("role") == "assistant")
+    return Says(MORE) if told else counts(messages)
+
+
+def _weather(messages: Messages) -> Says:
+    """Needs the weather; says that it looks for it while it is not there."""
+    if shows(messages, "it rains in Rome"):
+        return Says(RAINS)
+    if any(m.get("tool_calls") for m in messages):
+        return Says("I am still looking.")
+    return Says(calls=(("weather", {}),))
+
+
+def counts_slowly(messages: Messages) -> Says:
+    return Says(_number(messages).text, after=1.5)
+
+
+def _without_interruptions() -> UserTurnStrategies:
+    return UserTurnStrategies(
+        start=[
+            VADUserTurnStartStrategy(enable_interruptions=False),
+            TranscriptionUserTurnStartStrategy(enable_interruptions=False),
+        ],
+        stop=[SpeechTimeoutUserTurnStopStrategy()],
+    )
+
+
+def _three_words() -> UserTurnStrategies:
+    own = own_strategies()
+    own.start = [MinWordsUserTurnStartStrategy(min_words=3)]
+    return own
+
+
+def _says(*turns: tuple[float, str, float]) -> Script:
+    async def script(stage: Stage) -> None:
+        for second, words, seconds in turns:
+            await stage.until(second)
+            await (stage.says(words, seconds) if words else stage.coughs(seconds))
+
+    return script
+
+
+async def _app_asks(stage: Stage) -> None:
+    await stage.says("please count")
+    await stage.until(4.0)
+    await stage.pushes(f.LLMRunFrame())
+
+
+async def _eager(stage: Stage) -> None:
+    user = stage.microphone
+    await user.broadcast_frame(f.ProposedUserStartedSpeakingFrame)
+    await stage.until(1.0)
+    await user.push_frame(f.TranscriptionFrame("weather in rome", "user", "now", finalized=True))
+    await user.broadcast_frame(f.ProposedUserStoppedSpeakingFrame)
+    await stage.until(3.5)  # the tool runs from 1.4 to 5.4
+    await user.broadcast_frame(f.ProposedUserStartedSpeakingFrame)
+    await stage.until(4.8)
+    await user.push_frame(f.EagerTranscriptionFrame("how is it then", "user", "now"))
+    await stage.until(6.1)
+    await user.push_frame(f.TranscriptionFrame("how is it then", "user", "now", finalized=True))
+    await user.broadcast_frame(f.ProposedUserStoppedSpeakingFrame)
+
+
+D2 = failing(
+    "D2",
+    "the user goes on after a pause; three words are needed to interrupt",
+    _number,
+    _says((0.0, "I would like to know", 1.0), (2.05, "what my number is", 3.0)),
+    [silent_over_the_user, hears(SEVEN)],
+    failure="D",
+    links=[ISSUES + "2703"],
+    wrong="The caller is talked over.",
+    strategies=_three_words,
+)
+D3 = failing(
+    "D3",
+    "the application asks for a reply while the agent speaks",
+    _goes_on,
+    _app_asks,
+    [hears(f"{COUNT} {MORE}"), asked_between_answers],
+    failure="D",
+    links=[ISSUES + "4055"],
+    wrong="The caller hears the same answer twice: the model was asked without it.",
+)
+
+D4 = failing(
+    "D4",
+    "the end of a turn is predicted while a tool runs, and the result comes before the turn ends",
+    _weather,
+    _eager,
+    [hears(RAINS), hears_never("I am still looking.")],
+    failure="D",
+    links=[],
+    wrong="The caller hears two answers to one turn, the first of which is out of date.",
+    strategies=EagerUserTurnStrategies,
+    tools={"weather": Tool(4.0, "it rains in Rome", {"cancel_on_interruption": False})},
+)
+
+TURNS = (D2, D3, D4)

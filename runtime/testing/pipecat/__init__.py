@@ -1,0 +1,35 @@
+"""Scripted parts of a Pipecat pipeline, and a stage that plays a conversation in virtual time."""
+
+from .outcome import Note, Outcome, Request, ToolRun
+from .parts import (
+    Loudspeaker,
+    Messages,
+    Microphone,
+    Model,
+    Says,
+    ScriptedModel,
+    Voice,
+    said,
+    shows,
+)
+from .stage import Script, Stage, Tool, own_strategies
+
+__all__ = [
+    "Loudspeaker",
+    "Messages",
+    "Microphone",
+    "Model",
+    "Note",
+    "Outcome",
+    "Request",
+    "Says",
+    "Script",
+    "ScriptedModel",
+    "Stage",
+    "Tool",
+    "ToolRun",
+    "Voice",
+    "own_strategies",
+    "said",
+    "shows",
+]

@@ -1,0 +1,109 @@
+"""What a stage has observed, with times in seconds from its start."""
+
+from __future__ import annotations
+
+import attrs
+
+from turnfsm.runtime.testing.heard import Heard
+
+from .parts import BREAK, Messages
+
+__all__ = ["Note", "Outcome", "Request", "ToolRun"]
+
+
+@attrs.frozen
+class Note:
+    """One line of the timeline: when, who, what."""
+
+    at: float
+    lane: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.at:7.3f}  {self.lane:<8} {self.what}"
+
+
+@attrs.frozen
+class Request:
+    """What the model got: when, and which messages."""
+
+    at: float
+    messages: Messages
+
+
+@attrs.define
+class ToolRun:
+    """A call of a tool.
+
+    Attributes:
+        id: The id of the call.
+        name: The tool.
+        start: When its handler began.
+        effect: When it had its effect; None if it had none.
+        end: When it ended; None if it had not when the stage was over.
+        cancelled: It was cancelled.
+    """
+
+    id: str
+    name: str
+    start: float
+    effect: float | None = None
+    end: float | None = None
+    cancelled: bool = False
+
+
+@attrs.frozen
+class Outcome:
+    """What was observed of a conversation.
+
+    Attributes:
+        words: Each word that the user heard. The rest of a word that was paused has no text.
+        voice: When the user spoke or made a noise; `text` is what was recognised of it.
+        requests: The requests that the model got.
+        tools: The calls whose handlers began.
+        context: The conversation at the end.
+        errors: The errors of the pipeline.
+        notes: The timeline.
+        orphans: The names of tasks that outlived the pipeline.
+    """
+
+    words: tuple[Heard, ...]
+    voice: tuple[Heard, ...]
+    requests: tuple[Request, ...]
+    tools: tuple[ToolRun, ...]
+    context: Messages
+    errors: tuple[str, ...]
+    notes: tuple[Note, ...]
+    orphans: tuple[str, ...]
+
+    @property
+    def heard(self) -> tuple[Heard, ...]:
+        """What the user heard, in stretches without a break."""
+        joined: list[Heard] = []
+        for word in self.words:
+            if joined and word.start - joined[-1].end < BREAK:
+                before = joined.pop()
+                word = Heard(before.start, word.end, f"{before.text} {word.text}".strip())
+            joined.append(word)
+        return tuple(joined)
+
+    @property
+    def text(self) -> str:
+        """All words that were heard."""
+        return " ".join(word.text for word in self.words if word.text)
+
+    def saying(self, text: str) -> tuple[Heard, ...]:
+        """Each time that these words were heard one after the other, perhaps with a pause."""
+        wanted = text.split()
+        words = [word for word in self.words if word.text]
+        found = []
+        for place in range(len(words) - len(wanted) + 1):
+            part = words[place : place + len(wanted)]
+            if [word.text for word in part] == wanted:
+                found.append(Heard(part[0].start, part[-1].end, text))
+        return tuple(found)
+
+    def timeline(self) -> str:
+        """What happened, line by line."""
+        spoken = [Note(h.start, "agent", f"is heard: {h.text!r}") for h in self.heard]
+        return "\n".join(map(str, sorted([*self.notes, *spoken], key=lambda note: note.at)))

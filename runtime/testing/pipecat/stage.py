@@ -1,0 +1,276 @@
+"""A conversation of Pipecat in virtual time, with and without a governor.
+
+The pipeline, the aggregators, the strategies, the function calls, the audio contexts of the TTS and
+the output transport are Pipecat's own. Scripted is what is heard of the user, what the model says,
+and how long it takes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import attrs
+from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
+from pipecat.frames import frames as f
+from pipecat.pipeline.pipeline import Pipeline
+from pipecat.pipeline.worker import PipelineWorker
+from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMContextAggregatorPair,
+    LLMUserAggregatorParams,
+)
+from pipecat.transports.base_transport import TransportParams
+from pipecat.turns.user_start import (
+    TranscriptionUserTurnStartStrategy,
+    VADUserTurnStartStrategy,
+)
+from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
+from pipecat.turns.user_turn_strategies import UserTurnStrategies
+from pipecat.workers.runner import WorkerRunner
+
+from turnfsm.runtime.pipecat import TurnGovernor
+from turnfsm.runtime.testing.clock import VirtualLoop, run
+from turnfsm.runtime.testing.heard import Heard
+
+from .outcome import Note, Outcome, Request, ToolRun
+from .parts import RATE, Loudspeaker, Messages, Microphone, Model, ScriptedModel, Voice
+
+__all__ = ["Script", "Stage", "Tool", "own_strategies"]
+
+HANGS = 300.0
+"""Virtual seconds after which a pipeline that does not end is given up."""
+
+
+@attrs.frozen
+class Tool:
+    """A tool.
+
+    Attributes:
+        seconds: How long it takes.
+        result: What it gives, or raises.
+        options: Those of its registration.
+        mark: A decorator of the handler.
+        commits: It asks before its effect whether the user has objected, if it is governed.
+        effect_at: Seconds after which it has its effect; None: at its end.
+    """
+
+    seconds: float
+    result: Any = "ok"
+    options: Mapping[str, Any] = attrs.field(factory=dict)
+    mark: Callable[[Any], Any] = lambda handler: handler
+    commits: bool = False
+    effect_at: float | None = None
+
+
+Script = Callable[["Stage"], Awaitable[None]]
+
+
+def own_strategies() -> UserTurnStrategies:
+    """Those of the application, if it gives no others."""
+    return UserTurnStrategies(
+        start=[VADUserTurnStartStrategy(), TranscriptionUserTurnStartStrategy()],
+        stop=[SpeechTimeoutUserTurnStopStrategy()],
+    )
+
+
+class Stage:
+    """One conversation.
+
+    Args:
+        model: What the model says to a list of messages.
+        tools: By name.
+        script: What the user and the application do.
+        governor: Makes the governor; None: Pipecat alone.
+        strategies: Makes the application's strategies.
+        llm: The arguments of the LLM service.
+        user: Makes arguments of the user aggregator's parameters.
+        times_words: The TTS says when each word is spoken.
+        voice_fails_on: The TTS fails on sentences with this.
+        filter: The application's filter of the audio output.
+        other_params: The transport is built with other parameters than those of the governor.
+        options: The arguments of the governor.
+    """
+
+    context: LLMContext
+    worker: PipelineWorker
+
+    def __init__(
+        self,
+        model: Model,
+        tools: Mapping[str, Tool] | None = None,
+        *,
+        script: Script | None = None,
+        governor: Callable[..., TurnGovernor] | None = TurnGovernor,
+        strategies: Callable[[], UserTurnStrategies] = own_strategies,
+        llm: Mapping[str, Any] | None = None,
+        user: Callable[[], Mapping[str, Any]] = dict,
+        times_words: bool = False,
+        voice_fails_on: str = "",
+        filter: BaseAudioFilter | None = None,
+        other_params: bool = False,
+        **options: Any,
+    ) -> None:
+        self.script, self._tools = script, tools or {}
+        self.told: list[object] = []
+        self.words: list[str] = []
+        self.errors: list[str] = []
+        self.notes: list[Note] = []
+        self.tools: list[ToolRun] = []
+        self.voice: list[Heard] = []
+        self.asked: list[Request] = []
+        self.states: list[str] = []
+        self.orphans: tuple[str, ...] = ()
+        self.began = 0.0
+        self._strategies, self._user = strategies, user
+        self._filter, self._other_params = filter, other_params
+        self.microphone, self.model = Microphone(), ScriptedModel(model, self._ask, **(llm or {}))
+        self.tts = Voice(self.words, times_words=times_words, fails_on=voice_fails_on)
+        self.governor = governor(tell=self.told.append, **options) if governor else None
+        if self.governor is not None:
+            self.governor.turn.observe(lambda seq, verdict: self._note_state())
+
+    # -- for scripts
+
+    @property
+    def now(self) -> float:
+        """The second of the conversation."""
+        return asyncio.get_running_loop().time() - self.began
+
+    async def until(self, second: float) -> None:
+        """Wait until this second of the conversation."""
+        await asyncio.sleep(max(0.0, second - self.now))
+
+    async def says(self, words: str, seconds: float = 1.0, **options: Any) -> None:
+        """The user says this."""
+        self.note("user", f"says {words!r}, {seconds:g} s")
+        self.voice.append(Heard(self.now, self.now + seconds, words))
+        await self.microphone.says(words, seconds, **options)
+
+    async def coughs(self, seconds: float = 0.4) -> None:
+        """The VAD hears something, and the STT recognises nothing."""
+        self.note("user", f"makes a noise, {seconds:g} s")
+        self.voice.append(Heard(self.now, self.now + seconds, ""))
+        await self.microphone.makes_noise(seconds)
+
+    async def pushes(self, frame: f.Frame) -> None:
+        """The application queues a frame."""
+        self.note("app", f"queues {type(frame).__name__}")
+        await self.worker.queue_frame(frame)
+
+    def note(self, lane: str, what: str) -> None:
+        """Add a line to the timeline."""
+        self.notes.append(Note(self.now, lane, what))
+
+    # -- playing
+
+    def run(
+        self, seconds: float, *, make_loop: Callable[..., VirtualLoop] = VirtualLoop
+    ) -> Outcome:
+        """Play a conversation of so many virtual seconds, on a loop of its own."""
+        run(self._play(seconds), limit=seconds + HANGS, make_loop=make_loop)
+        began = self.began
+        return Outcome(
+            tuple(Heard(w.start - began, w.end - began, w.text) for w in self.speaker.played),
+            tuple(self.voice),
+            tuple(self.asked),
+            tuple(self.tools),
+            [dict(message) for message in self.context.messages],
+            tuple(self.errors),
+            tuple(self.notes),
+            self.orphans,
+        )
+
+    async def _play(self, seconds: float) -> None:
+        await asyncio.sleep(1.0)  # a clock of Pipecat that is started at 0 stands still
+        self.worker = PipelineWorker(
+            self._pipeline(), cancel_on_idle_timeout=False, enable_rtvi=False
+        )
+        started = asyncio.Event()
+
+        async def note_start(*_: Any) -> None:
+            started.set()
+
+        async def note_error(worker: Any, frame: f.ErrorFrame) -> None:
+            self.errors.append(frame.error)
+            self.note("error", frame.error)
+
+        self.worker.add_event_handler("on_pipeline_started", note_start)
+        self.worker.add_event_handler("on_pipeline_error", note_error)
+        runner = WorkerRunner(handle_sigint=False)
+        await runner.add_workers(self.worker)
+        running = asyncio.ensure_future(runner.run())
+        await started.wait()
+        self._note_state()
+        self.began = asyncio.get_running_loop().time()
+        assert self.script is not None
+        playing = asyncio.ensure_future(self.script(self))
+        await asyncio.wait({playing, running}, timeout=seconds, return_when="FIRST_EXCEPTION")
+        await self.until(seconds)
+        if playing.done():
+            playing.result()
+        playing.cancel()
+        await self.worker.cancel()
+        await running
+        own = (asyncio.current_task(), playing)
+        self.orphans = tuple(task.get_name() for task in asyncio.all_tasks() if task not in own)
+
+    def _pipeline(self) -> Pipeline:
+        governor = self.governor
+        params = other = TransportParams(
+            audio_out_enabled=True, audio_out_sample_rate=RATE, audio_out_filter=self._filter
+        )
+        user = LLMUserAggregatorParams(user_turn_strategies=self._strategies(), **self._user())
+        self.context = LLMContext()
+        if governor is not None:
+            params, user = governor.transport(params), governor.user(user)
+        pair = LLMContextAggregatorPair(self.context, user_params=user)
+        self.speaker = Loudspeaker(self.words, other if self._other_params else params)
+        for name, tool in self._tools.items():
+            handler = tool.mark(self._handler(name, tool))
+            if governor is not None:
+                governor.register_function(self.model, name, handler, **tool.options)
+            else:
+                self.model.register_function(name, handler, **tool.options)
+        parts = [
+            *(self.microphone, pair.user(), self.model, self.tts),
+            *(self.speaker, pair.assistant()),
+        ]
+        return Pipeline(governor.processors(parts) if governor is not None else parts)
+
+    def _ask(self, messages: Messages) -> None:
+        self.asked.append(Request(self.now, messages))
+        self.note("model", f"is asked, {len(messages)} messages")
+
+    def _note_state(self) -> None:
+        if self.governor is not None and self.states[-1:] != [self.governor.turn.state]:
+            self.states.append(self.governor.turn.state)
+            self.note("flow", self.states[-1])
+
+    def _handler(self, name: str, tool: Tool) -> Callable[[Any], Awaitable[None]]:
+        before = tool.seconds if tool.effect_at is None else tool.effect_at
+
+        async def handler(params: Any) -> None:
+            call = ToolRun(params.tool_call_id, name, self.now)
+            self.tools.append(call)
+            self.note("tool", f"{name} begins")
+            try:
+                await asyncio.sleep(before)
+                if tool.commits and self.governor is not None:
+                    await self.governor.commit_point(params)
+                call.effect = self.now
+                self.note("tool", f"{name} has its effect")
+                await asyncio.sleep(tool.seconds - before)
+            except asyncio.CancelledError:
+                call.cancelled = True
+                self.note("tool", f"{name} is cancelled")
+                raise
+            finally:
+                call.end = self.now
+            self.note("tool", f"{name} ends")
+            if isinstance(tool.result, Exception):
+                raise tool.result
+            await params.result_callback(tool.result)
+
+        return handler
