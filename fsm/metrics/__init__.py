@@ -12,12 +12,14 @@ from .measurements import (
 from .panel import Panel, PanelCounts, Tick, panel
 from .report import report_html, report_json, report_markdown, report_text
 from .speech import ticks_of
+from .tally import Tally
 from .values import (
     CAUSES,
     Blip,
     Cause,
     Cut,
     Interruption,
+    LimitReached,
     LongWait,
     Overlap,
     Part,
@@ -32,7 +34,6 @@ from .values import (
     Value,
 )
 from .why import Explanation, explain, explain_at, how_it_ended
-from .worst import worst_moment
 
 __all__ = [
     "CAUSES",
@@ -46,6 +47,7 @@ __all__ = [
     "Follower",
     "Instrument",
     "Interruption",
+    "LimitReached",
     "LongWait",
     "Measurement",
     "Overlap",
@@ -59,6 +61,7 @@ __all__ = [
     "Silence",
     "StateHeld",
     "Summary",
+    "Tally",
     "Tick",
     "ToolEnd",
     "TurnEnd",
@@ -77,5 +80,4 @@ __all__ = [
     "summarize",
     "ticks_of",
     "values_of",
-    "worst_moment",
 ]

@@ -19,6 +19,7 @@ from .values import (
     Blip,
     Cut,
     Interruption,
+    LimitReached,
     Overlap,
     Refusal,
     Reported,
@@ -217,6 +218,11 @@ class Figures:
     def tool_calls(self) -> Mapping[str, int]:
         """The tool calls by how they ended for their turn."""
         return Counter(value.end for value in self.values if isinstance(value, ToolEnd))
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """How often each time limit has ended a wait."""
+        return Counter(value.limit for value in self.values if isinstance(value, LimitReached))
 
     @property
     def states(self) -> Mapping[str, tuple[float, ...]]:

@@ -25,6 +25,7 @@ from .floor import FloorTimes
 from .quiet import QuietTimes
 from .turns import TurnTimes
 from .values import (
+    LimitReached,
     Part,
     Quiet,
     Refusal,
@@ -102,6 +103,8 @@ class Follower:
         verdict = entry.verdict
         if not verdict and self._counts(verdict):
             out.append(Refusal(now, entry.trigger, verdict.state, verdict.why))
+        if "report_limit" in verdict.actions:
+            out.append(LimitReached(now, entry.trigger))
         if not self._state:
             self._state, self._since = verdict.state, now
         if verdict.dest != self._state:

@@ -139,6 +139,7 @@ def _tables(figures: Figures) -> Iterable[_Table]:
         ("Turns", "outcome", figures.turns),
         ("The user began over the agent", "outcome", figures.interruptions),
         ("Tool calls", "end", figures.tool_calls),
+        ("Limits reached", "limit", figures.limits),
     ):
         if counts:
             yield _Table(title, (name, "count"), _counted(counts))
@@ -288,6 +289,7 @@ def _plain(figures: Figures) -> dict[str, Any]:
             for reported in figures.events
         ],
         "tool_calls": dict(figures.tool_calls),
+        "limits": dict(figures.limits),
         "states": {state: summary(held) for state, held in figures.states.items()},
         "panel": attrs.asdict(figures.panel),
     }

@@ -14,6 +14,7 @@ __all__ = [
     "Cause",
     "Cut",
     "Interruption",
+    "LimitReached",
     "LongWait",
     "Overlap",
     "Part",
@@ -173,6 +174,19 @@ class Refusal:
 
 
 @attrs.frozen
+class LimitReached:
+    """A time limit of the flow has ended a wait.
+
+    Attributes:
+        at: When.
+        limit: The timer's name, such as ``tool_limit``.
+    """
+
+    at: float
+    limit: str
+
+
+@attrs.frozen
 class TurnEnd:
     """The outcome of a committed user turn.
 
@@ -313,6 +327,7 @@ Value: TypeAlias = (
     | Blip
     | StateHeld
     | Refusal
+    | LimitReached
     | TurnEnd
     | ToolEnd
     | LongWait

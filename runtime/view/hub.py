@@ -31,7 +31,10 @@ MOST_ROWS = 20_000
 MOST_WAITING = 10_000
 """Records that may wait for the server's thread."""
 
-MOST_SESSIONS = 50
+MOST_SESSIONS = 500
+
+MOST_ROWS_IN_ALL = 400_000
+"""Records that are kept of all sessions together, before finished ones are removed."""
 
 
 class Conversation:
@@ -73,10 +76,11 @@ class Conversation:
         self._seq = record.seq
         row = self._encode(record)
         self.t, self.seen = max(self.t, record.t), monotonic()
-        state = record.verdict.dest if isinstance(record, Entry) else None
-        self._keep(row, state, row.get("f"))
         if isinstance(record, Note) and isinstance(closed := event_of(record), Closed):
             self.ended, self.closed, self.how = True, True, str(closed)
+            row["h"] = [*row.get("h", ()), *self._encode.end()]
+        state = record.verdict.dest if isinstance(record, Entry) else None
+        self._keep(row, state, row.get("f"))
 
     def rows(self, after: int, most: int = 500) -> tuple[int, list[str]]:
         """The rows after a number, as JSON, and the number after them.
@@ -108,8 +112,26 @@ class Conversation:
         }
 
     def listed(self) -> dict[str, Any]:
-        """The session's entry in the list of sessions."""
-        return {"key": self.key, "title": self.title, "ended": self.ended, "how": self.how}
+        """The session's entry in the list of sessions, with what went wrong in it."""
+        tally = self._encode.tally
+        longest = tally.longest
+        return {
+            "key": self.key,
+            "title": self.title,
+            "ended": self.ended,
+            "how": self.how,
+            "waited": round(tally.waited, 2),
+            "longest": None if longest is None else [round(longest.seconds, 2), longest.cause],
+            "refusals": tally.refusals,
+            "limits": tally.limits,
+            "failures": tally.failures,
+            "at": tally.worst,
+        }
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Orders sessions by trouble."""
+        return self._encode.tally.rank
 
     @property
     def now(self) -> float:
@@ -229,7 +251,11 @@ class Hub:
         when = time.strftime("%H:%M:%S", time.localtime(head.started_at or time.time()))
         shown = Conversation(str(self._count), flow, head, title or f"{flow.name}, {when}")
         for key in [key for key, one in self.conversations.items() if one.ended]:
-            if len(self.conversations) < MOST_SESSIONS:
+            kept = self.conversations.values()
+            if (
+                len(kept) < MOST_SESSIONS
+                and sum(len(one) - one.first for one in kept) < MOST_ROWS_IN_ALL
+            ):
                 break
             del self.conversations[key]
         self.conversations[shown.key] = shown
@@ -241,8 +267,9 @@ class Hub:
         return next(reversed(running or list(self.conversations.values())), None)
 
     def listed(self) -> Iterator[dict[str, Any]]:
-        """The sessions, the newest first."""
-        return (one.listed() for one in reversed(list(self.conversations.values())))
+        """The sessions, the one with the most trouble first; of equal ones the newest."""
+        newest = reversed(list(self.conversations.values()))
+        return (one.listed() for one in sorted(newest, key=lambda one: one.rank, reverse=True))
 
     def _drain(self) -> None:
         self._woken = False

@@ -8,7 +8,7 @@ from typing import Any
 from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Journal, replay
-from turnfsm.fsm.metrics import how_it_ended, values_of, worst_moment
+from turnfsm.fsm.metrics import how_it_ended
 
 from .flow_data import flow_data
 from .page import build_page
@@ -59,6 +59,7 @@ def journal_data(journal: Journal, flow: Flow, title: str = "") -> dict[str, Any
     header = journal.header
     divergence = replay(journal, flow)
     encoder = RecordEncoder(flow)
+    rows, silences = encoder.all(journal.records), encoder.end()
     return {
         "mode": "journal",
         "title": title or f"{header.flow}: a conversation",
@@ -69,16 +70,15 @@ def journal_data(journal: Journal, flow: Flow, title: str = "") -> dict[str, Any
         "how": how_it_ended(journal),
         "damage": journal.damage,
         "replays": None if divergence is None else str(divergence),
-        "records": encoder.all(journal.records),
-        "silences": encoder.end(),
+        "records": rows,
+        "silences": silences,
         "end": _end(journal),
-        "at": _look_first(journal),
+        "at": _look_first(journal, encoder.tally.worst),
     }
 
 
-def _look_first(journal: Journal) -> float:
+def _look_first(journal: Journal, worst: float | None) -> float:
     """The worst moment; if nothing was wrong, the first decision."""
-    worst = worst_moment(values_of(journal))
     return worst if worst is not None else next((entry.t for entry in journal.entries), 0.0)
 
 

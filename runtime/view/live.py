@@ -8,6 +8,7 @@ import logging
 import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterable
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnfsm.fsm.errors import TurnfsmError
@@ -31,6 +32,9 @@ VARIABLE = "TURNFSM_VIEW"
 
 _BEAT = 1.0
 """Seconds after which a viewer gets the time although nothing has happened."""
+
+_LIST_EVERY = 1.0
+"""Seconds between two lists of sessions: their figures change all the time."""
 
 _MORE_PORTS = 20
 """A worker runs each job in a process of its own: the next one takes the next port."""
@@ -118,12 +122,15 @@ class LiveView:
     async def _told(self, key: str | None) -> AsyncGenerator[dict[str, Any] | str]:
         """What one viewer hears: the list of sessions, one session, its rows, the time."""
         listed: list[dict[str, Any]] | None = None
+        list_at = 0.0
         shown, at, over = None, 0, False
         while True:
             changed = self._changed
-            if (now := list(self.hub.listed())) != listed:
-                listed = now
-                yield {"sessions": listed}
+            if (now := monotonic()) >= list_at:
+                list_at = now + _LIST_EVERY
+                if (sessions := list(self.hub.listed())) != listed:
+                    listed = sessions
+                    yield {"sessions": listed}
             if shown is None:
                 shown = self.hub.conversations.get(key) if key else self.hub.newest()
                 if shown is not None:

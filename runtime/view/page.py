@@ -15,8 +15,8 @@ from typing import Any
 __all__ = ["build_page", "embedded"]
 
 SCRIPTS = (
-    *("recording", "lanes", "picture", "timeline", "log", "panels", "source", "player"),
-    *("live", "editor", "backends", "studio", "app"),
+    *("recording", "lanes", "picture", "waits", "timeline", "log", "panels", "source", "player"),
+    *("sessions", "live", "editor", "backends", "studio", "app"),
 )
 """The parts of the script, in the order in which they build on each other."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.journal import Entry, Record
-from turnfsm.fsm.metrics import Follower, Part, Response, Silence, TurnEnd, Value
+from turnfsm.fsm.metrics import Follower, Part, Response, Silence, Tally, TurnEnd, Value
 from turnfsm.fsm.verdicts import Refused
 
 from .begun import Begun
@@ -31,6 +31,9 @@ class RecordEncoder:
     response latency, in seconds, ``p`` what that was spent on, and ``u`` when the user stopped; of
     a message ``b`` when its first words were heard. ``h`` are the silences that a record ends: the
     start, the end, the cause, and the parts, each with start, end, cause and reason.
+
+    Attributes:
+        tally: The trouble in the records so far.
     """
 
     def __init__(self, flow: Flow) -> None:
@@ -39,6 +42,7 @@ class RecordEncoder:
         self._follower = Follower(flow.timers, initial=flow.initial)
         self._response: Response | None = None
         self._begun = Begun()
+        self.tally = Tally()
 
     def all(self, records: Iterable[Record]) -> list[dict[str, Any]]:
         """Encode records one after the other."""
@@ -46,7 +50,7 @@ class RecordEncoder:
 
     def end(self) -> list[list[Any]]:
         """The silences that the end of the journal ends."""
-        return _silences(self._follower.end())
+        return _silences(self._counted(self._follower.end()))
 
     def restart(self) -> None:
         """The next entry has all its facts, whatever the one before had."""
@@ -65,7 +69,7 @@ class RecordEncoder:
         row: dict[str, Any] = {}
         if (begun := self._begun.feed(record)) is not None:
             row["b"] = round(begun, 4)
-        values = self._follower.feed(record)
+        values = self._counted(self._follower.feed(record))
         if silences := _silences(values):
             row["h"] = silences
         for value in values:
@@ -77,6 +81,11 @@ class RecordEncoder:
                     parts = {part: round(seconds, 3) for part, seconds in response.parts}
                     row |= {"u": round(response.at, 3), "l": round(response.seconds, 3), "p": parts}
         return row
+
+    def _counted(self, values: Sequence[Value]) -> Sequence[Value]:
+        for value in values:
+            self.tally.add(value)
+        return values
 
     def _entry(self, entry: Entry) -> dict[str, Any]:
         verdict = entry.verdict

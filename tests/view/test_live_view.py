@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from on_page import until
+from on_page import until, violations
 
 from turnfsm.fsm import TurnfsmError, load_flow
 from turnfsm.fsm.journal import Journal
+from turnfsm.fsm.metrics import Tally, values_of
 from turnfsm.livekit import LiveView, TurnSession
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.journal import JsonlSink
@@ -104,12 +105,42 @@ def test_a_late_viewer_sees_the_past_and_the_other_sessions(tab: Any, view: Live
     tab.goto(view.url)
     counts = [len(one.session.turn.journal.read().records) for one in stages]
     until(tab, f"page.recording && page.recording.records.length === {counts[1]}")
-    assert tab.locator("#sessions option").count() == 2
-    tab.select_option("#sessions", "1")
+    assert tab.text_content("#sessions-open") == "2 sessions"
+    assert tab.is_hidden(".desk")
+    tab.click("#sessions tr[data-key='1']")
     until(tab, f"page.data.key === '1' && page.recording.records.length === {counts[0]}")
+    assert tab.is_visible(".desk")
     tab.keyboard.press("Home")
     assert tab.text_content("#clock") == "0.00 s"
     assert tab.text_content("#state") == "listening"
+
+
+def test_sessions_are_listed_by_trouble_and_open_at_their_worst_moment(
+    tab: Any, view: LiveView, axe: str
+) -> None:
+    """One that waited for its model comes before two that did not, though it began first."""
+    slow = ScriptedLLM({"tell": Reply("one two", ttft=7.0)})
+    user = ScriptedUser().says("tell me all", at=1.0)
+    troubled = Stage(TurnSession, user=user, llm=slow, view=view)
+    troubled.run(14.0)
+    for _ in range(2):
+        stage(view).run(20.0)
+    worst = Tally.over(values_of(troubled.session.turn.journal.read()))
+    assert worst.longest is not None
+    tab.goto(view.url)
+    until(tab, "document.querySelectorAll('#sessions tbody tr').length === 3")
+    first = tab.eval_on_selector_all("#sessions td", "all => all.map(one => one.textContent)")[:6]
+    assert first[1] == f"{worst.longest.seconds:.2f} s: llm"
+    assert first[2] == f"{worst.waited:.2f} s"
+    assert first[3:] == [str(worst.refusals or "-"), "-", "-"]
+    assert violations(tab, axe) == []
+    tab.click("#sessions tbody tr >> nth=0")
+    until(tab, f"document.querySelector('#clock').textContent === '{worst.worst:.2f} s'")
+    assert "silence: llm" in tab.text_content("#why")
+    end = troubled.session.turn.journal.read().records[-1].t
+    assert tab.evaluate("page.recording.end") == pytest.approx(end, abs=0.01)
+    tab.click("#sessions-open")
+    assert tab.is_visible("#sessions tr.shown[data-key='1']")
 
 
 @pytest.mark.parametrize("keeps", [False, True])

@@ -6,8 +6,10 @@ class Live {
   constructor(page) {
     this.page = page;
     this.following = true;
+    this.at = null; // where the page is put as soon as the records are there
     this.waiting = [];
-    byId("sessions").addEventListener("change", (event) => this.connect(event.target.value));
+    this.sessions = new SessionList(byId("sessions"), (one) => this.choose(one));
+    byId("sessions-open").addEventListener("click", () => this.sessions.toggle());
     byId("live").addEventListener("click", () => this.follow());
     byId("live").hidden = false;
   }
@@ -22,6 +24,13 @@ class Live {
     this.source.onerror = () => this.say("no connection", "bad");
   }
 
+  // A session of the list: a running one is followed, a finished one opens at its worst moment.
+  choose({ key, ended, at }) {
+    this.sessions.toggle(false);
+    this.at = ended ? at : null;
+    this.connect(key);
+  }
+
   hear(message) {
     if (message.sessions) this.list(message.sessions);
     if (message.open) this.open(message.open);
@@ -34,21 +43,23 @@ class Live {
     this.page.timeline.room = ROOM;
     this.page.timeline.lead = 0.7;
     this.page.timeline.view(0, ROOM);
-    byId("sessions").value = data.key;
+    this.sessions.mark(data.key);
     this.following = true;
     this.ended = false;
+    this.heard = null;
     this.say("live", "live");
     cancelAnimationFrame(this.ticking);
     this.tick();
   }
 
   list(sessions) {
-    const option = (one) => element("option", { value: one.key }, `${one.title}${one.ended ? " (over)" : ""}`);
-    byId("sessions").replaceChildren(...sessions.map(option));
-    byId("sessions-box").hidden = sessions.length < 2;
-    if (this.key) byId("sessions").value = this.key;
+    this.sessions.show(sessions);
+    byId("sessions-open").hidden = sessions.length < 2;
+    byId("sessions-open").textContent = `${sessions.length} sessions`;
+    if (!this.listed && sessions.length > 1 && !new URLSearchParams(location.search).has("session")) this.sessions.toggle(true);
+    this.listed = true;
     // when the session that was followed is over, the next one is followed
-    const next = sessions.find((one) => !one.ended);
+    const next = sessions.filter((one) => !one.ended).sort((one, other) => other.key - one.key)[0];
     if (this.ended && this.following && next && next.key !== this.key) this.connect(next.key);
   }
 
@@ -71,7 +82,10 @@ class Live {
     this.waiting = [];
     page.refresh();
     page.index = null;
-    page.show(this.following ? this.now() : page.player.t, undefined, i !== null);
+    if (this.at !== null && this.at <= page.recording.end) {
+      page.seek(this.at);
+      this.at = null;
+    } else page.show(this.following ? this.now() : page.player.t, undefined, i !== null);
   }
 
   now() {

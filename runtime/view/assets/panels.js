@@ -63,10 +63,6 @@ class NowPanel {
   }
 }
 
-// The colour of a cause of silence, by name; a tool has its own everywhere.
-const CAUSE_COLORS = { stt: "hearing", endpointing: "hearing", llm: "model", tts: "voice", output: "voice", output_held: "agent", tool_running: "tool", user_has_the_floor: "user", agent_heard: "agent", nothing_asked: "idle" };
-const colorOf = (cause) => CAUSE_COLORS[cause] ?? "refused";
-
 class WhyPanel {
   constructor(box, onSeek, onPlace) {
     Object.assign(this, { box, onSeek, onPlace });

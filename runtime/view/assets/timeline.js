@@ -94,7 +94,7 @@ class Timeline {
 
   draw() {
     const ratio = devicePixelRatio || 1, { user, agent, tools } = this.recording.lanes;
-    const height = LANE.axis + 2 * LANE.speech + this.waits() + (tools.length ? LANE.tool : 0) + LANE.state + LANE.mark + 4;
+    const height = LANE.axis + 2 * LANE.speech + (hasWaits(this.recording) ? LANE.wait : 0) + (tools.length ? LANE.tool : 0) + LANE.state + LANE.mark + 4;
     this.canvas.width = this.width * ratio;
     this.canvas.height = height * ratio;
     this.canvas.style.height = `${height}px`;
@@ -105,7 +105,7 @@ class Timeline {
     let y = this.axis(height);
     y = this.speech("user", user, 0, y);
     y = this.speech("agent", agent, 1, y);
-    if (this.waits()) y = this.wait(y);
+    if (hasWaits(this.recording)) y = drawWaits(this, y);
     if (tools.length) y = this.tools(tools, y);
     y = this.states(y);
     this.refusals(y);
@@ -237,34 +237,6 @@ class Timeline {
       const h = Math.sqrt(most / 255) * 11;
       if (h > 1) pen.fillRect(x, middle - h, 1.4, 2 * h);
     }
-  }
-
-  waits() { return this.recording.silences.length + this.recording.responses.length ? LANE.wait : 0; }
-
-  // The silences, and the response to each turn, divided by cause. A response that a silence
-  // contains is not drawn again.
-  wait(y) {
-    this.name("wait", y + 13);
-    const { silences, responses } = this.recording;
-    const inside = (one) => silences.some((s) => s.a <= one.a + 0.01 && one.b <= s.b + 0.01);
-    const spans = [...silences, ...responses.filter((one) => !inside(one))].sort((one, other) => one.a - other.a);
-    const seen = this.seen(spans);
-    seen.forEach((span, k) => {
-      for (const part of span.parts) this.part(part, y);
-      const box = this.boxOf(span, y + 2, 14), whole = `${(span.b - span.a).toFixed(2)} s`;
-      const what = span.cause === undefined ? `response ${whole}` : `${whole} of silence: ${span.cause}`;
-      this.hits.push([box, () => [what, ...span.parts.map((p) => `${p.cause} ${(p.b - p.a).toFixed(2)}`)].join(", ")]);
-      const end = box.x + box.w + 4, next = k + 1 < seen.length ? this.x(seen[k + 1].a) : this.width;
-      this.words(whole, end, y + 13, next - end - 4, this.color("quiet"), 10);
-    });
-    return y + LANE.wait;
-  }
-
-  part(part, y) {
-    if (part.b < this.from || part.a > this.to) return;
-    const box = this.boxOf(part, y + 2, 14), idle = part.cause === "nothing_asked";
-    this.rounded(box, this.color(colorOf(part.cause)), 2);
-    this.words(part.cause, box.x + 4, y + 13, box.w - 6, this.color(idle ? "soft" : "panel"), 10.5, 600);
   }
 
   tools(spans, y) {

@@ -1,0 +1,89 @@
+"""What went wrong in one conversation, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from turnfsm.fsm.journal import AgentEntryFailed, Closed, ComponentFailed
+
+from .values import LimitReached, Refusal, Reported, Response, Silence, Value
+
+__all__ = ["Tally"]
+
+
+@attrs.define
+class Tally:
+    """Counts the trouble of one conversation, value by value.
+
+    A silence counts if somebody waited for the agent in it.
+
+    Attributes:
+        waited: Seconds of silence.
+        longest: The longest silence; None if there is none.
+        slowest: The slowest response; None if there is none.
+        refused: The first refusal; None if there is none.
+        refusals: How many requests and events were refused.
+        limits: How many time limits were reached.
+        failures: How many components were given up, and whether the session was closed by an error.
+
+    Example:
+        >>> from turnfsm.fsm.metrics import Response, Tally
+        >>> Tally.over([Response(2.0, 2.6), Response(9.0, 12.0)]).worst
+        9.0
+    """
+
+    waited: float = 0.0
+    longest: Silence | None = None
+    slowest: Response | None = None
+    refused: Refusal | None = None
+    refusals: int = 0
+    limits: int = 0
+    failures: int = 0
+
+    @classmethod
+    def over(cls, values: Iterable[Value]) -> Tally:
+        """The trouble in these values."""
+        tally = cls()
+        for value in values:
+            tally.add(value)
+        return tally
+
+    def add(self, value: Value) -> None:
+        """Count one more value."""
+        match value:
+            case Silence() if value.cause != "nothing_asked":
+                self.waited += value.seconds
+                if self.longest is None or value.seconds > self.longest.seconds:
+                    self.longest = value
+            case Response() if self.slowest is None or value.seconds > self.slowest.seconds:
+                self.slowest = value
+            case Refusal():
+                self.refused = self.refused or value
+                self.refusals += 1
+            case LimitReached():
+                self.limits += 1
+            case Reported(event=ComponentFailed(recoverable=False) | AgentEntryFailed()):
+                self.failures += 1
+            case Reported(event=Closed(reason="error")):
+                self.failures += 1
+
+    @property
+    def worst(self) -> float | None:
+        """The second to look at first.
+
+        It is the start of the longest silence. Without a silence it is the end of the user's voice
+        before the slowest response; without a response it is the first refusal.
+        """
+        if self.longest is not None:
+            return self.longest.start
+        if self.slowest is not None:
+            return self.slowest.at
+        return None if self.refused is None else self.refused.at
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Orders conversations by trouble: failures, limits, the longest silence, refusals."""
+        longest = 0.0 if self.longest is None else self.longest.seconds
+        return (self.failures, self.limits, longest, self.refusals)
