@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,7 @@ from .tasks import Tasks
 
 __all__ = ["PipecatAgent", "StepEnd"]
 
-Push = Callable[[Frame], Awaitable[None]]
+Push = Callable[[Frame], Coroutine[Any, Any, None]]
 
 
 @dataclass
@@ -131,7 +131,7 @@ class PipecatAgent:
 
     def hang_up(self) -> None:
         """End the pipeline, behind all that was pushed before."""
-        self._tasks.start(self._push(EndWorkerFrame()))
+        self._tasks.start(self.ask(EndWorkerFrame()))
 
     def interrupt_model(self) -> None:
         """The interruption that follows ends the request."""
@@ -223,7 +223,8 @@ class PipecatAgent:
 
     def _new(self, **what: Any) -> Reply:
         self._count += 1
-        reply = Reply(f"reply_{self._count}", self._conductor, self._cut, self._left, **what)
+        ends = (self._cut, self._left, self._hearing.may_interrupt)
+        reply = Reply(f"reply_{self._count}", self._conductor, *ends, **what)
         self._live = [*(one for one in self._live if not one.finished), reply]
         return reply
 
@@ -235,10 +236,7 @@ class PipecatAgent:
                 older.stop("user_turn")
 
     def _cut(self) -> None:
-        self._tasks.start(self._push(InterruptionFrame()))
-
-    async def _push(self, frame: Frame) -> None:
-        await self.ask(frame)
+        self._tasks.start(self.ask(InterruptionFrame()))
 
     def _left(self, reply: Reply) -> None:
         if (step := self.step) is not None and step.speech is reply:

@@ -33,6 +33,7 @@ class Hearing:
         self._reported = False  # somebody reports when the user speaks
         self._words: list[str] = []  # in no turn yet
         self._open = False
+        self._interrupts = True
         self.committed: Turn | None = None
         self.ignored = False
 
@@ -114,6 +115,17 @@ class Hearing:
     def turn_opened(self) -> None:
         """A turn of Pipecat begins."""
         self._open = True
+
+    def turn_started(self, *, interrupts: bool) -> None:
+        """A strategy has started a turn, with or without `enable_interruptions`."""
+        before, self._interrupts = self._interrupts, interrupts
+        step = self._conductor.floor.step
+        if step is not None and interrupts != before:
+            self._conductor.interruptions_turned(step.speech, on=step.speech.interruptible)
+
+    def may_interrupt(self) -> bool:
+        """The latest turn of the user may interrupt what the agent says."""
+        return self._interrupts
 
     def turn_closed(self) -> None:
         """It has ended."""

@@ -35,6 +35,7 @@ class Reply:
     _conductor: Conductor = attrs.field(repr=False)
     _cut: Callable[[], None] = attrs.field(repr=False)
     _leave: Callable[[Reply], None] = attrs.field(repr=False)
+    _cut_allowed: Callable[[], bool] = attrs.field(repr=False)
     context: LLMContext | None = attrs.field(default=None, repr=False)
     instructions: str | None = None
     said: TTSSpeakFrame | None = None
@@ -53,8 +54,11 @@ class Reply:
 
     @property
     def interruptible(self) -> bool:
-        """It may be interrupted now."""
-        return not self._holds and (self.said is None or self.said.interruptible)
+        """It may be interrupted now. While it has the floor, the strategy that has started the
+        user's turn may forbid it."""
+        if self._holds or not (self.said is None or self.said.interruptible):
+            return False
+        return self._cut_allowed() or not self._conductor.floor.holds(self)
 
     @property
     def steps_over(self) -> bool:

@@ -102,6 +102,7 @@ class Starts(_Around, BaseUserTurnStartStrategy):
         self._inner.add_event_handler("on_reset_aggregation", self._reset_words)
 
     async def _started(self, inner: Any, params: UserTurnStartedParams) -> None:
+        self._hearing.turn_started(interrupts=params.enable_interruptions)
         if params.enable_interruptions:
             self._conductor.barge_in()
         await self.trigger_user_turn_started(

@@ -42,6 +42,8 @@ FOUND = {
     "C1": "look_up has its effect 2 times",
     "C2": "is never heard",
     "C3": "'The train is late.' is never heard",
+    "C4": "look_up has its effect 2 times",
+    "D1": "in the middle of what is heard",
     "D2": "while the user speaks",
     "D3": "in the middle of what is heard",
     "D4": "'I am still looking.' is heard",

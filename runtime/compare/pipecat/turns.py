@@ -23,14 +23,20 @@ from turnfsm.runtime.testing.pipecat import (
 )
 
 from .checks import (
+    asked_at_most,
     asked_between_answers,
     hears,
     hears_never,
+    results_shown,
+    runs_once,
     silent_over_the_user,
 )
 from .talks import (
+    ANSWER,
     COUNT,
     ISSUES,
+    RESULT,
+    asks_again,
     counts,
     failing,
 )
@@ -40,6 +46,7 @@ __all__ = ["TURNS"]
 WELCOME = "Welcome to the bank how may I help you today."
 SEVEN = "Your number is seven."
 MORE = "Shall I go on?"
+LOOK = (("look_up", {"order": 7}),)
 RAINS = "It rains in Rome."
 
 
@@ -50,6 +57,12 @@ def _number(messages: Messages) -> Says:
 def _goes_on(messages: Messages) -> Says:
     told = any(COUNT in str(m.get("content")) for m in messages if m.get("role") == "assistant")
     return Says(MORE) if told else counts(messages)
+
+
+def _looks_up(messages: Messages) -> Says:
+    if shows(messages, RESULT):
+        return Says(ANSWER)
+    return Says("Let me look that up for you and I will be back in a second.", LOOK)
 
 
 def _weather(messages: Messages) -> Says:
@@ -111,6 +124,17 @@ async def _eager(stage: Stage) -> None:
     await user.broadcast_frame(f.ProposedUserStoppedSpeakingFrame)
 
 
+D1 = failing(
+    "D1",
+    "interruptions are off, and the user speaks over the answer",
+    _number,
+    _says((0.0, "please count", 1.0), (3.0, "what is my number", 1.0)),
+    [hears(f"{COUNT} {SEVEN}"), asked_at_most(2), asked_between_answers],
+    failure="D",
+    links=[ISSUES + "2922"],
+    wrong="The model is asked about the second turn before it is shown what it is saying.",
+    strategies=_without_interruptions,
+)
 D2 = failing(
     "D2",
     "the user goes on after a pause; three words are needed to interrupt",
@@ -146,4 +170,17 @@ D4 = failing(
     tools={"weather": Tool(4.0, "it rains in Rome", {"cancel_on_interruption": False})},
 )
 
-TURNS = (D2, D3, D4)
+C4 = failing(
+    "C4",
+    "interruptions are off, and the user speaks over the preamble of a tool that has ended",
+    _looks_up,
+    asks_again(3.0, "please hurry"),
+    [hears(ANSWER), runs_once("look_up"), results_shown],
+    failure="C",
+    links=[ISSUES + "2787", ISSUES + "3023"],
+    wrong="The model does not see its own call, and makes it again.",
+    strategies=_without_interruptions,
+    tools={"look_up": Tool(0.5, RESULT)},
+)
+
+TURNS = (D1, C4, D2, D3, D4)
