@@ -36,21 +36,28 @@ def actions_used(flow: Flow) -> frozenset[str]:
     return frozenset(action for row in flow.rows() for action in row.transition.actions)
 
 
-@once_for_each_flow
-def check_vocabulary(flow: Flow) -> None:
+def check_vocabulary(flow: Flow, what: str) -> None:
     """Refuse a flow that would fail in the middle of a conversation.
+
+    Args:
+        flow: The flow.
+        what: What it is to govern, for the message, such as ``a TurnSession``.
 
     Raises:
         HostError: Names are missing; the message has all of them.
     """
+    if lacks := _lacks(flow):
+        raise HostError(
+            f"flow {flow.name!r} cannot govern {what}: it lacks the {', '.join(lacks)}; "
+            "write 'extends: turn', which has them all"
+        )
+
+
+@once_for_each_flow
+def _lacks(flow: Flow) -> list[str]:
     used = actions_used(flow)
-    lacks = [
+    return [
         *(f"trigger {word!r}" for word in TRIGGERS if word not in flow.triggers),
         *(f"fact {word!r}" for word in FACTS if word not in flow.facts),
         *(f"action {word!r} in a transition" for word in ACTIONS if word not in used),
     ]
-    if lacks:
-        raise HostError(
-            f"flow {flow.name!r} cannot govern a TurnSession: it lacks the {', '.join(lacks)}; "
-            "write 'extends: turn', which has them all"
-        )

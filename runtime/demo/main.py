@@ -59,7 +59,7 @@ def demo(settings: Settings) -> int:
         TurnfsmError: The flow, the model, the extra or the folder cannot be used.
     """
     flow = load_flow(settings.flow)
-    check_vocabulary(flow)
+    check_vocabulary(flow, "a TurnSession")
     folder = OutFolder(settings.out)
     model = _model(settings.llm)
     folder.open()

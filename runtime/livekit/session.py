@@ -129,7 +129,7 @@ class TurnSession(GovernedSession[Userdata_T]):
         self._life: SessionLifecycle
         self._custom: CustomHost
         self._flow = flow if isinstance(flow, Flow) else load_flow(flow)
-        check_vocabulary(self._flow)
+        check_vocabulary(self._flow, "a TurnSession")
         self._unproved = require_proof(self._flow, proof)
         self._actions = actions
         self._observers = Observers(

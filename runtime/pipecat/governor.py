@@ -91,7 +91,7 @@ class TurnGovernor:
         tell: Callable[[Report], None] | None = None,
     ) -> None:
         self._flow = flow if isinstance(flow, Flow) else load_flow(flow)
-        check_vocabulary(self._flow)
+        check_vocabulary(self._flow, "a Pipecat pipeline")
         require_proof(self._flow, proof)
         seconds = check_limits(self._flow, limits if limits is not None else self._flow.limits)
         self._tap = Tap()

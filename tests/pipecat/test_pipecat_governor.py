@@ -128,6 +128,11 @@ def test_a_flow_that_pipecat_cannot_carry_out_is_refused(flow: str, said: str) -
         TurnGovernor(flow)
 
 
+def test_a_flow_of_another_kind_is_refused_and_the_message_names_pipecat() -> None:
+    with pytest.raises(HostError, match="cannot govern a Pipecat pipeline: it lacks the trigger"):
+        TurnGovernor("utterance")
+
+
 OWN = """
 flow: rings
 kind: turn
