@@ -9,18 +9,18 @@ Example::
     session = TurnSession(store="calls.db", session_id=ctx.job.room.name, stt=..., llm=...)
 """
 
-from turnfsm.runtime.store import (
+from turnfsm.runtime.store.address import open_store
+from turnfsm.runtime.store.past import Past
+from turnfsm.runtime.store.postgres import PostgresStore
+from turnfsm.runtime.store.protocol import (
     Acquired,
     Batch,
-    Past,
-    PostgresStore,
     SessionTaken,
-    SqliteStore,
     Store,
     StoreAway,
     StoreError,
-    open_store,
 )
+from turnfsm.runtime.store.sqlite import SqliteStore
 
 __all__ = [
     "Acquired",

@@ -86,7 +86,7 @@ def view(
         _serve(what, flow, served)
         return
     from turnfsm.fsm.journal import read_journal
-    from turnfsm.runtime.view import journal_page
+    from turnfsm.runtime.view.journal_page import journal_page
     from turnfsm.runtime.view.sound import read_sound
 
     journal = read_journal(what)

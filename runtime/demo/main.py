@@ -18,7 +18,7 @@ from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import JsonlSink
 from turnfsm.runtime.testing.clock import VirtualTimeError
 from turnfsm.runtime.testing.clock import run as run_in_virtual_time
-from turnfsm.runtime.view import journal_page
+from turnfsm.runtime.view.journal_page import journal_page
 from turnfsm.runtime.view.sound import read_sound
 
 from .clock import run as run_in_patient_time

@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from livekit import rtc
 from opentelemetry.trace import INVALID_SPAN, Span, get_current_span
 
 from turnfsm.fsm import Verdict
-from turnfsm.fsm.audit.properties import Broken
 from turnfsm.runtime.conversation.floor import Floor, Step
 from turnfsm.runtime.observe import Consumer, Listener, Watch
-from turnfsm.runtime.observe.conformance import Conformance
-from turnfsm.runtime.observe.room_state import RoomState
 from turnfsm.runtime.observe.telemetry import Figures, SpanEvents, Telemetry
-from turnfsm.runtime.observe.turn_log import TurnLog, VerdictLog
 from turnfsm.runtime.turn import TurnRuntime
 
 from .overrides import GovernedHandle
+
+if TYPE_CHECKING:
+    from turnfsm.fsm.audit.properties import Broken
 
 __all__ = ["Observers"]
 
@@ -79,21 +79,30 @@ class Observers:
             self._watch = None
 
     def _consumers(self, turn: TurnRuntime, timers: Mapping[str, float]) -> Iterator[Consumer]:
+        # imported for the sessions that have them: they bring the metrics and the checker
         if turn_log.isEnabledFor(logging.INFO):
+            from turnfsm.runtime.observe.turn_log import TurnLog
+
             yield TurnLog()
         if self._telemetry is not None:
             yield Figures(self._telemetry)
         if self._audit:
+            from turnfsm.runtime.observe.conformance import Conformance
+
             yield Conformance(turn.flow, timers, self._tell_broken)
 
     def _listeners(
         self, turn: TurnRuntime, floor: Floor, room: rtc.Room | None
     ) -> Iterator[Listener]:
         if turn_log.isEnabledFor(logging.INFO):  # DEBUG may be turned on later
+            from turnfsm.runtime.observe.turn_log import VerdictLog
+
             yield VerdictLog(turn.journal.typed)
         if self._telemetry is not None and self._telemetry.spans:
             yield SpanEvents(self._telemetry.said, _Spans(floor).current)
         if self._publish_state and room is not None:
+            from turnfsm.runtime.observe.room_state import RoomState
+
             yield RoomState(lambda name, value: _set_attribute(room, name, value))
 
     def _tell_broken(self, broken: Broken) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry import metrics as otel_metrics
 from opentelemetry.trace import Span
 
 from turnfsm.fsm import Refused, TurnfsmError
 from turnfsm.fsm.journal import Entry, Note
-from turnfsm.fsm.metrics import INSTRUMENTS, Value, measurements_in
 from turnfsm.runtime.journal import PRIVATE, Raw
+
+if TYPE_CHECKING:
+    from turnfsm.fsm.metrics import Value
 
 __all__ = ["Figures", "SpanEvents", "Telemetry", "check_telemetry"]
 
@@ -39,8 +41,14 @@ class Telemetry:
     def __init__(
         self, meter_provider: Any | None = None, *, spans: bool = True, said: bool = False
     ) -> None:
+        from turnfsm.fsm.metrics import (
+            INSTRUMENTS,
+            measurements_in,
+        )  # not for a session without telemetry
+
         self.spans = spans
         self.said = said
+        self._measurements_in = measurements_in
         provider = meter_provider or otel_metrics.get_meter_provider()
         meter = provider.get_meter("turnfsm")
         self._record: dict[str, Callable[..., None]] = {}
@@ -59,7 +67,7 @@ class Telemetry:
 
     def measured(self, value: Value) -> None:
         """Record a measured value."""
-        for measurement in measurements_in(value):
+        for measurement in self._measurements_in(value):
             self._record[measurement.name](measurement.value, _as_attributes(measurement.labels))
 
 

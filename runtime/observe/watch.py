@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from turnfsm.fsm.journal import Entry, Note
-from turnfsm.fsm.metrics import Follower, Value
 from turnfsm.runtime.journal import LiveJournal, Raw
+
+if TYPE_CHECKING:
+    from turnfsm.fsm.metrics import Follower, Value
 
 __all__ = ["Consumer", "Listener", "Watch"]
 
@@ -58,9 +60,7 @@ class Watch:
         self._journal = journal
         self._consumers = tuple(consumers)
         self._listeners = tuple(listeners)
-        flow = journal.program.flow
-        self._follower = Follower(flow.timers, initial=flow.initial)
-        self._measures = any(consumer.measures for consumer in self._consumers)
+        self._follower = self._measuring()
         self._seq = journal.seq
         self._due: asyncio.TimerHandle | None = None
         for listener in self._listeners:
@@ -74,24 +74,32 @@ class Watch:
         if self._due is not None:
             self._due.cancel()
             self._catch_up()
-            self._give([(None, self._follower.end() if self._measures else ())])
+            self._give([(None, self._follower.end() if self._follower else ())])
             self._due = None
         for listener in self._listeners:
             listener.end()
         self._listeners = ()
+
+    def _measuring(self) -> Follower | None:
+        if not any(consumer.measures for consumer in self._consumers):
+            return None
+        from turnfsm.fsm.metrics import Follower
+
+        flow = self._journal.program.flow
+        return Follower(flow.timers, initial=flow.initial)
 
     def _look(self) -> None:
         self._due = asyncio.get_running_loop().call_later(self._late, self._look)
         self._catch_up()
 
     def _catch_up(self) -> None:
-        journal, feed = self._journal, self._follower.feed
+        journal, follower = self._journal, self._follower
         if journal.seq == self._seq:
             return
         told: list[tuple[Entry | Note | None, Sequence[Value]]] = []
         for raw in journal.since(self._seq):
             record = journal.typed(raw)
-            told.append((record, feed(record) if self._measures else ()))
+            told.append((record, follower.feed(record) if follower else ()))
         missed = journal.seq - self._seq - len(told)
         if missed:
             logger.warning("%d records came at once and were dropped: no figure has them", missed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from .protocol import Store, StoreError
-from .sqlite import SqliteStore
 
 __all__ = ["open_store"]
 
@@ -30,12 +29,12 @@ def open_store(store: Store | str | Path) -> Store:
         >>> open_store("calls.db")
         SqliteStore('calls.db')
     """
-    if isinstance(store, Path):
+    scheme, slashes, _ = store.partition("://") if isinstance(store, str) else ("", "", "")
+    if isinstance(store, Path) or (isinstance(store, str) and not slashes):
+        from .sqlite import SqliteStore
+
         return SqliteStore(store)
     if isinstance(store, str):
-        scheme, slashes, _ = store.partition("://")
-        if not slashes:
-            return SqliteStore(store)
         if scheme in ("postgresql", "postgres"):
             from .postgres import PostgresStore
 

@@ -15,11 +15,12 @@ from turnfsm.fsm.errors import TurnfsmError
 from turnfsm.fsm.flow import Flow
 from turnfsm.runtime.journal import JsonlSink, Sink
 
-from .hub import Feed, Hub
 from .page import build_page
 
 if TYPE_CHECKING:
     from aiohttp import web
+
+    from .hub import Feed  # it draws flows: imported when a session is shown
 
 __all__ = ["VARIABLE", "LiveView", "view_of"]
 
@@ -71,6 +72,7 @@ class LiveView:
         token: str | None = None,
         more_ports: int = 0,
     ) -> None:
+        from .hub import Hub
         from .server import Server  # aiohttp
 
         self.hub = Hub()
@@ -87,6 +89,8 @@ class LiveView:
         The words of the conversation are left out unless the session has a `JsonlSink` that keeps
         them.
         """
+        from .hub import Feed
+
         keeps = any(isinstance(sink, JsonlSink) and sink.redact is None for sink in sinks)
         return Feed(self.hub, flow, None if keeps else "leave_out")
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from turnfsm.fsm import load_flow
 from turnfsm.fsm.journal import Journal, journal_of, read_journal
 from turnfsm.runtime.demo.main import Settings, demo
-from turnfsm.runtime.view import journal_page
+from turnfsm.runtime.view.journal_page import journal_page
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 

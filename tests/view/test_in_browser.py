@@ -18,7 +18,7 @@ from turnfsm.fsm import load_flow
 from turnfsm.fsm.diagram.lanes import read_lanes
 from turnfsm.fsm.journal import Journal, journal_of, parse_journal
 from turnfsm.metrics import explain, measure
-from turnfsm.runtime.view import journal_page
+from turnfsm.runtime.view.journal_page import journal_page
 from turnfsm.runtime.view.sound import read_sound
 
 TURN = load_flow("turn")
