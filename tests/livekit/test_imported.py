@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +19,11 @@ UNUSED = (
 """The checker, the pictures, the figures, the viewer, the stores, the kit."""
 
 
-def loaded(code: str) -> set[str]:
-    """Those of `UNUSED` that a new process has loaded after this code."""
+def loaded(code: str, folder: Path | None = None) -> set[str]:
+    """Those of `UNUSED` that a new process has loaded after this code, which runs in a folder."""
     report = "\nimport sys; print(*sys.modules)"
-    ran = subprocess.run(
-        [sys.executable, "-c", code + report], check=True, capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", code + report]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
     return set(UNUSED) & set(ran.stdout.split())
 
 
@@ -52,9 +52,9 @@ asyncio.run(talk())
     [
         ("audit=True", "turnfsm.fsm.check"),
         ("telemetry=True", "turnfsm.fsm.metrics"),
-        ("store=':memory:', session_id='a'", "turnfsm.runtime.store.sqlite"),
+        ("store='calls.db', session_id='a'", "turnfsm.runtime.store.sqlite"),
     ],
 )
-def test_an_option_loads_what_it_needs(option: str, module: str) -> None:
+def test_an_option_loads_what_it_needs(option: str, module: str, tmp_path: Path) -> None:
     """When the session starts."""
-    assert module in loaded(SESSION.format(option))
+    assert module in loaded(SESSION.format(option), tmp_path)
