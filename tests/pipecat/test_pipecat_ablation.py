@@ -1,0 +1,155 @@
+"""The flow decides: without a row of its YAML the failure of Pipecat is back. And it is right in
+every order of tasks."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import pytest
+
+pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
+
+from turnfsm import Flow, parse_flow, shipped_flows
+from turnfsm.pipecat import TurnGovernor
+from turnfsm.runtime.compare import Side
+from turnfsm.runtime.compare.pipecat import HOST
+from turnfsm.testing import PermutedLoop
+
+Edits = Sequence[tuple[str, str]]
+
+NO_PAUSE: Edits = [
+    ("        - {dest: paused, conditions: [interruptible, pausable], actions: pause_output}\n", "")
+]
+NO_HOLD: Edits = [
+    (
+        "      user_started_speaking: {conditions: [step_running, interruptible, holdable], "
+        "unless: output_held, actions: hold_output}\n",
+        "",
+    ),
+    (
+        "        - {conditions: [step_running, interruptible, holdable], actions: hold_output, "
+        "restarts: [transcript_wait, false_interruption, noise_limit]}\n",
+        "",
+    ),
+]
+NO_HOLD_AT_FIRST: Edits = [
+    NO_HOLD[0],
+    (
+        "        - {conditions: [user_speaking, interruptible, holdable], unless: user_silent, "
+        "actions: hold_output}\n",
+        "",
+    ),
+]
+NO_NEXT_REPLY: Edits = [
+    (
+        "      next_reply: {conditions: agenda_open, unless: [user_speaking, endpointing, "
+        "answer_coming, turn_open, turn_deferred], actions: request_next_reply}\n",
+        "",
+    ),
+    (
+        "        - {conditions: agenda_open, unless: [user_speaking, turn_open, turn_deferred, "
+        "manual_turns], actions: request_next_reply}\n",
+        "",
+    ),
+]
+MOOT_RESULTS: Edits = [("pending_result: open", "pending_result: moot")]
+NO_DEFERRED_TURN: Edits = [
+    (
+        "      deferred_turn: {unless: [user_speaking, user_may_go_on, others_first, tools_held], "
+        "actions: take_deferred_turn}\n      speech_interrupted",
+        "      speech_interrupted",
+    ),
+    (
+        "        - {conditions: turn_deferred, unless: [user_speaking, others_first, "
+        "manual_turns], actions: take_deferred_turn}\n",
+        "",
+    ),
+]
+NO_OBJECTION: Edits = [
+    (
+        "      proceed: {unless: [user_speaking, endpointing, answer_coming, turn_open, "
+        "transcript_due], actions: let_tool_proceed}",
+        "      proceed: {actions: let_tool_proceed}",
+    ),
+    (
+        "      words_answered: {unless: [acknowledged, wordless], actions: note_objection}\n",
+        "",
+    ),
+]
+NO_TURN_OVER_A_TOOL: Edits = [
+    (
+        "      turn_committed: {dest: listening, unless: [tools_held, wordless], actions: "
+        "[unblock_tools, release_tools, answer_turn]}\n      turn_deferred:",
+        "      turn_deferred:",
+    )
+]
+NO_TOOL_LIMIT: Edits = [
+    (
+        "      tool_limit: {dest: listening, actions: [report_limit, give_up_tools, "
+        "release_tools]}\n",
+        "      tool_limit: {actions: report_limit}\n",
+    )
+]
+
+WITHOUT: Mapping[str, Edits] = {
+    **dict.fromkeys(("N1", "N2", "N6", "N7", "N9", "N10", "N11"), NO_PAUSE),
+    **dict.fromkeys(("N3", "N8", "E2"), NO_HOLD),
+    **dict.fromkeys(("T2", "T3", "T4", "T5", "T7"), NO_NEXT_REPLY),
+    "C3": MOOT_RESULTS,
+    **dict.fromkeys(("T1", "T6"), NO_TURN_OVER_A_TOOL),
+    "T8": NO_OBJECTION,
+    "D1": NO_DEFERRED_TURN,
+    "D2": NO_HOLD_AT_FIRST,
+    "E1": NO_TOOL_LIMIT,
+}
+"""What is taken out of the flow, or let in, by the failure that comes back."""
+
+NOT_BY_A_ROW = {
+    "C1": "a reply of the application waits for the floor, which the conductor gives",
+    "C2": "the model is asked with results by the reply that has made the calls",
+    "C4": "as C1",
+    "D3": "as C1",
+    "D4": "the adapter makes no speculative request",
+    "N4": "an interrupted reply cancels its calls, and while a tool runs no reply has the floor",
+    "N5": "as N4",
+    "T9": "the decorator `once`, and the ledger",
+}
+"""Failures that cannot come back by the YAML alone, and why."""
+
+
+def _edited(edits: Edits) -> Flow:
+    text = shipped_flows()["turn"].read_text(encoding="utf-8")
+    for old, new in edits:
+        assert old in text, f"the shipped flow has no {old!r} any more"
+        text = text.replace(old, new)
+    flow, findings = parse_flow(text)
+    assert flow is not None, findings
+    return flow
+
+
+def test_every_failure_is_taken_apart_or_has_its_reason() -> None:
+    assert sorted([*WITHOUT, *NOT_BY_A_ROW]) == sorted(s.id for s in HOST.scenarios)
+
+
+@pytest.mark.parametrize("id", WITHOUT)
+def test_without_the_row_the_failure_is_back(id: str) -> None:
+    governor = partial(TurnGovernor, flow=_edited(WITHOUT[id]), proof="off")
+    assert HOST.scenario(id).problems(governor) != []
+
+
+@pytest.mark.parametrize("seed", [1, 5, 23])
+def test_another_order_of_tasks_changes_no_verdict(seed: int) -> None:
+    """What is ready at the same time runs in another order; the governor is right all the same."""
+    loop = partial(PermutedLoop, seed=seed)
+    wrong = {
+        scenario.id: side.problems
+        for scenario in HOST.all
+        for side in [Side.of(scenario, scenario.play(HOST.ours.session, make_loop=loop))]
+        if not side.right
+    }
+    assert wrong == {}
+
+
+def test_what_fails_on_pipecat_alone_is_no_accident_of_an_order() -> None:
+    loop = partial(PermutedLoop, seed=2)
+    right = [s.id for s in HOST.scenarios if not s.verdict(s.play(None, make_loop=loop))]
+    assert right == []
