@@ -11,6 +11,7 @@ from turnfsm.fsm.machine import Machine
 from turnfsm.runtime.journal import LiveJournal
 
 from .records import RecordEncoder
+from .scenes import scenes_for
 
 __all__ = ["simulate"]
 
@@ -27,6 +28,15 @@ class _Simulation:
         self.now = self.entered = 0.0
         self._begun: dict[str, int] = {}
         self._restarted: dict[str, float] = {}
+
+    def posts(self, press: Mapping[str, Any]) -> bool:
+        """Whether a host would post this now."""
+        state = self.machine.state
+        least = self.flow.states[state].tuning.min_words or 0
+        words = press.get("words")
+        if isinstance(words, int) and words < least:
+            return False
+        return press.get("only_in") in (None, state)
 
     def press(self, trigger: str, stale: bool) -> None:
         flow = self.flow
@@ -77,10 +87,13 @@ def simulate(flow: Flow, presses: Iterable[Mapping[str, Any]]) -> dict[str, Any]
     Args:
         flow: The flow.
         presses: Each with ``trigger``; ``host``: the host facts that are true; ``stale``: the
-            trigger belongs to the step or turn before the current one.
+            trigger belongs to the step or turn before the current one; ``only_in``: it is left out
+            in every other state; ``words``: so many were said, and it is left out in a state whose
+            ``min_words`` are more.
 
     Returns:
-        The records, the answer that each trigger would get now, and what could not be posted.
+        The records, the answer that each trigger would get now, what could not be posted, and the
+        scenes that can be played.
 
     Example:
         >>> from turnfsm import load_flow
@@ -90,6 +103,8 @@ def simulate(flow: Flow, presses: Iterable[Mapping[str, Any]]) -> dict[str, Any]
     """
     simulation, trouble, host = _Simulation(flow), None, frozenset[str]()
     for press in list(presses)[:_MOST]:
+        if not simulation.posts(press):
+            continue
         host = frozenset(map(str, press.get("host") or ()))
         simulation.machine.set_host_facts({name: name in host for name in flow.host_facts})
         try:
@@ -102,5 +117,6 @@ def simulate(flow: Flow, presses: Iterable[Mapping[str, Any]]) -> dict[str, Any]
         "records": RecordEncoder(flow).all(journal.records),
         "moves": simulation.moves(),
         "host": list(flow.host_facts),
+        "scenes": scenes_for(flow),
         "trouble": trouble,
     }

@@ -100,6 +100,21 @@ def test_a_trigger_is_pressed_on_a_real_machine(tab: Any, studio: FlowStudio) ->
     assert tab.text_content("#state") == "speaking"
 
 
+def test_a_scene_is_played_with_one_click_and_again_after_a_change(
+    tab: Any, studio: FlowStudio, file: Path
+) -> None:
+    """The user says okay: the agent is stopped. In a flow that wants two words it is not."""
+    tab.goto(studio.url)
+    until(tab, "page.studio.back.events.readyState === 1")
+    tab.click("#simulator button:has-text('okay')")
+    until(tab, "page.recording.records.length > 10")
+    until(tab, "page.player.t > 0.2")
+    assert tab.evaluate("page.recording.lanes.states.at(-2).label") == "interrupted"
+    assert tab.evaluate("page.recording.silences.length") == 0  # its seconds are made up
+    file.write_text(GOOD + "states:\n  speaking: {tuning: {min_words: 2}}\n")
+    until(tab, "page.recording.lanes?.states.at(-1).label === 'speaking'")
+
+
 def test_findings_stand_at_their_lines_as_the_file_is_saved(
     tab: Any, studio: FlowStudio, file: Path
 ) -> None:

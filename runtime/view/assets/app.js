@@ -41,6 +41,7 @@ class Page {
     this.player.pause();
     this.recording = new Recording(this.data.flow, this.data.initial);
     this.recording.add(records);
+    this.recording.silences = []; // nobody waited: its seconds are made up
     this.now.setup(this.recording);
     this.index = null;
     this.refresh();

@@ -129,13 +129,21 @@ class Studio {
     this.panel(simulation);
   }
 
+  // A scene is played from its start; after a change of the flow it is pressed again.
+  async play({ presses }) {
+    this.presses = [...presses];
+    await this.run();
+    this.page.seek(0);
+    if (!this.page.player.playing) this.page.player.toggle();
+  }
+
   press(trigger) {
     this.presses.push({ trigger, host: [...this.host], stale: byId("stale").checked });
     byId("stale").checked = false;
     return this.run();
   }
 
-  panel({ moves, host, trouble }) {
+  panel({ moves, host, trouble, scenes }) {
     if (byId("simulator").hidden) return;
     const { triggers, timers } = this.page.recording.flow;
     const button = (move) => element("button", { type: "button", class: `press ${move.taken ? "taken" : "not"}`, title: `${triggers[move.trigger]?.is ?? `${timers[move.trigger]} s`}\n${move.says}`, onclick: () => this.press(move.trigger) }, move.trigger);
@@ -151,7 +159,9 @@ class Studio {
     const reset = element("button", { type: "button", onclick: () => { this.presses = []; this.run(); } }, "Reset");
     const undo = element("button", { type: "button", onclick: () => { this.presses.pop(); this.run(); } }, "Undo");
     const stale = element("label", { class: "field" }, element("input", { type: "checkbox", id: "stale" }), " of the previous step");
-    const moved = [...group("request", "Requests"), ...group("event", "Events"), ...group("timer", "Timers")];
+    const played = scenes.map((one) => element("button", { type: "button", class: "press", onclick: () => this.play(one) }, one.name));
+    const scene = played.length ? [element("h2", {}, "Play"), element("div", { class: "chips" }, ...played)] : [];
+    const moved = [...scene, ...group("request", "Requests"), ...group("event", "Events"), ...group("timer", "Timers")];
     const facts = host.length ? [element("h2", {}, "Values of the host facts from now on"), element("div", { class: "chips" }, ...host.map(fact))] : [];
     byId("simulator").replaceChildren(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Press a trigger" }, element("div", { class: "bar" }, element("b", {}, "Press a trigger"), element("span", { class: "spring" }), stale, undo, reset), trouble && element("p", { class: "reason" }, trouble), ...moved, ...facts));
   }

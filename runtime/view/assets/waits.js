@@ -1,8 +1,8 @@
 // How long the agent was waited for, and what that was spent on.
 
 // The colour of a cause of silence, by name; a tool has its own everywhere.
-const CAUSE_COLORS = { stt: "hearing", endpointing: "hearing", llm: "model", tts: "voice", output: "voice", output_held: "agent", tool_running: "tool", user_has_the_floor: "user", agent_heard: "agent", nothing_asked: "idle" };
-const colorOf = (cause) => CAUSE_COLORS[cause] ?? "refused";
+const CAUSE_COLORS = { stt: "hearing", endpointing: "hearing", llm: "model", tts: "voice", output: "voice", output_held: "agent", tool_running: "tool", user_has_the_floor: "user", agent_heard: "agent", nothing_asked: "idle", refused: "refused", vad: "refused", no_audio: "refused" };
+const colorOf = (cause) => CAUSE_COLORS[cause] ?? "hearing";
 
 const hasWaits = ({ silences, responses }) => silences.length + responses.length > 0;
 

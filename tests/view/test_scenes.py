@@ -1,0 +1,86 @@
+"""The scenes of the simulator are what a session would post, and the flow decides how they end."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turnfsm import Flow, load_flow, shipped_flows
+from turnfsm.livekit import TurnSession
+from turnfsm.runtime.view.scenes import scenes_for
+from turnfsm.runtime.view.simulator import simulate
+from turnfsm.testing import ScriptedLLM, ScriptedUser, Stage
+
+OKAY, STOP, COUGH, TOOL = range(4)
+
+STORY = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+
+
+def played(flow: Flow, number: int) -> list[dict[str, Any]]:
+    """The records of a scene."""
+    done = simulate(flow, scenes_for(flow)[number]["presses"])
+    assert done["trouble"] is None
+    records: list[dict[str, Any]] = done["records"]
+    return records
+
+
+def moves(records: list[dict[str, Any]]) -> list[str]:
+    """The states, one after the other."""
+    return ["listening", *(row["d"] for row in records if row.get("d", row["s"]) != row["s"])]
+
+
+@pytest.fixture
+def patient(tmp_path: Path) -> Flow:
+    """A flow in which one word does not interrupt."""
+    file = tmp_path / "mine.yaml"
+    file.write_text("flow: mine\nextends: turn\nstates:\n  speaking: {tuning: {min_words: 2}}\n")
+    return load_flow(file)
+
+
+@pytest.mark.parametrize(
+    ("flow", "number"), [("turn", 0), ("overlap", 0), ("mine", 0), ("turn", 1)]
+)
+def test_a_scene_goes_as_in_a_session(flow: str, number: int, patient: Flow) -> None:
+    """Through the same states, until the floor is free or the agent goes on."""
+    chosen = patient if flow == "mine" else load_flow(flow)
+    words = ("okay", "stop please")[number]
+    user = ScriptedUser().says("tell me all", at=1.0).says(words, at=4.0)
+    model = ScriptedLLM({"tell": STORY, words: "Fine."})
+    stage = Stage(partial(TurnSession, flow=chosen), user=user, llm=model)
+    stage.run(14.0)
+    entries = stage.session.turn.journal.read().entries
+    real = ["listening"] + [e.verdict.dest for e in entries if e.verdict.dest != e.verdict.state]
+    scene = moves(played(chosen, number))
+    assert scene == real[: len(scene)]
+    assert len(scene) >= 3
+
+
+def test_okay_stops_the_agent_or_does_not_as_the_flow_says(patient: Flow) -> None:
+    """The shipped turn stops, `overlap` goes on, and with `min_words: 2` nothing happens at all."""
+    ends = [
+        moves(played(flow, OKAY)) for flow in (load_flow("turn"), load_flow("overlap"), patient)
+    ]
+    assert [end[2:] for end in ends] == [
+        ["speaking", "paused", "interrupted", "listening"],
+        ["speaking", "paused", "speaking"],
+        ["speaking"],
+    ]
+
+
+def test_a_cough_is_resumed_after_and_a_tool_gives_way() -> None:
+    """The flow `turn`."""
+    assert moves(played(load_flow("turn"), COUGH))[-2:] == ["paused", "speaking"]
+    assert moves(played(load_flow("turn"), TOOL))[-2:] == ["tool_running", "listening"]
+
+
+@pytest.mark.parametrize("name", shipped_flows())
+def test_a_scene_has_only_triggers_of_its_flow(name: str) -> None:
+    """A flow that is not about turns has no scene."""
+    flow = load_flow(name)
+    scenes = scenes_for(flow)
+    assert bool(scenes) == ("playout_started" in flow.triggers)
+    for number in range(len(scenes)):
+        assert played(flow, number)
