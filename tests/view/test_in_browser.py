@@ -119,7 +119,7 @@ def test_the_picture_can_be_read_and_nothing_is_covered(
     opened(tab, journal_page(journal, TURN), tmp_path, 38.0)
     assert min(tab.evaluate(SIZES)) >= 9
     assert tab.evaluate(INSIDE, [".picture .current", ".picture"])
-    assert tab.evaluate(INSIDE, ["#why", "main"]) or width < 1400
+    assert tab.evaluate(INSIDE, ["#why", ".desk"]) or width < 1400
     root = "document.documentElement"
     assert tab.evaluate(f"{root}.scrollHeight <= innerHeight && {root}.scrollWidth <= innerWidth")
 
