@@ -192,8 +192,9 @@ class PipecatAgent:
         self._heard = self.step.id if self.step is not None else ""
 
     def step_ended(self, id: str) -> None:
-        """A step was heard to its end, and that is in the conversation."""
-        if (step := self.step) is not None and step.id == id:
+        """A step was heard to its end, and that is in the conversation. If it was interrupted
+        meanwhile, an `InterruptionFrame` is on its way: the next step waits until it has passed."""
+        if (step := self.step) is not None and step.id == id and not step.speech.interrupted:
             self._give_back(step)
 
     def interrupted(self) -> None:
@@ -201,7 +202,7 @@ class PipecatAgent:
         if (step := self.step) is None or not isinstance(step.speech, Reply):
             return
         if not step.speech.interrupted:
-            if not step.speech.interruptible:
+            if step.speech.stays_whole:
                 return  # its frames are not dropped
             step.speech.cut_off()
         self._give_back(step)

@@ -56,9 +56,14 @@ class Reply:
     def interruptible(self) -> bool:
         """It may be interrupted now. While it has the floor, the strategy that has started the
         user's turn may forbid it."""
-        if self._holds or not (self.said is None or self.said.interruptible):
+        if self._holds or self.stays_whole:
             return False
         return self._cut_allowed() or not self._conductor.floor.holds(self)
+
+    @property
+    def stays_whole(self) -> bool:
+        """Pipecat drops nothing of it at an interruption."""
+        return self.said is not None and not self.said.interruptible
 
     @property
     def steps_over(self) -> bool:

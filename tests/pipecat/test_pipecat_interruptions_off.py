@@ -76,3 +76,20 @@ def test_words_over_a_greeting_do_not_cut_it() -> None:
 
     stage = Stage(counts, strategies=_off).play(script)
     assert stage.heard == f"Welcome to the shop dear customer. {COUNT}"
+
+
+async def _is_stopped_by_the_application(stage: Stage) -> None:
+    await stage.says("please count")
+    await stage.until(3.0)
+    await stage.says("hello there", 0.4)
+    await stage.until(4.2)
+    await stage.pushes(f.InterruptionFrame())
+    await stage.until(9.0)
+    await stage.says("are you there")
+
+
+def test_an_interruption_by_the_application_ends_the_answer_all_the_same() -> None:
+    """Pipecat drops the rest of it, whatever the user's turn may do."""
+    stage = Stage(counts, strategies=_off).play(_is_stopped_by_the_application)
+    assert stage.heard.endswith("You said hello there. You said are you there.")
+    assert stage.states[-1] == "listening"

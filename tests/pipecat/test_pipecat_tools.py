@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
 
 from pipecat.frames import frames as f
-from pipecat_stage import Messages, Says, Stage, Tool, brief, shows
+from pipecat_stage import Messages, Says, Stage, Tool, brief, said, shows
 from pipecat_talks import (
     ANSWER,
     LATE,
@@ -155,6 +155,46 @@ def test_a_preamble_that_is_interrupted_does_not_cost_the_result() -> None:
     assert stage.heard == f"Let me look {PRICE} {LATE}"
     alone = Stage(model, look_up(6.0), stock=True).play(script)
     assert (alone.effects, LATE in alone.heard) == ([], False)
+
+
+def test_an_interruption_by_the_application_ends_a_turn_that_a_tool_holds() -> None:
+    """The rest of the preamble is dropped by Pipecat; the step is over."""
+
+    def model(messages: Messages) -> Says:
+        says = orders(messages)
+        return Says("Let me look that up for you.", says.calls) if says.calls else says
+
+    async def script(stage: Stage) -> None:
+        await stage.says(QUESTION)
+        await stage.until(3.0)
+        await stage.pushes(f.InterruptionFrame())
+        await stage.until(12.0)
+        await stage.says("and what did it cost")
+
+    held = {"look_up": Tool(6.0, "it arrives on Friday", mark=on_interruption("hold"))}
+    stage = Stage(model, held).play(script)
+    assert stage.states[-1] == "listening"
+    assert PRICE in stage.heard
+
+
+@pytest.mark.parametrize("late", [-0.02, -0.01, 0.0, 0.01, 0.02])
+@pytest.mark.parametrize("seed", [None, 1, 2, 3, 4, 5, 6])
+def test_a_result_that_comes_as_an_answer_ends_is_told_once(late: float, seed: int | None) -> None:
+    """The interruption of a step that has ended meanwhile does not end the next one."""
+
+    def model(messages: Messages) -> Says:
+        if shows(messages, "on Friday"):
+            return Says(LATE)
+        return Says() if "cost" in said(messages) else orders(messages)
+
+    class Reordered(Stage):
+        schedule = seed
+
+    stage = Reordered(model, look_up(4.0 + late)).play(asks_twice)  # the model has said nothing
+    assert stage.heard == LATE
+    began = stage.when("It") + 0.05
+    flow = [note.what for note in stage.notes if note.lane == "flow" and note.at <= began]
+    assert flow[-1] == "speaking"
 
 
 def test_a_quick_result_waits_until_the_preamble_was_heard() -> None:
