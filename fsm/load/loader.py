@@ -17,7 +17,7 @@ from turnfsm.fsm.source import Node, Page, Source, Unreadable
 from .extends import Merge
 from .names import check_names
 from .resolve import resolve
-from .spoken import check_spoken, with_spoken
+from .sections import check_sections, with_sections
 from .structure import structure_as
 from .written import FlowFile
 from .written_rules import check_written
@@ -140,8 +140,8 @@ def _parse(page: Page, path: Path) -> tuple[Flow | None, list[Finding]]:
     file, problems = structure_as(FlowFile, data, source)
     flow = None
     if file is not None:
-        sections = check_spoken(file, source)
-        file, places = with_spoken(file, source)
+        sections = check_sections(file, source)
+        file, places = with_sections(file, source)
         problems = chain(sections, check_written(file, source))
         flow = resolve(file, source)
         for part, place in places.items():

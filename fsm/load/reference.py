@@ -30,6 +30,7 @@ _TITLES = {
     "Expectation": "What the user is asked for",
     "Tools": "Tools",
     "Phrases": "Phrases",
+    "Monologue": "A monologue",
 }
 _PLAIN = {
     Seconds: "seconds, or `never`",

@@ -32,6 +32,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "properties": "invariants never always leads_to",
             "fillers": "filler holding_phrases",
             "silence": "reprompts no_input idle",
+            "monologue": "max_speech speech_limit max_monologue",
             "extends": "base inherits inherit include",
             "is": _IS,
         }
@@ -85,6 +86,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
     "Filler": _words(
         {"after": "delay seconds wait timeout", "say": "text speak says", "tools": "tool calls for"}
     ),
+    "Monologue": _words({"after": "limit at_most max seconds", "say": "text speak says then"}),
     "Reprompt": _words(
         {
             "after": "delay seconds wait timeout",

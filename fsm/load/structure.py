@@ -22,7 +22,7 @@ from turnfsm.fsm.flow import NEVER, Names, Scope, Seconds, Texts, yaml_name
 from turnfsm.fsm.source import Path, Source
 
 from .remedies import MOVED, SYNONYMS, mismatch_remedy
-from .written import ONE_OR_MORE, SHORT, FlowFile, WrittenState
+from .written import ONE_OR_MORE, SHORT, FlowFile, Monologue, WrittenState
 
 __all__ = ["structure_as"]
 
@@ -42,6 +42,7 @@ _NOUNS = {
     "Rules": "the agenda",
     "Tuning": "the tuning",
     "Expectation": "the expectation",
+    "Monologue": "the monologue",
 }
 _WORDS = {"dict": "a mapping", "list": "a list", "NoneType": "nothing", "str": "text"}
 
@@ -160,6 +161,8 @@ def _class_factory(kind: Any) -> Callable[[Any, Any], Any]:
 
 def _as_field(kind: Any, value: Any) -> str:
     """The field that a lone value was probably meant for."""
+    if kind is Monologue and type(value) in (int, float):
+        return f"write {{after: {value}}}"
     if not isinstance(value, str) or not value or ":" in value:
         return "begin with 'flow: NAME'" if kind is FlowFile else ""
     field = {Scope: "begins", WrittenState: "is", Expectation: "kind"}.get(kind)

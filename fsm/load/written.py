@@ -39,6 +39,7 @@ __all__ = [
     "Filler",
     "FlowFile",
     "Group",
+    "Monologue",
     "Reprompt",
     "WrittenProperties",
     "WrittenState",
@@ -122,6 +123,19 @@ class Reprompt:
         "The session closes afterwards, unless the user speaks within the timer hang_up_after, 1 s "
         "by default.",
         default=False,
+    )
+
+
+@attrs.frozen
+class Monologue:
+    """A limit of what the agent says at a stretch."""
+
+    after: float = doc(
+        "Seconds that the agent is heard, from which on it stops at the end of a sentence, or 5 s "
+        "later (the timer monologue_limit)."
+    )
+    say: Texts = doc(
+        "What it says then; of several texts, the next one each time.", default=Texts(())
     )
 
 
@@ -222,6 +236,9 @@ class FlowFile:
     silence: tuple[Reprompt, ...] = doc(
         "What the agent says to a user who says nothing. Words of the user begin it anew.",
         default=(),
+    )
+    monologue: Monologue | None = doc(
+        "How long the agent talks at a stretch. Then it lets the user in.", default=None
     )
     groups: Mapping[str, Group] = doc(
         "What several states have in common. Every state is in the group 'all'.", factory=dict

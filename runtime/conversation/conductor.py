@@ -285,7 +285,8 @@ class Conductor(UserReports):
     @property
     def needs_text(self) -> bool:
         """The flow looks at what a step says."""
-        return "agent_asked" in self.turn.flow.host_facts
+        facts = self.turn.flow.host_facts
+        return "agent_asked" in facts or "between_sentences" in facts
 
     def tokens_came(self) -> None:
         """The agent's `llm_node` has produced something."""

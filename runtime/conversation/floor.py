@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import attrs
 
+from .pauses import Sound
 from .ports import Agent, Output, Speech
 from .saying import Saying
 
@@ -132,8 +133,14 @@ class Floor:
         """Seconds since what is being played began to be heard; 0 if nothing is."""
         return time.time() - self._since if self._playing is not None else 0.0
 
-    def frame_came(self, speech: Speech, seconds: float) -> Awaitable[None] | None:
+    def frame_came(
+        self, speech: Speech, seconds: float, sound: Sound | None = None
+    ) -> Awaitable[None] | None:
         """Audio of a speech has come.
+
+        Args:
+            seconds: How long it is.
+            sound: Its samples, if the flow looks at what a step says.
 
         Returns:
             What to wait for before the output gets it; None: nothing.
@@ -142,7 +149,7 @@ class Floor:
         if step is None or step.speech is not speech:
             return None
         gate = step.gate
-        step.saying.audio_came(seconds)
+        step.saying.audio_came(seconds, sound)
         if not gate.reached:
             gate.reached = True
             self._audio_began(speech)

@@ -133,6 +133,11 @@ class HostFacts:
         step = self._floor.step
         return step is not None and step.saying.asks
 
+    def between_sentences(self) -> bool:
+        """The end of a sentence of the step was heard, and the next one has not begun."""
+        step = self._floor.step
+        return step is not None and step.saying.between_sentences
+
     def user_silent(self) -> bool:
         """The user pauses inside an utterance for so long that the agent may begin."""
         step = self._floor.step

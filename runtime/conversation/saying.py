@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Iterator
+
+from .pauses import Pause, Pauses, Sound
 
 __all__ = ["Saying"]
 
@@ -11,6 +14,13 @@ _QUESTION = ("?", "\uff1f", "\u061f")
 _LAST_SENTENCE = re.compile(
     r"[^.!?\u3002\uff01\uff1f\u061f\u0964]+[.!?\u3002\uff01\uff1f\u061f\u0964]*\s*$"
 )
+_END_OF_SENTENCE = re.compile(
+    r"[.!?\u061f\u0964]+[\"')\]\u201d\u2019]*(?=\s)|[\u3002\uff01\uff1f]+"
+)
+_NEAR = 0.8
+"""Seconds between the estimated end of a sentence and the pause that the voice makes there."""
+_BETWEEN = 0.2
+"""Seconds after the estimated end of a sentence, of a voice that makes no pauses."""
 
 
 class Saying:
@@ -27,6 +37,7 @@ class Saying:
 
     def __init__(self) -> None:
         self._text = ""
+        self._pauses = Pauses()
         self._seconds = self._heard = 0.0
         self._since: float | None = None
 
@@ -34,9 +45,16 @@ class Saying:
         """The step says this, too."""
         self._text += text
 
-    def audio_came(self, seconds: float) -> None:
-        """The output has got audio."""
+    def audio_came(self, seconds: float, sound: Sound | None = None) -> None:
+        """The output has got audio.
+
+        Args:
+            seconds: How long it is.
+            sound: Its samples, if they are known.
+        """
         self._seconds += seconds
+        if sound is not None:
+            self._pauses.came(sound)
 
     def begin(self) -> None:
         """It is heard, or heard again."""
@@ -59,6 +77,27 @@ class Saying:
         if last is None or not self._seconds:
             return False
         return self._heard_for / self._seconds >= last.start() / len(text)
+
+    @property
+    def between_sentences(self) -> bool:
+        """The end of a sentence was heard, and the next one has not begun.
+
+        The end is the pause of the voice that is nearest to where the end should be by letters. If
+        the voice makes no pauses, the letters alone say where it is.
+        """
+        heard = self._heard_for
+        return any(gap.start <= heard <= gap.end for gap in self._gaps())
+
+    def _gaps(self) -> Iterator[Pause]:
+        pauses = list(self._pauses)
+        for match in _END_OF_SENTENCE.finditer(self._text.rstrip()):
+            end = self._seconds * match.end() / len(self._text.rstrip())
+            if not pauses:
+                yield Pause(end, end + _BETWEEN)
+                continue
+            nearest = min(pauses, key=lambda pause: abs((pause.start + pause.end) / 2 - end))
+            if nearest.start - _NEAR <= end <= nearest.end + _NEAR:
+                yield nearest
 
     @property
     def _heard_for(self) -> float:

@@ -189,6 +189,15 @@ def test_a_search_stops_at_once() -> None:
     assert CANCELLED == ["search"]
 
 
+def test_a_long_answer_stops_at_a_sentence_and_asks() -> None:
+    answer = " ".join(f"The train number {n} leaves at noon today." for n in range(10, 30))
+    outcome = play("concise", asks_for_trains(), 45.0, llm=ScriptedLLM(otherwise=answer))
+    talk, question = outcome.heard
+    assert 20.0 <= talk.end - talk.start <= 23.0, outcome.timeline()
+    assert talk.text.endswith("today.")
+    assert question.text == "Shall I go on?"
+
+
 def test_a_voice_without_the_button_changes_nothing_and_the_button_does() -> None:
     def press(stage: Stage) -> None:
         stage.session.interrupt()

@@ -123,6 +123,48 @@ def test_what_is_wrong_with_a_section_is_said_at_its_line(text: str, expected: s
     assert said(text) == [expected]
 
 
+MONOLOGUE = "{after: 20, say: Shall I go on?}"
+
+
+def test_a_monologue_ends_at_a_sentence_and_five_seconds_later_in_any_case() -> None:
+    flow = flow_of(f"monologue: {MONOLOGUE}\n")
+    assert (flow.timers["monologue"], flow.timers["monologue_limit"]) == (20.0, 25.0)
+    after = flow.states["speaking"].after
+    (look,), (limit,) = after["monologue_look"], after["monologue_limit"]
+    assert {*look.conditions} == {"talked_long", "between_sentences", "interruptible"}
+    assert limit.conditions == ("interruptible",)
+    assert look.actions == limit.actions == ("force_interrupt", "say_monologue")
+    assert flow.facts["talked_long"].scope == "step"
+    assert flow_of("monologue: {after: 20}\n").states["speaking"].after["monologue_look"][
+        0
+    ].actions == ("force_interrupt",)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "monologue: {limit: 20}\n",
+            "3:13 unknown-key: unknown key 'limit' in the monologue; did you mean 'after'?",
+        ),
+        (
+            "monologue: 20\n",
+            "3:12 type: expected a mapping, got the number 20; write {after: 20}",
+        ),
+        (
+            "monologue: {after: 0}\n",
+            "3:20 range: timer 'monologue' takes 0 s; write seconds above 0 and below 86400",
+        ),
+        (
+            "max_monologue: {after: 20}\n",
+            "3:1 unknown-key: unknown key 'max_monologue' in a flow; did you mean 'monologue'?",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_monologue_is_said_at_its_line(text: str, expected: str) -> None:
+    assert said(text) == [expected]
+
+
 def test_a_filler_may_be_for_some_tools() -> None:
     """They are counted apart from those for all tools."""
     flow = flow_of(
@@ -150,7 +192,9 @@ def test_only_the_host_knows_which_tools_run() -> None:
 
 def test_a_section_needs_the_states_of_a_turn() -> None:
     head = "flow: mine\ninitial: here\nstates: {here: {}}\n"
-    assert said(f"fillers: {FILLERS}\nsilence: {SILENCE}\n", head) == [
+    text = f"fillers: {FILLERS}\nsilence: {SILENCE}\nmonologue: {MONOLOGUE}\n"
+    assert said(text, head) == [
         "4:1 unknown-state: 'fillers' needs the state 'tool_running'; write 'extends: turn'",
         "5:1 unknown-state: 'silence' needs the state 'listening'; write 'extends: turn'",
+        "6:1 unknown-state: 'monologue' needs the state 'speaking'; write 'extends: turn'",
     ]

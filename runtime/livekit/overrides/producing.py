@@ -13,6 +13,8 @@ from livekit import rtc
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
+from turnfsm.runtime.conversation.pauses import Sound
+
 from .progress import CountedNode, CountedStream
 from .requests import RequestingActivity
 from .speech import govern
@@ -62,19 +64,23 @@ class ProducingActivity(RequestingActivity):
         self, handle: SpeechHandle, audio: str, text: str | AsyncIterable[str] = ""
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         speech, floor = govern(handle, self._conductor), self._conductor.floor
+        needs_text = self._conductor.needs_text
 
         def says(text: str) -> None:
             floor.text_came(speech, text)
 
         def comes(frame: rtc.AudioFrame) -> Awaitable[None] | None:
-            return floor.frame_came(speech, frame.duration)
+            sound = (
+                Sound(frame.data, frame.sample_rate * frame.num_channels) if needs_text else None
+            )
+            return floor.frame_came(speech, frame.duration, sound)
 
         def replaces(theirs: Callable[..., Any]) -> Callable[..., Any]:
             def forward(**how: Any) -> Any:
                 source: AsyncIterable[rtc.AudioFrame] | None = how[audio]
                 if source is not None:
                     how[audio] = CountedStream(source, comes)
-                if self._conductor.needs_text:
+                if needs_text:
                     if isinstance(text, str):
                         says(text)
                     if how.get("text_source") is not None:

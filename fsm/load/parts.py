@@ -1,0 +1,71 @@
+"""A flow as it is written, and what its sections add to it: facts, actions, timers, transitions."""
+
+from __future__ import annotations
+
+import attrs
+
+from turnfsm.fsm.flow import Action, Fact, Seconds, Transition, Trigger
+from turnfsm.fsm.source import Path, Source
+
+from .written import FlowFile, WrittenState
+
+__all__ = ["Parts", "Rows"]
+
+Rows = tuple[Transition, ...]
+"""What a trigger does in a state."""
+
+
+@attrs.define
+class Parts:
+    """A file, and what is added to it. What the file declares itself stays.
+
+    Attributes:
+        file: The file with what was added.
+        source: Where everything stands.
+        places: The path of each added part to the path of what it is short for.
+    """
+
+    file: FlowFile
+    source: Source
+    places: dict[Path, Path] = attrs.field(factory=dict)
+
+    def fact(self, scope: str, name: str, fact: Fact, place: Path) -> None:
+        facts = self.file.facts
+        if not any(name in known for known in facts.values()):
+            facts = {**facts, scope: {**facts.get(scope, {}), name: fact}}
+            self.file = attrs.evolve(self.file, facts=facts)
+            self.places["facts", name] = place
+
+    def action(self, name: str, action: Action, place: Path) -> None:
+        if name not in self.file.actions:
+            self.file = attrs.evolve(self.file, actions={**self.file.actions, name: action})
+            self.places["actions", name] = place
+
+    def event(self, name: str, event: Trigger, place: Path) -> None:
+        if name not in self.file.events:
+            self.file = attrs.evolve(self.file, events={**self.file.events, name: event})
+            self.places["triggers", name] = place
+
+    def timer(self, state: str, name: str, seconds: Seconds, row: Transition, place: Path) -> None:
+        if name not in self.file.timers:
+            self.file = attrs.evolve(self.file, timers={**self.file.timers, name: seconds})
+            self.places["timers", name] = (*place, "after")
+        body = self.file.states[state]
+        if name not in body.after:
+            self.places["states", state, "after", name] = place
+            self._replace(state, attrs.evolve(body, after={**body.after, name: (row,)}))
+
+    def trigger(self, state: str, name: str, rows: Rows, place: Path) -> None:
+        """What a trigger does in a state from now on, if no variant has removed the state."""
+        if (body := self.file.states.get(state)) is not None:
+            if name not in body.on:
+                self.places["states", state, "on", name] = place
+            self._replace(state, attrs.evolve(body, on={**body.on, name: rows}))
+
+    def _replace(self, state: str, body: WrittenState) -> None:
+        self.file = attrs.evolve(self.file, states={**self.file.states, state: body})
+
+    def place(self, section: str, index: int) -> Path:
+        """Where a part of a section stands. A single one needs no list."""
+        place: Path = (section, index)
+        return place if self.source.written(place) else (section,)

@@ -1,0 +1,50 @@
+"""What the sections of a flow are short for: timers, facts, actions, transitions.
+
+They are added when a flow is loaded. So the proof, the diagram and the runtime know only these.
+What the file itself declares comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.errors import quoted
+from turnfsm.fsm.source import Path, Source
+
+from .monologue import add_monologue
+from .parts import Parts
+from .spoken import add_fillers, add_silence
+from .written import FlowFile
+
+__all__ = ["check_sections", "with_sections"]
+
+_SECTIONS: Mapping[str, tuple[str, Callable[[Parts], None]]] = {
+    "fillers": ("tool_running", add_fillers),
+    "silence": ("listening", add_silence),
+    "monologue": ("speaking", add_monologue),
+}
+"""Each section with the state that it needs, and what adds what it is short for."""
+
+
+def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
+    """What is wrong with the sections, beside what is wrong with what they are short for."""
+    for section, (state, _) in _SECTIONS.items():
+        if getattr(file, section) and state not in file.states:
+            message = f"{section!r} needs the state {quoted(state)}"
+            yield source.at_key((section,), message, "write 'extends: turn'", code="unknown-state")
+    for index, one in enumerate(file.silence[:-1]):
+        if one.hang_up:
+            message = "nothing is said after the session was closed"
+            where = (*Parts(file, source).place("silence", index), "hang_up")
+            remedy = "give 'hang_up' to the last one only"
+            yield source.at_key(where, message, remedy, code="contradiction")
+
+
+def with_sections(file: FlowFile, source: Source) -> tuple[FlowFile, Mapping[Path, Path]]:
+    """The file with what the sections are short for, and where each part of that is written."""
+    parts = Parts(file, source)
+    for section, (state, add) in _SECTIONS.items():
+        if getattr(file, section) and state in file.states:
+            add(parts)
+    return parts.file, parts.places
