@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -51,8 +51,8 @@ class _Call:
 
     id: str
     reply: Reply
-    name: str = ""
-    arguments: str = ""
+    name: str
+    arguments: str
     tool: object = None
     task: asyncio.Future[None] | None = None
     result: str | None = None
@@ -76,7 +76,7 @@ class Calls:
         self._governed: set[str | None] = set()
         self._committed: set[str] = set()
 
-    def made(self, id: str, name: str) -> None:
+    def made(self, id: str, name: str, arguments: Mapping[str, Any]) -> None:
         """The model has made this call in the step that holds the floor."""
         step = self._conductor.floor.step
         if step is None or not isinstance(step.speech, Reply) or id in self._made:
@@ -84,7 +84,7 @@ class Calls:
         self._made.add(id)
         if self._governed & {name, None}:
             step.speech.calls.add(id)
-            self._open[id] = _Call(id, step.speech)
+            self._open[id] = _Call(id, step.speech, name, json.dumps(dict(arguments)))
         else:
             logger.warning(
                 "the flow does not know of the call of %s: register it with "
@@ -93,9 +93,9 @@ class Calls:
 
     @property
     def came(self) -> list[Came]:
-        """The results that are there, and not in Pipecat's messages yet."""
-        there = (call for call in self._open.values() if call.result is not None and not call.late)
-        return [Came(call.id, call.name, call.arguments, call.result or "") for call in there]
+        """The calls that run, and the results that are not in Pipecat's messages yet."""
+        calls = (call for call in self._open.values() if not call.late)
+        return [Came(call.id, call.name, call.arguments, call.result) for call in calls]
 
     def governed(self, name: str | None, handler: Handler, tool: object, limit: float) -> Handler:
         """The handler that Pipecat gets.
@@ -108,13 +108,12 @@ class Calls:
         self._governed.add(name)
 
         async def run(params: FunctionCallParams) -> None:
-            self.made(params.tool_call_id, params.function_name)
+            self.made(params.tool_call_id, params.function_name, params.arguments)
             call = self._open.get(params.tool_call_id)
             if call is None:  # not of a step of ours
                 await handler(params)
                 return
-            call.name, call.tool = name or params.function_name, tool
-            call.arguments = json.dumps(dict(params.arguments))
+            call.tool = tool
             await self._run(call, handler, params, limit)
 
         return run

@@ -125,7 +125,7 @@ class ModelGate(Gate):
             case FunctionCallsStartedFrame() if down:
                 self._calls += len(frame.function_calls)
                 for call in frame.function_calls:
-                    self._agent.calls.made(call.tool_call_id, call.function_name)
+                    self._agent.calls.made(call.tool_call_id, call.function_name, call.arguments)
         return True
 
     async def passed(self, frame: Frame, *, down: bool) -> None:

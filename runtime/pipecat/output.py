@@ -86,11 +86,13 @@ class Tap(BaseAudioFilter):
             await self._inner.process_frame(frame)
 
     async def filter(self, audio: bytes) -> bytes:
-        """Return the chunk when it may be heard; nothing if it was dropped meanwhile."""
+        """Return the chunk when it may be heard; nothing if it was dropped meanwhile, or what it is
+        of was interrupted."""
         if self._inner is not None:
             audio = await self._inner.filter(audio)
         dropped = self._dropped
-        if self._conductor is not None and (step := self._conductor.floor.step) is not None:
+        step = self._conductor.floor.step if self._conductor is not None else None
+        if self._conductor is not None and step is not None:
             if not step.gate.passed:
                 self._conductor.start_playout(step.speech)
             seconds = len(audio) / self._per_second
@@ -98,7 +100,8 @@ class Tap(BaseAudioFilter):
             if held is not None:
                 await held
         await self._open.wait()
-        return audio if self._dropped == dropped else b""
+        gone = self._dropped != dropped or (step is not None and step.speech.interrupted)
+        return b"" if gone else audio
 
     # -- the port
 

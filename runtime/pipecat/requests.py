@@ -27,12 +27,16 @@ Message = Any
 
 @attrs.frozen
 class Came:
-    """A result that is there, and not in Pipecat's messages yet: it queues behind audio."""
+    """A call that is perhaps not in Pipecat's messages yet, or its result: they queue behind audio.
+
+    Attributes:
+        content: The result; None while the call runs.
+    """
 
     call: str
     name: str
     arguments: str
-    content: str
+    content: str | None
 
 
 class Names:
@@ -79,7 +83,9 @@ def request(reply: Reply, conductor: Conductor, names: Names, came: Iterable[Cam
         _read(message, place, names, due, added=place >= len(messages))
         for place, message in enumerate([*messages, *own])
     ]
-    new = [item for one in came for item in _items_of(one, due)]
+    there = {item.call for item in given if item.part == "call"}
+    missing = (one for one in came if one.content is not None or one.call not in there)
+    new = [item for one in missing for item in _items_of(one, due)]
     agenda = conductor.log.agenda
     shown = complete(given, agenda, reply.id, new)
     results = [item.result for item in shown if item.part == "result" and item.result]
@@ -139,9 +145,14 @@ def _items_of(one: Came, due: Mapping[str, str]) -> Iterable[Item]:
     yield Item(
         f"call_{one.call}", "call", {"role": "assistant", "tool_calls": [call]}, one.call, at=inf
     )
+    key = f"result_{one.call}"
+    if one.content is None:
+        runs = async_tool_messages.build_started_message(one.call)
+        yield Item(key, "result", runs, one.call, placeholder=True, at=inf)
+        return
     result = {"role": "tool", "content": one.content, "tool_call_id": one.call}
     told = due.get(one.call, "")
-    yield Item(f"result_{one.call}", "result", result, one.call, result=told, at=inf)
+    yield Item(key, "result", result, one.call, result=told, at=inf)
 
 
 def _role(message: Message) -> str | None:

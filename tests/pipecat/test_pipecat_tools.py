@@ -197,6 +197,43 @@ def test_a_result_that_comes_as_an_answer_ends_is_told_once(late: float, seed: i
     assert flow[-1] == "speaking"
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("preamble", ["", "One moment please."])
+def test_a_request_shows_a_call_that_has_just_begun(preamble: str, seed: int) -> None:
+    """The application asks for a reply; Pipecat adds the call to its messages a little later."""
+
+    def model(messages: Messages) -> Says:
+        if shows(messages, "on Friday"):
+            return Says(LATE)
+        called = any(message.get("tool_calls") for message in messages)
+        return Says() if called else Says(preamble, (("look_up", {}),))
+
+    async def script(stage: Stage) -> None:
+        await stage.says(QUESTION)
+        await stage.until(2.1)
+        await stage.pushes(f.LLMRunFrame())
+
+    class Reordered(Stage):
+        schedule = seed
+
+    stage = Reordered(model, look_up(2.0)).play(script)
+    assert stage.effects == ["look_up"]
+    assert stage.heard.endswith(LATE)
+
+
+def test_nothing_is_heard_of_an_answer_that_a_result_has_replaced() -> None:
+    """A cough holds the answer back; the result comes meanwhile. When the answer may be heard, the
+    model is asked anew instead."""
+
+    async def script(stage: Stage) -> None:
+        await asks_twice(stage)
+        await stage.until(6.0)
+        await stage.coughs()
+
+    stage = Stage(orders, look_up(4.8)).play(script)
+    assert stage.heard == f"{PRICE} {LATE}"
+
+
 def test_a_quick_result_waits_until_the_preamble_was_heard() -> None:
     def model(messages: Messages) -> Says:
         says = orders(messages)
