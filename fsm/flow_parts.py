@@ -152,6 +152,7 @@ class Action:
         done: The trigger that is posted when its task has ended.
         failed: The trigger that is posted when it raises.
         say: What the agent says, word for word: one of these texts each time, in turn.
+        interruptible: Whether the user may interrupt the text.
 
     Example:
         >>> from turnfsm import load_flow
@@ -170,6 +171,10 @@ class Action:
         "The agent says this text; of several texts, the next one each time. The host needs no "
         "method for it.",
         default=Texts(()),
+    )
+    interruptible: bool = doc(
+        "Only with 'say'. false: the user cannot interrupt the text. It is said to its end.",
+        default=True,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from turnfsm.fsm.diagnostics import Finding
-from turnfsm.fsm.flow import Always, Flow, Never, Row
+from turnfsm.fsm.flow import Always, Fact, Flow, Never, Row
 from turnfsm.fsm.source import Location, Source
 
 from .explore import Exploration
@@ -103,12 +103,18 @@ def _dead_facts(model: StateSpace, source: Source) -> Iterator[Finding]:
             yield source.at_key(("facts", name), message, remedy, code="unread")
         fact = flow.facts[name]
         kept = fact.scope in (None, "session") and not fact.cleared_by and not fact.host
-        if kept:
+        if kept and not _latches(model, fact, name):
             message = f"fact {name!r} is never false again once it is true"
             remedy = "add 'cleared_by: TRIGGER', or give it a scope"
             yield source.at_key(
                 ("facts", name), message, remedy, code="never-cleared", severity="warning"
             )
+
+
+def _latches(model: StateSpace, fact: Fact, name: str) -> bool:
+    """It is set by a timer that fires only while it is false: something happens only once."""
+    rows = [row for row in model.flow.rows() if row.trigger in fact.set_by]
+    return all(row.timer and name in row.transition.unless for row in rows) and bool(rows)
 
 
 def _is_read(model: StateSpace, name: str, bit: int) -> bool:

@@ -80,6 +80,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "done": "then on_done",
             "failed": "error on_error",
             "say": "text speak says",
+            "interruptible": "allow_interruptions interruptable",
             "is": _IS,
         }
     ),

@@ -122,6 +122,11 @@ def _actions(flow: Flow, source: Source) -> Iterator[Finding]:
                 message = f"action {quoted(name)} says a text and has no task"
                 path: Path = ("actions", name, key)
                 yield source.at_key(path, message, f"remove '{key}'", code="contradiction")
+        if not (action.say or action.interruptible):
+            message = f"action {quoted(name)} says no text that could be interrupted"
+            where: Path = ("actions", name, "interruptible")
+            remedy = "add 'say: TEXT', or remove 'interruptible'"
+            yield source.at_key(where, message, remedy, code="contradiction")
 
 
 def _triggers(flow: Flow, source: Source) -> Iterator[Finding]:

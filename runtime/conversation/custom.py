@@ -103,8 +103,8 @@ class CustomHost:
             if name in flow.facts and (tools := flow.facts[name].tools):
                 setattr(self, name, partial(turn.waits_for, tools))
                 continue
-            if name in flow.actions and (texts := flow.actions[name].say):
-                setattr(self, name, partial(turn.sayings.say, name, texts))
+            if name in flow.actions and flow.actions[name].say:
+                setattr(self, name, partial(turn.sayings.say, name, flow.actions[name]))
                 continue
             method = getattr(turn, name, None) or getattr(actions, name, None) or marked.get(name)
             if not callable(method):

@@ -180,8 +180,12 @@ class Agent(Protocol):
         """
         ...
 
-    def speak(self, text: str) -> Speech:
+    def speak(self, text: str, *, interruptible: bool = True) -> Speech:
         """Say a text that answers nobody. `Conductor.floor_taken` follows.
+
+        Args:
+            text: The text.
+            interruptible: Whether the user may interrupt it, if the session lets them.
 
         Raises:
             Exception: The agent has no voice.

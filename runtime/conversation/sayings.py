@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from turnfsm.fsm.flow import Texts
+from turnfsm.fsm.flow import Action
 from turnfsm.runtime.event import Event
 
 from .floor import Floor
@@ -28,13 +28,13 @@ class Sayings:
         self._said: dict[str, Speech] = {}
         self._begun: dict[str, Speech] = {}
 
-    def say(self, action: str, texts: Texts, event: Event) -> None:
-        """Say the next one of the texts of an action."""
+    def say(self, name: str, action: Action, event: Event) -> None:
+        """Say the next one of the texts of an action of this name."""
         if (agent := self._session.activity) is None:
             return
-        text = texts[self._times[action] % len(texts)]
-        self._times[action] += 1
-        speech = agent.speak(text)
+        text = action.say[self._times[name] % len(action.say)]
+        self._times[name] += 1
+        speech = agent.speak(text, interruptible=action.interruptible)
         self._said[speech.id] = speech
 
     def began(self, speech: Speech) -> None:

@@ -125,9 +125,12 @@ class PipecatAgent:
         self._tasks.start(self._request(reply))
         return reply
 
-    def speak(self, text: str) -> Reply:
+    def speak(self, text: str, *, interruptible: bool = True) -> Reply:
         """Say a text."""
-        return self.speaks(TTSSpeakFrame(text))
+        reply = self.speaks(TTSSpeakFrame(text))
+        if not interruptible:
+            reply.hold(True)
+        return reply
 
     def hang_up(self) -> None:
         """End the pipeline, behind all that was pushed before."""

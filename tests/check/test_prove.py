@@ -311,3 +311,16 @@ def test_a_scope_that_begins_under_the_name_of_another() -> None:
     for entry in proof.entries():
         assert bool(machine.step(entry["trigger"], entry["of"])) == entry["taken"]
     assert [entry["of"] for entry in proof.entries()] == ["turn 1"] * 4
+
+
+@pytest.mark.parametrize(("guard", "warned"), [("{unless: told}", False), ("{}", True)])
+def test_a_fact_that_lets_something_happen_once_need_not_be_cleared(
+    guard: str, warned: bool
+) -> None:
+    """A timer sets it, and fires only before."""
+    text = (
+        "{flow: once, initial: here, timers: {soon: 1.0},"
+        " facts: {session: {told: {set_by: soon}}},"
+        f" states: {{here: {{after: {{soon: {guard}}}}}}}}}"
+    )
+    assert ("never-cleared" in codes(check_flow(flow_of(text)))) is warned

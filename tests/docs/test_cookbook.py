@@ -198,6 +198,14 @@ def test_a_long_answer_stops_at_a_sentence_and_asks() -> None:
     assert question.text == "Shall I go on?"
 
 
+def test_a_disclaimer_is_said_once_and_to_its_end() -> None:
+    text = "This call is recorded."
+    user = ScriptedUser().says("stop it please", at=1.0).says("which trains", at=6.0)
+    outcome = play("recorded_line", user, 18.0, tts=ScriptedTTS(durations={text: 4.0, STORY: 6.0}))
+    assert said(outcome) == [text, STORY], outcome.timeline()
+    assert outcome.heard[0].end - outcome.heard[0].start == pytest.approx(4.0, abs=0.05)
+
+
 def test_a_voice_without_the_button_changes_nothing_and_the_button_does() -> None:
     def press(stage: Stage) -> None:
         stage.session.interrupt()

@@ -46,6 +46,19 @@ def test_an_action_that_says_a_text_has_no_task(key: str, word: str) -> None:
     )
 
 
+def test_only_a_text_may_be_uninterruptible() -> None:
+    assert (
+        not flow_of("actions: {one: {say: Hello., interruptible: false}}\n")
+        .actions["one"]
+        .interruptible
+    )
+    (finding,) = said("actions: {one: {is: Something., interruptible: false}}\n")
+    assert finding == (
+        "3:33 contradiction: action 'one' says no text that could be interrupted; "
+        "add 'say: TEXT', or remove 'interruptible'"
+    )
+
+
 def test_the_sections_are_short_for_timers_facts_and_actions() -> None:
     flow = flow_of(f"fillers: {FILLERS}\nsilence: {SILENCE}\n")
     assert flow.timers["filler_1"] == 1.5

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from livekit.agents import llm
+from livekit.agents import NOT_GIVEN, llm
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from turnfsm.fsm.journal import AgentEntryFailed
@@ -78,9 +78,10 @@ class ArrivingActivity(LeavingActivity):
         reply.answers_audio = True
         return reply
 
-    def speak(self, text: str) -> GovernedHandle:
+    def speak(self, text: str, *, interruptible: bool = True) -> GovernedHandle:
         """Say a text that answers nobody."""
-        return govern(self.say(text), self._conductor)
+        allowed = NOT_GIVEN if interruptible else False
+        return govern(self.say(text, allow_interruptions=allowed), self._conductor)
 
     def _schedule_speech(self, speech: SpeechHandle, priority: int, force: bool = False) -> None:
         if asyncio.current_task() is self._on_enter_task:
