@@ -10,11 +10,13 @@ from turnfsm.fsm.audit import (
     Audit,
     AuditFinding,
     Gap,
+    Kind,
     Recorded,
     Recording,
     audit_file,
     audit_journal,
     audit_recording,
+    kinds_of,
     parse_recording,
 )
 
@@ -22,11 +24,13 @@ __all__ = [
     "Audit",
     "AuditFinding",
     "Gap",
+    "Kind",
     "Recorded",
     "Recording",
     "audit_file",
     "audit_journal",
     "audit_recording",
+    "kinds_of",
     "parse_recording",
 ]
 

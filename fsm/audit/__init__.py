@@ -2,6 +2,7 @@
 
 from .audit import Audit, Gap, audit_file, audit_journal, audit_recording
 from .events import Recorded, Recording, parse_recording
+from .kinds import Kind, kinds_of
 from .properties import broken_properties
 from .rules import AuditFinding
 
@@ -9,11 +10,13 @@ __all__ = [
     "Audit",
     "AuditFinding",
     "Gap",
+    "Kind",
     "Recorded",
     "Recording",
     "audit_file",
     "audit_journal",
     "audit_recording",
     "broken_properties",
+    "kinds_of",
     "parse_recording",
 ]

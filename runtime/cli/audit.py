@@ -48,7 +48,9 @@ def audit(
     if format is Format.json:
         print(json.dumps([_plain(file, judged) for file, judged in found], indent=2))
     else:
-        print(printable("\n".join(_text(file, judged) for file, judged in found)))
+        parts = [_text(file, judged) for file, judged in found]
+        parts += _summary([judged for _, judged in found]) if len(found) > 1 else []
+        print(printable("\n".join(parts)))
     raise typer.Exit(not all(judged.right for _, judged in found))
 
 
@@ -74,6 +76,18 @@ def _text(file: Path, judged: Audit) -> str:
     if told:
         lines.append("panel: " + ", ".join(told))
     return "\n".join(lines)
+
+
+def _summary(audits: list[Audit]) -> list[str]:
+    """One line for each kind of failure: how often, in how many sessions, and its silence."""
+    from turnfsm.fsm.audit import kinds_of
+
+    lines = [f"{len(audits)} sessions, {sum(not judged.right for judged in audits)} with findings"]
+    for kind in kinds_of(audits):
+        many = f"{kind.findings} finding{'s' * (kind.findings != 1)} in {kind.sessions}"
+        held = f" ({kind.property})" if kind.property else ""
+        lines.append(f"  {kind.failure or '-'}  {many}, {kind.silence:.1f} s of silence{held}")
+    return lines
 
 
 def _plain(file: Path, judged: Audit) -> dict[str, object]:

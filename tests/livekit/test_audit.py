@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from turnfsm import JournalError, write_journal
-from turnfsm.audit import Audit, audit_file, audit_recording, parse_recording
+from turnfsm.audit import Audit, audit_file, audit_recording, kinds_of, parse_recording
 from turnfsm.livekit import EventRecorder, TurnSession
 from turnfsm.runtime.cli import main
 from turnfsm.runtime.compare import Scenario
@@ -235,6 +235,22 @@ def test_the_command_prints_and_gives_json(
     assert run("audit", str(file), "--format", "json") == 1
     [judged] = json.loads(capsys.readouterr().out)
     assert judged["findings"][0]["failure"] == "F"
+
+
+def test_several_recordings_end_with_a_summary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """How often each kind was found, in how many sessions, and the silence that it cost."""
+    slow, lost = tmp_path / "slow.jsonl", tmp_path / "lost.jsonl"
+    slow.write_text(recorded(scenario("S5-turn")))
+    lost.write_text(recorded(scenario("S6")))
+    assert run("audit", str(slow), str(lost)) == 1
+    [*_, head, worst, _] = capsys.readouterr().out.splitlines()
+    assert head == "2 sessions, 2 with findings"
+    (kind,) = kinds_of([audited(scenario("S5-turn"))])
+    assert kind.silence == pytest.approx(5.35, abs=0.05)
+    cost = f"{kind.silence:.1f} s of silence"
+    assert worst == f"  D  {kind.findings} findings in 1, {cost} (an_interruption_settles)"
 
 
 @pytest.mark.parametrize(

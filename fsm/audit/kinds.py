@@ -1,0 +1,66 @@
+"""How often each kind of failure was found, and what it cost the users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from .audit import Audit, Gap
+from .rules import AuditFinding
+from .rules.rule import LONG
+
+__all__ = ["Kind", "kinds_of"]
+
+
+@attrs.frozen
+class Kind:
+    """One kind of failure, over several sessions.
+
+    Attributes:
+        failure: The letter of its class in docs/failures.md; empty if it has none.
+        property: The one of the ten properties that forbids it; empty if none does.
+        findings: How many were found.
+        sessions: In how many sessions.
+        silence: Seconds of silence in which, or within 1 s before which, they were found. A silence
+            counts once.
+    """
+
+    failure: str
+    property: str
+    findings: int
+    sessions: int
+    silence: float
+
+
+def kinds_of(audits: Iterable[Audit]) -> tuple[Kind, ...]:
+    """Count the findings of sessions by kind.
+
+    Args:
+        audits: What was found in each session.
+
+    Returns:
+        The kinds, the one that cost the most silence first; then by findings.
+
+    Example:
+        >>> from turnfsm.audit import audit_recording, kinds_of, parse_recording
+        >>> kinds_of([audit_recording(parse_recording(b'{"events": 1}', "events.jsonl"))])
+        ()
+    """
+    found: dict[tuple[str, str], list[tuple[Audit, AuditFinding]]] = {}
+    for audit in audits:
+        for finding in audit.findings:
+            found.setdefault((finding.failure, finding.property), []).append((audit, finding))
+    kinds = [_kind(*kind, findings) for kind, findings in found.items()]
+    return tuple(sorted(kinds, key=lambda kind: (-kind.silence, -kind.findings)))
+
+
+def _kind(failure: str, property: str, findings: list[tuple[Audit, AuditFinding]]) -> Kind:
+    sessions = {id(audit) for audit, _ in findings}
+    gaps = {(id(audit), gap) for audit, finding in findings for gap in _near(audit, finding)}
+    seconds = sum(gap.end - gap.start for _, gap in gaps)
+    return Kind(failure, property, len(findings), len(sessions), round(seconds, 6))
+
+
+def _near(audit: Audit, finding: AuditFinding) -> list[Gap]:
+    return [gap for gap in audit.silences if gap.start - LONG <= finding.at < gap.end]

@@ -1,0 +1,23 @@
+"""Findings of many sessions, by kind."""
+
+from __future__ import annotations
+
+from turnfsm.audit import Audit, AuditFinding, Gap, Kind, kinds_of
+from turnfsm.metrics import panel
+
+
+def audit(*findings: tuple[float, str], silences: tuple[tuple[float, float], ...] = ()) -> Audit:
+    """What was found in one session: at which second, of which class."""
+    told = tuple(AuditFinding(at, letter, "one_reply_to_a_turn", "") for at, letter in findings)
+    gaps = tuple(Gap(start, end, "thinking") for start, end in silences)
+    return Audit("recording", told, (), gaps, panel([[]]))
+
+
+def test_findings_are_counted_by_kind_with_the_silence_around_them() -> None:
+    """A silence counts once for a kind; one that begins long after a finding does not count."""
+    first = audit((5.0, "D"), (6.0, "D"), (30.0, "A"), silences=((5.5, 9.5), (40.0, 50.0)))
+    second = audit((5.0, "D"), silences=((5.5, 7.5),))
+    assert kinds_of([first, second, audit()]) == (
+        Kind("D", "one_reply_to_a_turn", 3, 2, 6.0),
+        Kind("A", "one_reply_to_a_turn", 1, 1, 0.0),
+    )
