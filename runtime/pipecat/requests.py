@@ -83,9 +83,7 @@ def request(reply: Reply, conductor: Conductor, names: Names, came: Iterable[Cam
         _read(message, place, names, due, added=place >= len(messages))
         for place, message in enumerate([*messages, *own])
     ]
-    there = {item.call for item in given if item.part == "call"}
-    missing = (one for one in came if one.content is not None or one.call not in there)
-    new = [item for one in missing for item in _items_of(one, due)]
+    new = [item for one in _lacking(came, given) for item in _items_of(one, due)]
     agenda = conductor.log.agenda
     shown = complete(given, agenda, reply.id, new)
     results = [item.result for item in shown if item.part == "result" and item.result]
@@ -137,6 +135,15 @@ def _read(
         result = due.get(call + FINAL) or due.get(call, "")
         return Item(key, "result", message, call + FINAL, result=result, at=at)
     return Item(key, "instruction", message, added=added, at=at)
+
+
+def _lacking(came: Iterable[Came], given: Sequence[Item]) -> Iterable[Came]:
+    """What the messages do not show: a call, or its result, which may stand apart from it."""
+    calls = {item.call for item in given if item.part == "call"}
+    told = {item.call for item in given if item.part == "result" and not item.placeholder}
+    for one in came:
+        if one.call not in calls or (one.content and not {one.call, one.call + FINAL} & told):
+            yield one
 
 
 def _items_of(one: Came, due: Mapping[str, str]) -> Iterable[Item]:

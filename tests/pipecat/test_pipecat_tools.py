@@ -234,6 +234,25 @@ def test_nothing_is_heard_of_an_answer_that_a_result_has_replaced() -> None:
     assert stage.heard == f"{PRICE} {LATE}"
 
 
+@pytest.mark.parametrize("seconds", [0.2, 3.0, 4.0, 4.4, 4.8, 5.2, 6.0])
+def test_a_request_shows_each_result_once(seconds: float) -> None:
+    """Also if the model is asked in the moment in which Pipecat adds it to its messages."""
+
+    def model(messages: Messages) -> Says:
+        called = any(message.get("tool_calls") for message in messages)
+        if "cost" in said(messages) and not shows(messages, PRICE):
+            return Says(PRICE)
+        return Says(LATE) if called else Says(calls=(("weather", {}), ("train", {})))
+
+    tools = {"weather": Tool(seconds, "it is sunny"), "train": Tool(seconds, "the train is late")}
+    stage = Stage(model, tools).play(asks_twice)
+    assert stage.effects == ["weather", "train"]
+    for messages in stage.requests:
+        for result in ("it is sunny", "the train is late"):
+            told = [m for m in messages if result in str(m.get("content"))]
+            assert len(told) <= 1, messages
+
+
 def test_a_quick_result_waits_until_the_preamble_was_heard() -> None:
     def model(messages: Messages) -> Says:
         says = orders(messages)
