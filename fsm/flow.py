@@ -185,7 +185,9 @@ class Flow:
     def named_tools(self) -> Names:
         """The tools that the flow names."""
         facts = (name for fact in self.facts.values() for name in fact.tools)
-        return tuple(dict.fromkeys((*self.tools.by_name, *self.tools.once, *facts)))
+        return tuple(
+            dict.fromkeys((*self.tools.by_name, *self.tools.once, *self.tools.tuning, *facts))
+        )
 
     @property
     def requests(self) -> Names:

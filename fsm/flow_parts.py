@@ -240,6 +240,11 @@ class Tuning:
         default=None,
     )
 
+    def over(self, other: Tuning) -> Tuning:
+        """These settings, and where they say nothing, those of another tuning."""
+        own = attrs.asdict(self, recurse=False).items()
+        return attrs.evolve(other, **{name: value for name, value in own if value is not None})
+
 
 @attrs.frozen
 class Tools:
@@ -257,6 +262,11 @@ class Tools:
         "second call gets the result of the first one, unless the first one failed. Other tools "
         "run again.",
         default=(),
+    )
+    tuning: Mapping[str, Tuning] = doc(
+        "By tool: settings of the session while the turn waits for it. They come before those of "
+        "the state.",
+        factory=dict,
     )
 
 

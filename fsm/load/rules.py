@@ -74,7 +74,11 @@ def _states(flow: Flow, source: Source) -> Iterator[Finding]:
         yield source.at_key(("states",), message, remedy, code="no-state")
     for name, state in flow.states.items():
         yield from _state(name, state, source)
-        yield from _tuning(name, state, source)
+        where: Path = ("states", name, "tuning")
+        yield from _tuning(f"state {quoted(name)}", state.tuning, where, source)
+    for name, tuning in flow.tools.tuning.items():
+        where = ("tools", "tuning", name)
+        yield from _tuning(f"tool {quoted(name)}", tuning, where, source)
 
 
 def _state(name: str, state: State, source: Source) -> Iterator[Finding]:
@@ -85,16 +89,15 @@ def _state(name: str, state: State, source: Source) -> Iterator[Finding]:
         yield source.at_key((*path, "final"), message, remedy, code="contradiction")
 
 
-def _tuning(name: str, state: State, source: Source) -> Iterator[Finding]:
+def _tuning(owner: str, tuning: Tuning, path: Path, source: Source) -> Iterator[Finding]:
     for field in attrs.fields(Tuning):
-        value = getattr(state.tuning, field.name)
+        value = getattr(tuning, field.name)
         if isinstance(value, int | float) and not 0 <= value < _LONGEST:
-            path: Path = ("states", name, "tuning", field.name)
-            message = f"{field.name} is {value:g} in state {quoted(name)}"
+            message = f"{field.name} is {value:g} in {owner}"
             remedy = f"write a number from 0 to below {_LONGEST}"
-            yield source.at(path, message, remedy, code="range")
-    if (expected := state.tuning.expect) is not None:
-        whole: Path = ("states", name, "tuning", "expect")
+            yield source.at((*path, field.name), message, remedy, code="range")
+    if (expected := tuning.expect) is not None:
+        whole: Path = (*path, "expect")
         for problem in problems_of(expected):
             at = source.at_key if problem.missing else source.at
             where = whole if problem.missing else (*whole, problem.key)

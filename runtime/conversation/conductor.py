@@ -475,13 +475,15 @@ class Conductor(UserReports):
 
     def _observed(self, seq: int, verdict: Verdict) -> None:
         """After every verdict: the agent's state, and what had to wait."""
+        if self.turn.flow.tools.tuning:  # a call may have begun or ended
+            self._session.tune(self._tuning)
         if not isinstance(verdict, Taken):
             return
         begins = verdict.entered or "report_after" in verdict.restarts
         if self.host.wait.told and (begins or not self.host.waits_on()):
             self.host.wait.over(self.turn.now)
         if verdict.entered:
-            self._session.tune(self.turn.flow.states[verdict.dest].tuning)
+            self._session.tune(self._tuning)
             self.agent_state.project()
         self._moved()
 

@@ -167,7 +167,11 @@ class UserReports:
 
     @property
     def _tuning(self) -> Tuning:
-        return self.turn.flow.states[self.turn.state].tuning
+        tuning = self.turn.flow.states[self.turn.state].tuning
+        for tool, its in self.turn.flow.tools.tuning.items():
+            if self.host.waits_for((tool,)):
+                tuning = its.over(tuning)
+        return tuning
 
     @abstractmethod
     def _moved(self) -> None:

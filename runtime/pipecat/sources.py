@@ -89,9 +89,10 @@ def check_flow(flow: Flow, posts: Iterable[str], own_actions: Iterable[str]) -> 
             "not offer on Pipecat; use a flow without it, such as 'turn'"
         )
     tuned = [name for name, state in flow.states.items() if state.tuning != type(state.tuning)()]
-    if tuned:
+    if tuned or flow.tools.tuning:
+        states = f"in the states {', '.join(tuned)}" if tuned else "while tools run"
         raise HostError(
-            f"flow {flow.name!r} changes settings in the states {', '.join(tuned)} (tuning:), and "
+            f"flow {flow.name!r} changes settings {states} (tuning:), and "
             "Pipecat cannot change them while a pipeline runs; take them out, and give the "
             "strategies and the VAD the settings that you want"
         )

@@ -198,6 +198,22 @@ def test_a_long_answer_stops_at_a_sentence_and_asks() -> None:
     assert question.text == "Shall I go on?"
 
 
+@pytest.mark.parametrize(("words", "stops"), [("stop", False), ("stop it right now", True)])
+def test_one_word_does_not_stop_what_is_said_while_the_money_is_transferred(
+    words: str, stops: bool
+) -> None:
+    wait = "I am transferring it now, and that takes a little while."
+    model = ScriptedLLM(
+        {"transfer": Reply(wait, calls=Call("transfer_money"))},
+        on_tool={"transfer_money": "It is transferred."},
+        otherwise="As you like.",
+    )
+    user = ScriptedUser().says("transfer it", at=1.0).says(words, at=3.4, duration=1.2)
+    tts = ScriptedTTS(durations={wait: 3.5})
+    outcome = play("strict_clerk", user, 14.0, llm=model, tts=tts, tools=TOOLS)
+    assert (outcome.heard[0].text != wait) is stops, outcome.timeline()
+
+
 def test_a_disclaimer_is_said_once_and_to_its_end() -> None:
     text = "This call is recorded."
     user = ScriptedUser().says("stop it please", at=1.0).says("which trains", at=6.0)
