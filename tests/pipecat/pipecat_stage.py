@@ -1,13 +1,12 @@
 """The kit's stage, with what these tests ask of a conversation."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from pipecat.turns.user_mute import BaseUserMuteStrategy
 
-from turnfsm.pipecat import TurnGovernor
 from turnfsm.runtime.testing import pipecat as kit
 from turnfsm.runtime.testing.pipecat import (
     Loudspeaker,
@@ -45,7 +44,6 @@ class Stage(kit.Stage):
     """A conversation that leaves no task behind.
 
     Args:
-        stock: Pipecat alone.
         mutes: The application's mute strategies.
 
     Attributes:
@@ -58,14 +56,10 @@ class Stage(kit.Stage):
     def __init__(
         self,
         *args: Any,
-        stock: bool = False,
         mutes: Sequence[BaseUserMuteStrategy] = (),
         **options: Any,
     ) -> None:
-        governor: Callable[..., TurnGovernor] | None = None if stock else TurnGovernor
-        super().__init__(
-            *args, governor=governor, user=lambda: {"user_mute_strategies": list(mutes)}, **options
-        )
+        super().__init__(*args, user=lambda: {"user_mute_strategies": list(mutes)}, **options)
 
     def play(self, script: Script, *, seconds: float = 30.0) -> "Stage":
         """Play a conversation of so many seconds."""

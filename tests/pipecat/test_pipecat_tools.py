@@ -1,4 +1,5 @@
-"""Tools of Pipecat under the shipped flow, beside what Pipecat does alone."""
+"""Tools of Pipecat under the shipped flow. What Pipecat does alone is in
+`test_pipecat_compare.py`."""
 
 import asyncio
 from typing import Any
@@ -25,13 +26,10 @@ from turnfsm.pipecat import on_interruption, once
 
 
 def test_a_result_is_told_although_the_user_has_talked_over_its_tool() -> None:
-    """Pipecat cancels the tool, and nobody tells what has become of it."""
     stage = Stage(orders, look_up(6.0)).play(asks_twice)
     assert stage.heard == f"{PRICE} {LATE}"
     assert stage.effects == ["look_up"]
     assert brief(stage.requests[-1])[-3:-1] == ["call look_up", 'tool: "it arrives on Friday"']
-    alone = Stage(orders, look_up(6.0), stock=True).play(asks_twice)
-    assert (alone.heard, alone.effects, alone.cancelled) == (PRICE, [], ["look_up"])
 
 
 def test_a_result_that_has_been_told_is_not_told_again() -> None:
@@ -64,11 +62,8 @@ def test_a_result_that_comes_while_the_agent_answers_is_told_after_the_answer() 
 
 
 def test_a_cough_does_not_stop_a_tool() -> None:
-    """Pipecat cancels it, and the model calls it again."""
     stage = Stage(orders, look_up(4.0)).play(asks_and_coughs)
     assert (stage.heard, stage.effects, stage.cancelled) == (ANSWER, ["look_up"], [])
-    alone = Stage(orders, look_up(4.0), stock=True).play(asks_and_coughs)
-    assert (alone.effects, alone.cancelled) == (["look_up"], ["look_up"])
 
 
 def test_a_user_turn_cancels_a_tool_that_is_registered_so() -> None:
@@ -142,8 +137,6 @@ def test_a_limit_of_the_flow_ends_a_tool_that_hangs() -> None:
 
 
 def test_a_preamble_that_is_interrupted_does_not_cost_the_result() -> None:
-    """Pipecat cancels the call with the preamble."""
-
     def model(messages: Messages) -> Says:
         says = orders(messages)
         return Says("Let me look that up for you.", says.calls) if says.calls else says
@@ -153,8 +146,6 @@ def test_a_preamble_that_is_interrupted_does_not_cost_the_result() -> None:
 
     stage = Stage(model, look_up(6.0)).play(script)
     assert stage.heard == f"Let me look {PRICE} {LATE}"
-    alone = Stage(model, look_up(6.0), stock=True).play(script)
-    assert (alone.effects, LATE in alone.heard) == ([], False)
 
 
 def test_an_interruption_by_the_application_ends_a_turn_that_a_tool_holds() -> None:

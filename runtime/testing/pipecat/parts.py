@@ -152,6 +152,13 @@ class Voice(TTSService):
             sample_rate=RATE,
         )
         self._words, self._times_words, self._fails_on = words, times_words, fails_on
+        self._placed = 0  # words of this response, whose times count from its beginning
+
+    async def process_frame(self, frame: f.Frame, direction: FrameDirection) -> None:
+        """As `TTSService.process_frame`."""
+        if isinstance(frame, f.LLMFullResponseStartFrame | f.TTSSpeakFrame | f.InterruptionFrame):
+            self._placed = 0
+        await super().process_frame(frame, direction)
 
     async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[f.Frame | None, None]:
         """As `TTSService.run_tts`."""
@@ -165,7 +172,8 @@ class Voice(TTSService):
             audio = struct.pack("<h", len(self._words)) * int(RATE * WORD)
             yield f.TTSAudioRawFrame(audio, RATE, 1, context_id=context_id)
         if self._times_words:
-            times = [(word, place * WORD) for place, word in enumerate(spoken)]
+            times = [(word, (self._placed + at) * WORD) for at, word in enumerate(spoken)]
+            self._placed += len(spoken)
             await self.add_word_timestamps(times, context_id)
 
 
