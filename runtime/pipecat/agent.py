@@ -195,8 +195,7 @@ class PipecatAgent:
         self._heard = self.step.id if self.step is not None else ""
 
     def step_ended(self, id: str) -> None:
-        """A step was heard to its end, and that is in the conversation. If it was interrupted
-        meanwhile, an `InterruptionFrame` is on its way: the next step waits until it has passed."""
+        """A step was heard to its end; if it was interrupted, its `InterruptionFrame` follows."""
         if (step := self.step) is not None and step.id == id and not step.speech.interrupted:
             self._give_back(step)
 
@@ -279,8 +278,7 @@ class PipecatAgent:
         reply.steps += 1
         reply.goes_on = reply.failed = False
         self._conductor.floor_taken(self, reply, self._tap)
-        step = self.step
-        return step.id if step is not None else ""
+        return self.step.id if self.step is not None else ""
 
     def _give_back(self, step: Step) -> None:
         reply = step.speech
