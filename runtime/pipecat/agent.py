@@ -201,13 +201,14 @@ class PipecatAgent:
 
     def interrupted(self) -> None:
         """An interruption has passed the whole pipeline."""
-        if (step := self.step) is None or not isinstance(step.speech, Reply):
-            return
-        if not step.speech.interrupted:
-            if step.speech.stays_whole:
-                return  # its frames are not dropped
+        self.cut_off()
+        if (step := self.step) is not None and step.speech.interrupted:
+            self._give_back(step)
+
+    def cut_off(self) -> None:
+        """An interruption is on its way through the pipeline."""
+        if (step := self.step) is not None and isinstance(step.speech, Reply):
             step.speech.cut_off()
-        self._give_back(step)
 
     def failed(self, frame: ErrorFrame) -> None:
         """A processor has failed."""

@@ -83,6 +83,8 @@ class AskGate(Gate):
                 return False
             case EndFrame() | CancelFrame() | StopFrame() if down:
                 self._ending()
+            case InterruptionFrame() if down:
+                self._agent.cut_off()
             case UserMuteStartedFrame():
                 self._hearing.muted()
             case ErrorFrame() if not down:

@@ -82,6 +82,8 @@ class Reply:
 
     def cut_off(self) -> None:
         """Something else has interrupted the pipeline, and the reply with it."""
+        if self.interrupted or self.stays_whole:
+            return
         self._conductor.interrupted_by_code(self, None)
         self.interrupted_by = "programmatic"
         self._conductor.speech_interrupted(self)

@@ -316,3 +316,24 @@ def test_timed_words_of_two_sentences_come_into_the_context_in_their_order() -> 
 
     stage = Stage(lambda messages: Says("One two three. Four five."), times_words=True).play(script)
     assert stage.context.messages[-1]["content"] == "One two three. Four five."
+
+
+@pytest.mark.parametrize("seed", [None, 0, 1, 2, 3])
+def test_an_interruption_by_the_application_ends_no_later_reply(seed: int | None) -> None:
+    """The model that it stops ends its answer at once, and another reply waits for the floor."""
+
+    async def script(stage: Stage) -> None:
+        await stage.says("please count")
+        await stage.pushes(f.LLMRunFrame())
+        await stage.until(1.9)
+        await stage.pushes(f.LLMRunFrame())
+        await stage.until(2.0)
+        await stage.pushes(f.InterruptionFrame())
+
+    class Reordered(Stage):
+        schedule = seed
+
+    stage = Reordered(counts).play(script)
+    assert COUNT in stage.heard
+    began = stage.when("One") + 0.05
+    assert [n.what for n in stage.notes if n.lane == "flow" and n.at <= began][-1] == "speaking"
