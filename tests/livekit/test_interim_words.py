@@ -58,13 +58,22 @@ def said(outcome: Outcome) -> list[str]:
         ("Send it, today.", []),
         ("Send it today, please.", ["please."]),
         ("bend it today", ["bend it today"]),
+        ("Send it on Monday.", ["on Monday."]),
+        ("Send it", []),
     ],
-    ids=["the same", "with punctuation", "more words", "corrected"],
+    ids=[
+        "the same",
+        "punctuation",
+        "more words",
+        "corrected",
+        "last word corrected",
+        "fewer words",
+    ],
 )
 def test_words_that_a_commit_has_taken_do_not_come_again(
     detection: str, final: str, rest: list[str]
 ) -> None:
-    """What follows them is the user's next turn. If the STT corrects a word, all of it is."""
+    """What follows them is the user's next turn; if the STT corrects a word, from there on."""
     later = [(6.0, lambda s: s.session.commit_user_turn())] if detection == "manual" else []
     outcome = played(*later, final=final, detection=detection)
     assert said(outcome) == ["send it today", *rest]
@@ -119,6 +128,15 @@ def test_several_commits_take_the_words_of_a_segment_one_after_the_other() -> No
         texts.append(segment.without_taken(_event(INTERIM, text)).alternatives[0].text)
         segment.commit(texts[-1])
     assert texts == ["one two", "three", "four"]
+
+
+def test_a_corrected_interim_transcript_does_not_bring_the_taken_words_back() -> None:
+    segment = Segment()
+    segment.without_taken(_event(INTERIM, "one two tree"))
+    segment.commit("one two tree")
+    later = [(INTERIM, "one two"), (INTERIM, "one two three"), (FINAL, "One two three four.")]
+    texts = [segment.without_taken(_event(*event)).alternatives[0].text for event in later]
+    assert texts == ["", "three", "three four."]
 
 
 def test_a_commit_of_a_final_transcript_takes_nothing_of_the_next_segment() -> None:

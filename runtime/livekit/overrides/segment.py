@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import takewhile
 
 import attrs
 from livekit.agents.stt import SpeechEvent, SpeechEventType
@@ -35,26 +36,25 @@ class Segment:
     def without_taken(self, event: SpeechEvent) -> SpeechEvent:
         """The event without the words that a commit has taken.
 
-        If the STT has corrected one of these words, it keeps all of them.
+        If the STT has corrected one of these words, what comes from there on stays. The turn
+        that the commit has made is over: its words cannot be taken back, and the correction is
+        part of the next turn.
         """
         if event.type not in _TRANSCRIPTS or not event.alternatives:
             return event
         best, *others = event.alternatives
-        rest = _rest(best.text, self._taken)
-        if rest is None:
-            rest, self._taken = best.text, ""
-        self._heard = rest
+        rest = self._heard = _rest(best.text, self._taken)
         if event.type is SpeechEventType.FINAL_TRANSCRIPT:
             self._heard = self._taken = ""
         return replace(event, alternatives=[replace(best, text=rest), *others])
 
 
-def _rest(text: str, taken: str) -> str | None:
-    """What follows the words that were taken; None if others come instead."""
-    first, words = [_spoken(word) for word in taken.split()], text.split()
-    if [_spoken(word) for word in words[: len(first)]] != first:
-        return None
-    return text if not first else " ".join(words[len(first) :])
+def _rest(text: str, taken: str) -> str:
+    """The text without the words at its beginning that were taken."""
+    words = text.split()
+    pairs = zip(words, taken.split(), strict=False)
+    same = len(list(takewhile(lambda pair: _spoken(pair[0]) == _spoken(pair[1]), pairs)))
+    return " ".join(words[same:]) if same else text
 
 
 def _spoken(word: str) -> str:
