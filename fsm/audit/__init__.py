@@ -2,6 +2,8 @@
 
 from .audit import Audit, Gap, audit_file, audit_journal, audit_recording
 from .events import Recorded, Recording, parse_recording
+from .gate import Gate, GateError
+from .junit import as_junit
 from .kinds import Kind, kinds_of
 from .properties import broken_properties
 from .rules import AuditFinding
@@ -10,9 +12,12 @@ __all__ = [
     "Audit",
     "AuditFinding",
     "Gap",
+    "Gate",
+    "GateError",
     "Kind",
     "Recorded",
     "Recording",
+    "as_junit",
     "audit_file",
     "audit_journal",
     "audit_recording",

@@ -22,6 +22,7 @@ class Format(StrEnum):
 
     text = "text"
     json = "json"
+    junit = "junit"
 
 
 def audit(
@@ -35,23 +36,34 @@ def audit(
     flow: Annotated[
         str | None, typer.Option(help="The flow of the journals. Default: the flow that they name.")
     ] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WHAT",
+            help="What makes the exit status 1: the letter of a kind, a property, silence:SECONDS; "
+            "can be given several times. Default: any finding.",
+        ),
+    ] = None,
 ) -> None:
     """Find known problems in recorded sessions, also of AgentSession.
 
-    Exit status 0: no problem was found, 1: there are findings, 2: bad input.
+    Exit status 0: nothing of `--fail-on` was found, 1: something was, 2: bad input.
     """
     from turnfsm.fsm import load_flow
-    from turnfsm.fsm.audit import audit_file
+    from turnfsm.fsm.audit import Gate, as_junit, audit_file
 
+    gate = Gate.of(fail_on or ())
     governed = None if flow is None else load_flow(flow)
     found = [(file, audit_file(file, governed)) for file in files]
     if format is Format.json:
         print(json.dumps([_plain(file, judged) for file, judged in found], indent=2))
+    elif format is Format.junit:
+        print(printable(as_junit([(str(file), judged) for file, judged in found], gate)))
     else:
         parts = [_text(file, judged) for file, judged in found]
         parts += _summary([judged for _, judged in found]) if len(found) > 1 else []
         print(printable("\n".join(parts)))
-    raise typer.Exit(not all(judged.right for _, judged in found))
+    raise typer.Exit(any(gate.failed_by(judged) for _, judged in found))
 
 
 def _text(file: Path, judged: Audit) -> str:

@@ -9,6 +9,7 @@ import json
 import time
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as Xml
 
 import pytest
 from livekit.agents import AgentSession, telemetry
@@ -235,6 +236,21 @@ def test_the_command_prints_and_gives_json(
     assert run("audit", str(file), "--format", "json") == 1
     [judged] = json.loads(capsys.readouterr().out)
     assert judged["findings"][0]["failure"] == "F"
+
+
+def test_the_command_fails_a_build_by_what_it_is_told_and_gives_junit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_text(recorded(scenario("S6")))
+    assert run("audit", str(file), "--fail-on", "D") == 0
+    assert run("audit", str(file), "--fail-on", "D", "--fail-on", "F") == 1
+    assert run("audit", str(file), "--fail-on", "G2") == 2
+    assert "error: an audit finds nothing named 'G2'" in capsys.readouterr().err
+    assert run("audit", str(file), "--format", "junit") == 1
+    failed = Xml.fromstring(capsys.readouterr().out).find(".//testcase/failure")
+    assert failed is not None
+    assert "F  what the user said is in no history" in failed.get("message", "")
 
 
 def test_several_recordings_end_with_a_summary(

@@ -11,9 +11,12 @@ from turnfsm.fsm.audit.facts import Facts
 from . import outages, replies, tools, user
 from .rule import AuditFinding
 
-__all__ = ["AuditFinding", "findings_in"]
+__all__ = ["FAILURES", "AuditFinding", "findings_in"]
 
 _RULES = (*tools.RULES, *replies.RULES, *user.RULES, *outages.RULES)
+
+FAILURES = tuple(sorted({rule.failure for rule in _RULES if rule.failure}))
+"""The letters that findings can have."""
 
 
 def findings_in(facts: Facts) -> tuple[AuditFinding, ...]:
