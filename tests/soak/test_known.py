@@ -32,6 +32,9 @@ KNOWN = {
         switches=frozenset({"barge_in"}),
         min_words=2,
     ),
+}
+
+MENDED = {
     "a commit takes an interim transcript that was wrong": Script(
         "",
         (Sound(0.5, 0.6, 2, stt_delay=1.5, interims="revised"), Sound(8.0, 0.3, 1)),
@@ -39,9 +42,6 @@ KNOWN = {
         switches=frozenset({"manual"}),
         detection="manual",
     ),
-}
-
-MENDED = {
     "a noise cuts the reply to two results where the output cannot pause": Script(
         "", (BOTH, Sound(3.4, 0.6)), WORKS, switches=frozenset({"noise"}), can_pause=False
     ),
