@@ -1,4 +1,4 @@
-"""Flows are proved before a session uses them: shipped ones by CI, others by the session."""
+"""Flows are proved before a session uses them: shipped ones by CI, others on this machine."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from turnfsm.fsm import Flow, FlowError, TurnfsmError
 from turnfsm.fsm.errors import near
 from turnfsm.fsm.memo import once_for_each_flow
+
+from .known_proofs import is_proved, remember
 
 if TYPE_CHECKING:
     from turnfsm.fsm.check import Report
@@ -56,7 +58,9 @@ def record_of(flows: Iterable[tuple[Flow, Report]]) -> str:
 
 
 def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
-    """Check a flow, unless this process knows that it is proved. Takes 0.1 to 0.5 s, once.
+    """Check a flow, unless it is known to be proved: it comes with turnfsm, or was proved here.
+
+    A check takes some seconds. `turnfsm check` does it ahead.
 
     Args:
         flow: The flow.
@@ -75,6 +79,9 @@ def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
     known = digest(flow)
     if known in _proved or any(known == entry["digest"] for entry in shipped_proofs().values()):
         return ()
+    if is_proved(known):
+        _proved.add(known)
+        return ()
     if proof == "off":
         logger.warning("flow %r governs and was not checked: proof='off'", flow.name)
         return ("it was not checked: proof='off'",)
@@ -83,6 +90,7 @@ def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
     report = check_flow(flow)
     if report.ok:
         _proved.add(known)
+        remember(known)
         return ()
     errors = tuple(finding for finding in report.findings if finding.severity == "error")
     shown = "\n".join(finding.render() for finding in errors)

@@ -1,8 +1,10 @@
 """Fixtures for all tests: `virtual_time` from the project's own pytest plugin, and its wheel."""
 
 import gc
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 pytest_plugins = ["turnfsm.testing.plugin"]
+
+_proofs = tempfile.TemporaryDirectory(prefix="turnfsm-proofs-")
+os.environ.setdefault("TURNFSM_PROOFS", _proofs.name)  # what was proved before does not count
 
 gc.disable()  # while modules are imported and tests are collected, which all stay
 

@@ -8,7 +8,8 @@ import pytest
 
 import turnfsm.fsm.check
 from turnfsm import FlowError, TurnfsmError, load_flow, parse_flow, shipped_flows
-from turnfsm.runtime import proof
+from turnfsm.runtime import known_proofs, proof
+from turnfsm.runtime.cli import main
 from turnfsm.runtime.proof import digest, require_proof, shipped_proofs
 
 TURN = load_flow("turn")
@@ -23,7 +24,7 @@ BROKEN = attrs.evolve(
 
 
 @pytest.fixture
-def checks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def checks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """The names of the flows that are checked from now on; nothing is remembered."""
     checked: list[str] = []
     real = turnfsm.fsm.check.check_flow
@@ -34,6 +35,7 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(turnfsm.fsm.check, "check_flow", check)
     monkeypatch.setattr(proof, "_proved", set())
+    monkeypatch.setenv("TURNFSM_PROOFS", str(tmp_path / "proofs"))
     return checked
 
 
@@ -67,6 +69,65 @@ def test_another_flow_is_checked_once_a_process(checks: list[str], tmp_path: Pat
     assert changed is not None
     require_proof(changed)
     assert checks == ["mine", "mine"]
+
+
+MINE = "flow: mine\nextends: turn\ntimers: {settle: 0.4}\n"
+
+
+def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proof, "_proved", set())
+
+
+def test_another_process_does_not_check_it_again(
+    checks: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LiveKit has one for each call."""
+    mine, _ = parse_flow(MINE)
+    assert mine is not None
+    for _ in range(2):
+        assert require_proof(mine) == ()
+        another_process(monkeypatch)
+    assert checks == ["mine"]
+
+
+def test_another_checker_checks_it_again(
+    checks: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may find what this one does not."""
+    mine, _ = parse_flow(MINE)
+    assert mine is not None
+    require_proof(mine)
+    another_process(monkeypatch)
+    monkeypatch.setattr(known_proofs, "_checker", lambda: "another")
+    require_proof(mine)
+    assert checks == ["mine", "mine"]
+
+
+@pytest.mark.parametrize("folder", ["", "a file"])
+def test_a_folder_that_cannot_be_written_to_costs_only_the_check(
+    folder: str, checks: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    mine, _ = parse_flow(MINE)
+    assert mine is not None
+    (tmp_path / "a file").touch()
+    monkeypatch.setenv("TURNFSM_PROOFS", str(tmp_path / folder) if folder else "")
+    for _ in range(2):
+        assert require_proof(mine) == ()
+        another_process(monkeypatch)
+    assert checks == ["mine", "mine"]
+
+
+def test_turnfsm_check_spares_the_session_the_check(
+    checks: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(MINE)
+    with pytest.raises(SystemExit):
+        main(["check", str(file)])
+    assert "mine.yaml: proved" in capsys.readouterr().out
+    checks.clear()
+    assert require_proof(load_flow(file)) == ()
+    assert checks == []
 
 
 def test_a_flow_that_is_not_proved_is_refused_with_its_findings(checks: list[str]) -> None:

@@ -1,0 +1,61 @@
+"""Remembers which flows were proved, for the processes that come after this one.
+
+LiveKit gives each call a process of its own. Without this, each would prove the same flow again
+before it answers, which takes seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import cache
+from pathlib import Path
+
+import turnfsm.fsm
+
+__all__ = ["VARIABLE", "is_proved", "remember"]
+
+VARIABLE = "TURNFSM_PROOFS"
+"""The environment variable that names the folder; empty: nothing is remembered."""
+
+
+def is_proved(digest: str) -> bool:
+    """Whether a flow with this digest was proved here, by this very checker."""
+    file = _file(digest)
+    return file is not None and file.is_file()
+
+
+def remember(digest: str) -> None:
+    """The flow with this digest is proved. A folder that cannot be written to stays as it is."""
+    if (file := _file(digest)) is None:
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    except OSError:
+        return  # the next process proves it again
+
+
+def _file(digest: str) -> Path | None:
+    folder = os.environ.get(VARIABLE)
+    if folder is None:
+        try:
+            cached = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        except RuntimeError:  # nobody knows the user's home
+            return None
+        folder = str(Path(cached, "turnfsm", "proofs"))
+    if not folder:
+        return None
+    return Path(folder, hashlib.sha256(f"{_checker()} {digest}".encode()).hexdigest())
+
+
+@cache
+def _checker() -> str:
+    """A hash of the code that proves flows: another version may find more."""
+    folder = Path(turnfsm.fsm.__file__).parent
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py"))
+    known = hashlib.sha256()
+    for name in files:
+        known.update(f"{name}\n".encode())
+        known.update((folder / name).read_bytes())
+    return known.hexdigest()
