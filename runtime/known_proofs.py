@@ -22,7 +22,10 @@ VARIABLE = "TURNFSM_PROOFS"
 def is_proved(digest: str) -> bool:
     """Whether a flow with this digest was proved here, by this very checker."""
     file = _file(digest)
-    return file is not None and file.is_file()
+    try:
+        return file is not None and file.is_file()
+    except OSError:  # the folder is another user's
+        return False
 
 
 def remember(digest: str) -> None:

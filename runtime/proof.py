@@ -19,7 +19,7 @@ from .known_proofs import is_proved, remember
 if TYPE_CHECKING:
     from turnfsm.fsm.check import Report
 
-__all__ = ["Proof", "digest", "record_of", "require_proof", "shipped_proofs"]
+__all__ = ["Proof", "digest", "note_proved", "record_of", "require_proof", "shipped_proofs"]
 
 Proof = Literal["require", "warn", "off"]
 """What a session does with a flow that is not proved: refuse it, warn, or not check."""
@@ -57,6 +57,19 @@ def record_of(flows: Iterable[tuple[Flow, Report]]) -> str:
     return json.dumps(proofs, indent=2) + "\n"
 
 
+def note_proved(flow: Flow) -> None:
+    """A flow was proved: no session on this machine checks it again."""
+    if not _is_known(flow):
+        _proved.add(digest(flow))
+        remember(digest(flow))
+
+
+def _is_known(flow: Flow) -> bool:
+    known = digest(flow)
+    shipped = any(known == entry["digest"] for entry in shipped_proofs().values())
+    return shipped or known in _proved or is_proved(known)
+
+
 def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
     """Check a flow, unless it is known to be proved: it comes with turnfsm, or was proved here.
 
@@ -76,11 +89,7 @@ def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
     """
     if proof not in get_args(Proof):
         raise TurnfsmError(f"proof={proof!r} is not known; {near(proof, get_args(Proof))}")
-    known = digest(flow)
-    if known in _proved or any(known == entry["digest"] for entry in shipped_proofs().values()):
-        return ()
-    if is_proved(known):
-        _proved.add(known)
+    if _is_known(flow):
         return ()
     if proof == "off":
         logger.warning("flow %r governs and was not checked: proof='off'", flow.name)
@@ -89,8 +98,7 @@ def require_proof(flow: Flow, proof: Proof = "require") -> tuple[str, ...]:
 
     report = check_flow(flow)
     if report.ok:
-        _proved.add(known)
-        remember(known)
+        note_proved(flow)
         return ()
     errors = tuple(finding for finding in report.findings if finding.severity == "error")
     shown = "\n".join(finding.render() for finding in errors)

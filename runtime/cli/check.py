@@ -13,8 +13,7 @@ from turnfsm.fsm import load_flow
 from turnfsm.fsm.check import Report, as_github, as_json, as_sarif, as_text, check_file
 from turnfsm.fsm.check.check import LIMIT
 from turnfsm.runtime.cli._files import write_whole
-from turnfsm.runtime.known_proofs import remember
-from turnfsm.runtime.proof import digest, record_of
+from turnfsm.runtime.proof import note_proved, record_of
 
 __all__ = ["check"]
 
@@ -65,7 +64,7 @@ def check(
     print(_WRITERS[format](reports))
     for name, report in zip(flows, reports, strict=True):
         if report.ok:
-            remember(digest(load_flow(name)))
+            note_proved(load_flow(name))
     loaded, proved = (all(r.loaded for r in reports), all(r.ok for r in reports))
     if record is not None and loaded and proved:
         proofs = record_of((load_flow(name), r) for name, r in zip(flows, reports, strict=True))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import attrs
 
 from .scenario import Scenario
 
-__all__ = ["HOSTS", "Contender", "FailureClass", "Host", "HostName", "load_host"]
+__all__ = ["Contender", "FailureClass", "Host", "HostName", "load_host"]
 
 HostName = Literal["livekit", "pipecat"]
-HOSTS: tuple[HostName, ...] = get_args(HostName)
 
 
 @attrs.frozen

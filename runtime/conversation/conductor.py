@@ -285,8 +285,12 @@ class Conductor(UserReports):
     @property
     def needs_text(self) -> bool:
         """The flow looks at what a step says."""
-        facts = self.turn.flow.host_facts
-        return "agent_asked" in facts or "between_sentences" in facts
+        return self.needs_sound or "agent_asked" in self.turn.flow.host_facts
+
+    @property
+    def needs_sound(self) -> bool:
+        """The flow looks for the pauses in how a step sounds."""
+        return "between_sentences" in self.turn.flow.host_facts
 
     def tokens_came(self) -> None:
         """The agent's `llm_node` has produced something."""

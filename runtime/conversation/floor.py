@@ -140,7 +140,7 @@ class Floor:
 
         Args:
             seconds: How long it is.
-            sound: Its samples, if the flow looks at what a step says.
+            sound: Its samples, if the flow looks for pauses.
 
         Returns:
             What to wait for before the output gets it; None: nothing.

@@ -103,7 +103,7 @@ def test_another_checker_checks_it_again(
     assert checks == ["mine", "mine"]
 
 
-@pytest.mark.parametrize("folder", ["", "a file"])
+@pytest.mark.parametrize("folder", ["", "a file", "too long " * 100])
 def test_a_folder_that_cannot_be_written_to_costs_only_the_check(
     folder: str, checks: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

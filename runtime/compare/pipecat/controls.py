@@ -17,6 +17,7 @@ from .talks import (
     control,
     counts,
     orders,
+    slowly,
     with_preamble,
 )
 
@@ -32,10 +33,6 @@ def _says(*turns: tuple[float, str]) -> Script:
             await stage.says(words)
 
     return script
-
-
-def _slowly(messages: Messages) -> Says:
-    return Says(counts(messages).text, after=1.5)
 
 
 def _two(messages: Messages) -> Says:
@@ -87,7 +84,7 @@ CONTROLS = (
     control(
         "K6",
         "the user goes on after a pause, while the model thinks",
-        _slowly,
+        slowly(counts),
         _says((0.0, "please"), (2.15, "count")),
         [hears(COUNT)],
     ),

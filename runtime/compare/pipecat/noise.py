@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipecat.frames import frames as f
 
-from turnfsm.runtime.testing.pipecat import Messages, Says, Script, Stage, Tool
+from turnfsm.runtime.testing.pipecat import Script, Stage, Tool
 
 from .checks import asked_at_most, hears, hears_never, quiet_at_most, results_shown, runs_once
 from .talks import (
@@ -22,6 +22,7 @@ from .talks import (
     counts,
     failing,
     orders,
+    slowly,
     with_preamble,
 )
 
@@ -30,30 +31,12 @@ __all__ = ["NOISE"]
 WELCOME = "Welcome to the shop dear customer."
 
 
-def _counts_slowly(messages: Messages) -> Says:
-    return Says(counts(messages).text, after=1.5)
-
-
-def _coughs_at(*seconds: float, first: str = "please count") -> Script:
+def _coughs_at(*seconds: float, first: str = "please count", lasts: float = 0.4) -> Script:
     async def script(stage: Stage) -> None:
         await stage.says(first)
         for second in seconds:
             await stage.until(second)
-            await stage.coughs()
-
-    return script
-
-
-def _orders_slowly(messages: Messages) -> Says:
-    says = orders(messages)
-    return Says(says.text, says.calls, after=1.5)
-
-
-def _makes_noise(second: float, seconds: float) -> Script:
-    async def script(stage: Stage) -> None:
-        await stage.says("please count")
-        await stage.until(second)
-        await stage.coughs(seconds)
+            await stage.coughs(lasts)
 
     return script
 
@@ -88,7 +71,7 @@ N2 = failing(
 N3 = failing(
     "N3",
     "a cough while the model thinks",
-    _counts_slowly,
+    slowly(counts),
     _coughs_at(2.2),
     [hears(COUNT, by=5.5), hears_never(REPEAT), asked_at_most(1)],
     failure="N",
@@ -142,7 +125,7 @@ N7 = failing(
 N8 = failing(
     "N8",
     "a cough while the model thinks about the result of a tool",
-    _orders_slowly,
+    slowly(orders),
     _coughs_at(4.5, first=QUESTION),
     [hears(ANSWER, by=8.0), hears_never(REPEAT), runs_once("look_up")],
     failure="N",
@@ -154,7 +137,7 @@ N9 = failing(
     "N9",
     "four seconds of noise over the answer",
     counts,
-    _makes_noise(4.0, 4.0),
+    _coughs_at(4.0, lasts=4.0),
     [hears(COUNT, by=3.5), hears_never(REPEAT), quiet_at_most(6.5)],
     failure="N",
     links=[ISSUES + "5240", ISSUES + "5819"],

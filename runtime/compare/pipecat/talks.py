@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
+import attrs
+
 from turnfsm.runtime.compare.scenario import Scenario
 from turnfsm.runtime.pipecat import TurnGovernor
 from turnfsm.runtime.testing.pipecat import Messages, Model, Says, Script, Stage, Tool, said, shows
@@ -24,6 +26,7 @@ __all__ = [
     "PULLS",
     "QUESTION",
     "REPEAT",
+    "RESULT",
     "WORKS",
     "asks_again",
     "asks_then_coughs",
@@ -32,6 +35,7 @@ __all__ = [
     "counts",
     "failing",
     "orders",
+    "slowly",
     "with_preamble",
 ]
 
@@ -141,6 +145,11 @@ def with_preamble(model: Model, preamble: str = PREAMBLE) -> Model:
         return Says(preamble, says.calls) if says.calls else says
 
     return speaks_first
+
+
+def slowly(model: Model) -> Model:
+    """The same model, after 1.5 s."""
+    return lambda messages: attrs.evolve(model(messages), after=1.5)
 
 
 def books(messages: Messages) -> Says:

@@ -77,10 +77,6 @@ def _weather(messages: Messages) -> Says:
     return Says(calls=(("weather", {}),))
 
 
-def counts_slowly(messages: Messages) -> Says:
-    return Says(_number(messages).text, after=1.5)
-
-
 def _without_interruptions() -> UserTurnStrategies:
     return UserTurnStrategies(
         start=[

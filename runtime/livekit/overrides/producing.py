@@ -64,15 +64,14 @@ class ProducingActivity(RequestingActivity):
         self, handle: SpeechHandle, audio: str, text: str | AsyncIterable[str] = ""
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         speech, floor = govern(handle, self._conductor), self._conductor.floor
-        needs_text = self._conductor.needs_text
+        needs_text, needs_sound = self._conductor.needs_text, self._conductor.needs_sound
 
         def says(text: str) -> None:
             floor.text_came(speech, text)
 
         def comes(frame: rtc.AudioFrame) -> Awaitable[None] | None:
-            sound = (
-                Sound(frame.data, frame.sample_rate * frame.num_channels) if needs_text else None
-            )
+            rate = frame.sample_rate * frame.num_channels
+            sound = Sound(frame.data, rate) if needs_sound else None
             return floor.frame_came(speech, frame.duration, sound)
 
         def replaces(theirs: Callable[..., Any]) -> Callable[..., Any]:
