@@ -3,13 +3,15 @@
 from turnfsm.runtime.conversation.custom import host_fact, turn_action
 from turnfsm.runtime.conversation.policies import on_interruption, once, recover_with
 from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
+from turnfsm.runtime.livekit_contract import SUPPORTED, UnsupportedLiveKit, check
 from turnfsm.runtime.observe.telemetry import Telemetry
 
-from .contract import SUPPORTED
-from .errors import SpeechInterrupted, UnsupportedLiveKit
-from .event_recorder import EventRecorder
-from .overrides import TurnContext
-from .session import TurnSession
+check()  # before anything below imports a name that may be missing
+
+from .errors import SpeechInterrupted  # noqa: E402
+from .event_recorder import EventRecorder  # noqa: E402
+from .overrides import TurnContext  # noqa: E402
+from .session import TurnSession  # noqa: E402
 
 __all__ = [
     "SUPPORTED",

@@ -7,13 +7,7 @@ import logging
 from livekit.agents import ToolError
 from livekit.agents.log import logger as livekit_logger
 
-from turnfsm.fsm import TurnfsmError
-
-__all__ = ["SpeechInterrupted", "UnsupportedLiveKit"]
-
-
-class UnsupportedLiveKit(TurnfsmError):
-    """The installed livekit-agents is a version that turnfsm does not support."""
+__all__ = ["SpeechInterrupted"]
 
 
 class SpeechInterrupted(ToolError):

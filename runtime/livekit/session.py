@@ -25,6 +25,7 @@ from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.livekit_contract import UnsupportedLiveKit
 from turnfsm.runtime.observe.telemetry import Telemetry, check_telemetry
 from turnfsm.runtime.proof import Proof, require_proof
 from turnfsm.runtime.store.keeping import Keeping
@@ -32,7 +33,6 @@ from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import SessionTaken, Store
 from turnfsm.runtime.view.live import LiveView, view_of
 
-from .errors import UnsupportedLiveKit
 from .kept_conversation import KeptConversation
 from .known_tools import parameters_of, warn_of_misspelt_tools
 from .lifecycle import SessionLifecycle

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from turnfsm.runtime.livekit.private_api import ORDERS, PRIVATE_NAMES
+from turnfsm.runtime.livekit_contract import FEATURES, ORDERS, PRIVATE_NAMES
 
 PAGE = Path(__file__).parents[2] / "docs" / "livekit.md"
 FROM, TO = "<!-- tests/livekit/contract_table.py writes from here -->", "<!-- to here -->"
 
 
 def table() -> str:
-    """A line for each name, by the class or module that it belongs to."""
-    return "\n".join([FROM, "", *_names(), "", *_orders(), "", TO])
+    """The features, then a line for each name, by the class or module that it belongs to."""
+    return "\n".join([FROM, "", *_features(), "", *_names(), "", *_orders(), "", TO])
 
 
 def written() -> str:
@@ -25,12 +25,20 @@ def written() -> str:
     return found.group()
 
 
+def _features() -> Iterator[str]:
+    yield "| feature | what it is | names |\n| --- | --- | --- |"
+    for name, feature in FEATURES.items():
+        count = sum(row.feature == name for row in (*PRIVATE_NAMES, *ORDERS))
+        yield f"| `{name}` | {feature.what} | {count} |"
+    yield f"| | | {len(PRIVATE_NAMES) + len(ORDERS)} |"
+
+
 def _names() -> Iterator[str]:
-    yield "| in | name | kind | what for |\n| --- | --- | --- | --- |"
+    yield "| in | name | kind | feature | what for |\n| --- | --- | --- | --- | --- |"
     for owner, rows in groupby(sorted(PRIVATE_NAMES, key=lambda row: _place(row.owner)), _place_of):
         for row in sorted(rows, key=lambda row: (row.kind, row.name)):
             called = f"({', '.join(row.takes.split())})" if row.takes else ""
-            yield f"| {owner} | `{row.name}{called}` | {row.kind} | {row.why} |"
+            yield f"| {owner} | `{row.name}{called}` | {row.kind} | `{row.feature}` | {row.why} |"
 
 
 def _orders() -> Iterator[str]:

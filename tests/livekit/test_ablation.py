@@ -10,7 +10,8 @@ import pytest
 from governed import GOVERNED
 
 from turnfsm.runtime.compare.livekit import scenario
-from turnfsm.runtime.livekit import TurnSession, contract
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.livekit_contract import contract
 
 SCENARIOS = {
     "GovernedActivity._current_speech": "S6b",

@@ -20,8 +20,8 @@ from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 import turnfsm.runtime.livekit
-from turnfsm.runtime.livekit import SUPPORTED, UnsupportedLiveKit, contract
-from turnfsm.runtime.livekit.private_api import PRIVATE_NAMES
+from turnfsm.runtime.livekit import SUPPORTED, UnsupportedLiveKit
+from turnfsm.runtime.livekit_contract import FEATURES, ORDERS, PRIVATE_NAMES, contract
 
 BINDING = Path(turnfsm.runtime.livekit.__file__).parent
 OVERRIDES = sorted((BINDING / "overrides").glob("*.py"))
@@ -35,7 +35,7 @@ PLUGIN = {
 
 def test_the_installed_livekit_fits() -> None:
     """The overrides find every name as they expect it, or this suite would mean nothing."""
-    assert contract.broken() == []
+    assert contract.lost() == []
     contract.check()
 
 
@@ -131,7 +131,7 @@ def test_a_change_in_livekit_is_named(
         monkeypatch.delattr(owner, name)  # type: ignore[arg-type]
     else:
         monkeypatch.setattr(owner, name, new)
-    assert [problem for problem in contract.broken() if problem.startswith(said)]
+    assert [problem for problem in contract.lost() if problem.said.startswith(said)]
     with pytest.raises(UnsupportedLiveKit, match=re.escape(said)):
         contract.check()
 
@@ -149,6 +149,11 @@ def test_the_check_is_made_at_import() -> None:
     assert done.returncode == 1
     assert "UnsupportedLiveKit: error: livekit-agents" in done.stderr
     assert "  - the method AgentActivity._schedule_speech is missing" in done.stderr
+
+
+def test_every_name_is_of_a_feature() -> None:
+    """What is lost if it goes is said; and no feature is without a name."""
+    assert {row.feature for row in (*PRIVATE_NAMES, *ORDERS)} == set(FEATURES)
 
 
 def test_every_used_name_is_listed() -> None:

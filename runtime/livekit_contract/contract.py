@@ -1,26 +1,45 @@
-"""Checks at import that the installed livekit-agents has what the overrides need."""
+"""Checks whether the installed livekit-agents has what turnfsm needs."""
 
 from __future__ import annotations
 
 import dis
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
-from .errors import UnsupportedLiveKit
-from .private_api import ORDERS, PRIVATE_NAMES, Order, PrivateName
+from turnfsm.fsm.errors import TurnfsmError
 
-__all__ = ["SUPPORTED", "broken", "check", "installed"]
+from .names import ORDERS, PRIVATE_NAMES, Order, PrivateName
+
+__all__ = ["SUPPORTED", "Lost", "UnsupportedLiveKit", "check", "installed", "lost"]
 
 SUPPORTED = ">=1.8.9,<1.9"
 """The versions of livekit-agents that the binding was written for and is tested with."""
 
 _FROM, _BELOW = (1, 8, 9), (1, 9)
+
+_Row = TypeVar("_Row", PrivateName, Order)
+
+
+class UnsupportedLiveKit(TurnfsmError):
+    """The installed livekit-agents is a version that turnfsm does not support."""
+
+
+class Lost(NamedTuple):
+    """A name that is not as turnfsm needs it.
+
+    Attributes:
+        feature: What needs it.
+        said: What is different, in one sentence.
+    """
+
+    feature: str
+    said: str
 
 
 def check() -> None:
@@ -29,11 +48,11 @@ def check() -> None:
     Raises:
         UnsupportedLiveKit: With the version, the supported range and every name that is missing.
     """
-    found, problems = installed(), broken()
+    found, problems = installed(), lost()
     if _fits(found) and not problems:
         return
     lines = [f"error: livekit-agents {found} is installed, turnfsm supports {SUPPORTED}"]
-    lines += [f"  - {problem}" for problem in problems]
+    lines += [f"  - {problem.said}" for problem in problems]
     lines.append("  = help: pip install 'turnfsm[livekit]' installs a livekit-agents that fits")
     raise UnsupportedLiveKit("\n".join(lines))
 
@@ -46,9 +65,9 @@ def installed() -> str:
         return str(getattr(import_module("livekit.agents"), "__version__", "of unknown version"))
 
 
-def broken() -> list[str]:
-    """What is different from what the overrides need, one sentence each."""
-    return [*_problems(private_api, PRIVATE_NAMES), *_problems(_ordered, ORDERS)]
+def lost() -> list[Lost]:
+    """What is different from what turnfsm needs."""
+    return [*_problems(_missing, PRIVATE_NAMES), *_problems(_disordered, ORDERS)]
 
 
 def _fits(text: str) -> bool:
@@ -59,11 +78,11 @@ def _fits(text: str) -> bool:
     return numbers >= _FROM and numbers[:2] < _BELOW
 
 
-def _problems(examine: Any, rows: Iterable[Any]) -> list[str]:
-    return [said for row in rows if (said := examine(row)) is not None]
+def _problems(examine: Callable[[_Row], str | None], rows: Iterable[_Row]) -> Iterator[Lost]:
+    return (Lost(row.feature, said) for row in rows if (said := examine(row)) is not None)
 
 
-def private_api(row: PrivateName) -> str | None:
+def _missing(row: PrivateName) -> str | None:
     place = f"{row.owner.partition(':')[2]}.{row.name}".lstrip(".")
     try:
         owner = _resolve(row.owner)
@@ -95,7 +114,7 @@ def _method(owner: Any, row: PrivateName, place: str) -> str | None:
     return None if fits else f"{place} takes ({', '.join(names)}), not ({row.takes})"
 
 
-def _ordered(row: Order) -> str | None:
+def _disordered(row: Order) -> str | None:
     try:
         function = inspect.getattr_static(_resolve(row.owner), row.name)
     except (ImportError, AttributeError):
@@ -147,6 +166,3 @@ def _globals(code: CodeType) -> frozenset[str]:
 def _words(code: CodeType) -> tuple[str, ...]:
     """The names and strings in a function's code, in order."""
     return tuple(i.argval for i in dis.get_instructions(code) if isinstance(i.argval, str))
-
-
-check()

@@ -1,0 +1,61 @@
+"""`turnfsm livekit`: what a version of livekit-agents lacks that turnfsm needs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from contextlib import nullcontext
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+__all__ = ["livekit"]
+
+
+class Format(StrEnum):
+    """How the result is written."""
+
+    text = "text"
+    json = "json"
+
+
+def livekit(
+    release: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[RELEASE]",
+            help="A version, a wheel or an environment. Default: what is installed here.",
+            show_default=False,
+        ),
+    ] = None,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- ARGUMENT...]",
+            help="Run Python with that release and these arguments instead.",
+            show_default=False,
+        ),
+    ] = None,
+    format: Annotated[Format, typer.Option(help="Format of the result.")] = Format.text,
+) -> None:
+    """Say which names of livekit-agents that turnfsm uses are missing, and what that costs.
+
+    turnfsm uses names that are not public. A version or a wheel is installed into a temporary
+    environment for that; nothing is changed here. A command gets such an environment, too:
+    `turnfsm livekit 1.8.7 -- -m pytest tests/livekit`.
+
+    Exit status 0: nothing is missing, 1: something is, 2: bad input. With a command: its own.
+    """
+    from turnfsm.runtime.livekit_contract.elsewhere import interpreter_with, look_with
+    from turnfsm.runtime.livekit_contract.look import Look
+
+    with nullcontext() if release is None else interpreter_with(release) as interpreter:
+        if command and interpreter is not None:
+            raise typer.Exit(subprocess.run([interpreter, *command], check=False).returncode)
+        look = Look.here() if interpreter is None else look_with(interpreter)
+    if format is Format.json:
+        print(json.dumps(look.as_data(), indent=2))
+    else:
+        print(look.as_text(), end="")
+    raise typer.Exit(bool(look.lost))

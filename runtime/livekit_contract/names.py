@@ -1,0 +1,96 @@
+"""The names of livekit-agents that turnfsm uses and that are not public.
+
+Each belongs to a feature: what is lost if the name goes. `docs/livekit.md` lists them. A test
+checks that the list is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, cast
+
+from .table import TABLE
+
+__all__ = ["ORDERS", "PRIVATE_NAMES", "Order", "PrivateName"]
+
+Kind = Literal["method", "property", "attribute", "global", "function", "call", "key"]
+
+
+class PrivateName(NamedTuple):
+    """One name: where it is, of what kind, what it is used for, and the feature that needs it.
+
+    `takes` are the parameters of a method or function, in order; an ellipsis at the end allows
+    more. A `call` is the name of a function that the owner, itself a function, calls.
+    """
+
+    owner: str
+    name: str
+    kind: Kind
+    why: str
+    feature: str
+    takes: str = ""
+
+
+class Order(NamedTuple):
+    """A method in whose code `first` stands before `then`."""
+
+    owner: str
+    name: str
+    first: tuple[str, ...]
+    then: tuple[str, ...]
+    why: str
+    feature: str
+
+
+def _rows(table: str) -> Iterator[PrivateName]:
+    feature = owner = kind = ""
+    for line in filter(None, table.splitlines()):
+        if line.startswith("["):
+            feature = line.strip("[]")
+        elif not line.startswith(" "):
+            owner, kind = line.rstrip(":").rsplit(" ", 1)
+        else:
+            left, _, why = line.partition("|")
+            name, _, takes = left.strip().partition("(")
+            row = PrivateName(owner, name, cast(Kind, kind), why.strip(), feature, takes[:-1])
+            yield row
+
+
+PRIVATE_NAMES = tuple(_rows(TABLE))
+
+_ACTIVITY = "voice.agent_activity:AgentActivity"
+
+ORDERS = (
+    Order(
+        _ACTIVITY,
+        "_interrupt_by_audio_activity",
+        ("_aec_warmup_timer", "_rt_turn_detection_enabled", "min_words", "allow_interruptions"),
+        ("_pause_enabled", "pause", "interrupt"),
+        "LiveKit must check a barge-in, and do nothing else, before the flow is asked",
+        "barge_in",
+    ),
+    Order(
+        _ACTIVITY,
+        "on_end_of_turn",
+        ("_scheduling_paused", "min_words", "backchannel_over_agent"),
+        ("_cancel_false_interruption_timer", "_user_turn_completed_task"),
+        "LiveKit must check a commit, and do nothing else, before the flow is asked",
+        "commits",
+    ),
+    Order(
+        _ACTIVITY,
+        "_pipeline_reply_task_impl",
+        ("function_tools_executed",),
+        ("_tool_items_added",),
+        "the event about tool calls must come before their results are in the conversation",
+        "calls",
+    ),
+    Order(
+        "voice.agent_session:AgentSession",
+        "_update_activity",
+        ("_next_activity",),
+        ("aclose", "cleanup"),
+        "the class of an activity must be replaced before the activity is used",
+        "turns",
+    ),
+)

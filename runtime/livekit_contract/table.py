@@ -1,0 +1,270 @@
+"""The table of the names: by feature, class or module, and kind."""
+
+from __future__ import annotations
+
+__all__ = ["TABLE"]
+
+TABLE = """[turns]
+voice.agent_activity:AgentActivity method:
+  _create_speech_task(self coro speech_handle name) | tasks that LiveKit ends with the agent
+  _schedule_speech(self speech priority force) | which turn a reply answers
+  on_start_of_speech(self ev speech_start_time) | the user starts to speak
+  on_end_of_speech(self ev) | the user stops speaking
+  on_interim_transcript(self ev speaking) | without a VAD it shows that the user speaks
+  on_final_transcript(self ev speaking) | the STT has recognised words
+  on_end_of_turn(self info) | a turn is committed
+voice.agent_activity:AgentActivity attribute:
+  _current_speech | which speech holds the floor
+  _audio_recognition | its VAD, STT and turn detection
+  _turn_detection | whether the VAD or the application ends a turn
+  _user_turn_completed_atask | the task that answers a turn
+  _scheduling_paused | a handoff is in progress; LiveKit drops a turn that comes now
+  _new_turns_blocked | a handoff is in progress; LiveKit drops a turn that comes now
+  _closed | the activity is closed
+  _session | the session with its output
+  _agent | the agent and its conversation
+  _tool_executor | answer repeated calls from the ledger
+voice.agent_session:AgentSession method:
+  _aclose_locked(self ...) | close the runtime with the session
+  _is_closing(self) | begin nothing while the session closes
+voice.agent_session:AgentSession attribute:
+  _next_activity | replace the class of an activity right after LiveKit has made it
+  _activity | the activity of the current agent
+  _started | whether the session runs
+  _closing | a turn that comes now is added to the conversation, not answered
+  _chat_ctx | the history
+voice.speech_handle:SpeechHandle method:
+  _cancel(self) | notice an interruption at once
+  _mark_done(self ...) | end a speech whose calls were released
+voice.speech_handle:SpeechHandle attribute:
+  _error | whether an error has ended a speech
+  _generations | whether a step has given the floor back
+voice.agent:Agent attribute:
+  _chat_ctx | the conversation
+voice.agent_activity global:
+  _SpeechHandleContextVar | which speech a task is for
+voice.audio_recognition global:
+  _EndOfTurnInfo | a turn that the next agent gets
+  _EndOfTurnMetrics | the metrics of such a turn
+
+[barge_in]
+voice.agent_activity:AgentActivity method:
+  _interrupt_by_audio_activity(self) | a barge-in that has passed LiveKit's checks
+  _pause_enabled(self) | LiveKit calls it after its checks of a barge-in; the flow pauses
+  _reconcile_playout_pause(self speech_handle) | hold or release the first frame of a step
+voice.speech_handle:SpeechHandle attribute:
+  _interrupt_source | what has interrupted a speech
+
+[speculation]
+voice.agent_activity:AgentActivity method:
+  _cancel_preemptive_generation(self) | cancel a preemptive reply that is refused
+  on_preemptive_generation(self info) | ask the flow before a preemptive reply
+voice.agent_activity:AgentActivity attribute:
+  _preemptive_generation | what the model was shown ahead
+voice.agent_activity:AgentActivity property:
+  preemptive_generation_opts | the limits of preemptive generation in a state
+
+[commits]
+voice.agent_activity:AgentActivity method:
+  _cancel_false_interruption_timer(self) | LiveKit calls this after its checks of a commit
+
+[words]
+voice.agent_activity:AgentActivity method:
+  clear_user_turn(self) | a preemptive reply to these words is cancelled
+  on_user_turn_exceeded(self ev) | the agent cuts in: the words so far are one turn
+voice.agent_session:AgentSession method:
+  _conversation_item_added(self message) | words without an answer
+voice.audio_recognition:AudioRecognition method:
+  _run_eou_detection(self chat_ctx trigger ...) | tell a manual commit from a detected one
+  _clear_user_turn(self) | a commit is cleared together with its words
+  _process_stt_event(self ev) | words that a commit has taken do not come again
+  _commit_user_turn(self ...) | a commit that waits for words is cleared, too
+voice.audio_recognition:AudioRecognition attribute:
+  _end_of_turn_task | the end of a turn is being decided; do not cancel a commit
+  _commit_user_turn_atask | a manual commit waits for words
+  _audio_transcript | words that are not committed yet move to the next agent
+  _stt_pipeline | whether the next agent goes on with the STT stream
+  _final_transcript_confidence | the confidence of words that are not committed
+  _turn_detection_mode | with manual turns words wait for a commit
+
+[silences]
+voice.agent_activity:AgentActivity method:
+  on_vad_inference_done(self ev) | silence while the user speaks
+voice.agent_activity:AgentActivity attribute:
+  _user_silence_event | whether there is voice in this frame
+
+[requests]
+voice.agent_activity:AgentActivity method:
+  _generate_reply(self user_message ...) | which words of the user a reply answers
+  _tts_task(self speech_handle text ...) | which output a step is heard on
+  _pipeline_reply_task(self speech_handle chat_ctx ...) | ask only if the flow agrees
+  _pipeline_reply_task_impl(self ...) | what a reply produces
+  _tts_task_impl(self ...) | what `say()` produces
+  _realtime_generation_task_impl(self ...) | what a realtime model produces
+voice.generation global:
+  _RUNNING_PLACEHOLDER_KEY | a call that runs, which LiveKit adds to a request
+voice.agent_activity function:
+  perform_llm_inference(node ...) | what the agent's `llm_node` produces
+  perform_audio_forwarding(tts_output ...) | the audio of a step before the output gets it
+  forward_generation(audio_source text_source ...) | the audio and the text of a step
+voice.agent_activity:AgentActivity._pipeline_reply_task_impl call:
+  perform_llm_inference | where LiveKit calls the agent's `llm_node`
+  forward_generation | where LiveKit plays a reply
+voice.agent_activity:AgentActivity._tts_task_impl call:
+  perform_audio_forwarding | where LiveKit plays what `say()` says
+voice.agent_activity:AgentActivity._realtime_generation_task_impl call:
+  forward_generation | where LiveKit plays what a realtime model says
+
+[calls]
+voice.agent_session:AgentSession method:
+  _tool_items_added(self items) | a call and its result are in the conversation
+voice.speech_handle:SpeechHandle method:
+  _item_added(self items) | notice a result at once
+voice.tool_executor:_ToolExecutor method:
+  execute(self tool run_ctx raw_arguments ...) | answer a repeated call from the ledger
+  _enqueue_reply(self ctx items ...) | a result that comes after its turn is on the agenda
+  drain(self) | a handoff does not wait forever for released calls
+voice.tool_executor:_ToolExecutor attribute:
+  _running_tasks | the calls that a handoff waits for
+  _pending_updates | late results; those that an answer has told need no reply
+voice.events:RunContext attribute:
+  _activity | the activity that a call belongs to
+voice.tool_executor global:
+  _RunningTasks | the context of a running call
+  _ToolExecutor | the executor of an activity
+
+[tool_waits]
+voice.speech_handle:SpeechHandle method:
+  _wait_for_generation(self step_idx) | a tool's wait ends with its turn
+  wait_for_playout(self) | a tool's wait ends with its turn
+voice.speech_handle:SpeechHandle attribute:
+  _interrupt_fut | a tool waits for playout or for an interruption
+voice.events:RunContext.update key:
+  __livekit_agents_tool_non_blocking | after `ctx.update()` a call blocks no turn
+voice.agent global:
+  _get_activity_task_info | which call a task belongs to
+
+[hold]
+voice.agent_activity:AgentActivity method:
+  interrupt(self force source) | a tool ends its own turn; the user talks over a `hold` call
+  push_audio(self frame) | whether audio comes; the user talks over a `hold` preamble
+voice.speech_handle:SpeechHandle method:
+  interrupt(self force source) | a tool that interrupts its own turn
+  _hold_interruptions(self) | a call with the policy `hold` begins
+  _release_interruptions(self) | a call with the policy `hold` has ended
+voice.speech_handle:SpeechHandle property:
+  allow_interruptions | notice that a speech becomes uninterruptible
+voice.speech_handle:SpeechHandle attribute:
+  _allow_interruptions | whether a speech can be interrupted
+  _interruption_holds | whether calls keep a speech from being interrupted
+  _interruption_holds_restore | whether the application lets such a speech be interrupted
+
+[handoffs]
+voice.agent_activity:AgentActivity method:
+  start(self ...) | a new agent gets the calls that ended since its conversation was copied
+  drain(self new_activity) | a handoff does not wait forever for the old agent
+  aclose(self) | the close of an agent does not wait forever
+  _add_drain_blocked_tasks(self tasks) | do not wait for calls that were given up
+  _pause_scheduling_task(self blocked_tasks) | a handoff does not wait for released calls
+  _detach_reusable_resources(self new_activity) | a close hears the user's last words
+  _close_session(self) | words that are not committed yet move to the next agent
+  _start_session(self reuse_resources) | the next agent gets words that nobody has answered
+  _inline_task_slot(self speech_handle blocked_tasks) | notice that an inline task has ended
+  commit_user_turn(self ...) | the next agent answers a turn of a handoff
+voice.agent_activity:AgentActivity attribute:
+  _started | whether the next agent has been active before; then a close hands back to it
+  _speech_tasks | what a handoff waits for
+  _on_enter_task | whether `on_enter` has returned
+  _scheduling_atask | whether speeches still get the floor
+  _speech_q | what waits for the floor when an agent is closed
+  _drain_blocked_tasks | a hook that waits for a task of its own agent does not hang
+  _inline_task_lock | whether a task of the agent runs
+voice.agent_activity:AgentActivity property:
+  _no_pending_speech | nothing is left to say before the agent is left
+voice.agent_session:AgentSession method:
+  _update_activity(self agent ...) | a handoff begins and ends
+voice.agent:AgentTask attribute:
+  _old_agent | which agent a task hands back to
+  _AgentTask__inactive_ev | a task whose tool is cancelled hands back to nobody
+voice.speech_handle:SpeechHandle attribute:
+  _tasks | what still runs for a speech whose calls were released
+voice.events:RunContext method:
+  _make_update_output(self message call_id_suffix) | no handoff of an interrupted turn
+voice.events:RunContext attribute:
+  _initial_step_idx | the step whose end a handoff waits for
+
+[runs]
+voice.agent_session:AgentSession attribute:
+  _update_activity_atask | whether a handoff is in progress
+  _activity_lock | whether a handoff is in progress
+  _global_run_state | the run that is active
+voice.run_result:RunResult method:
+  _watch_handle(self handle) | a run stays open until no handoff is in progress
+  _mark_done_if_needed(self handle) | a speech of the run has ended
+voice.run_result:RunResult attribute:
+  _handles | the speeches of the run
+  _done_fut | the end of the run
+
+[closing]
+voice.agent_session:AgentSession method:
+  _teardown_activity(self ...) | do not wait forever for toolsets that do not close
+voice.agent_session:AgentSession attribute:
+  _agent | whether a task or an agent has closed
+
+[realtime]
+voice.agent_activity:AgentActivity method:
+  _realtime_reply_task(self speech_handle user_input ...) | ask only if the flow agrees
+  _realtime_generation_task(self speech_handle generation_ev ...) | what a response contains
+  _on_input_speech_started(self _) | a realtime model says that the user speaks
+  wait_for_idle(self wait_for_agent wait_for_user) | a result waits for a model's own answer
+  _on_input_speech_stopped(self ev) | a realtime model says that the user has stopped
+  _on_generation_created(self ev) | a realtime model has begun its reply
+voice.agent_activity:AgentActivity attribute:
+  _rt_turn_detection_enabled | whether a realtime model ends a turn
+  _rt_overlapping_speech_enabled | whether a realtime model may speak while the user does
+  _rt_session | the realtime model: to interrupt it, and to give it results
+voice.agent_activity:AgentActivity property:
+  using_default_vad | whether a realtime model's own VAD counts
+llm.realtime:RealtimeSession method:
+  _update_session(self instructions chat_ctx tools) | what the next agent's model is sent
+
+[turn_detection]
+voice.agent_activity:AgentActivity method:
+  _on_end_of_agent_speech(self ended_at) | tell the turn detection that audio was cut
+  _disable_vad_interruption_soon(self) | adaptive detection continues after a resume
+voice.agent_activity:AgentActivity property:
+  interruption_enabled | whether adaptive interruption detection is on
+  interruption_by_audio_activity_enabled | on while audio is paused, off while it is heard
+voice.audio_recognition:AudioRecognition method:
+  _on_start_of_agent_speech(self started_at) | tell the turn detection that audio continues
+
+[dictation]
+voice.audio_recognition:AudioRecognition attribute:
+  _turn_detector | it is not asked about a turn that is over at once
+  _endpointing | a turn that is over at once has no delay
+  _vad_base_turn_detection | whether LiveKit asks an STT for its transcript
+  _stt_flush_requested | the STT was asked for its transcript
+
+[push_to_talk]
+voice.agent_session:AgentSession method:
+  _on_audio_enabled_changed(self enabled) | the user holds a button to speak
+
+[agent_state]
+voice.agent_session:AgentSession method:
+  _update_agent_state(self state otel_context start_time) | the flow decides the agent state
+
+[limits]
+voice.speech_handle:SpeechHandle method:
+  _mark_generation_done(self) | give up a step that does not end
+voice.io:AudioOutput property:
+  _pending_playback_count | whether the output still has audio to play
+
+[component_errors]
+voice.audio_recognition:AudioRecognition method:
+  _vad_task(self vad ...) | the VAD fails
+
+[telemetry]
+voice.speech_handle:SpeechHandle attribute:
+  _agent_turn_context | the span of the turn, as parent of the agent state's spans
+"""
+"""A feature in brackets; `owner kind:`; then `name[(parameters)] | what for`, one a line."""
