@@ -13,6 +13,7 @@ its timers. Only the sum uses those of the flow.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from math import inf
 from typing import TypeAlias
 
@@ -20,6 +21,7 @@ import attrs
 
 from turnfsm.fsm.machine import Taken
 
+from .cone import Choice, Effect, bits_that_matter
 from .explore import Exploration
 from .parts import Edge, Move, subsets
 from .space import StateSpace
@@ -86,7 +88,7 @@ class Restless:
         self.seconds = {**model.flow.timers}
         if limited:
             self.seconds = {name: min(s, _SOME_LIMIT) for name, s in self.seconds.items()}
-        self.mask = self._cone(reads | free | self.voice) | -1 << model.bits.shift
+        self.masks = self._cone(reads | free | self.voice)
         self.steps: dict[int, list[_Step]] = {}
         self._valid: dict[tuple[int, str], bool] = {}
 
@@ -95,7 +97,7 @@ class Restless:
         nearest: dict[int, int] = {}
         for node in starts:
             if not self.goal(self.model.state(node), ()):
-                nearest.setdefault(node & self.mask, node)
+                nearest.setdefault(self._spot(node), node)
         if not nearest:
             return None
         self._reach(nearest)
@@ -109,28 +111,35 @@ class Restless:
 
     # -- the graph: configurations that differ in what matters to the wait
 
-    def _cone(self, read: int) -> int:
-        """The bits that can matter to the wait, directly or later."""
-        tables = [table for moves in self.found.tables.values() for table in moves.tables]
-        for reads, _table, trigger in tables:
-            read |= reads if trigger in self.model.flow.timers else 0
-        grown = True
-        while grown:
-            grown = False
-            for reads, table, _trigger in tables:
-                if reads & ~read and any(
-                    self._matters(edge, read) for edges in table.values() for edge in edges
-                ):
-                    read, grown = read | reads, True
-        return read
+    def _cone(self, reads: int) -> dict[int, int]:
+        """For each state the bits that tell its spots apart, and those of the state itself."""
+        choices, above = list[Choice](), -1 << self.model.bits.shift
+        timers = dict.fromkeys(self.found.tables, reads)
+        for state, moves in self.found.tables.items():
+            choices.append(Choice(state, 0, tuple(self._effects(moves.fixed))))
+            for decides, table, trigger in moves.tables:
+                edges = chain.from_iterable(table.values())
+                choices.append(Choice(state, decides, tuple(self._effects(edges))))
+                if trigger in self.model.flow.timers:
+                    timers[state] |= decides
+        matter = bits_that_matter(choices, timers)
+        return {state: bits | above for state, bits in matter.items()}
 
-    def _matters(self, edge: Edge, read: int) -> bool:
-        keep, set_, _alarms, move = edge
-        if move.taken is not None and (
-            move.entered or move.restarts or self.goal(move.dest, move.actions)
-        ):
-            return True
-        return bool((~keep | set_) & read) or self.over(move)
+    def _effects(self, edges: Iterable[Edge]) -> Iterator[Effect]:
+        """What the moves do that do not end the wait."""
+        for keep, set_, _alarms, move in edges:
+            if not self._ends(move):
+                dest, again = self.model.index[move.dest], move.entered or bool(move.restarts)
+                yield Effect(dest, keep & ~set_, ~keep | set_, again)
+
+    def _ends(self, move: Move) -> bool:
+        """The move leads to the goal, is what the wait is not about, or does not come."""
+        denied = move.host_facts & self.denied
+        return bool(denied) or self.over(move) or self.goal(move.dest, move.actions)
+
+    def _spot(self, node: int) -> int:
+        """What matters of a configuration."""
+        return node & self.masks[node >> self.model.bits.shift]
 
     def _reach(self, nearest: dict[int, int]) -> None:
         """The graph that the starts lead to, up to the goal."""
@@ -151,17 +160,15 @@ class Restless:
 
     def _step(self, node: int, edge: Edge) -> _Step | None:
         move = edge[3]
-        if move.host_facts & self.denied or self.over(move) or self._unheard(move, node):
+        if self._ends(move) or self._unheard(move, node):
             return None
-        if self.goal(move.dest, move.actions):
-            return None
-        there = (node & edge[0] | edge[1]) & self.mask
+        there = self._spot(node & edge[0] | edge[1])
         if move.entered:
             return there, None, edge
         again = {*move.restarts}
         if move.trigger in self.model.flow.timers:
             again.add(move.trigger)
-        if there == node & self.mask and not again:
+        if there == self._spot(node) and not again:
             return None
         return there, frozenset(again), edge
 
@@ -199,7 +206,7 @@ class Restless:
             return True
         if self.over(move):
             return False
-        return answer.entered or self.model.after(move, spot) & self.mask != spot
+        return answer.entered or self._spot(self.model.after(move, spot)) != spot
 
     def _endless(self, node: int, way: Endless[int, Edge]) -> Run:
         """The way into moves that can be repeated forever, or into a state that no timer leaves."""

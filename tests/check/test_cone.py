@@ -1,0 +1,95 @@
+"""What cannot influence a wait is left out, and everything that is said about it stays the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from operator import or_
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from proved import TURN, flow_of
+from strategies import flows
+
+from turnfsm.fsm import Flow, load_flow
+from turnfsm.fsm.check import Report, check_flow
+from turnfsm.fsm.check import restless as waits
+from turnfsm.fsm.check.cone import Choice, Effect, bits_that_matter
+
+Cone = Callable[[Iterable[Choice], Mapping[int, int]], dict[int, int]]
+
+
+def _every_bit(choices: Iterable[Choice], looked_at: Mapping[int, int]) -> dict[int, int]:
+    return dict.fromkeys(looked_at, -1)
+
+
+def _the_same_everywhere(choices: Iterable[Choice], looked_at: Mapping[int, int]) -> dict[int, int]:
+    """Flows of kind turn have too many configurations to follow every bit of them."""
+    matter = bits_that_matter(choices, looked_at)
+    return dict.fromkeys(matter, reduce(or_, matter.values()))
+
+
+def _said(flow: Flow, cone: Cone = bits_that_matter) -> Report:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(waits, "bits_that_matter", cone)
+        return attrs.evolve(check_flow(flow), seconds=0.0)
+
+
+@st.composite
+def _waiting(draw: st.DrawFn) -> Flow:
+    """A flow with waits that some triggers end, and moves that restart timers."""
+    flow = draw(flows(max_states=5, max_transitions=30))
+    triggers = st.lists(st.sampled_from([*flow.triggers]), max_size=2, unique=True).map(tuple)
+    waits = tuple(attrs.evolve(w, until=draw(triggers)) for w in flow.properties.leads_to)
+    states = {}
+    for name, state in flow.states.items():
+        timers = st.sets(st.sampled_from([*state.after])) if state.after else st.just(set[str]())
+        on = {
+            trigger: tuple(
+                row if row.dest else attrs.evolve(row, restarts=tuple(sorted(draw(timers))))
+                for row in rows
+            )
+            for trigger, rows in state.on.items()
+        }
+        states[name] = attrs.evolve(state, on=on)
+    properties = attrs.evolve(flow.properties, leads_to=waits)
+    return attrs.evolve(flow, states=states, properties=properties)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_waiting())
+def test_random_flows_get_the_report_that_the_whole_graph_gives(flow: Flow) -> None:
+    """Findings, bounds and counterexamples."""
+    assert _said(flow) == _said(flow, _every_bit)
+
+
+@pytest.mark.parametrize("name", ["turn", "session", "tool_call", "utterance"])
+def test_shipped_flows_get_the_report_that_a_larger_graph_gives(name: str) -> None:
+    flow = load_flow(name)
+    cone = _the_same_everywhere if flow.kind == "turn" else _every_bit
+    assert _said(flow) == _said(flow, cone)
+
+
+@pytest.mark.parametrize(
+    "guard", ["conditions: output_held, unless: sound_over, ", "unless: sound_over, "]
+)
+def test_a_counterexample_is_no_longer_than_in_a_larger_graph(guard: str) -> None:
+    """What does not matter need not have come back before the moves repeat."""
+    old = f"      user_stopped_speaking: {{{guard}restarts: ["
+    assert TURN.count(old) == 1
+    flow = flow_of(TURN.replace(old, old.replace("unless: sound_over, ", "")))
+    report, other = _said(flow), _said(flow, _the_same_everywhere)
+    assert report.findings == other.findings
+    assert report.findings
+    for finding, way in report.traces.items():
+        assert len(way.steps) <= len(other.traces[finding].steps)
+
+
+def test_a_bit_matters_until_it_is_overwritten() -> None:
+    """State 0 goes to state 1 and forgets bit 1; state 1 reads both bits, and goes to state 2."""
+    forgets = Effect(dest=1, keeps=0b01, changes=0b10, matters=False)
+    goes_on = Effect(dest=2, keeps=0b11, changes=0, matters=True)
+    choices = [Choice(0, 0b100, (forgets,)), Choice(1, 0b11, (goes_on,))]
+    assert bits_that_matter(choices, dict.fromkeys(range(3), 0)) == {0: 0b101, 1: 0b11, 2: 0}
