@@ -33,6 +33,7 @@ from .flow_parts import (
     in_words,
     yaml_name,
 )
+from .pace import Pace
 from .phrases import Phrases
 from .source import Source
 
@@ -130,11 +131,13 @@ class Flow:
         tools: What an interruption does to tool calls.
         discard_audio_if_uninterruptible: The STT gets silence while the agent says something that
             cannot be interrupted, unless the application gives the session another value.
+        pace: How patient the agent is. The timers that follow it have its seconds already.
         agenda: What the agent owes the user, and what becomes of it when a reply ends.
         phrases: Host fact to the phrases that the words of the user must consist of.
         properties: The properties that the flow declares. Those of its kind are not among them.
         extends: The flow that it changes, as the file names it.
         source: Where everything stands in the file; None if the flow was not read from a text.
+        paced: Timer, or what else follows the pace, to the seconds that it has got.
 
     Example:
         >>> from turnfsm import load_flow
@@ -159,11 +162,13 @@ class Flow:
     actions: Mapping[str, Action] = attrs.field(factory=dict)
     tools: Tools = attrs.field(factory=Tools)
     discard_audio_if_uninterruptible: bool = True
+    pace: Pace = "normal"
     agenda: Rules = attrs.field(factory=Rules)
     phrases: Mapping[str, Phrases] = attrs.field(factory=dict)
     properties: Properties = attrs.field(factory=Properties)
     extends: str | None = attrs.field(default=None, eq=False)
     source: Source | None = attrs.field(default=None, eq=False, repr=False)
+    paced: Mapping[str, float] = attrs.field(factory=dict, eq=False, repr=False)
 
     def rows(self, state: str | None = None) -> Iterator[Row]:
         """Every transition, in the order of the file; with `state` only those of that state."""

@@ -21,10 +21,17 @@ _BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 @attrs.frozen(eq=False, slots=False)  # cached_property needs a dict
 class Page:
-    """A text with its name."""
+    """A text with its name.
+
+    Attributes:
+        file: The name.
+        text: The text.
+        shipped: It is a flow that comes with turnfsm.
+    """
 
     file: str
     text: str = attrs.field(repr=False)
+    shipped: bool = False
 
     @cached_property
     def lines(self) -> list[str]:

@@ -26,6 +26,7 @@ from .deadlock import deadlocks
 from .explore import Exploration, Violation, explore
 from .felt import Felt, felt, unmet, worse
 from .leads import Outcome, Wait, judge, total, waits
+from .paced import paced_times
 from .parts import Bits
 from .properties import declared_rules
 from .report import PropertyResult, Report, Result
@@ -347,6 +348,7 @@ class _Check:
             if name in self._builtin:
                 yield self.source.at_key(path, message, code=name, severity="note")
         yield from restarted_limits(self.flow, self.source)
+        yield from paced_times(self.flow, self.source)
 
     def _waivers(self) -> Iterator[Finding]:
         for name, reason in self.flow.properties.waived.items():

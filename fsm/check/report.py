@@ -51,8 +51,8 @@ class Report:
         complete: Everything reachable was visited. If not, nothing is proved.
         facts: How many facts were followed, those of the checker itself (ghosts) included.
         traces: Finding to its shortest counterexample.
-        notes: The waived properties with their reasons, where the flow waives them; and limits that
-            an event starts again.
+        notes: The waived properties with their reasons, where the flow waives them; limits that an
+            event starts again; and the times that follow the pace of the flow.
         loaded: The file is a flow. If not, the findings say why and nothing else is known.
         felt: What a caller feels of a flow of kind ``turn``. Only `check_file` gives it.
         base: The name of the flow that it extends; its times are in `felt`, too.
@@ -104,7 +104,7 @@ def _text(report: Report) -> list[str]:
             lines += [f"  the shortest way there, from {report.flow}'s initial state:"]
             lines += [report.traces[finding].text(), ""]
     # A waiver stands among the properties below.
-    lines += [note.render() for note in report.notes if note.code == "restarted"]
+    lines += [note.render() for note in report.notes if note.code in ("restarted", "pace")]
     width = max((len(v.name) for v in report.properties), default=0)
     for verdict in report.properties:
         line = f"  {verdict.result:<6}  {verdict.name:<{width}}  {verdict.detail}"

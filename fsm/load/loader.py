@@ -141,10 +141,10 @@ def _parse(page: Page, path: Path) -> tuple[Flow | None, list[Finding]]:
     flow = None
     if file is not None:
         sections = check_sections(file, source)
-        file, places = with_sections(file, source)
-        problems = chain(sections, check_written(file, source))
-        flow = resolve(file, source)
-        for part, place in places.items():
+        parts = with_sections(file, source)
+        problems = chain(sections, check_written(parts.file, source))
+        flow = resolve(parts.file, source, parts.paced)
+        for part, place in parts.places.items():
             source.alias(part, place)
         problems = chain(problems, check_names(flow, source))
     unread = _follows(findings)
@@ -227,7 +227,7 @@ def _shipped(path: Path) -> bool:
 
 
 def _read(path: Path, file: str) -> tuple[Page, Finding | None]:
-    page = Page(file, "")
+    page = Page(file, "", _shipped(path))
     try:
         if path.exists() and not path.is_file():
             message = "it is a folder" if path.is_dir() else "it is no regular file"
@@ -236,7 +236,7 @@ def _read(path: Path, file: str) -> tuple[Page, Finding | None]:
             data = stream.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             return page, too_large(page)
-        return Page(file, data.decode("utf-8-sig")), None
+        return attrs.evolve(page, text=data.decode("utf-8-sig")), None
     except UnicodeDecodeError as exc:
         return page, _not_utf8(file, exc)
     except (OSError, ValueError) as exc:  # ValueError: a path with a NUL

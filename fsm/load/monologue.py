@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnfsm.fsm.flow import Action, Fact, Names, Seconds, Transition
+from turnfsm.fsm.flow import Action, Fact, Names, Transition
 from turnfsm.fsm.source import Path
 
 from .parts import Parts
@@ -10,7 +10,8 @@ from .written import HOST
 
 __all__ = ["add_monologue"]
 
-_LOOK = Seconds(0.1)
+_AFTER = 20.0
+_LOOK = 0.1
 _NO_LATER = 5.0
 
 
@@ -33,6 +34,7 @@ def add_monologue(parts: Parts) -> None:
         actions=actions,
     )
     at_last = Transition(dest="interrupted", conditions=("interruptible",), actions=actions)
-    parts.timer("speaking", "monologue", Seconds(monologue.after), begins, place)
+    parts.paced_timer("speaking", "monologue", monologue.after, _AFTER, begins, place)
+    limit = parts.file.timers["monologue"] + _NO_LATER
     parts.timer("speaking", "monologue_look", _LOOK, ends, place)
-    parts.timer("speaking", "monologue_limit", Seconds(monologue.after + _NO_LATER), at_last, place)
+    parts.timer("speaking", "monologue_limit", limit, at_last, place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 
 from turnfsm.fsm.flow import Action, Fact, Seconds, Transition, Trigger
+from turnfsm.fsm.pace import times
 from turnfsm.fsm.source import Path, Source
 
 from .written import FlowFile, WrittenState
@@ -23,11 +24,13 @@ class Parts:
         file: The file with what was added.
         source: Where everything stands.
         places: The path of each added part to the path of what it is short for.
+        paced: What follows the pace of the file, with its seconds.
     """
 
     file: FlowFile
     source: Source
     places: dict[Path, Path] = attrs.field(factory=dict)
+    paced: dict[str, float] = attrs.field(factory=dict)
 
     def fact(self, scope: str, name: str, fact: Fact, place: Path) -> None:
         facts = self.file.facts
@@ -46,14 +49,37 @@ class Parts:
             self.file = attrs.evolve(self.file, events={**self.file.events, name: event})
             self.places["triggers", name] = place
 
-    def timer(self, state: str, name: str, seconds: Seconds, row: Transition, place: Path) -> None:
+    def timer(self, state: str, name: str, seconds: float, row: Transition, place: Path) -> None:
         if name not in self.file.timers:
-            self.file = attrs.evolve(self.file, timers={**self.file.timers, name: seconds})
+            self._set(name, seconds)
             self.places["timers", name] = (*place, "after")
         body = self.file.states[state]
         if name not in body.after:
             self.places["states", state, "after", name] = place
             self._replace(state, attrs.evolve(body, after={**body.after, name: (row,)}))
+
+    def paced_timer(
+        self,
+        state: str,
+        name: str,
+        written: float | None,
+        normal: float,
+        row: Transition,
+        place: Path,
+    ) -> None:
+        """A timer of as many seconds as are written, or else as the pace makes of `normal`."""
+        if written is None and name not in self.file.timers:
+            self.retime(name, normal)
+        self.timer(state, name, normal if written is None else written, row, place)
+
+    def retime(self, name: str, normal: float) -> None:
+        """A timer gets the seconds that the pace makes of `normal`."""
+        self.paced[name] = times(self.file.pace, normal)
+        self._set(name, self.paced[name])
+
+    def _set(self, timer: str, seconds: float) -> None:
+        timers = {**self.file.timers, timer: Seconds(seconds)}
+        self.file = attrs.evolve(self.file, timers=timers)
 
     def trigger(self, state: str, name: str, rows: Rows, place: Path) -> None:
         """What a trigger does in a state from now on, if no variant has removed the state."""

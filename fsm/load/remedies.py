@@ -31,6 +31,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "actions": "effects outputs",
             "properties": "invariants never always leads_to",
             "fillers": "filler holding_phrases",
+            "pace": "speed tempo patience urgency",
             "silence": "reprompts no_input idle",
             "monologue": "max_speech speech_limit max_monologue",
             "extends": "base inherits inherit include",

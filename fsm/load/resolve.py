@@ -16,8 +16,9 @@ __all__ = ["resolve"]
 Alternatives = tuple[Transition, ...]
 
 
-def resolve(file: FlowFile, source: Source) -> Flow:
-    """The flow of a file. The source then knows where each part of it is written."""
+def resolve(file: FlowFile, source: Source, paced: Mapping[str, float]) -> Flow:
+    """The flow of a file, with the times that follow its pace. The source then knows where each
+    part of it is written."""
     facts = dict(_facts(file, source))
     held = file.properties
     properties = Properties(
@@ -43,11 +44,13 @@ def resolve(file: FlowFile, source: Source) -> Flow:
         actions=file.actions,
         tools=file.tools,
         discard_audio_if_uninterruptible=file.discard_audio_if_uninterruptible,
+        pace=file.pace,
         agenda=file.agenda,
         phrases=file.phrases,
         properties=properties,
         extends=file.extends,
         source=source,
+        paced=paced,
     )
     if flow.limits is None or flow.limits not in flow.limit_sets:
         return flow

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import quoted
-from turnfsm.fsm.source import Path, Source
+from turnfsm.fsm.source import Source
 
 from .monologue import add_monologue
+from .paced import add_pace
 from .parts import Parts
 from .spoken import add_fillers, add_silence
 from .written import FlowFile
@@ -41,10 +42,11 @@ def check_sections(file: FlowFile, source: Source) -> Iterator[Finding]:
             yield source.at_key(where, message, remedy, code="contradiction")
 
 
-def with_sections(file: FlowFile, source: Source) -> tuple[FlowFile, Mapping[Path, Path]]:
+def with_sections(file: FlowFile, source: Source) -> Parts:
     """The file with what the sections are short for, and where each part of that is written."""
     parts = Parts(file, source)
+    add_pace(parts)
     for section, (state, add) in _SECTIONS.items():
         if getattr(file, section) and state in file.states:
             add(parts)
-    return parts.file, parts.places
+    return parts

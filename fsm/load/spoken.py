@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from turnfsm.fsm.flow import Action, Fact, Names, Seconds, Transition, Trigger
+from turnfsm.fsm.flow import Action, Fact, Names, Transition, Trigger
 from turnfsm.fsm.source import Path
 
 from .parts import Parts, Rows
@@ -15,8 +15,9 @@ __all__ = ["add_fillers", "add_silence"]
 _BUSY = ("user_speaking", "endpointing", "answer_coming")
 _BY_WORDS = ("final_transcript", "turn_committed", "words_answered", "words_typed")
 _COUNTED_FROM = ("user_stopped_speaking", "turn_asked", "turn_dropped", "words_typed")
-_FILLER_END = Seconds(0.3)
-_HANG_UP_AFTER = Seconds(1.0)
+_FILLER, _NEXT_FILLER, _SILENCE = 1.5, 5.0, 8.0
+_FILLER_END = 0.3
+_HANG_UP_AFTER = 1.0
 
 
 def add_fillers(parts: Parts) -> None:
@@ -29,7 +30,8 @@ def add_fillers(parts: Parts) -> None:
         here = parts.place("fillers", index)
         parts.action(f"say_{name}", Action(say=filler.say), here)
         parts.fact("turn", f"{name}_said", Fact(set_by=(name,)), here)
-        conditions = ("can_say", *_said(_of_same_tools(names[:index], fillers, filler)))
+        before = _of_same_tools(names[:index], fillers, filler)
+        conditions = ("can_say", *_said(before))
         if filler.tools:
             parts.fact(HOST, f"{name}_waits", Fact(tools=filler.tools), here)
             conditions = (f"{name}_waits", *conditions)
@@ -40,7 +42,8 @@ def add_fillers(parts: Parts) -> None:
             actions=(f"say_{name}",),
             restarts=tuple(other for other, its in later if its.tools == filler.tools),
         )
-        parts.timer("tool_running", name, Seconds(filler.after), row, here)
+        normal = _NEXT_FILLER if before else _FILLER
+        parts.paced_timer("tool_running", name, filler.after, normal, row, here)
     _end_of_filler(parts, section)
 
 
@@ -77,7 +80,7 @@ def add_silence(parts: Parts) -> None:
             actions=(f"say_{name}",),
             restarts=timers[index + 1 :],
         )
-        parts.timer("listening", name, Seconds(prompt.after), row, here)
+        parts.paced_timer("listening", name, prompt.after, _SILENCE, row, here)
     if prompts[-1].hang_up:
         here = parts.place("silence", len(names) - 1)
         parts.action("hang_up", Action(is_="Close the session."), here)
@@ -86,7 +89,7 @@ def add_silence(parts: Parts) -> None:
             unless=(*_BUSY, "turn_open", "turn_deferred"),
             actions=("hang_up",),
         )
-        parts.timer("listening", "hang_up_after", _HANG_UP_AFTER, row, here)
+        parts.paced_timer("listening", "hang_up_after", None, _HANG_UP_AFTER, row, here)
     for trigger in _COUNTED_FROM:
         rows = parts.file.states["listening"].on.get(trigger, ())
         parts.trigger("listening", trigger, _also_restarting(rows, timers), section)

@@ -30,6 +30,7 @@ from turnfsm.fsm.flow import (
     TurnDetection,
     doc,
 )
+from turnfsm.fsm.pace import Pace
 
 __all__ = [
     "EVERY_STATE",
@@ -100,10 +101,12 @@ class WrittenState:
 class Filler:
     """What the agent says to a user who waits for a tool, once a turn."""
 
-    after: float = doc(
-        "Seconds that the turn has waited for a tool; after the first filler: since the one before."
-    )
     say: Texts = doc(_TEXTS)
+    after: float | None = doc(
+        "Seconds that the turn has waited for a tool; after the first filler: since the one before."
+        " Without it: 1.5 s, and 5 s for a later one, at the pace normal.",
+        default=None,
+    )
     tools: Names = doc(
         "Only while the turn waits for one of these tools. Fillers for other tools are counted "
         "apart.",
@@ -115,13 +118,15 @@ class Filler:
 class Reprompt:
     """What the agent says to a user who says nothing."""
 
-    after: float = doc(
-        "Seconds of silence; after the first reprompt: since the one before was heard."
-    )
     say: Texts = doc(_TEXTS)
+    after: float | None = doc(
+        "Seconds of silence; after the first reprompt: since the one before was heard. Without it: "
+        "8 s at the pace normal.",
+        default=None,
+    )
     hang_up: bool = doc(
         "The session closes afterwards, unless the user speaks within the timer hang_up_after, 1 s "
-        "by default.",
+        "at the pace normal.",
         default=False,
     )
 
@@ -130,9 +135,10 @@ class Reprompt:
 class Monologue:
     """A limit of what the agent says at a stretch."""
 
-    after: float = doc(
+    after: float | None = doc(
         "Seconds that the agent is heard, from which on it stops at the end of a sentence, or 5 s "
-        "later (the timer monologue_limit)."
+        "later (the timer monologue_limit). Without it: 20 s at the pace normal.",
+        default=None,
     )
     say: Texts = doc(
         "What it says then; of several texts, the next one each time.", default=Texts(())
@@ -227,6 +233,11 @@ class FlowFile:
         "Host facts that are true if what the user has just said consists of certain phrases. The "
         "host need not know these facts.",
         factory=dict,
+    )
+    pace: Pace = doc(
+        "How patient the agent is. calm: what a caller feels as waiting takes 1.5 times as long; "
+        "brisk: 0.6 times. Seconds that a file or a session gives itself stay.",
+        default="normal",
     )
     fillers: tuple[Filler, ...] = doc(
         "What the agent says to a user who waits for a tool. A reply waits for the end of a filler "

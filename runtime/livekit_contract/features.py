@@ -38,6 +38,7 @@ FEATURES = MappingProxyType(
         "realtime": Feature("a realtime model has each result once, and what was heard"),
         "turn_detection": Feature("LiveKit's turn detection knows when audio is paused"),
         "dictation": Feature("a turn ends at once when what was asked for is said"),
+        "pace": Feature("the end of a turn follows the pace of the flow"),
         "push_to_talk": Feature("the flow knows when the microphone is turned on and off"),
         "agent_state": Feature("`agent_state` is `speaking` only while audio is heard"),
         "limits": Feature("a step that does not end is given up after its limit"),

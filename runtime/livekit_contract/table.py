@@ -245,6 +245,12 @@ voice.audio_recognition:AudioRecognition attribute:
   _vad_base_turn_detection | whether LiveKit asks an STT for its transcript
   _stt_flush_requested | the STT was asked for its transcript
 
+[pace]
+voice.agent_activity:AgentActivity property:
+  endpointing_opts | the delays of endpointing at the pace of the flow
+voice.agent:Agent attribute:
+  _turn_handling | which delays of endpointing the application has given
+
 [push_to_talk]
 voice.agent_session:AgentSession method:
   _on_audio_enabled_changed(self enabled) | the user holds a button to speak

@@ -222,6 +222,17 @@ def test_a_disclaimer_is_said_once_and_to_its_end() -> None:
     assert outcome.heard[0].end - outcome.heard[0].start == pytest.approx(4.0, abs=0.05)
 
 
+def test_a_patient_agent_asks_later_and_lets_the_caller_finish() -> None:
+    user = ScriptedUser().says("which trains", at=1.0)
+    handling = {"preemptive_generation": {"enabled": False}}
+    outcome = play("takes_its_time", user, 50.0, turn_handling=handling)
+    story, asked, goodbye = outcome.heard
+    assert story.start > 1.9 + 0.75, outcome.timeline()
+    assert asked.start == pytest.approx(story.end + 12.1, abs=0.1)
+    assert goodbye.start == pytest.approx(asked.end + 12.1, abs=0.1)
+    assert " session  close" in outcome.timeline()
+
+
 def test_a_voice_without_the_button_changes_nothing_and_the_button_does() -> None:
     def press(stage: Stage) -> None:
         stage.session.interrupt()

@@ -107,7 +107,7 @@ def test_a_flow_that_extends_one_can_change_a_section(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("fillers: {say: Moment.}\n", "3:1 missing-key: missing key 'after'; add 'after: ...'"),
+        ("fillers: {after: 2}\n", "3:1 missing-key: missing key 'say'; add 'say: ...'"),
         (
             "fillers: Moment.\n",
             "3:10 type: expected a filler or a list of fillers, got text 'Moment.'; "

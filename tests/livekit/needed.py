@@ -49,6 +49,16 @@ def no_speculation_by_tuning() -> list[str]:
     return [] if at > 1.7 else [f"the model is asked at {at} s, before the turn is committed"]
 
 
+def a_turn_ends_at_the_pace() -> list[str]:
+    """A brisk flow asks the model 0.3 s after the voice, not 0.5 s."""
+    flow, _ = parse_flow("{flow: quick, extends: turn, pace: brisk}")
+    session: Any = partial(TurnSession, flow=flow, proof="off")
+    user = ScriptedUser().says("hello", at=1.0, stt_delay=0.05)
+    handling = {"preemptive_generation": {"enabled": False}}
+    at = Stage(session, user=user, turn_handling=handling).run(5).requests[0].at
+    return [] if at < 1.7 else [f"the model is asked at {at} s"]
+
+
 def a_turn_is_counted() -> list[str]:
     """A user's turn that is answered ends as replied."""
     stage = Stage(TurnSession, user=ScriptedUser().says("hello", at=1.0))
@@ -402,6 +412,7 @@ def audio_is_noted(of: Literal["say", "pipeline", "realtime"]) -> list[str]:
 
 NEEDED: dict[str, Callable[[], list[str]]] = {
     "GovernedActivity.preemptive_generation_opts": no_speculation_by_tuning,
+    "GovernedActivity.endpointing_opts": a_turn_ends_at_the_pace,
     "HearingActivity.on_final_transcript": words_end_what_is_paused,
     "ProducingActivity._tts_task_impl": lambda: audio_is_noted("say"),
     "ProducingActivity._pipeline_reply_task_impl": lambda: audio_is_noted("pipeline"),

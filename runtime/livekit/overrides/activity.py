@@ -13,8 +13,9 @@ from livekit.agents import AgentTask, llm
 from livekit.agents.voice.agent_activity import AgentActivity
 from livekit.agents.voice.events import RunContext
 from livekit.agents.voice.speech_handle import SpeechHandle
-from livekit.agents.voice.turn import PreemptiveGenerationOptions
+from livekit.agents.voice.turn import EndpointingOptions, PreemptiveGenerationOptions
 
+from turnfsm.fsm.pace import times
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.ports import Phase
 
@@ -93,6 +94,17 @@ class GovernedActivity(ProducingActivity):
         options = super().preemptive_generation_opts
         tuned = cast(Any, self._session).tuner.speculation
         return cast(PreemptiveGenerationOptions, {**options, **tuned})
+
+    @property
+    def endpointing_opts(self) -> EndpointingOptions:
+        """LiveKit's delays at the pace of the flow, but for those that the application gives."""
+        own = self._agent._turn_handling.get("endpointing") or {}
+        given = {*self.session.options.endpointing_overrides, *own}
+        pace, options = self._conductor.turn.flow.pace, super().endpointing_opts
+        for delay in ("min_delay", "max_delay"):
+            if delay not in given:
+                options[delay] = times(pace, options[delay])
+        return options
 
     # -- barge-in: LiveKit's gates first (echo warm-up, min_words, server-side turn detection);
     # it asks whether the output can pause once they have let the interruption through

@@ -16,10 +16,7 @@ from turnfsm.runtime.testing.errors import KitError
 __all__ = ["own_settings", "session_settings"]
 
 _DEFAULTS: dict[str, Any] = {
-    "turn_handling": {
-        "turn_detection": "vad",
-        "endpointing": {"min_delay": 0.5, "max_delay": 3.0},
-    },
+    "turn_handling": {"turn_detection": "vad"},
     "aec_warmup_duration": None,
     "user_away_timeout": None,
 }
