@@ -32,7 +32,7 @@ help:
 	@echo 'make mutation  make small mistakes in the machine and the pump; do the tests notice?'
 	@echo 'make soak      random conversations, new ones at each run, five minutes (docs/soak.md)'
 	@echo 'make crash     kill a worker at every record of a conversation; another continues (docs/store.md)'
-	@echo 'make pipecat   conversations of Pipecat, alone and governed (installs Pipecat, 340 MB)'
+	@echo 'make pipecat   the tests on Pipecat, and its conversations alone and governed (340 MB, once)'
 	@echo 'make clean     remove .venv and all caches'
 
 test: .venv/.test .venv/.browser
@@ -90,7 +90,8 @@ crash: .venv/.test
 	$(BIN)/python tests/store/crash.py $(ARGS)
 
 pipecat: .venv/.test .venv/.pipecat
-	$(BIN)/python -m pytest -n 0 tests/pipecat examples/pipecat $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile tests/pipecat examples/pipecat $(ARGS)
+	$(BIN)/turnfsm compare --host pipecat
 
 clean:
 	rm -rf .venv build dist docs/playground/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
