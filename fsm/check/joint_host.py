@@ -12,6 +12,7 @@ from turnfsm.fsm.agenda import Ending
 from turnfsm.fsm.flow import Flow
 from turnfsm.fsm.machine import Program, Taken
 
+from .cone import Choice, Effect, bits_that_matter
 from .joint_parts import Here, Op, Outcome, Step, View
 from .parts import Bits, World, subsets
 from .space import StateSpace
@@ -23,6 +24,8 @@ _FALSE = (
     *("transcript_due", "manual_turns", "acknowledged", "others_first"),
 )
 _TRUE = ("can_ask_anew",)
+_SEEN = ("tools_running", "result_uncommitted", "output_held")
+"""The facts of the flow that the host looks at."""
 _KNOWN = ("agenda_open", "endpointing", "answer_coming", "user_may_go_on", "results_at_hand")
 
 
@@ -43,6 +46,8 @@ class JointHost:
         self._true = self._mask(*_TRUE)
         self.timing = self._only_timing()
         self._timing = 0 if timed else self.timing
+        above = -1 << self.bits.shift
+        self._masks = [bits & ~self._timing | above for bits in self._cone()]
         self._hosts: dict[tuple[bool, bool, bool], int] = {}
         self._answers: dict[tuple[int, str, int], tuple[tuple[int, Taken | None], ...]] = {}
 
@@ -131,6 +136,9 @@ class JointHost:
     def _mask(self, *names: str) -> int:
         return sum(self._host.get(name, 0) for name in names)
 
+    def _mask_of(self, *names: str) -> int:
+        return sum(self.bits.facts.get(name, 0) for name in names) & self.space.relevant
+
     def _only_timing(self) -> int:
         """The facts that decide when a timer fires, and nothing else. Timers fire at any moment
         here, so these facts may have any value."""
@@ -146,6 +154,31 @@ class JointHost:
                         read |= mask
         return timing & ~read & self.space.relevant
 
+    def _cone(self) -> list[int]:
+        """For each state the bits that can matter to what the host or a wait sees."""
+        space, seen = self.space, self._mask_of(*_SEEN) | sum(self.bits.scopes.values())
+        choices = [
+            Choice(
+                space.index[state],
+                space.reads(state, trigger),
+                tuple(self._effects(state, trigger)),
+            )
+            for state, rows in space.program.rows.items()
+            for trigger in rows
+        ]
+        matter = bits_that_matter(choices, dict.fromkeys(space.index.values(), seen))
+        return [matter[state] for state in space.index.values()]
+
+    def _effects(self, state: str, trigger: str) -> Iterator[Effect]:
+        """What a trigger can do. Whether an event is taken or only changes facts is not seen."""
+        body = self.flow.triggers.get(trigger)
+        answers = body is None or body.kind == "request"
+        for *_, taken in self.space.program.rows[state][trigger]:
+            keep, set_ = self.space.commit(state, taken)
+            acts = taken.entered or bool(taken.actions) or bool(taken.restarts)
+            dest = self.space.index[taken.dest]
+            yield Effect(dest, keep & ~set_, ~keep | set_, answers or acts)
+
     def _answered(self, node: int, trigger: str, host: int) -> Iterator[tuple[int, Taken | None]]:
         space, state = self.space, self.space.state(node)
         scope = space.program.compared.get(trigger)
@@ -159,7 +192,8 @@ class JointHost:
                 yield node, None
             else:
                 keep, set_ = space.commit(state, taken)
-                yield (node & keep | set_) & ~self._timing, taken
+                there = node & keep | set_
+                yield there & self._masks[there >> self.bits.shift], taken
 
     def _does(self, here: Here, view: View, action: str, by: Ending, turns: int) -> list[Outcome]:
         match action:

@@ -14,8 +14,9 @@ from proved import TURN, flow_of
 from strategies import flows
 
 from turnfsm.fsm import Flow, load_flow
-from turnfsm.fsm.check import Report, check_flow
+from turnfsm.fsm.check import Report, check_flow, joint_host
 from turnfsm.fsm.check import restless as waits
+from turnfsm.fsm.check.agenda import explore_joint
 from turnfsm.fsm.check.cone import Choice, Effect, bits_that_matter
 
 Cone = Callable[[Iterable[Choice], Mapping[int, int]], dict[int, int]]
@@ -85,6 +86,30 @@ def test_a_counterexample_is_no_longer_than_in_a_larger_graph(guard: str) -> Non
     assert report.findings
     for finding, way in report.traces.items():
         assert len(way.steps) <= len(other.traces[finding].steps)
+
+
+KEYS = """
+flow: keys
+extends: overlap
+silence: [{after: 8, say: Are you still there?}, {after: 8, say: Goodbye., hang_up: true}]
+monologue: {after: 20, say: Shall I go on?}
+"""
+ASKED = "{conditions: agenda_open, unless: [user_speaking, turn_open, turn_deferred, manual_turns]"
+NO_TIMER = TURN.replace(ASKED, "{conditions: turn_open, unless: [user_speaking, manual_turns]")
+ANEW = TURN.replace("{unless: sound_over, restarts: noise_limit}", "{restarts: noise_limit}", 1)
+
+
+@pytest.mark.parametrize("text", [KEYS, NO_TIMER, ANEW], ids=["proved", "no timer", "anew"])
+def test_turn_and_agenda_give_the_report_of_a_larger_world(text: str) -> None:
+    """The longest wait at rest, or the shortest conversation that breaks a property."""
+    flow = flow_of(text)
+    report = explore_joint(flow)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joint_host, "bits_that_matter", _every_bit)
+        whole = explore_joint(flow)
+    assert report.states < whole.states
+    assert report == attrs.evolve(whole, states=report.states)
+    assert text == KEYS or report.broken
 
 
 def test_a_bit_matters_until_it_is_overwritten() -> None:
