@@ -94,8 +94,10 @@ class Calls:
     @property
     def came(self) -> list[Came]:
         """The calls that run, and the results that are not in Pipecat's messages yet."""
-        calls = (call for call in self._open.values() if not call.late)
-        return [Came(call.id, call.name, call.arguments, call.result) for call in calls]
+        return [
+            Came(call.id, call.name, call.arguments, call.result, apart=call.late)
+            for call in self._open.values()
+        ]
 
     def governed(self, name: str | None, handler: Handler, tool: object, limit: float) -> Handler:
         """The handler that Pipecat gets.
@@ -161,7 +163,7 @@ class Calls:
         if known is not None:
             said = NOT_RUN_AGAIN.format(result=known.output or "", call=known.id)
             call.says = True
-            await params.result_callback(said, properties=self._properties(call, "result", None))
+            await params.result_callback(said, properties=self._properties(call, None))
             return
         tools.started(call.id, *made[:2], call.reply, self.agent, call.tool)
         give = partial(self._give, call, params)
@@ -226,21 +228,24 @@ class Calls:
         call.result, call.says = content_of(result), bool(result) and wanted
         tools = self._conductor.tools
         call.late = tools.was_answered(call.id)
-        if not call.late:
+        if call.late:
+            tools.late_result(Result(call.id, not call.says))
+            tools.ended(call.id, how, call.result, result_id=call.id + FINAL)
+        else:
             tools.ended(call.id, how, str(result), result_id=call.id)
             tools.given([Result(call.id, not call.says)])
             if call.says and not self._runs_for(call.reply):
                 self._conductor.reply_began(call.reply)  # it follows when Pipecat has the results
-        await params.result_callback(result, properties=self._properties(call, how, properties))
+        await params.result_callback(result, properties=self._properties(call, properties))
 
     def _properties(
-        self, call: _Call, how: How, given: FunctionCallResultProperties | None
+        self, call: _Call, given: FunctionCallResultProperties | None
     ) -> FunctionCallResultProperties:
         """Pipecat asks for no reply with the result; it says when the result is in the context."""
         own = given.on_context_updated if given is not None else None
 
         async def updated() -> None:
-            self._in_context(call, how)
+            self._in_context(call)
             if own is not None:
                 await own()
 
@@ -250,14 +255,10 @@ class Calls:
         calls = (self._open.get(id) for id in reply.calls)
         return any(call is not None and call.result is None for call in calls)
 
-    def _in_context(self, call: _Call, how: How) -> None:
-        tools, result = self._conductor.tools, Result(call.id, not call.says)
+    def _in_context(self, call: _Call) -> None:
         self._open.pop(call.id, None)
-        if call.late:
-            tools.late_result(result)
-            tools.ended(call.id, how, call.result, result_id=call.id + FINAL)
-        else:
-            tools.committed([result])
+        if not call.late:
+            self._conductor.tools.committed([Result(call.id, not call.says)])
         self._committed.add(call.id + FINAL if call.late else call.id)
         self._no_longer_awaited(call)
 

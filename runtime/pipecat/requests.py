@@ -31,12 +31,14 @@ class Came:
 
     Attributes:
         content: The result; None while the call runs.
+        apart: The model was told that the call runs, and the result comes apart.
     """
 
     call: str
     name: str
     arguments: str
     content: str | None
+    apart: bool
 
 
 class Names:
@@ -120,7 +122,7 @@ def _read(
         case "tool":
             call = str(message.get("tool_call_id"))
             runs = _runs(message)
-            result = "" if runs else due.get(call, "")
+            result = "" if runs else _due(call, due)
             return Item(key, "result", message, call, result=result, placeholder=runs, at=at)
         case "assistant":
             calls: Sequence[Any] = message.get("tool_calls") or ()
@@ -132,8 +134,7 @@ def _read(
     told = async_tool_messages.parse_message(message)
     if told is not None and told.kind == "final":
         call = told.tool_call_id
-        result = due.get(call + FINAL) or due.get(call, "")
-        return Item(key, "result", message, call + FINAL, result=result, at=at)
+        return Item(key, "result", message, call + FINAL, result=_due(call, due), at=at)
     return Item(key, "instruction", message, added=added, at=at)
 
 
@@ -152,14 +153,22 @@ def _items_of(one: Came, due: Mapping[str, str]) -> Iterable[Item]:
     yield Item(
         f"call_{one.call}", "call", {"role": "assistant", "tool_calls": [call]}, one.call, at=inf
     )
-    key = f"result_{one.call}"
-    if one.content is None:
+    if one.content is None or one.apart:
         runs = async_tool_messages.build_started_message(one.call)
-        yield Item(key, "result", runs, one.call, placeholder=True, at=inf)
+        yield Item(f"runs_{one.call}", "result", runs, one.call, placeholder=True, at=inf)
+    if one.content is None:
         return
-    result = {"role": "tool", "content": one.content, "tool_call_id": one.call}
-    told = due.get(one.call, "")
-    yield Item(key, "result", result, one.call, result=told, at=inf)
+    id, result = one.call, {"role": "tool", "content": one.content, "tool_call_id": one.call}
+    if one.apart:
+        id = one.call + FINAL
+        result = async_tool_messages.build_final_result_message(one.call, one.content)
+    yield Item(f"result_{id}", "result", result, id, result=_due(one.call, due), at=inf)
+
+
+def _due(call: str, due: Mapping[str, str]) -> str:
+    """The call, if the user has not heard of its result. Pipecat may write a result that comes apart
+    into the message that says that the call runs."""
+    return due.get(call + FINAL) or due.get(call, "")
 
 
 def _role(message: Message) -> str | None:

@@ -12,6 +12,7 @@ from pipecat.frames import frames as f
 from pipecat_stage import Messages, Says, Stage, Tool, brief, said, shows
 from pipecat_talks import (
     ANSWER,
+    COUNT,
     LATE,
     PRICE,
     QUESTION,
@@ -242,6 +243,35 @@ def test_a_request_shows_each_result_once(seconds: float) -> None:
         for result in ("it is sunny", "the train is late"):
             told = [m for m in messages if result in str(m.get("content"))]
             assert len(told) <= 1, messages
+
+
+@pytest.mark.parametrize("ends", [(5.0, 6.0), (5.0, 5.0), (6.0, 5.0)])
+def test_results_that_come_while_the_agent_speaks_are_told_in_one_reply(
+    ends: tuple[float, float],
+) -> None:
+    """Pipecat adds them to its messages only behind what is being said."""
+
+    def model(messages: Messages) -> Says:
+        if shows(messages[-5:], "The result of") or shows(messages[-5:], "The results of"):
+            news = {"it is sunny": "It is sunny.", "the train is late": "The train is late."}
+            return Says(" ".join(told for told, shown in zip(news.values(), news, strict=True)
+                                 if shows(messages, shown)))  # fmt: skip
+        if "count" in said(messages):
+            return Says(COUNT)
+        return Says(calls=(("weather", {}), ("train", {})))
+
+    async def script(stage: Stage) -> None:
+        await stage.says("when should I leave")
+        await stage.until(4.0)
+        await stage.says("please count")
+
+    tools = {"weather": Tool(ends[0], "it is sunny"), "train": Tool(ends[1], "the train is late")}
+    stage = Stage(model, tools).play(script)
+    assert stage.heard == f"{COUNT} It is sunny. The train is late."
+    assert len(stage.requests) == 3
+    for result in ("it is sunny", "the train is late"):
+        assert len([m for m in stage.requests[-1] if result in str(m.get("content"))]) == 1
+    assert [call.state for call in stage.governor.ledger] == ["closed", "closed"]
 
 
 def test_a_quick_result_waits_until_the_preamble_was_heard() -> None:
