@@ -166,8 +166,10 @@ def _items_of(one: Came, due: Mapping[str, str]) -> Iterable[Item]:
 
 
 def _due(call: str, due: Mapping[str, str]) -> str:
-    """The call, if the user has not heard of its result. Pipecat may write a result that comes apart
-    into the message that says that the call runs."""
+    """The call, if the user has not heard of its result.
+
+    Pipecat may write a result that comes apart into the message that says that the call runs.
+    """
     return due.get(call + FINAL) or due.get(call, "")
 
 

@@ -12,26 +12,25 @@ from pipecat.turns.user_mute import FunctionCallUserMuteStrategy
 from pipecat.turns.user_start import MinWordsUserTurnStartStrategy
 from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies, UserTurnStrategies
 from pipecat_stage import Messages, Says, Script, Stage, brief, own_strategies, said
-from pipecat_talks import (
+
+from turnfsm import load_flow
+from turnfsm.runtime.compare.pipecat.talks import (
     ANSWER,
     COUNT,
     LATE,
     PRICE,
     QUESTION,
-    asks_and_barges_in,
-    asks_twice,
+    asks_again,
+    coughs_at,
     counts,
-    counts_slowly,
-    lets_count_and_coughs,
     look_up,
     orders,
+    slowly,
 )
-
-from turnfsm import load_flow
 
 
 def test_a_barge_in_ends_the_answer_and_the_next_turn_is_answered() -> None:
-    stage = Stage(orders, look_up(1.0)).play(asks_and_barges_in)
+    stage = Stage(orders, look_up(1.0)).play(asks_again(6.0))
     question = ["listening", "thinking", "tool_running", "thinking", "speaking"]
     barge_in = ["paused", "interrupted", "listening", "thinking", "speaking"]
     assert stage.states == [*question, *barge_in, "thinking", "listening"]
@@ -42,7 +41,7 @@ def test_a_barge_in_ends_the_answer_and_the_next_turn_is_answered() -> None:
 
 
 def test_a_false_interruption_is_resumed() -> None:
-    stage = Stage(counts).play(lets_count_and_coughs)
+    stage = Stage(counts).play(coughs_at(4.5))
     assert stage.heard == COUNT
     assert len(stage.requests) == 1
     assert [type(told).__name__ for told in stage.told] == ["FalseInterruption"]
@@ -72,7 +71,7 @@ def test_after_a_barge_in_the_context_has_the_words_that_were_heard(coughs_first
 
 
 def test_timed_words_that_wait_come_all_into_the_context() -> None:
-    stage = Stage(counts, times_words=True).play(lets_count_and_coughs)
+    stage = Stage(counts, times_words=True).play(coughs_at(4.5))
     assert stage.heard == COUNT
     assert stage.context.messages[-1] == {"role": "assistant", "content": COUNT}
     assert stage.states[-1] == "listening"
@@ -84,7 +83,7 @@ def test_a_cough_while_the_model_thinks_delays_the_answer() -> None:
         await stage.until(2.2)
         await stage.coughs()
 
-    stage = Stage(counts_slowly).play(script)
+    stage = Stage(slowly(counts)).play(script)
     assert (stage.heard, len(stage.requests)) == (COUNT, 1)
     assert stage.when("One") < 5.0
 
@@ -95,7 +94,7 @@ def test_words_while_the_model_thinks_are_answered_with_what_was_said_before() -
         await stage.until(2.15)
         await stage.says("no wait")
 
-    stage = Stage(counts_slowly).play(script)
+    stage = Stage(slowly(counts)).play(script)
     assert stage.heard == "You said no wait."
     assert brief(stage.requests[-1]) == ["user: please count", "user: no wait"]
     assert stage.user_turns == {"superseded": 1, "replied": 1}
@@ -252,8 +251,8 @@ def test_the_end_of_the_pipeline_leaves_nothing_behind() -> None:
     assert stage.cancelled == ["look_up"]
     assert stage.governor is not None
     assert stage.governor.turn.closed
-    speaking = Stage(counts).play(lets_count_and_coughs, seconds=4.0)
-    paused = Stage(counts).play(lets_count_and_coughs, seconds=5.0)
+    speaking = Stage(counts).play(coughs_at(4.5), seconds=4.0)
+    paused = Stage(counts).play(coughs_at(4.5), seconds=5.0)
     assert (speaking.states[-1], paused.states[-1]) == ("speaking", "paused")
 
 
@@ -278,9 +277,9 @@ def test_another_order_of_tasks_changes_nothing(seed: int) -> None:
     class Reordered(Stage):
         schedule = seed
 
-    stage = Reordered(orders, look_up(6.0), times_words=True).play(asks_twice)
+    stage = Reordered(orders, look_up(6.0), times_words=True).play(asks_again(4.0))
     assert (stage.heard, stage.effects) == (f"{PRICE} {LATE}", ["look_up"])
-    coughed = Reordered(counts).play(lets_count_and_coughs)
+    coughed = Reordered(counts).play(coughs_at(4.5))
     assert (coughed.heard, len(coughed.requests)) == (COUNT, 1)
 
 

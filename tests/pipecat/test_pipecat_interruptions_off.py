@@ -12,7 +12,16 @@ from pipecat.turns.user_start import (
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat_stage import Messages, Says, Script, Stage, brief
-from pipecat_talks import COUNT, LATE, PRICE, asks_twice, counts, look_up, orders
+
+from turnfsm.runtime.compare.pipecat.talks import (
+    COUNT,
+    LATE,
+    PRICE,
+    asks_again,
+    counts,
+    look_up,
+    orders,
+)
 
 
 def _off() -> UserTurnStrategies:
@@ -62,7 +71,7 @@ def test_a_noise_changes_nothing() -> None:
 
 def test_a_turn_over_a_running_tool_does_not_wait_for_it() -> None:
     """Nothing is said that could be interrupted."""
-    stage = Stage(orders, look_up(6.0), strategies=_off).play(asks_twice)
+    stage = Stage(orders, look_up(6.0), strategies=_off).play(asks_again(4.0))
     assert stage.heard == f"{PRICE} {LATE}"
     assert stage.when("It") < 7.0
     assert stage.effects == ["look_up"]

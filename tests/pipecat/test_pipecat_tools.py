@@ -10,24 +10,26 @@ pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pi
 
 from pipecat.frames import frames as f
 from pipecat_stage import Messages, Says, Stage, Tool, brief, said, shows
-from pipecat_talks import (
+
+from turnfsm.pipecat import on_interruption, once
+from turnfsm.runtime.compare.pipecat.talks import (
     ANSWER,
     COUNT,
     LATE,
     PRICE,
     QUESTION,
-    asks_and_coughs,
-    asks_twice,
-    greets,
+    asks_again,
+    coughs_at,
     look_up,
     orders,
+    says,
 )
 
-from turnfsm.pipecat import on_interruption, once
+GREETS = says((0.0, "hello there"))
 
 
 def test_a_result_is_told_although_the_user_has_talked_over_its_tool() -> None:
-    stage = Stage(orders, look_up(6.0)).play(asks_twice)
+    stage = Stage(orders, look_up(6.0)).play(asks_again(4.0))
     assert stage.heard == f"{PRICE} {LATE}"
     assert stage.effects == ["look_up"]
     assert brief(stage.requests[-1])[-3:-1] == ["call look_up", 'tool: "it arrives on Friday"']
@@ -37,7 +39,7 @@ def test_a_result_that_has_been_told_is_not_told_again() -> None:
     """Two more turns after a late result: none of their requests asks for it again."""
 
     async def script(stage: Stage) -> None:
-        await asks_twice(stage)
+        await asks_again(4.0)(stage)
         for second in (14.0, 20.0):
             await stage.until(second)
             await stage.says("and what did it cost")
@@ -50,26 +52,26 @@ def test_a_result_that_has_been_told_is_not_told_again() -> None:
 
 def test_a_result_that_comes_before_the_answer_is_heard_is_told_with_it() -> None:
     """It comes when the model has been asked; the model is asked again, with the result."""
-    stage = Stage(orders, look_up(4.0)).play(asks_twice)
+    stage = Stage(orders, look_up(4.0)).play(asks_again(4.0))
     assert stage.heard == f"{PRICE} {LATE}"
     assert len(stage.requests) == 3
 
 
 def test_a_result_that_comes_while_the_agent_answers_is_told_after_the_answer() -> None:
-    stage = Stage(orders, look_up(4.8)).play(asks_twice)  # at 7.0; the answer ends at 7.5
+    stage = Stage(orders, look_up(4.8)).play(asks_again(4.0))  # at 7.0; the answer ends at 7.5
     assert stage.heard == f"{PRICE} {LATE}"
     assert shows(stage.requests[-1], f"{PRICE}")
     assert str(stage.requests[-1][-1]["content"]).startswith("The result of look_up")
 
 
 def test_a_cough_does_not_stop_a_tool() -> None:
-    stage = Stage(orders, look_up(4.0)).play(asks_and_coughs)
+    stage = Stage(orders, look_up(4.0)).play(coughs_at(4.0, first=QUESTION))
     assert (stage.heard, stage.effects, stage.cancelled) == (ANSWER, ["look_up"], [])
 
 
 def test_a_user_turn_cancels_a_tool_that_is_registered_so() -> None:
     tools = look_up(6.0, cancel_on_interruption=True)
-    stage = Stage(orders, tools).play(asks_twice)
+    stage = Stage(orders, tools).play(asks_again(4.0))
     assert (stage.heard, stage.effects, stage.cancelled) == (PRICE, [], ["look_up"])
     assert shows(stage.context.messages, "cancelled: its turn was interrupted")
 
@@ -77,7 +79,7 @@ def test_a_user_turn_cancels_a_tool_that_is_registered_so() -> None:
 def test_the_flow_says_what_becomes_of_a_tool() -> None:
     """The policy `hold`: the user's turn is answered when the tool has ended."""
     held = {"look_up": Tool(6.0, "it arrives on Friday", mark=on_interruption("hold"))}
-    stage = Stage(orders, held).play(asks_twice)
+    stage = Stage(orders, held).play(asks_again(4.0))
     assert stage.effects == ["look_up"]
     assert stage.heard == f"{PRICE} {LATE}"
     assert stage.when("It") > 8.2  # the tool has ended
@@ -90,7 +92,7 @@ def test_two_tools_are_told_in_one_answer() -> None:
         return Says(calls=(("weather", {}), ("train", {})))
 
     tools = {"weather": Tool(1.0, "sunny"), "train": Tool(3.0, "late")}
-    stage = Stage(model, tools).play(greets)
+    stage = Stage(model, tools).play(GREETS)
     assert stage.heard == "Sunny, and the train is late."
     assert len(stage.requests) == 2
 
@@ -101,7 +103,7 @@ def test_a_tool_with_once_runs_once_in_a_turn() -> None:
             return Says("It is booked.")
         return Says(calls=(("book", {"at": 7}), ("book", {"at": 7})))
 
-    stage = Stage(model, {"book": Tool(1.0, "booked", mark=once)}).play(greets)
+    stage = Stage(model, {"book": Tool(1.0, "booked", mark=once)}).play(GREETS)
     assert stage.effects == ["book"]
     assert stage.heard == "It is booked."
 
@@ -111,7 +113,9 @@ def test_the_error_of_a_tool_is_told() -> None:
         failed = shows(messages, "failed and returned no result")
         return Says("That did not work.") if failed else Says(calls=(("look_up", {}),))
 
-    stage = Stage(model, {"look_up": Tool(1.0, ValueError("no such order"))}).play(greets)
+    stage = Stage(model, {"look_up": Tool(1.0, ValueError("no such order"))}).play(
+        says((0.0, "hello there"))
+    )
     assert stage.heard == "That did not work."
     assert stage.governor is not None
     assert [call.gave for call in stage.governor.ledger] == ["error"]
@@ -122,7 +126,7 @@ def test_a_tool_that_takes_too_long_is_cancelled_and_told() -> None:
         late = shows(messages, "longer than 2 s")
         return Says("It takes too long.") if late else Says(calls=(("look_up", {}),))
 
-    stage = Stage(model, look_up(9.0, timeout_secs=2.0)).play(greets)
+    stage = Stage(model, look_up(9.0, timeout_secs=2.0)).play(GREETS)
     assert (stage.heard, stage.cancelled) == ("It takes too long.", ["look_up"])
 
 
@@ -131,7 +135,9 @@ def test_a_limit_of_the_flow_ends_a_tool_that_hangs() -> None:
         runs = shows(messages, "still running")
         return Says("I am still looking.") if runs else Says(calls=(("look_up", {}),))
 
-    stage = Stage(model, look_up(300.0), timers={"tool_limit": 5.0}).play(greets)
+    stage = Stage(model, look_up(300.0), timers={"tool_limit": 5.0}).play(
+        says((0.0, "hello there"))
+    )
     assert stage.heard == "I am still looking."
     assert 6.0 < stage.when("I") < 9.0
     assert "TurnLimitReached" in [type(told).__name__ for told in stage.told]
@@ -143,7 +149,7 @@ def test_a_preamble_that_is_interrupted_does_not_cost_the_result() -> None:
         return Says("Let me look that up for you.", says.calls) if says.calls else says
 
     async def script(stage: Stage) -> None:
-        await asks_twice(stage, 3.0)
+        await asks_again(3.0)(stage)
 
     stage = Stage(model, look_up(6.0)).play(script)
     assert stage.heard == f"Let me look {PRICE} {LATE}"
@@ -182,7 +188,9 @@ def test_a_result_that_comes_as_an_answer_ends_is_told_once(late: float, seed: i
     class Reordered(Stage):
         schedule = seed
 
-    stage = Reordered(model, look_up(4.0 + late)).play(asks_twice)  # the model has said nothing
+    stage = Reordered(model, look_up(4.0 + late)).play(
+        asks_again(4.0)
+    )  # the model has said nothing
     assert stage.heard == LATE
     began = stage.when("It") + 0.05
     flow = [note.what for note in stage.notes if note.lane == "flow" and note.at <= began]
@@ -218,7 +226,7 @@ def test_nothing_is_heard_of_an_answer_that_a_result_has_replaced() -> None:
     model is asked anew instead."""
 
     async def script(stage: Stage) -> None:
-        await asks_twice(stage)
+        await asks_again(4.0)(stage)
         await stage.until(6.0)
         await stage.coughs()
 
@@ -237,7 +245,7 @@ def test_a_request_shows_each_result_once(seconds: float) -> None:
         return Says(LATE) if called else Says(calls=(("weather", {}), ("train", {})))
 
     tools = {"weather": Tool(seconds, "it is sunny"), "train": Tool(seconds, "the train is late")}
-    stage = Stage(model, tools).play(asks_twice)
+    stage = Stage(model, tools).play(asks_again(4.0))
     assert stage.effects == ["weather", "train"]
     for messages in stage.requests:
         for result in ("it is sunny", "the train is late"):
@@ -279,7 +287,7 @@ def test_a_quick_result_waits_until_the_preamble_was_heard() -> None:
         says = orders(messages)
         return Says("Let me look that up for you.", says.calls) if says.calls else says
 
-    stage = Stage(model, look_up(0.2)).play(greets)
+    stage = Stage(model, look_up(0.2)).play(GREETS)
     assert stage.heard == f"Let me look that up for you. {ANSWER}"
     assert len(stage.requests) == 2
 
@@ -293,7 +301,7 @@ def test_tools_that_run_one_after_the_other_are_told_in_one_answer() -> None:
         return Says(calls=(("weather", {}), ("train", {})))
 
     tools = {"weather": Tool(1.0, "sunny"), "train": Tool(3.0, "late")}
-    stage = Stage(model, tools, llm={"run_in_parallel": False}).play(greets)
+    stage = Stage(model, tools, llm={"run_in_parallel": False}).play(GREETS)
     assert (stage.heard, stage.effects) == ("Sunny, and the train is late.", ["weather", "train"])
     assert len(stage.requests) == 2
 
@@ -319,7 +327,7 @@ def test_a_function_that_is_registered_without_the_governor_is_named(
 
     stage = Stage(orders)
     stage.model.register_function("look_up", look_up)
-    stage.play(greets)
+    stage.play(GREETS)
     assert stage.heard == ANSWER
     assert brief(stage.requests[-1])[0] == "user: hello there"
     assert "register it with governor.register_function(llm, 'look_up', ...)" in caplog.text

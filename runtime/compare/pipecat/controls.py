@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnfsm.runtime.testing.pipecat import Messages, Says, Script, Stage, Tool, said, shows
+from turnfsm.runtime.testing.pipecat import Messages, Says, Tool, said, shows
 
 from .checks import asked_at_most, hears, keeps_what_was_heard, results_shown, runs_once
 from .talks import (
@@ -17,6 +17,7 @@ from .talks import (
     control,
     counts,
     orders,
+    says,
     slowly,
     with_preamble,
 )
@@ -24,15 +25,6 @@ from .talks import (
 __all__ = ["CONTROLS"]
 
 BOTH = "Sunny, and the train is late."
-
-
-def _says(*turns: tuple[float, str]) -> Script:
-    async def script(stage: Stage) -> None:
-        for second, words in turns:
-            await stage.until(second)
-            await stage.says(words)
-
-    return script
 
 
 def _two(messages: Messages) -> Says:
@@ -47,13 +39,13 @@ def _fails_once(messages: Messages) -> Says:
 
 CONTROLS = (
     control(
-        "K1", "a question and an answer", counts, _says((0.0, "please count")), [hears(COUNT, by=3)]
+        "K1", "a question and an answer", counts, says((0.0, "please count")), [hears(COUNT, by=3)]
     ),
     control(
         "K2",
         "a barge-in on an answer whose words the voice has timed",
         counts,
-        _says((0.0, "please count"), (4.0, "hello there")),
+        says((0.0, "please count"), (4.0, "hello there")),
         [hears("You said hello there."), keeps_what_was_heard],
         times_words=True,
     ),
@@ -61,7 +53,7 @@ CONTROLS = (
         "K3",
         "a tool, and the answer that has its result",
         orders,
-        _says((0.0, QUESTION)),
+        says((0.0, QUESTION)),
         [hears(ANSWER, by=5.0), runs_once("look_up"), results_shown, asked_at_most(2)],
         tools={"look_up": Tool(2.0, RESULT)},
     ),
@@ -69,7 +61,7 @@ CONTROLS = (
         "K4",
         "two tools, and one answer",
         _two,
-        _says((0.0, "when should I leave")),
+        says((0.0, "when should I leave")),
         [hears(BOTH), runs_once("weather"), runs_once("train"), asked_at_most(2)],
         tools={"weather": Tool(1.0, "it is sunny"), "train": Tool(3.0, "the train is late")},
     ),
@@ -77,7 +69,7 @@ CONTROLS = (
         "K5",
         "a tool that ends before its preamble does",
         with_preamble(orders),
-        _says((0.0, QUESTION)),
+        says((0.0, QUESTION)),
         [hears(PREAMBLE), hears(ANSWER), keeps_what_was_heard, asked_at_most(2)],
         tools={"look_up": Tool(0.1, RESULT)},
     ),
@@ -85,7 +77,7 @@ CONTROLS = (
         "K6",
         "the user goes on after a pause, while the model thinks",
         slowly(counts),
-        _says((0.0, "please"), (2.15, "count")),
+        says((0.0, "please"), (2.15, "count")),
         [hears(COUNT)],
     ),
     control(
@@ -100,7 +92,7 @@ CONTROLS = (
         "K8",
         "a request fails, and the user speaks again",
         _fails_once,
-        _says((0.0, "hello there"), (6.0, "are you there")),
+        says((0.0, "hello there"), (6.0, "are you there")),
         [hears("Here I am.")],
     ),
 )

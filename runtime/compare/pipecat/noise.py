@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipecat.frames import frames as f
 
-from turnfsm.runtime.testing.pipecat import Script, Stage, Tool
+from turnfsm.runtime.testing.pipecat import Stage, Tool
 
 from .checks import asked_at_most, hears, hears_never, quiet_at_most, results_shown, runs_once
 from .talks import (
@@ -17,8 +17,8 @@ from .talks import (
     QUESTION,
     REPEAT,
     RESULT,
-    asks_then_coughs,
     books,
+    coughs_at,
     counts,
     failing,
     orders,
@@ -31,16 +31,6 @@ __all__ = ["NOISE"]
 WELCOME = "Welcome to the shop dear customer."
 
 
-def _coughs_at(*seconds: float, first: str = "please count", lasts: float = 0.4) -> Script:
-    async def script(stage: Stage) -> None:
-        await stage.says(first)
-        for second in seconds:
-            await stage.until(second)
-            await stage.coughs(lasts)
-
-    return script
-
-
 async def _is_greeted(stage: Stage) -> None:
     await stage.pushes(f.TTSSpeakFrame(WELCOME))
     await stage.until(1.0)
@@ -51,7 +41,7 @@ N1 = failing(
     "N1",
     "a cough of 0.4 s over the answer",
     counts,
-    _coughs_at(4.5),
+    coughs_at(4.5),
     [hears(COUNT, by=3.5), hears_never(REPEAT), asked_at_most(1)],
     failure="N",
     links=[ISSUES + "5240", ISSUES + "5819"],
@@ -62,7 +52,7 @@ N2 = failing(
     "N2",
     "two coughs over one answer",
     counts,
-    _coughs_at(3.5, 7.5),
+    coughs_at(3.5, 7.5),
     [hears(COUNT, by=3.5), hears_never(REPEAT), asked_at_most(1)],
     failure="N",
     links=[ISSUES + "5240"],
@@ -72,7 +62,7 @@ N3 = failing(
     "N3",
     "a cough while the model thinks",
     slowly(counts),
-    _coughs_at(2.2),
+    coughs_at(2.2),
     [hears(COUNT, by=5.5), hears_never(REPEAT), asked_at_most(1)],
     failure="N",
     links=[ISSUES + "4308"],
@@ -82,7 +72,7 @@ N4 = failing(
     "N4",
     "a cough while a tool runs",
     orders,
-    asks_then_coughs,
+    coughs_at(4.0, first=QUESTION),
     [hears(ANSWER, by=9.0), runs_once("look_up"), results_shown],
     failure="N",
     links=["https://github.com/jferreiros/vortex/pull/224", ISSUES + "5240"],
@@ -93,7 +83,7 @@ N5 = failing(
     "N5",
     "a cough while a tool runs whose effect has happened",
     books,
-    _coughs_at(4.5, first="book a table"),
+    coughs_at(4.5, first="book a table"),
     [hears(BOOKED, by=9.0), runs_once("book"), hears_never(REPEAT)],
     failure="N",
     links=["https://github.com/jferreiros/vortex/pull/224"],
@@ -104,7 +94,7 @@ N6 = failing(
     "N6",
     "a cough over the preamble of a tool",
     with_preamble(orders),
-    _coughs_at(3.0, first=QUESTION),
+    coughs_at(3.0, first=QUESTION),
     [hears(PREAMBLE), hears(ANSWER), runs_once("look_up"), results_shown],
     failure="N",
     links=[ISSUES + "5779", ISSUES + "3661"],
@@ -126,7 +116,7 @@ N8 = failing(
     "N8",
     "a cough while the model thinks about the result of a tool",
     slowly(orders),
-    _coughs_at(4.5, first=QUESTION),
+    coughs_at(4.5, first=QUESTION),
     [hears(ANSWER, by=8.0), hears_never(REPEAT), runs_once("look_up")],
     failure="N",
     links=[ISSUES + "4308"],
@@ -137,7 +127,7 @@ N9 = failing(
     "N9",
     "four seconds of noise over the answer",
     counts,
-    _coughs_at(4.0, lasts=4.0),
+    coughs_at(4.0, lasts=4.0),
     [hears(COUNT, by=3.5), hears_never(REPEAT), quiet_at_most(6.5)],
     failure="N",
     links=[ISSUES + "5240", ISSUES + "5819"],
@@ -147,7 +137,7 @@ N10 = failing(
     "N10",
     "a noise every three seconds while a tool runs and after it",
     orders,
-    _coughs_at(3.0, 6.0, 9.0, 12.0, 15.0, 18.0, first=QUESTION),
+    coughs_at(3.0, 6.0, 9.0, 12.0, 15.0, 18.0, first=QUESTION),
     [hears(ANSWER, by=12.0), runs_once("look_up"), hears_never(REPEAT)],
     failure="N",
     links=[ISSUES + "5240"],
@@ -160,7 +150,7 @@ N11 = failing(
     "N11",
     "a cough over the answer that has the result of a tool",
     orders,
-    _coughs_at(6.0, first=QUESTION),
+    coughs_at(6.0, first=QUESTION),
     [hears(ANSWER, by=5.0), hears_never(REPEAT)],
     failure="N",
     links=[ISSUES + "5240"],

@@ -29,12 +29,14 @@ __all__ = [
     "RESULT",
     "WORKS",
     "asks_again",
-    "asks_then_coughs",
     "books",
     "control",
+    "coughs_at",
     "counts",
     "failing",
+    "look_up",
     "orders",
+    "says",
     "slowly",
     "with_preamble",
 ]
@@ -172,25 +174,44 @@ def _runs(messages: Messages) -> bool:
     return bool(calls) and not any("CANCELLED" in text for text in gone)
 
 
-LOOK_UP = {"look_up": Tool(6.0, RESULT)}
+def look_up(seconds: float, **options: object) -> dict[str, Tool]:
+    """The tool that looks an order up.
+
+    Args:
+        options: Those of its registration.
+    """
+    return {"look_up": Tool(seconds, RESULT, options)}
+
+
+LOOK_UP = look_up(6.0)
 
 
 # -- callers
 
 
-async def asks_then_coughs(stage: Stage) -> None:
-    """They ask, and make a noise three seconds later."""
-    await stage.says(QUESTION)
-    await stage.until(4.0)
-    await stage.coughs()
+def says(*turns: tuple[float, str]) -> Script:
+    """They say these words at these seconds, or make a noise if there are none."""
+
+    async def script(stage: Stage) -> None:
+        for second, words in turns:
+            await stage.until(second)
+            await (stage.says(words) if words else stage.coughs())
+
+    return script
+
+
+def coughs_at(*seconds: float, first: str = "please count", lasts: float = 0.4) -> Script:
+    """They say something, and make a noise at these seconds."""
+
+    async def script(stage: Stage) -> None:
+        await stage.says(first)
+        for second in seconds:
+            await stage.until(second)
+            await stage.coughs(lasts)
+
+    return script
 
 
 def asks_again(second: float, words: str = "and what did it cost") -> Script:
     """They ask, and ask something else at this second."""
-
-    async def script(stage: Stage) -> None:
-        await stage.says(QUESTION)
-        await stage.until(second)
-        await stage.says(words)
-
-    return script
+    return says((0.0, QUESTION), (second, words))
