@@ -7,18 +7,21 @@ PYTHON ?= python3
 SPEED  ?= 1
 JOBS   ?= auto
 ARGS   ?=
+OLDEST ?= 1.8.7
+OLD_TESTS := $(addprefix tests/livekit/test_,contract.py scenarios.py promises.py realtime.py tools.py)
 
 # Modules are compiled once, not in each of the many processes of the tests.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help test examples demo room talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat clean
+.PHONY: help test oldest examples demo room talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 help:
 	@echo 'make test      run the tests (JOBS=1: in one process)'
+	@echo 'make oldest    the scenarios with the oldest livekit-agents that is supported'
 	@echo 'make examples  LiveKit'"'"'s own examples on AgentSession and on TurnSession: do they agree?'
 	@echo 'make coverage  how much of the code the tests run, branches included'
 	@echo 'make demo      play a recorded conversation, write ./demo-out/'
@@ -37,6 +40,9 @@ help:
 
 test: .venv/.test .venv/.browser
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+oldest: .venv/.test
+	$(BIN)/turnfsm livekit $(OLDEST) -- -m pytest -n $(JOBS) -p no:cacheprovider $(OLD_TESTS) $(ARGS)
 
 demo: .venv/.demo
 	$(BIN)/turnfsm demo --speed $(SPEED) $(ARGS)

@@ -39,7 +39,9 @@ class _NoWarning(logging.Filter):
     """LiveKit warns about every `ToolError`; an interruption by the user is normal."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return not isinstance(record.__dict__.get("lk.pii.error"), _Expected)
+        said = record.args if isinstance(record.args, tuple) else ()  # since 1.8.9 it is a field
+        error = record.__dict__.get("lk.pii.error")
+        return not any(isinstance(one, _Expected) for one in (error, *said))
 
 
 livekit_logger.addFilter(_NoWarning())

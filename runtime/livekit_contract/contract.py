@@ -18,10 +18,10 @@ from .names import ORDERS, PRIVATE_NAMES, Order, PrivateName
 
 __all__ = ["SUPPORTED", "Lost", "UnsupportedLiveKit", "check", "installed", "lost"]
 
-SUPPORTED = ">=1.8.9,<1.9"
+SUPPORTED = ">=1.8.7,<1.9"
 """The versions of livekit-agents that the binding was written for and is tested with."""
 
-_FROM, _BELOW = (1, 8, 9), (1, 9)
+_FROM, _BELOW = (1, 8, 7), (1, 9)
 
 _Row = TypeVar("_Row", PrivateName, Order)
 
@@ -83,6 +83,10 @@ def _problems(examine: Callable[[_Row], str | None], rows: Iterable[_Row]) -> It
 
 
 def _missing(row: PrivateName) -> str | None:
+    return None if row.optional else _different(row)
+
+
+def _different(row: PrivateName) -> str | None:
     place = f"{row.owner.partition(':')[2]}.{row.name}".lstrip(".")
     try:
         owner = _resolve(row.owner)

@@ -20,7 +20,9 @@ class PrivateName(NamedTuple):
     """One name: where it is, of what kind, what it is used for, and the feature that needs it.
 
     `takes` are the parameters of a method or function, in order; an ellipsis at the end allows
-    more. A `call` is the name of a function that the owner, itself a function, calls.
+    more. A `call` is the name of a function that the owner, itself a function, calls. What is
+    `optional` came with a release that is newer than the oldest one, with the function that it is
+    for: turnfsm asks whether it is there.
     """
 
     owner: str
@@ -29,6 +31,7 @@ class PrivateName(NamedTuple):
     why: str
     feature: str
     takes: str = ""
+    optional: bool = False
 
 
 class Order(NamedTuple):
@@ -52,8 +55,8 @@ def _rows(table: str) -> Iterator[PrivateName]:
         else:
             left, _, why = line.partition("|")
             name, _, takes = left.strip().partition("(")
-            row = PrivateName(owner, name, cast(Kind, kind), why.strip(), feature, takes[:-1])
-            yield row
+            one = PrivateName(owner, name.rstrip("?"), cast(Kind, kind), why.strip(), feature)
+            yield one._replace(takes=takes[:-1], optional=name.endswith("?"))
 
 
 PRIVATE_NAMES = tuple(_rows(TABLE))

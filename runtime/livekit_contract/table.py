@@ -243,7 +243,7 @@ voice.audio_recognition:AudioRecognition attribute:
   _turn_detector | it is not asked about a turn that is over at once
   _endpointing | a turn that is over at once has no delay
   _vad_base_turn_detection | whether LiveKit asks an STT for its transcript
-  _stt_flush_requested | the STT was asked for its transcript
+  _stt_flush_requested? | the STT was asked for its transcript
 
 [pace]
 voice.agent_activity:AgentActivity property:
@@ -273,4 +273,7 @@ voice.audio_recognition:AudioRecognition method:
 voice.speech_handle:SpeechHandle attribute:
   _agent_turn_context | the span of the turn, as parent of the agent state's spans
 """
-"""A feature in brackets; `owner kind:`; then `name[(parameters)] | what for`, one a line."""
+"""A feature in brackets; `owner kind:`; then `name[(parameters)] | what for`, one a line.
+
+A question mark follows a name that is optional.
+"""

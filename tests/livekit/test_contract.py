@@ -43,9 +43,11 @@ def test_the_range_is_the_one_that_is_installed() -> None:
     """The binding and the package ask for the same livekit-agents."""
     project = tomllib.loads((BINDING.parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     assert f"livekit-agents{SUPPORTED}" in project["optional-dependencies"]["livekit"]
+    makefile = (BINDING.parents[2] / "Makefile").read_text("utf-8")
+    assert f"\nOLDEST ?= {SUPPORTED.removeprefix('>=').partition(',')[0]}\n" in makefile
 
 
-@pytest.mark.parametrize("version", ["1.8.8", "1.7.1", "1.9.0", "2.0.0b1", "of unknown version"])
+@pytest.mark.parametrize("version", ["1.8.6", "1.7.1", "1.9.0", "2.0.0b1", "of unknown version"])
 def test_another_version_is_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error names the version that is there, those that fit, and the remedy."""
     monkeypatch.setattr(contract, "installed", lambda: version)
@@ -56,7 +58,7 @@ def test_another_version_is_refused(version: str, monkeypatch: pytest.MonkeyPatc
     assert "pip install 'turnfsm[livekit]'" in said
 
 
-@pytest.mark.parametrize("version", ["1.8.9", "1.8.12", "1.8.10rc1"])
+@pytest.mark.parametrize("version", ["1.8.7", "1.8.9", "1.8.12", "1.8.10rc1"])
 def test_a_later_one_of_the_series_is_tried(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the range the names decide, so that a bug-fix release needs none of ours."""
     monkeypatch.setattr(contract, "installed", lambda: version)

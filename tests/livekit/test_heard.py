@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import failures
 import pytest
 from both import Session
 from livekit.agents import Agent, AgentSession, RunContext, function_tool
@@ -333,6 +334,8 @@ def test_commits_of_the_same_words_are_one_turn(
 @pytest.mark.parametrize("noise", [None, 1.9], ids=["quiet", "noise"])
 def test_what_is_cleared_is_not_committed(session_class: Session, noise: float | None) -> None:
     """The application commits, and clears the turn while its end is being decided."""
+    if session_class is AgentSession:
+        failures.page()  # before 1.8.9 it answers
     user = ScriptedUser().says("weather please", at=1.0, duration=0.5)
     if noise is not None:
         user.makes_noise(at=noise, duration=0.3)

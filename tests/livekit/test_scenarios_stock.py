@@ -6,6 +6,7 @@ from livekit.agents import AgentSession
 
 from turnfsm.runtime.compare import Scenario
 from turnfsm.runtime.compare.livekit import CONTROLS, SCENARIOS, scenario
+from turnfsm.runtime.livekit.overrides.producing import LIVEKIT_TELLS
 
 # For each scenario, words of the problem that must be found: the failure described, no other.
 FOUND = {
@@ -64,9 +65,15 @@ def test_stock_fails_as_described(failing: Scenario) -> None:
     failures.assert_on_page(failing, outcome, stock=True)
 
 
+SAYS = {"S2r.7", "S2s.2", "S2s.7"}
+"""A tool says something on a session with a realtime model."""
+
+
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda s: s.id)
 def test_controls_go_right_on_stock(control: Scenario) -> None:
     """What stock does right, the kit shows as right: its verdicts are no artefacts."""
+    if control.id in SAYS and not LIVEKIT_TELLS:
+        pytest.skip("before 1.8.9 LiveKit does not tell a realtime model what say() has said")
     outcome = control.check(AgentSession)
     failures.assert_on_page(control, outcome, stock=True)
 

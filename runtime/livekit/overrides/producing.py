@@ -19,7 +19,11 @@ from .progress import CountedNode, CountedStream
 from .requests import RequestingActivity
 from .speech import govern
 
-__all__ = ["ProducingActivity"]
+__all__ = ["LIVEKIT_TELLS", "ProducingActivity"]
+
+
+LIVEKIT_TELLS = "update_chat_ctx" in AgentActivity._tts_task_impl.__code__.co_names
+"""LiveKit tells a realtime model what `say()` has said, since 1.8.9."""
 
 
 class ProducingActivity(RequestingActivity):
@@ -43,6 +47,8 @@ class ProducingActivity(RequestingActivity):
             {"perform_audio_forwarding": self._forwards(speech_handle, "tts_output", how["text"])},
         )
         await task(self, speech_handle, *what, **how)
+        if not LIVEKIT_TELLS:
+            await self._tell_what_was_said(speech_handle)
 
     async def _realtime_generation_task_impl(
         self, *, speech_handle: SpeechHandle, **response: Any

@@ -348,6 +348,18 @@ class RealtimeActivity(AnsweringActivity):
         with contextlib.suppress(llm.RealtimeError):
             await sync.forget(unheard)
 
+    async def _tell_what_was_said(self, speech: SpeechHandle) -> None:
+        """Tell the model what was heard of a text that it has not made itself."""
+        said = [item for item in speech.chat_items if item.type == "message"]
+        model = self._rt_session
+        if not said or model is None or not model.capabilities.mutable_chat_context:
+            return
+        speech._mark_generation_done()  # the next speech need not wait for the model
+        context = model.chat_ctx.copy()
+        context.insert(said)
+        with contextlib.suppress(llm.RealtimeError):
+            await model.update_chat_ctx(context)
+
     def _request(self, instructions: str) -> GovernedHandle:
         if self._rt_turn_detection_enabled:  # it may have answered the user by itself meanwhile
             instructions = f"{instructions} {UNLESS_TOLD}"

@@ -112,9 +112,10 @@ class GovernedRecognition(AudioRecognition):
             decide()
 
     def _flush_stt(self) -> None:
-        # An STT that gives its transcript only when it is asked is asked by LiveKit's decision.
-        pipeline = self._stt_pipeline
-        if pipeline is not None and self._vad_base_turn_detection and not self._stt_flush_requested:
+        # An STT that gives its transcript only when it is asked is asked by LiveKit's decision,
+        # since 1.8.9.
+        pipeline, asked = self._stt_pipeline, getattr(self, "_stt_flush_requested", True)
+        if pipeline is not None and self._vad_base_turn_detection and not asked:
             self._stt_flush_requested = pipeline.flush()
 
     def _commit_user_turn(self, **how: Any) -> asyncio.Future[str]:
