@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterable
 from typing import Any, Protocol
@@ -10,18 +9,15 @@ from typing import Any, Protocol
 from livekit.agents import Agent, llm
 
 from turnfsm.runtime.conversation.conductor import Conductor
-from turnfsm.runtime.conversation.cut_off import agenda_entries, ledger_of, output_of
-from turnfsm.runtime.conversation.resumption import Resumption
+from turnfsm.runtime.conversation.cut_off import output_of
+from turnfsm.runtime.conversation.restoring import restore_calls, restore_turns
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.store.keeping import Keeping
 from turnfsm.runtime.store.past import Past
-from turnfsm.runtime.turn import TurnRuntime
 
 from .overrides import turn_of
 
 __all__ = ["restore"]
-
-logger = logging.getLogger("turnfsm")
 
 
 class RestoredSession(Protocol):
@@ -35,8 +31,6 @@ class RestoredSession(Protocol):
     @property
     def tools(self) -> list[llm.Tool | llm.Toolset]: ...
     @property
-    def turn(self) -> TurnRuntime: ...
-    @property
     def turn_detection(self) -> Any: ...
 
 
@@ -46,48 +40,26 @@ async def restore(past: Past, session: RestoredSession, agent: Agent, keeping: K
     Args:
         agent: The agent that is about to become active.
     """
-    if past.missing:
-        logger.warning(
-            "session %r continues without %s: its store does not keep them (redact)",
-            keeping.session_id, " and without ".join(past.missing),
-        )  # fmt: skip
-    turn, conductor = session.turn, session._conductor
     tools = llm.ToolContext([*session.tools, *agent.tools]).function_tools
-    session.ledger.take_over(await ledger_of(past.journal, tools, keeping.key_of))
-    for call in session.ledger:
-        turn.note("tool_restored", **call.as_note())
-    turn.note("resumed", epoch=past.epoch, state=past.state, agent=past.agent)
-    if past.apologised:
-        turn.note("apology", heard=True)
-
+    await restore_calls(past, session.ledger, session._conductor, tools, keeping)
     items = items_of_past(past)
     calls = items_of_calls(session.ledger, items)
-    for call in session.ledger:
-        if call.state in ("ended", "given"):
-            session.ledger.post(call, "committed")
     _insert(session.history, [*items, *calls])
     conversation = agent.chat_ctx.copy()
     _insert(conversation, [*(item for item in items if item.id in past.shown), *calls])
     await agent.update_chat_ctx(conversation, exclude_invalid_function_calls=False)
 
-    conductor.turns.restore(past.turns.get("outcomes", {}))
-    for waiting in past.turns.get("waiting", ()):
-        info = turn_of(waiting["text"], waiting["confidence"])
-        conductor.defer(info, agent.label, "its worker died before it was answered")
-    if words := past.turns.get("uncommitted"):
-        by_itself = session.turn_detection != "manual"
-        conductor.defer_uncommitted_turn(agent.label, turn_of(words, 0.0), by_itself)
-
-    entries = agenda_entries(
-        past.journal, session.ledger, conductor.log.rules, {i.id for i in items}
+    resumption = restore_turns(
+        past,
+        session.ledger,
+        session._conductor,
+        {item.id for item in items},
+        agent.label,
+        lambda kept: turn_of(str(kept["text"]), float(str(kept.get("confidence", 0.0)))),
+        commits_by_itself=session.turn_detection != "manual",
     )
-    for entry in entries:
-        conductor.log.add(entry)
-    resumption = Resumption(past, results=bool(conductor.log.agenda.open))
-    resumption.post("taken_over")
     if not resumption.greets:
         enter_again(agent, past)
-    conductor.host.resumption = resumption
 
 
 def enter_again(agent: Agent, past: Past) -> None:

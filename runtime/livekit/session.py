@@ -20,6 +20,7 @@ from turnfsm.runtime.arguments import check_ledger, check_sinks
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.deferred import Deferred, DeferredQueue
+from turnfsm.runtime.conversation.kept_conversation import KeptConversation
 from turnfsm.runtime.conversation.session_turn import SessionTurn
 from turnfsm.runtime.conversation.user_turns import OUTCOMES
 from turnfsm.runtime.conversation.vocabulary import check_vocabulary
@@ -33,7 +34,7 @@ from turnfsm.runtime.store.past import Past
 from turnfsm.runtime.store.protocol import SessionTaken, Store
 from turnfsm.runtime.view.live import LiveView, view_of
 
-from .kept_conversation import KeptConversation
+from .kept_items import KeptItems
 from .known_tools import parameters_of, warn_of_misspelt_tools
 from .lifecycle import SessionLifecycle
 from .observers import Observers
@@ -295,9 +296,8 @@ class TurnSession(GovernedSession[Userdata_T]):
         if past is not None:
             await restore(past, self, agent, keeping)
         kept = KeptConversation(
-            self,
-            agent,
-            given,
+            KeptItems(self, agent, given),
+            self._conductor,
             begun=past is not None and past.begun,
             words=keeping.keeps_words,
         )

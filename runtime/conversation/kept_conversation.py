@@ -1,0 +1,92 @@
+"""What the store keeps of a session besides its journal: the conversation and unfinished turns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Protocol
+
+from turnfsm.runtime.store.past import KEPT
+
+from .conductor import Conductor
+
+__all__ = ["Conversation", "KeptConversation"]
+
+Json = Mapping[str, object]
+
+
+class Conversation(Protocol):
+    """What has been said, as the framework holds it."""
+
+    @property
+    def agent(self) -> str:
+        """The id of the active agent."""
+
+    def moved(self) -> bool:
+        """Something may have changed since the last call."""
+
+    def shown(self) -> Collection[str]:
+        """The ids of the items that the active agent's model is shown."""
+
+    def items(self) -> Iterator[tuple[str, Json]]:
+        """The items that are new or have changed, each with its id, in order; each time once."""
+
+    def turn(self, info: object) -> Json:
+        """A turn of the user: its `text`, and what the framework needs besides."""
+
+    def waiting(self) -> Iterator[Json]:
+        """More turns that wait, and that the conductor does not know of."""
+
+    def uncommitted(self) -> str:
+        """The words that are in no turn yet."""
+
+
+class KeptConversation:
+    """Collects what has changed in a session's conversation since the last write.
+
+    Args:
+        begun: The user has heard or said something with a worker before.
+        words: The words of the conversation may be kept.
+    """
+
+    def __init__(
+        self, conversation: Conversation, conductor: Conductor, *, begun: bool, words: bool
+    ) -> None:
+        self._conversation, self._conductor = conversation, conductor
+        self._begun, self._words = begun, words
+        self._known: set[str] = set()
+        self._shown: set[str] = set()
+        self._agent: str | None = None
+        self._turns: Json = {}
+
+    def gather(self) -> Iterator[Json]:
+        """What has changed."""
+        if self._words and self._conversation.moved():
+            yield from self._items()
+        turns = self._open_turns()
+        if turns != self._turns:
+            self._turns = turns
+            yield {KEPT: "turns", "data": turns}
+
+    def _items(self) -> Iterator[Json]:
+        shown, agent = set(self._conversation.shown()), self._conversation.agent
+        left = not self._shown <= shown
+        if agent != self._agent or left or (shown & self._known) - self._shown:
+            yield {KEPT: "agent", "data": {"agent": agent, "shown": sorted(shown)}}
+        self._agent, self._shown = agent, shown
+        for id, item in self._conversation.items():
+            self._known.add(id)
+            yield {KEPT: "item", "data": {"item": item, "shown": id in shown}}
+
+    def _open_turns(self) -> Json:
+        conductor, held = self._conductor, self._conversation
+        turns, resumption = conductor.turns, conductor.host.resumption
+        waiting = [held.turn(info) for info in turns.waiting() if info.new_transcript]
+        waiting += held.waiting()
+        return {
+            "begun": self._begun,
+            "outcomes": dict(turns.outcomes),
+            "waiting": waiting if self._words else [],
+            "uncommitted": held.uncommitted() if self._words else "",
+            "words_due": conductor.utterance.due,
+            "unsaid": dict(resumption.unsaid) if resumption is not None else {},
+        }

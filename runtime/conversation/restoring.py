@@ -1,0 +1,80 @@
+"""Restores a conversation whose worker has died: its calls, what is owed to the user, and how the
+agent begins."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+
+from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.store.keeping import Keeping
+from turnfsm.runtime.store.past import Past
+
+from .conductor import Conductor
+from .cut_off import agenda_entries, ledger_of
+from .ports import UserTurn
+from .resumption import Resumption
+
+__all__ = ["restore_calls", "restore_turns"]
+
+logger = logging.getLogger("turnfsm")
+
+
+async def restore_calls(
+    past: Past, ledger: Ledger, conductor: Conductor, tools: Mapping[str, object], keeping: Keeping
+) -> None:
+    """Take the calls over: first of all. The adapter then puts the conversation back.
+
+    Args:
+        ledger: Gets the calls, which have all ended.
+        tools: The tools of the agent, by name.
+    """
+    if past.missing:
+        logger.warning(
+            "session %r continues without %s: its store does not keep them (redact)",
+            keeping.session_id, " and without ".join(past.missing),
+        )  # fmt: skip
+    turn = conductor.turn
+    ledger.take_over(await ledger_of(past.journal, tools, keeping.key_of))
+    for call in ledger:
+        turn.note("tool_restored", **call.as_note())
+    turn.note("resumed", epoch=past.epoch, state=past.state, agent=past.agent)
+    if past.apologised:
+        turn.note("apology", heard=True)
+
+
+def restore_turns(
+    past: Past,
+    ledger: Ledger,
+    conductor: Conductor,
+    messages: Collection[str],
+    owner: str,
+    turn_of: Callable[[Mapping[str, object]], UserTurn],
+    *,
+    commits_by_itself: bool = True,
+) -> Resumption:
+    """Restore what the user still waits for, when calls and conversation are back.
+
+    Args:
+        messages: The ids of the messages in the conversation.
+        owner: The agent that answers the turns.
+        turn_of: Makes a turn of what `Conversation.turn` has kept.
+        commits_by_itself: A turn needs no commit of the application.
+
+    Returns:
+        What the agent says first.
+    """
+    for call in ledger:
+        if call.state in ("ended", "given"):
+            ledger.post(call, "committed")
+    conductor.turns.restore(past.turns.get("outcomes", {}))
+    for waiting in past.turns.get("waiting", ()):
+        conductor.defer(turn_of(waiting), owner, "its worker died before it was answered")
+    if words := past.turns.get("uncommitted"):
+        conductor.defer_uncommitted_turn(owner, turn_of({"text": words}), commits_by_itself)
+    for entry in agenda_entries(past.journal, ledger, conductor.log.rules, messages):
+        conductor.log.add(entry)
+    resumption = Resumption(past, results=bool(conductor.log.agenda.open))
+    resumption.post("taken_over")
+    conductor.host.resumption = resumption
+    return resumption

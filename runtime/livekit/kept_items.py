@@ -1,0 +1,96 @@
+"""The conversation of a session as the store keeps it: LiveKit's chat items, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from livekit.agents import Agent, llm
+
+from turnfsm.runtime.conversation.deferred import Deferred
+
+__all__ = ["KeptItems"]
+
+INSTRUCTIONS = "lk.agent_task.instructions"
+"""How ids of an agent's instructions begin. They are not kept: the next agent has its own."""
+
+
+class KeptSession(Protocol):
+    """What is written of a session."""
+
+    @property
+    def history(self) -> llm.ChatContext: ...
+    @property
+    def activity(self) -> Any: ...
+    @property
+    def deferred(self) -> tuple[Deferred[Any], ...]: ...
+
+
+class KeptItems:
+    """A `Conversation` of the store.
+
+    Args:
+        agent: The agent that is about to become active.
+        given: The ids of the items that it had before it was restored. The application gives these
+            to the next worker's agent, too.
+    """
+
+    def __init__(self, session: KeptSession, agent: Agent, given: Collection[str]) -> None:
+        self._session, self._first = session, agent
+        self._given = frozenset(given)
+        self._known: set[str] = set()
+        self._looked: tuple[object, ...] = ()
+
+    @property
+    def agent(self) -> str:
+        return self._agent.id
+
+    def moved(self) -> bool:
+        history, own = self._session.history.items, self._own
+        last = (items[-1].id for items in (history, own) if items)
+        looked = (self._agent, len(history), len(own), *last)
+        moved, self._looked = looked != self._looked, looked
+        return moved
+
+    def shown(self) -> Collection[str]:
+        return {item.id for item in self._own if self._keeps(item)}
+
+    def items(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        for item in (*self._session.history.items, *self._own):
+            if item.id not in self._known and self._keeps(item):
+                self._known.add(item.id)
+                yield item.id, as_json(item)
+
+    def turn(self, info: Any) -> Mapping[str, Any]:
+        return {"text": info.new_transcript, "confidence": info.transcript_confidence}
+
+    def waiting(self) -> Iterator[Mapping[str, Any]]:
+        for asked in self._session.deferred:
+            if asked.what == "run":
+                yield {"text": asked.work["user_input"], "confidence": 1.0}
+
+    def uncommitted(self) -> str:
+        activity = self._session.activity
+        return activity.uncommitted_words if activity is not None else ""
+
+    @property
+    def _agent(self) -> Agent:
+        activity = self._session.activity
+        return activity.agent if activity is not None else self._first
+
+    @property
+    def _own(self) -> Sequence[llm.ChatItem]:
+        items: Sequence[llm.ChatItem] = self._agent.chat_ctx.items
+        return items
+
+    def _keeps(self, item: llm.ChatItem) -> bool:
+        own = item.type == "agent_config_update" or item.id.startswith(INSTRUCTIONS)
+        return not own and item.id not in self._given
+
+
+def as_json(item: llm.ChatItem) -> dict[str, Any]:
+    """An item of a conversation as JSON, without pictures and audio."""
+    (made,) = llm.ChatContext([item]).to_dict(exclude_timestamp=False, exclude_metrics=True)[
+        "items"
+    ]
+    return made  # type: ignore[no-any-return]
