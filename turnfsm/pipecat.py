@@ -10,9 +10,25 @@ Example::
     # give it the parameters of the transport and of the user aggregator, and the processors
 """
 
-from turnfsm.runtime.pipecat import SpeechInterrupted, TurnGovernor, on_interruption, once
+from turnfsm.runtime.pipecat import (
+    CutOffCall,
+    NotMade,
+    SpeechInterrupted,
+    TurnGovernor,
+    on_interruption,
+    once,
+    recover_with,
+)
 
-__all__ = ["SpeechInterrupted", "TurnGovernor", "on_interruption", "once"]
+__all__ = [
+    "CutOffCall",
+    "NotMade",
+    "SpeechInterrupted",
+    "TurnGovernor",
+    "on_interruption",
+    "once",
+    "recover_with",
+]
 
 
 def __dir__() -> list[str]:

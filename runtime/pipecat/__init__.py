@@ -1,8 +1,17 @@
 """`TurnGovernor`: Pipecat pipelines whose turns follow a flow."""
 
-from turnfsm.runtime.conversation.policies import on_interruption, once
+from turnfsm.runtime.conversation.policies import on_interruption, once, recover_with
+from turnfsm.runtime.cut_off_call import CutOffCall, NotMade
 
 from .errors import SpeechInterrupted
 from .governor import TurnGovernor
 
-__all__ = ["SpeechInterrupted", "TurnGovernor", "on_interruption", "once"]
+__all__ = [
+    "CutOffCall",
+    "NotMade",
+    "SpeechInterrupted",
+    "TurnGovernor",
+    "on_interruption",
+    "once",
+    "recover_with",
+]

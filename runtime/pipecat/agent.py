@@ -27,7 +27,7 @@ from .failures import failure_of
 from .hearing import Hearing, Turn
 from .output import Tap
 from .reply import Reply
-from .requests import Names, request
+from .requests import Names, request, text_of
 from .tasks import Tasks
 
 __all__ = ["PipecatAgent", "StepEnd"]
@@ -78,6 +78,8 @@ class PipecatAgent:
         self.calls = Calls(conductor, self._results_there)
         self.calls.agent = self
         self._count = 0
+        self._ids = "reply"
+        self._noted: set[str] = set()
         self._heard = self._begun = ""  # the latest step of which something was heard, or came
         self._live: list[Reply] = []
         self._tasks = Tasks()
@@ -85,6 +87,16 @@ class PipecatAgent:
     async def aclose(self) -> None:
         """The pipeline has ended: end what still waits."""
         await self._tasks.aclose()
+
+    def begin(self, epoch: int) -> None:
+        """The pipeline starts. What is in the conversation was said before.
+
+        Args:
+            epoch: How many workers have had it; each has replies of its own.
+        """
+        if epoch > 1:
+            self._ids = f"reply_{epoch}"
+        self._noted = {self.names.of(message) for message in self.context.messages}
 
     # -- what Pipecat asks for
 
@@ -94,6 +106,7 @@ class PipecatAgent:
         said = self.names.latest(frame.context) if turn is not None else None
         if turn is not None:
             self._stop_older()
+        self.note_messages()
         reply = self._new(context=frame.context)
         self._conductor.replies.asked(
             reply, self, [said] if said is not None else [], instructed=False
@@ -164,7 +177,11 @@ class PipecatAgent:
     def take_turn(self, turn: UserTurn) -> None:
         """Commit a deferred turn."""
         assert isinstance(turn, Turn)
-        self._tasks.start(self._take(turn))
+        if not turn.restored:
+            self._tasks.start(self._take(turn))
+        elif self._hearing.commit(turn):
+            self.context.add_message({"role": "user", "content": turn.new_transcript})
+            self.asked(LLMContextFrame(self.context))
 
     # -- the step that holds the floor
 
@@ -223,12 +240,19 @@ class PipecatAgent:
         if failure.part == "llm" and self._begun != step.id:
             self._give_back(step)  # nothing of it follows
 
+    def note_messages(self) -> None:
+        """Write what has been said since the last time into the journal."""
+        for message in self.context.messages:
+            if (text := text_of(message)) and (name := self.names.of(message)) not in self._noted:
+                self._noted.add(name)
+                self._conductor.turn.note("message", role=message["role"], text=text)
+
     # -- inside
 
     def _new(self, **what: Any) -> Reply:
         self._count += 1
         ends = (self._cut, self._left, self._hearing.may_interrupt)
-        reply = Reply(f"reply_{self._count}", self._conductor, *ends, **what)
+        reply = Reply(f"{self._ids}_{self._count}", self._conductor, *ends, **what)
         self._live = [*(one for one in self._live if not one.finished), reply]
         return reply
 
@@ -253,6 +277,8 @@ class PipecatAgent:
             await conductor.until(lambda: reply.interrupted or floor.step is None)
             if not reply.interrupted:
                 await conductor.may_request(reply)
+                if conductor.keeping is not None:
+                    await conductor.keeping.before_reply()
                 if floor.step is None:
                     break
         if reply.interrupted:
@@ -284,6 +310,7 @@ class PipecatAgent:
     def _give_back(self, step: Step) -> None:
         reply = step.speech
         assert isinstance(reply, Reply)
+        self.note_messages()
         if self._heard == step.id:
             whole = not (reply.interrupted or reply.failed)
             self._conductor.reply_heard(reply.id, whole=whole)

@@ -65,6 +65,7 @@ class Calls:
 
     Attributes:
         agent: It makes the calls.
+        tools: What may be marked with a policy, by name; under None, what has every other name.
     """
 
     agent: Agent
@@ -73,7 +74,7 @@ class Calls:
         self._conductor, self._go_on = conductor, go_on
         self._open: dict[str, _Call] = {}
         self._made: set[str] = set()
-        self._governed: set[str | None] = set()
+        self.tools: dict[str | None, object] = {}
         self._committed: set[str] = set()
 
     def made(self, id: str, name: str, arguments: Mapping[str, Any]) -> None:
@@ -82,7 +83,7 @@ class Calls:
         if step is None or not isinstance(step.speech, Reply) or id in self._made:
             return  # its handler may begin before the call is announced
         self._made.add(id)
-        if self._governed & {name, None}:
+        if self.tools.keys() & {name, None}:
             step.speech.calls.add(id)
             self._open[id] = _Call(id, step.speech, name, json.dumps(dict(arguments)))
         else:
@@ -107,7 +108,7 @@ class Calls:
             tool: What may be marked with a policy.
             limit: Seconds that a call may take; 0 for any time.
         """
-        self._governed.add(name)
+        self.tools[name] = tool
 
         async def run(params: FunctionCallParams) -> None:
             self.made(params.tool_call_id, params.function_name, params.arguments)
@@ -134,9 +135,17 @@ class Calls:
                 f"commit_point: the flow does not know of the call {id!r}; register its function "
                 "with governor.register_function(...), and call this while it runs"
             )
+        keeping = self._conductor.keeping
+        if keeping is not None and (why := await keeping.before_effect()) is not None:
+            raise SpeechInterrupted(why)
         await self._conductor.objections.known(call, "await_words")
         if (said := call.refusal_of_effect()) is not None:
             raise SpeechInterrupted(said)
+
+    def key(self, id: str) -> str:
+        """The key of this call, unique over all conversations of a store."""
+        keeping, call = self._conductor.keeping, self._open.get(id)
+        return id if keeping is None or call is None else keeping.key_of(id, call.reply.id)
 
     def cancel(self, id: str) -> None:
         """Cancel a running tool."""
@@ -159,13 +168,17 @@ class Calls:
         tools, made = self._conductor.tools, (call.name, call.arguments, call.reply.id)
         if tools.waits_for_identical(*made, call.tool):
             await self._conductor.until(lambda: not tools.waits_for_identical(*made, call.tool))
+        refused = await self._conductor.before_call(call.id, *made)
         known = tools.identical(call.id, *made, call.tool, self._committed)
         if known is not None:
-            said = NOT_RUN_AGAIN.format(result=known.output or "", call=known.id)
+            refused = NOT_RUN_AGAIN.format(result=known.output or "", call=known.id)
+        if refused is not None:
+            self._conductor.call_begun(call.id)
             call.says = True
-            await params.result_callback(said, properties=self._properties(call, None))
+            await params.result_callback(refused, properties=self._properties(call, None))
             return
         tools.started(call.id, *made[:2], call.reply, self.agent, call.tool)
+        self._conductor.call_begun(call.id)
         give = partial(self._give, call, params)
         context = call.reply.context or params.context  # the application's, not a copy
         running = handler(replace(params, result_callback=give, context=context))
@@ -236,6 +249,9 @@ class Calls:
             tools.given([Result(call.id, not call.says)])
             if call.says and not self._runs_for(call.reply):
                 self._conductor.reply_began(call.reply)  # it follows when Pipecat has the results
+        if self._conductor.keeping is not None:
+            self._conductor.keeping.call_ended()
+            await self._conductor.after_call()
         await params.result_callback(result, properties=self._properties(call, properties))
 
     def _properties(

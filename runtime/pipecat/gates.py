@@ -25,7 +25,7 @@ from pipecat.frames.frames import (
 )
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
-from turnfsm.fsm import Flow, HostError
+from turnfsm.fsm import Flow, HostError, TurnfsmError
 
 from .agent import PipecatAgent, StepEnd
 from .hearing import Hearing
@@ -59,7 +59,8 @@ class AskGate(Gate):
     """Before the model: keeps requests until the flow allows them.
 
     Args:
-        started, ending: Called when the pipeline has started, and when it begins to end.
+        starting: Awaited when the pipeline is about to start.
+        started, ending: Called when it has started, and when it begins to end.
         ended: Awaited when it has ended.
     """
 
@@ -67,14 +68,29 @@ class AskGate(Gate):
         self,
         agent: PipecatAgent,
         hearing: Hearing,
+        starting: Callable[[], Awaitable[None]],
         started: Callable[[], None],
         ending: Callable[[], None],
         ended: Callable[[], Awaitable[None]],
     ) -> None:
         super().__init__(name="turnfsm.ask")
         self._agent, self._hearing = agent, hearing
-        self._started, self._ending, self._ended = started, ending, ended
+        self._starting, self._started = starting, started
+        self._ending, self._ended = ending, ended
         agent.ask = self.push_frame
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        """As `FrameProcessor.process_frame`. Nothing behind it starts before it may go on."""
+        refused: TurnfsmError | None = None
+        if isinstance(frame, StartFrame):
+            try:
+                await self._starting()
+            except TurnfsmError as error:
+                refused = error
+        await super().process_frame(frame, direction)
+        if refused is not None:
+            await self.push_error(str(refused), exception=refused)
+            await self.push_frame(CancelWorkerFrame(reason=str(refused)), FrameDirection.UPSTREAM)
 
     def passes(self, frame: Frame, *, down: bool) -> bool:
         match frame:

@@ -28,6 +28,8 @@ from turnfsm.runtime.conversation.vocabulary import check_vocabulary
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
 from turnfsm.runtime.proof import Proof, require_proof
+from turnfsm.runtime.store.past import Past
+from turnfsm.runtime.store.protocol import Store
 from turnfsm.runtime.turn import TurnRuntime
 
 from .calls import Handler
@@ -59,6 +61,9 @@ class TurnGovernor:
         proof: What happens with a flow that is not proved: ``require`` raises, ``warn`` logs,
             ``off`` does not check.
         tell: Called with a `TurnLimitReached`, a `TurnWaitsLong` or a `FalseInterruption`.
+        store: Where the conversation is kept, so that another worker can go on with it: a path, the
+            address of a database, or a store.
+        session_id: The name under which the other worker finds it.
 
     Raises:
         FlowError: The flow cannot be used, or is not proved.
@@ -89,6 +94,8 @@ class TurnGovernor:
         posts: Iterable[str] = (),
         proof: Proof = "require",
         tell: Callable[[Report], None] | None = None,
+        store: Store | str | Path | None = None,
+        session_id: str | None = None,
     ) -> None:
         self._flow = flow if isinstance(flow, Flow) else load_flow(flow)
         check_vocabulary(self._flow, "a Pipecat pipeline")
@@ -105,6 +112,8 @@ class TurnGovernor:
             actions=actions,
             sinks=check_sinks(sinks),
             tell=tell,
+            store=store,
+            session_id=session_id,
         )
         check_flow(self._flow, posts, self._session.left_over)
 
@@ -142,7 +151,14 @@ class TurnGovernor:
             if isinstance(one, LLMUserAggregator):
                 agent.context = one.context
                 out.append(
-                    AskGate(agent, session.hearing, session.start, session.close, session.aclose)
+                    AskGate(
+                        agent,
+                        session.hearing,
+                        session.take_up,
+                        session.start,
+                        session.close,
+                        session.aclose,
+                    )
                 )
             elif isinstance(one, LLMService):
                 self._once("model")
@@ -204,7 +220,42 @@ class TurnGovernor:
         """
         await self._session.activity.calls.commit_point(call.tool_call_id)
 
+    def call_key(self, call: FunctionCallParams) -> str:
+        """The key of a call, unique over all conversations of a store.
+
+        Give it as idempotency key to a service. After a crash `recover_with` gets the same key.
+
+        Args:
+            call: What the tool was called with.
+        """
+        return self._session.activity.calls.key(call.tool_call_id)
+
     # -- the conversation
+
+    async def restore(self) -> Past | None:
+        """Take the conversation over from the worker that had it before.
+
+        The start of the pipeline does this, too. Call it before that to know whether there is
+        something to go on with, such as whether the user was greeted.
+
+        Returns:
+            What the other worker left; None if no worker had the conversation before, or if there
+            is no store.
+
+        Raises:
+            StoreError: The store cannot be used, or the conversation cannot be continued.
+
+        Example::
+
+            governor = TurnGovernor(store="calls.db", session_id=room)
+            greets = await governor.restore() is None
+        """
+        return await self._session.restore()
+
+    @property
+    def epoch(self) -> int:
+        """How many workers have had the conversation, including this one; 0 without a store."""
+        return self._session.keeping.epoch if self._session.keeping is not None else 0
 
     @property
     def turn(self) -> TurnRuntime:

@@ -14,9 +14,15 @@ OWNER = "pipeline"
 
 @attrs.define(eq=False)
 class Turn:
-    """A turn of the user."""
+    """A turn of the user.
+
+    Attributes:
+        new_transcript: Its words.
+        restored: A worker before has heard it: its words are in no turn of Pipecat.
+    """
 
     new_transcript: str
+    restored: bool = False
 
 
 class Hearing:
@@ -57,6 +63,11 @@ class Hearing:
     def turn_waits(self) -> bool:
         """A turn is complete, and cannot be answered now. Its words stay in Pipecat's turn."""
         return bool(self._conductor.turns.deferred)
+
+    @property
+    def uncommitted(self) -> str:
+        """The words that are in no turn yet."""
+        return " ".join(self._words)
 
     # -- voice and words
 
@@ -100,6 +111,8 @@ class Hearing:
     def words_counted(self, words: str) -> None:
         """A final transcript has come, and what it starts has started."""
         self._words.append(words)
+        if self._conductor.keeping is not None:
+            self._conductor.keeping.words_came()
         self._conductor.final_transcript()
         self._conductor.utterance.post("final_transcript")
 

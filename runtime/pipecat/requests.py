@@ -16,7 +16,7 @@ from turnfsm.runtime.conversation.conductor import Conductor
 
 from .reply import Reply
 
-__all__ = ["FINAL", "Came", "Names", "content_of", "request"]
+__all__ = ["FINAL", "Came", "Names", "content_of", "request", "text_of"]
 
 FINAL = "_final"
 """What is added to the id of a call for a result that comes apart from its step."""
@@ -42,7 +42,7 @@ class Came:
 
 
 class Names:
-    """Gives each message of the user an id. Pipecat's messages have none."""
+    """Gives each message an id. Pipecat's messages have none."""
 
     def __init__(self) -> None:
         self._names: dict[int, tuple[Message, str]] = {}  # with the message, whose id is not reused
@@ -52,8 +52,13 @@ class Names:
         """Its id."""
         if (known := self._names.get(id(message))) is None:
             self._count += 1
-            known = self._names[id(message)] = message, f"user_{self._count}"
+            known = self._names[id(message)] = message, f"{_role(message)}_{self._count}"
         return known[1]
+
+    def restore(self, message: Message, name: str) -> None:
+        """This message had this id in the worker before; no other message gets it."""
+        self._names[id(message)] = message, name
+        self._count = max(self._count, int(name.rpartition("_")[2]))
 
     def forget(self, messages: Sequence[Message]) -> None:
         """Keep those of these messages; the others are not in the conversation any more."""
@@ -186,6 +191,16 @@ def _runs(message: Mapping[str, Any]) -> bool:
 def _made_by(call: str, reply: Reply, conductor: Conductor) -> bool:
     made = conductor.tools.entries([call])
     return bool(made) and made[0].turn == reply.id
+
+
+def text_of(message: Message) -> str:
+    """What the user or the agent has said; empty for anything else."""
+    if _role(message) not in ("user", "assistant"):
+        return ""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return " ".join(str(part["text"]) for part in content if part.get("type") == "text")
 
 
 def content_of(result: object) -> str:

@@ -5,20 +5,28 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from turnfsm.fsm import Flow
 from turnfsm.fsm.flow import Tuning
+from turnfsm.fsm.journal import Closed
 from turnfsm.runtime.conversation.conductor import Conductor
 from turnfsm.runtime.conversation.custom import CustomHost
 from turnfsm.runtime.conversation.deferred import DeferredQueue
+from turnfsm.runtime.conversation.kept_conversation import KeptConversation
 from turnfsm.runtime.conversation.ports import Report, Settings, Speech
+from turnfsm.runtime.conversation.restoring import restore_calls, restore_turns
 from turnfsm.runtime.journal import Sink
 from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.store.keeping import Keeping
+from turnfsm.runtime.store.past import Past
+from turnfsm.runtime.store.protocol import SessionTaken, Store
 from turnfsm.runtime.turn import TurnRuntime
 
 from .agent import PipecatAgent
-from .hearing import Hearing, Turn
+from .hearing import OWNER, Hearing, Turn
+from .kept_messages import KeptMessages, messages_of_calls, restore_messages, turn_of
 from .output import Tap
 
 __all__ = ["PipecatSession"]
@@ -37,6 +45,7 @@ class PipecatSession:
         actions: Has methods for the application's own actions and host facts.
         sinks: Each gets every record of the journal.
         tell: Called with what the application is told.
+        store, session_id: Where the conversation is kept, and under which name.
     """
 
     def __init__(
@@ -49,6 +58,8 @@ class PipecatSession:
         actions: object | None,
         sinks: Iterable[Sink],
         tell: Callable[[Report], None] | None,
+        store: Store | str | Path | None,
+        session_id: str | None,
     ) -> None:
         # Words interrupt where a start strategy has proposed that.
         self.settings = Settings({**flow.timers, **timers}, min_words=1)
@@ -63,6 +74,58 @@ class PipecatSession:
         self.left_over = host.left_to_agent
         self.turn = TurnRuntime(flow, host, timers=timers, sinks=sinks)
         self.conductor.govern(self.turn)
+        self.keeping = Keeping(store, session_id, self.taken) if store is not None else None
+        self._past: Past | None = None
+
+    async def restore(self) -> Past | None:
+        """Take the conversation over from the worker that had it before.
+
+        Raises:
+            StoreError: The store cannot be used, or the conversation cannot be continued.
+        """
+        if self.keeping is not None and not self.keeping.acquired:
+            self._past = await self.keeping.acquire(self.turn.flow.name)
+        return self._past
+
+    async def take_up(self) -> None:
+        """The pipeline is about to start: go on where the worker before has stopped.
+
+        Raises:
+            StoreError: As `restore`.
+        """
+        agent, keeping = self.activity, self.keeping
+        if keeping is None:
+            agent.begin(0)
+            return
+        given = list(agent.context.messages)
+        past = await self.restore()
+        self.conductor.keeping = keeping
+        if past is not None:
+            await self._restore(past, keeping)
+        agent.begin(keeping.epoch)
+        kept = KeptConversation(
+            KeptMessages(agent, self.hearing, given),
+            self.conductor,
+            begun=past is not None and past.begun,
+            words=keeping.keeps_words,
+        )
+        keeping.begin(self.turn.journal, kept.gather)
+
+    async def _restore(self, past: Past, keeping: Keeping) -> None:
+        agent, tools = self.activity, self.activity.calls.tools
+        named = {name: tool for name, tool in tools.items() if name is not None}
+        await restore_calls(past, self.ledger, self.conductor, named, keeping)
+        messages = restore_messages(past, agent.names)
+        users = [agent.names.of(m) for m in messages if m["role"] == "user"]
+        messages_of_calls(self.ledger, messages)
+        agent.context.add_messages(messages)
+        restore_turns(past, self.ledger, self.conductor, users, OWNER, turn_of)
+
+    def taken(self, error: SessionTaken) -> None:
+        """Another worker has taken the conversation: say nothing more, and end the pipeline."""
+        self.conductor.record(Closed("taken_over"))
+        self.turn.close()
+        self.activity.hang_up()
 
     def start(self) -> None:
         """The pipeline has started."""
@@ -82,6 +145,8 @@ class PipecatSession:
         self.close()
         await self.activity.aclose()
         await self.conductor.aclose()
+        if self.keeping is not None:
+            await self.keeping.aclose()
 
     def playout(self, begins: bool) -> None:
         """The output begins to be heard, or falls silent."""

@@ -27,7 +27,7 @@ class Past:
     Attributes:
         epoch: The epoch of the worker that continues it.
         journal: The journal of the worker before.
-        items: The conversation: LiveKit's chat items as JSON, in order.
+        items: The conversation: the framework's items as JSON, each with its `id`, in order.
         shown: The ids of the items that the active agent and its model had.
         agent: The id of the active agent; None if there was none.
         turns: The user turns that were not finished.

@@ -131,7 +131,8 @@ class ScriptedModel(LLMService):
             await self.push_frame(f.LLMFullResponseEndFrame())
 
     def _call(self, name: str, arguments: dict[str, Any], frame: Any) -> FunctionCallFromLLM:
-        self._calls += 1
+        shown = [c["id"] for m in frame.context.messages for c in m.get("tool_calls") or ()]
+        self._calls = max([self._calls, *(int(id.rpartition("_")[2]) for id in shown)]) + 1
         return FunctionCallFromLLM(name, f"call_{self._calls}", arguments, frame.context)
 
 

@@ -1,0 +1,118 @@
+"""The conversation of a pipeline as the store keeps it: Pipecat's messages, each with an id."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from pipecat.processors.aggregators import async_tool_messages
+
+from turnfsm.runtime.conversation.cut_off import output_of
+from turnfsm.runtime.ledger import Ledger
+from turnfsm.runtime.store.past import Past
+
+from .agent import PipecatAgent
+from .hearing import OWNER, Hearing, Turn
+from .requests import Message, Names
+
+__all__ = ["KeptMessages", "messages_of_calls", "restore_messages", "turn_of"]
+
+
+class KeptMessages:
+    """A `Conversation` of the store.
+
+    Args:
+        given: The messages that the application has given, also to the next worker.
+    """
+
+    agent = OWNER
+
+    def __init__(self, agent: PipecatAgent, hearing: Hearing, given: Iterable[Message]) -> None:
+        self._agent, self._hearing = agent, hearing
+        self._given = {agent.names.of(message) for message in given}
+        self._known: dict[str, object] = {}
+
+    def moved(self) -> bool:
+        return True  # Pipecat changes messages in place
+
+    def shown(self) -> Collection[str]:
+        return {name for name, _ in self._kept()}
+
+    def items(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        for name, message in self._kept():
+            content = message.get("content")
+            if name not in self._known or self._known[name] != content:
+                self._known[name] = content
+                yield name, {"id": name, "message": _without_media(message)}
+
+    def turn(self, info: Any) -> Mapping[str, Any]:
+        return {"text": info.new_transcript}
+
+    def waiting(self) -> Iterator[Mapping[str, Any]]:
+        return iter(())
+
+    def uncommitted(self) -> str:
+        return self._hearing.uncommitted
+
+    def _kept(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        for message in self._agent.context.messages:
+            name = self._agent.names.of(message)
+            if isinstance(message, dict) and name not in self._given:
+                yield name, message
+
+
+def restore_messages(past: Past, names: Names) -> list[dict[str, Any]]:
+    """The conversation of the worker before; each message has the same id again."""
+    messages = []
+    for item in past.items:
+        if item["id"] in past.shown:
+            message = dict(item["message"])
+            names.restore(message, item["id"])
+            messages.append(message)
+    return messages
+
+
+def messages_of_calls(ledger: Ledger, messages: list[dict[str, Any]]) -> None:
+    """Add what the conversation lacks of the calls: each has an output, which is its last.
+
+    A message that says that a call runs says what became of it.
+    """
+    made = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
+    runs = {m["tool_call_id"]: m for m in messages if _kind(m) == "started"}
+    final = {_call_of(message) for message in messages if _kind(message) == "final"}
+    answered = {m.get("tool_call_id") for m in messages if m.get("role") == "tool"} - runs.keys()
+    for call in ledger:
+        output = output_of(call, made=call.id in made)
+        if output is None or call.id in answered | final:
+            continue
+        if call.id in runs:
+            runs[call.id]["content"] = output
+            continue
+        if call.id not in made:
+            function = {"name": call.name, "arguments": call.arguments or "{}"}
+            one = {"id": call.id, "function": function, "type": "function"}
+            messages.append({"role": "assistant", "tool_calls": [one]})
+        messages.append({"role": "tool", "content": output, "tool_call_id": call.id})
+
+
+def turn_of(kept: Mapping[str, object]) -> Turn:
+    """A turn that a worker before has heard."""
+    return Turn(str(kept["text"]), restored=True)
+
+
+def _kind(message: Mapping[str, Any]) -> str:
+    told = async_tool_messages.parse_message(dict(message))
+    return told.kind if told is not None else ""
+
+
+def _call_of(message: Mapping[str, Any]) -> str:
+    told = async_tool_messages.parse_message(dict(message))
+    return told.tool_call_id if told is not None else ""
+
+
+def _without_media(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The message, without pictures and audio."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return dict(message)
+    return {**message, "content": [part for part in content if part.get("type") == "text"]}

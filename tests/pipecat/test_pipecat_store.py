@@ -1,0 +1,144 @@
+"""A governed conversation is kept in a store, and another worker goes on with it."""
+
+from collections.abc import Sequence
+
+import pytest
+
+pytest.importorskip("pipecat.frames", reason="Pipecat is not installed; `make pipecat` installs it")
+
+from pathlib import Path
+
+from pipecat.frames import frames as f
+from pipecat_stage import Messages, Says, Stage, Tool, said, shows
+
+from turnfsm import TurnfsmError
+from turnfsm.pipecat import TurnGovernor
+from turnfsm.store import Acquired, Batch, SessionTaken, SqliteStore
+
+GREETING = "Welcome to the Lark."
+SORRY = "Sorry for the interruption."
+BOOKED = "The table is booked."
+PERHAPS = "The table is perhaps booked."
+
+
+class Recording(SqliteStore):
+    """Remembers what it has written, and how many effects there were then."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.stage: Stage | None = None
+        self.written: list[tuple[tuple[str, ...], int]] = []
+
+    def append(self, batches: Sequence[Batch]) -> Sequence[SessionTaken | None]:
+        refused = super().append(batches)
+        assert self.stage is not None
+        for batch in batches:
+            if batch.records:
+                self.written.append((batch.records, len(self.stage.effects)))
+        return refused
+
+
+class Left(SqliteStore):
+    """What a worker has left that was killed after a write."""
+
+    def __init__(self, path: Path, records: tuple[str, ...]) -> None:
+        super().__init__(path)
+        self._records = records
+
+    def acquire(self, session: str) -> Acquired:
+        super().acquire(session)  # the worker before
+        return Acquired(session, super().acquire(session).epoch, self._records)
+
+
+def _model(messages: Messages) -> Says:
+    orders = [str(m["content"]) for m in messages if m.get("role") == "developer"]
+    sorry = f"{SORRY} " if orders and "Apologise" in orders[-1] else ""
+    if "thanks" in said(messages):
+        return Says(f"{sorry}You are welcome.")
+    if "book" not in said(messages):
+        return Says(f"{sorry}How can I help?")
+    if shows(messages, "not known"):
+        return Says(sorry + PERHAPS)
+    if shows(messages, "all done"):
+        return Says(sorry + BOOKED)
+    return Says(calls=(("book", {}),))
+
+
+async def _talk(stage: Stage) -> None:
+    assert stage.governor is not None
+    if await stage.governor.restore() is None:
+        await stage.pushes(f.TTSSpeakFrame(GREETING))
+    await stage.until(3.0)
+    await stage.says("please book a table")
+    await stage.until(11.0)
+    await stage.says("okay thanks")
+
+
+async def _waits(stage: Stage) -> None:
+    assert stage.governor is not None
+    assert await stage.governor.restore() is not None
+
+
+def _stage(store: SqliteStore | str) -> Stage:
+    tools = {"book": Tool(2.0, "all done", effect_at=1.0)}
+    return Stage(_model, tools, store=store, session_id="room-1")
+
+
+def _kept(path: Path) -> Recording:
+    store = Recording(path / "calls.db")
+    store.stage = _stage(store)
+    store.stage.play(_talk, seconds=18.0)
+    assert store.stage.heard == f"{GREETING} {BOOKED} You are welcome."
+    return store
+
+
+def test_the_next_worker_goes_on_at_every_write(tmp_path: Path) -> None:
+    """No call has its effect twice, there is at most one apology, and nobody is greeted again. A
+    result that was not told is told, or that it is not known."""
+    first = _kept(tmp_path)
+    assert len(first.written) > 20
+    wrong: list[object] = []
+    records: tuple[str, ...] = ()
+    for place, (more, effects) in enumerate(first.written):
+        records += more
+        stage = _stage(Left(tmp_path / f"{place}.db", records))
+        stage.play(_waits, seconds=12.0)
+        told = BOOKED in stage.heard or PERHAPS in stage.heard
+        owed = any('"turn_committed"' in r or '"please book' in r for r in records)
+        heard = any("is booked" in r for r in records)
+        if (
+            effects + len(stage.effects) > 1
+            or stage.heard.count(SORRY) > 1
+            or GREETING in stage.heard
+            or (owed and not told and not heard)
+            or stage.errors
+        ):
+            wrong.append((place, effects, stage.effects, stage.heard, stage.errors))
+    assert wrong == []
+
+
+def test_the_conversation_is_restored(tmp_path: Path) -> None:
+    """Messages, calls and the count of turns; what was said is not said again."""
+    first = _kept(tmp_path)
+    before = first.stage
+    after = _stage(str(tmp_path / "calls.db")).play(_waits, seconds=10.0)
+    assert before is not None
+    assert after.heard == ""
+    assert after.context.messages == before.context.messages
+    assert after.user_turns == before.user_turns
+    assert [(c.name, c.gave) for c in after.governor.ledger] == [("book", "result")]
+
+
+def test_a_store_needs_the_name_of_the_session(tmp_path: Path) -> None:
+    with pytest.raises(TurnfsmError, match="session_id is None"):
+        TurnGovernor(store=tmp_path / "calls.db")
+
+
+def test_a_store_that_cannot_be_used_ends_the_pipeline(tmp_path: Path) -> None:
+    """The error says why."""
+
+    async def silent(stage: Stage) -> None:
+        await stage.until(1.0)
+
+    stage = _stage(str(tmp_path / "nowhere" / "calls.db")).play(silent, seconds=8.0)
+    assert any("nowhere" in error for error in stage.errors)
