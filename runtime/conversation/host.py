@@ -42,6 +42,9 @@ class TurnHost(HostFacts):
         if agent is not None and self._turns.deferred:
             self._turns.join_deferred().run(agent.take_turn)
 
+    def defer_turn(self, event: Event) -> None:
+        """Allowed: the adapter defers the turn that it asked about."""
+
     def drop_turn(self, event: Event) -> None:
         """Wait no longer for the reply to the open turn; one that still comes is said."""
         self.turn.post("turn_dropped", reason="overdue")

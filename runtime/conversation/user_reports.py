@@ -272,12 +272,24 @@ class UserReports:
 
     # -- turns
 
-    def words_ignored(self) -> None:
-        """A turn has ended with too few words to interrupt what is said (`min_words`).
+    def defers_short_turn(self, owner: str, info: UserTurn) -> bool:
+        """A turn has ended with too few words to interrupt (`min_words`).
 
-        Posts nothing. No turn ends with them, so nothing is asked ahead for them.
+        Posts `turn_too_short`, and `turn_deferred` if the flow chooses `defer_turn`. Else the words
+        stay with what the user says next.
+
+        Args:
+            owner: The agent that would answer it.
+            info: The turn.
         """
         self._speculation = None
+        verdict = self._post("turn_too_short", text=info.new_transcript, source="user_turn")
+        if not (isinstance(verdict, Taken) and "defer_turn" in verdict.actions):
+            return False
+        self.host.words_over()
+        self.expecting.turn_complete()
+        self.defer(info, owner, "it has too few words to interrupt what is about to be said")
+        return True
 
     def may_commit(self, owner: str, info: UserTurn, *, wordless: bool = False) -> bool:
         """A turn of the user is complete, after the framework's own checks.

@@ -40,9 +40,11 @@ WAITS = "no scripted tool waits for an objection; tests/livekit/test_objections.
 OBJECTS = "no scripted tool can be objected to; tests/livekit/test_objections.py has it"
 UNTIMED = "it only starts a timer again; the proof of turn and agenda has it"
 NO_REPLY = "a result that the application interrupts gets no reply of its own"
+SHORT = "no script asks for several words; tests/livekit/test_short_turns.py has it"
 DEFERRED = "tests/livekit/test_deferred_turns.py has it"
 QUIETLY = "asked quietly before, so that only a yes is journalled"
-EVERYWHERE = ("listening", "thinking", "tool_running", "speaking", "paused", "interrupted")
+QUIET = ("listening", "thinking", "tool_running", "interrupted")
+EVERYWHERE = (*QUIET, "speaking", "paused")
 UNSCRIPTED = {
     "row listening.tool_started.0": CALLS,
     "row thinking.handover.0": CALLS,
@@ -87,6 +89,8 @@ UNSCRIPTED = {
     **{f"row {where}.deferred_turn.0": DEFERRED for where in EVERYWHERE},
     "row thinking.deferred_turn.1": DEFERRED,
     **{f"refused {where}.deferred_turn": QUIETLY for where in EVERYWHERE},
+    **{f"row {where}.turn_too_short.0": SHORT for where in QUIET},
+    **{f"refused {where}.turn_too_short": SHORT for where in QUIET},
     "row listening.turn_asked.0": UNTIMED,
     "row thinking.newer_result.0": "tests/livekit/test_still_checking.py has it",
     "refused thinking.newer_result": QUIETLY,
@@ -120,7 +124,10 @@ UNSCRIPTED = {
 }
 """What no script of components brings about, and why."""
 
-UNHEARD = {"turn_replied", "next_reply", "newer_result", "proceed", "words_answered"}
+UNHEARD = {
+    *("turn_replied", "next_reply", "newer_result", "proceed", "words_answered"),
+    "turn_too_short",
+}
 
 
 def _walk(path: CoveringPath) -> Walk:
@@ -189,7 +196,7 @@ def test_what_has_no_script_is_listed() -> None:
 
 def test_most_of_the_turn_is_walked() -> None:
     """The sessions take every transition that is not listed, hold every state and hear every
-    trigger but five: no path goes on until the reply to a turn is heard, and no script brings
+    trigger but six: no path goes on until the reply to a turn is heard, and no script brings
     about an objection or the next reply."""
     walks = [_walk(path) for path in FOUND.paths]
     rows = {row for walk in walks for row in walk.rows}

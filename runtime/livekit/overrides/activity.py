@@ -154,8 +154,8 @@ class GovernedActivity(ProducingActivity):
             return True
         finally:
             self._deciding = None
-        if not committed:
-            self._conductor.words_ignored()
+        if not (committed or deferred or self.stt is None):
+            committed = self._conductor.defers_short_turn(self.label, info)
         if not deferred:  # else words of a later voice may still come
             self.turn_decided()
         task = self._user_turn_completed_atask
