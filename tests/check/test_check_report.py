@@ -1,6 +1,9 @@
 """What `turnfsm check` prints, in every format, and the status that it exits with."""
 
 import json
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import jsonschema
@@ -19,14 +22,32 @@ def check(*words: str) -> int:
     return int(stopped.value.code or 0)
 
 
-@pytest.fixture
-def broken(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module", autouse=True)
+def _each_file_is_proved_once() -> Iterator[None]:
+    """The tests read the same files in several formats."""
+    command = import_module("turnfsm.runtime.cli.check")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "check_file", cache(command.check_file))
+        yield
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A turn without the guard that keeps speculation from running tools."""
-    file = tmp_path / "broken.yaml"
+    file = tmp_path_factory.mktemp("broken") / "broken.yaml"
     text = TURN.replace(
         "unless: [tools_running, result_uncommitted, words_waiting", "unless: [words_waiting"
     )
     file.write_text(text, encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def kiosk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A turn that waives a property."""
+    file = tmp_path_factory.mktemp("kiosk") / "kiosk.yaml"
+    waived = "properties:\n  waived: {no_dead_floor: A kiosk never stops.}\n"
+    file.write_text(TURN.replace("properties:\n", waived), encoding="utf-8")
     return file
 
 
@@ -230,13 +251,10 @@ def test_a_relative_file_stays_relative_in_sarif(
     ],
 )
 def test_the_reason_of_a_waiver_is_repeated(
-    format: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    format: str, shown: str, kiosk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whoever reads a report sees what was not proved, and why."""
-    file = tmp_path / "kiosk.yaml"
-    waived = "properties:\n  waived: {no_dead_floor: A kiosk never stops.}\n"
-    file.write_text(TURN.replace("properties:\n", waived), encoding="utf-8")
-    assert check(str(file), "--format", format) == 0
+    assert check(str(kiosk), "--format", format) == 0
     out = capsys.readouterr().out
     assert shown in out
     assert "A kiosk never stops." in out
