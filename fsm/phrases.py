@@ -58,7 +58,7 @@ class Phrases:
     """
 
     lists: Names = doc(
-        "Shipped lists of phrases: acknowledgement, backchannel, correction, filler, no, "
+        "Shipped lists of phrases: acknowledgement, backchannel, correction, filler, hold, no, "
         "stop_word, yes. A list has several languages; all of them count.",
         default=(),
     )

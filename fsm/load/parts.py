@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import attrs
 
-from turnfsm.fsm.flow import Action, Fact, Seconds, Transition, Trigger
+from turnfsm.fsm.flow import Action, Fact, Never, Phrases, Seconds, Transition, Trigger
 from turnfsm.fsm.pace import times
 from turnfsm.fsm.source import Path, Source
 
@@ -49,6 +51,23 @@ class Parts:
             self.file = attrs.evolve(self.file, events={**self.file.events, name: event})
             self.places["triggers", name] = place
 
+    def request(self, name: str, request: Trigger, place: Path) -> None:
+        if name not in self.file.requests:
+            self.file = attrs.evolve(self.file, requests={**self.file.requests, name: request})
+            self.places["triggers", name] = place
+
+    def phrases(self, name: str, phrases: Phrases, place: Path) -> None:
+        if name not in self.file.phrases:
+            self.file = attrs.evolve(self.file, phrases={**self.file.phrases, name: phrases})
+            self.places["phrases", name] = place
+
+    def never(self, name: str, property: Never, place: Path) -> None:
+        its = self.file.properties
+        if name not in its.never:
+            its = attrs.evolve(its, never={**its.never, name: property})
+            self.file = attrs.evolve(self.file, properties=its)
+            self.places["properties", "never", name] = place
+
     def timer(self, state: str, name: str, seconds: float, row: Transition, place: Path) -> None:
         if name not in self.file.timers:
             self._set(name, seconds)
@@ -87,6 +106,19 @@ class Parts:
             if name not in body.on:
                 self.places["states", state, "on", name] = place
             self._replace(state, attrs.evolve(body, on={**body.on, name: rows}))
+
+    def guard(self, state: str, fact: str, actions: Collection[object]) -> None:
+        """The transitions of a state with one of these actions need the fact to be false."""
+        if (body := self.file.states.get(state)) is None:
+            return
+
+        def guarded(row: Transition) -> Transition:
+            known = fact in row.unless or not {*row.actions} & {*actions}
+            return row if known else attrs.evolve(row, unless=(*row.unless, fact))
+
+        on = {name: tuple(map(guarded, rows)) for name, rows in body.on.items()}
+        after = {name: tuple(map(guarded, rows)) for name, rows in body.after.items()}
+        self._replace(state, attrs.evolve(body, on=on, after=after))
 
     def _replace(self, state: str, body: WrittenState) -> None:
         self.file = attrs.evolve(self.file, states={**self.file.states, state: body})

@@ -31,6 +31,7 @@ _TITLES = {
     "Tools": "Tools",
     "Phrases": "Phrases",
     "Monologue": "A monologue",
+    "Hold": "A hold",
 }
 _PLAIN = {
     Seconds: "seconds, or `never`",

@@ -34,6 +34,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "pace": "speed tempo patience urgency",
             "silence": "reprompts no_input idle",
             "monologue": "max_speech speech_limit max_monologue",
+            "hold": "on_hold holding park wait",
             "extends": "base inherits inherit include",
             "is": _IS,
         }
@@ -89,6 +90,15 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
         {"after": "delay seconds wait timeout", "say": "text speak says", "tools": "tool calls for"}
     ),
     "Monologue": _words({"after": "limit at_most max seconds", "say": "text speak says then"}),
+    "Hold": _words(
+        {
+            "then": "over at_last after_limit",
+            "say": "text speak says",
+            "limit": "after at_most max seconds timeout",
+            "also": "phrases words",
+            "until": "back resume ends",
+        }
+    ),
     "Reprompt": _words(
         {
             "after": "delay seconds wait timeout",

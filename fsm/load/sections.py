@@ -12,6 +12,7 @@ from turnfsm.fsm.diagnostics import Finding
 from turnfsm.fsm.errors import quoted
 from turnfsm.fsm.source import Source
 
+from .hold import add_hold
 from .monologue import add_monologue
 from .paced import add_pace
 from .parts import Parts
@@ -24,6 +25,7 @@ _SECTIONS: Mapping[str, tuple[str, Callable[[Parts], None]]] = {
     "fillers": ("tool_running", add_fillers),
     "silence": ("listening", add_silence),
     "monologue": ("speaking", add_monologue),
+    "hold": ("listening", add_hold),
 }
 """Each section with the state that it needs, and what adds what it is short for."""
 

@@ -22,7 +22,7 @@ from turnfsm.fsm.flow import NEVER, Names, Scope, Seconds, Texts, yaml_name
 from turnfsm.fsm.source import Path, Source
 
 from .remedies import MOVED, SYNONYMS, mismatch_remedy
-from .written import ONE_OR_MORE, SHORT, FlowFile, Monologue, WrittenState
+from .written import ONE_OR_MORE, SHORT, FlowFile, Hold, Monologue, WrittenState
 
 __all__ = ["structure_as"]
 
@@ -43,6 +43,7 @@ _NOUNS = {
     "Tuning": "the tuning",
     "Expectation": "the expectation",
     "Monologue": "the monologue",
+    "Hold": "the hold",
 }
 _WORDS = {"dict": "a mapping", "list": "a list", "NoneType": "nothing", "str": "text"}
 
@@ -165,7 +166,7 @@ def _as_field(kind: Any, value: Any) -> str:
         return f"write {{after: {value}}}"
     if not isinstance(value, str) or not value or ":" in value:
         return "begin with 'flow: NAME'" if kind is FlowFile else ""
-    field = {Scope: "begins", WrittenState: "is", Expectation: "kind"}.get(kind)
+    field = {Scope: "begins", WrittenState: "is", Expectation: "kind", Hold: "then"}.get(kind)
     return f"write {{{field}: {quoted(value)[1:-1]}}}" if field else ""
 
 

@@ -40,6 +40,7 @@ __all__ = [
     "Filler",
     "FlowFile",
     "Group",
+    "Hold",
     "Monologue",
     "Reprompt",
     "WrittenProperties",
@@ -142,6 +143,31 @@ class Monologue:
     )
     say: Texts = doc(
         "What it says then; of several texts, the next one each time.", default=Texts(())
+    )
+
+
+@attrs.frozen
+class Hold:
+    """The user may ask the agent to wait."""
+
+    then: Texts = doc(
+        "What the agent says when the limit has come and the user is not back; of several texts, "
+        "the next one each time."
+    )
+    say: Texts = doc(
+        "What it says when it is asked to wait; of several texts, the next one each time.",
+        default=Texts(()),
+    )
+    limit: float = doc(
+        "Seconds that it waits for the user (the timer hold). 60 by default.", default=60.0
+    )
+    also: Names = doc(
+        "Phrases that ask it to wait, in addition to those of the list 'hold'.", default=()
+    )
+    until: Names = doc(
+        "Phrases with which the user is back, whatever else they say. What is said before is not "
+        "answered. Without this key the next words end the hold.",
+        default=(),
     )
 
 
@@ -250,6 +276,10 @@ class FlowFile:
     )
     monologue: Monologue | None = doc(
         "How long the agent talks at a stretch. Then it lets the user in.", default=None
+    )
+    hold: Hold | None = doc(
+        "The user may ask the agent to wait. It is silent until they are back, or until a limit.",
+        default=None,
     )
     groups: Mapping[str, Group] = doc(
         "What several states have in common. Every state is in the group 'all'.", factory=dict

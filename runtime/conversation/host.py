@@ -61,6 +61,9 @@ class TurnHost(HostFacts):
     def discard_turn(self, event: Event) -> None:
         """Allowed: the adapter leaves the turn that it asked about without an answer."""
 
+    def leave_turn(self, event: Event) -> None:
+        """Allowed: the adapter leaves the turn of a user on hold without an answer."""
+
     # -- the output
 
     def start_output(self, event: Event) -> None:

@@ -294,8 +294,8 @@ class UserReports:
     def may_commit(self, owner: str, info: UserTurn, *, wordless: bool = False) -> bool:
         """A turn of the user is complete, after the framework's own checks.
 
-        Posts `ignore_turn`, in a flow that has it; if that is not taken, `turn_committed`, and
-        `turn_deferred` if that is refused.
+        Posts `hold_turn` and `ignore_turn`, in a flow that has them; if none is taken,
+        `turn_committed`, and `turn_deferred` if that is refused.
 
         Args:
             owner: The agent that the turn was committed to.
@@ -332,9 +332,8 @@ class UserReports:
         self._turn_deferred()
 
     def _ignores(self, info: UserTurn) -> bool:
-        if "ignore_turn" not in self.turn.flow.triggers:
-            return False
-        return bool(self._post("ignore_turn", text=info.new_transcript, source="user_turn"))
+        asked = [one for one in ("hold_turn", "ignore_turn") if one in self.turn.flow.triggers]
+        return any(self._post(one, text=info.new_transcript, source="user_turn") for one in asked)
 
     def defer_to_next_agent(self, owner: str, info: UserTurn, complete: bool) -> None:
         """A turn has ended whose agent is about to be replaced: the next agent answers the turn.

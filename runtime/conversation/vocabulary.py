@@ -20,7 +20,9 @@ TRIGGERS = (
 )
 """The triggers that the binding posts."""
 
-OPTIONAL_TRIGGERS = ("interim_transcript", "ignore_turn", "reply_ready", "words_typed")
+OPTIONAL_TRIGGERS = (
+    *("interim_transcript", "hold_turn", "ignore_turn", "reply_ready", "words_typed"),
+)
 """The triggers that the binding posts to a flow that declares them."""
 
 FACTS = ("tools_running", "output_held", "result_uncommitted", "turn_open", "user_speaking")

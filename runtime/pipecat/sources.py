@@ -19,7 +19,7 @@ TRIGGERS_OF: Mapping[Part, Collection[str]] = {
     "user": (
         *("user_started_speaking", "user_stopped_speaking", "barge_in", "final_transcript"),
         *("interim_transcript", "endpointing_ended", "turn_committed", "turn_deferred"),
-        *("ignore_turn", "deferred_turn"),
+        *("hold_turn", "ignore_turn", "deferred_turn"),
     ),
     "transport": ("start_playout", "output_held", "output_paused", "output_released"),
     "model": (
@@ -35,7 +35,7 @@ TRIGGERS_OF: Mapping[Part, Collection[str]] = {
 }
 
 ACTIONS_OF: Mapping[Part, Collection[str]] = {
-    "user": ("answer_turn", "discard_turn"),
+    "user": ("answer_turn", "discard_turn", "leave_turn"),
     "transport": (
         *("start_output", "hold_output", "release_output", "pause_output", "resume_output"),
         "drop_audio",

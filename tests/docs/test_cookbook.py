@@ -255,3 +255,18 @@ def test_a_voice_without_the_button_changes_nothing_and_the_button_does() -> Non
         "user: which trains",
         "user: stop now",
     ]
+
+
+def test_the_agent_waits_for_a_caller_who_talks_to_somebody_else() -> None:
+    user = ScriptedUser().says("hold on please", at=1.0).says("have you seen my card", at=8.0)
+    outcome = play("can_wait", user.says("hello I am back", at=40.0), 50.0)
+    assert said(outcome) == ["Take your time.", "As you like."], outcome.timeline()
+    assert outcome.heard[1].start > 41.0
+
+
+def test_a_caller_who_stays_away_is_asked_once_and_then_again_by_the_ladder() -> None:
+    outcome = play("can_wait", ScriptedUser().says("one moment please", at=1.0), 80.0)
+    time, back, there = outcome.heard
+    assert [time.text, back.text] == ["Take your time.", "Are you back?"], outcome.timeline()
+    assert back.start == pytest.approx(time.end + 60.1, abs=0.2)
+    assert there.start == pytest.approx(back.end + 8.1, abs=0.2)

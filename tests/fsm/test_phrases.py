@@ -92,6 +92,7 @@ def test_a_list_of_phrases_comes_with_turnfsm() -> None:
         "backchannel",
         "correction",
         "filler",
+        "hold",
         "no",
         "stop_word",
         "yes",

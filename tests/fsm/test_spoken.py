@@ -211,3 +211,52 @@ def test_a_section_needs_the_states_of_a_turn() -> None:
         "5:1 unknown-state: 'silence' needs the state 'listening'; write 'extends: turn'",
         "6:1 unknown-state: 'monologue' needs the state 'speaking'; write 'extends: turn'",
     ]
+
+
+HOLD = "{say: Sure., until: [I am back], limit: 30, then: Are you back?}"
+
+
+def test_a_hold_is_short_for_a_fact_a_request_and_a_timer() -> None:
+    flow = flow_of(f"silence: {SILENCE}\nhold: {HOLD}\n")
+    assert flow.timers["hold"] == 30.0
+    assert flow.facts["on_hold"].cleared_by == ("turn_committed", "words_typed", "hold")
+    asked, room = flow.states["listening"].on["hold_turn"]
+    assert asked.actions == ("leave_turn", "say_hold")
+    assert asked.restarts == ("hold", "silence_1", "silence_2", "hang_up_after")
+    assert (room.conditions, room.unless) == (("on_hold",), ("user_back", "manual_turns"))
+    after = flow.states["listening"].after
+    for timer in ("silence_1", "silence_2", "hang_up_after"):
+        assert "on_hold" in after[timer][0].unless
+
+
+def test_without_phrases_for_the_end_of_a_hold_the_next_words_end_it() -> None:
+    flow = flow_of("hold: {then: Are you back?}\n")
+    assert len(flow.states["listening"].on["hold_turn"]) == 1
+    assert not {"user_back", "say_hold"} & {*flow.facts, *flow.actions}
+    assert flow.timers["hold"] == 60.0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hold: {say: Sure.}\n", "3:1 missing-key: missing key 'then'; add 'then: ...'"),
+        (
+            "hold: Are you back?\n",
+            "3:7 type: expected a mapping, got text 'Are you back?'; write {then: Are you back?}",
+        ),
+        (
+            "hold: {limit: 0, then: Hello?}\n",
+            "3:15 range: timer 'hold' takes 0 s; write seconds above 0 and below 86400",
+        ),
+        (
+            "hold: {seconds: 60, then: Hello?}\n",
+            "3:8 unknown-key: unknown key 'seconds' in the hold; did you mean 'limit'?",
+        ),
+        (
+            "on_hold: {then: Hello?}\n",
+            "3:1 unknown-key: unknown key 'on_hold' in a flow; did you mean 'hold'?",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_hold_is_said_at_its_line(text: str, expected: str) -> None:
+    assert said(text) == [expected]

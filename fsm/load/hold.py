@@ -1,0 +1,114 @@
+"""The section `hold`: the user may ask the agent to wait."""
+
+from __future__ import annotations
+
+import attrs
+
+from turnfsm.fsm.flow import Action, Fact, Names, Never, Phrases, Transition, Trigger
+from turnfsm.fsm.source import Path
+
+from .parts import Parts
+from .written import HOST, Hold
+
+__all__ = ["add_hold"]
+
+_SECTION: Path = ("hold",)
+_WITHOUT_WEIGHT = ("hold", "acknowledgement", "backchannel")
+"""The lists with which a turn still only asks the agent to wait."""
+_HEARD_OUT = ("tools_held", "wordless")
+"""What does not stop for words."""
+_STOPS: tuple[tuple[str, Transition], ...] = (
+    ("interrupted", Transition()),
+    ("thinking", Transition("interrupted", ("step_running", "interruptible"))),
+    ("speaking", Transition("interrupted", ("interruptible",))),
+    ("paused", Transition("interrupted")),
+    ("tool_running", Transition()),
+)
+"""The states beside `listening`, with what stops there so that the agent can wait."""
+
+
+def add_hold(parts: Parts) -> None:
+    """A turn that only asks the agent to wait sets `on_hold`. The agent begins nothing then."""
+    if (hold := parts.file.hold) is None:
+        return
+    _words(parts, hold)
+    timers = _quiet(parts)
+    said: Names = ("leave_turn",)
+    if hold.say:
+        parts.action("say_hold", Action(say=hold.say), _SECTION)
+        said = (*said, "say_hold")
+    waits = Transition(
+        conditions=("hold_asked", "only_asked"), actions=said, restarts=("hold", *timers)
+    )
+    room = Transition(
+        conditions=("on_hold",), unless=("user_back", "manual_turns"), actions=("leave_turn",)
+    )
+    ignored = (room,) if hold.until else ()
+    parts.trigger("listening", "hold_turn", (waits, *ignored), _SECTION)
+    talked_through = tuple({"backchannel"} & {*parts.file.facts.get(HOST, ())})
+    for state, row in _STOPS:
+        stops = ("interrupt_speech",) if row.dest else ()
+        asked = attrs.evolve(
+            row,
+            conditions=(*waits.conditions, *row.conditions),
+            unless=(*_HEARD_OUT, *talked_through) if stops else (),
+            actions=(*stops, *said),
+        )
+        parts.trigger(state, "hold_turn", (asked, *ignored), _SECTION)
+    parts.action("say_hold_limit", Action(say=hold.then), _SECTION)
+    over = Transition(
+        conditions=("on_hold", "can_say"), actions=("say_hold_limit",), restarts=timers
+    )
+    parts.timer("listening", "hold", hold.limit, over, _SECTION)
+    if ("timers", "hold") in parts.places:
+        parts.places["timers", "hold"] = (*_SECTION, "limit")
+
+
+def _words(parts: Parts, hold: Hold) -> None:
+    """What the transitions are about: the words of the user, and whether they are away."""
+    asks = "The user's turn is complete: do they only ask the agent to wait, or are they away?"
+    parts.request("hold_turn", Trigger(is_=asks), _SECTION)
+    parts.event("words_typed", Trigger(is_="The user has typed something."), _SECTION)
+    leaves = "Leave the user's turn without an answer: the agent waits for them."
+    parts.action("leave_turn", Action(is_=leaves), _SECTION)
+    ended_by = ("turn_committed", "words_typed", "hold")
+    parts.fact("session", "on_hold", Fact(set_by=("hold_turn",), cleared_by=ended_by), _SECTION)
+    parts.fact(HOST, "can_say", Fact(is_="The agent can say something now."), _SECTION)
+    _heard(
+        parts,
+        "hold_asked",
+        "The user has asked the agent to wait.",
+        Phrases(lists=("hold",), also=hold.also, anywhere=True),
+    )
+    _heard(
+        parts,
+        "only_asked",
+        "The user has said nothing else, but for words without weight.",
+        Phrases(lists=_WITHOUT_WEIGHT, also=hold.also),
+    )
+    if hold.until:
+        back = Phrases(also=hold.until, anywhere=True)
+        _heard(parts, "user_back", "The user has said that they are back.", back)
+
+
+def _heard(parts: Parts, name: str, means: str, phrases: Phrases) -> None:
+    parts.fact(HOST, name, Fact(is_=means), _SECTION)
+    parts.phrases(name, phrases, _SECTION)
+
+
+def _quiet(parts: Parts) -> Names:
+    """The agent begins nothing of its own while the user is away.
+
+    Returns:
+        The timers that count the silence of the user.
+    """
+    sections = {path[1] for path in parts.places if path[0] == "actions"}
+    begins = sections | {"start_preemptive_generation", "request_next_reply"}
+    for state in ("listening", "tool_running"):
+        parts.guard(state, "on_hold", begins)
+    for action in ("start_preemptive_generation", "request_next_reply"):
+        if action in parts.file.actions:
+            quiet = Never(action=action, when=("on_hold",), because="The user is away.")
+            parts.never(f"no_{action}_on_hold", quiet, _SECTION)
+    timers = parts.file.states["listening"].after
+    return tuple(name for name in timers if ("states", "listening", "after", name) in parts.places)

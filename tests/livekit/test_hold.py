@@ -1,0 +1,146 @@
+"""The section `hold`: the agent waits for a user who has asked it to."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import pytest
+from livekit.agents import function_tool
+
+from turnfsm.fsm import Flow, parse_flow
+from turnfsm.fsm.journal import replay
+from turnfsm.runtime.livekit import TurnSession
+from turnfsm.runtime.testing.livekit import (
+    Call,
+    Outcome,
+    Reply,
+    ScriptedLLM,
+    ScriptedTTS,
+    ScriptedUser,
+    Stage,
+)
+
+STORY = "The first train leaves at seven, and the last one at noon."
+SILENCE = "silence: {after: 8, say: Are you still there?}\n"
+UNTIL = "{say: Take your time., until: [I am back, hello], limit: 30, then: Are you back?}"
+
+
+def flow_of(section: str = UNTIL, extends: str = "turn", more: str = SILENCE) -> Flow:
+    flow, findings = parse_flow(f"flow: mine\nextends: {extends}\n{more}hold: {section}\n")
+    assert flow is not None, findings
+    return flow
+
+
+@function_tool
+async def search() -> str:
+    """Search."""
+    await asyncio.sleep(4.0)
+    return "found"
+
+
+def play(flow: Flow, user: ScriptedUser, until: float, **options: Any) -> Outcome:
+    model = ScriptedLLM(
+        {"trains": STORY, "back": "Welcome back.", "search": Reply(calls=Call("search"))},
+        on_tool={"search": "I have found it."},
+        otherwise="As you like.",
+    )
+    stage = Stage(
+        partial(TurnSession, flow=flow, proof="off"),
+        user=user,
+        llm=model,
+        tts=ScriptedTTS(durations={STORY: 6.0}),
+        tools=[search],
+        **options,
+    )
+    outcome = stage.run(until)
+    assert outcome.errors == [], outcome.timeline()
+    assert outcome.orphans == ()
+    session: Any = stage.session
+    assert replay(session.turn.journal.read(), session.turn.flow) is None
+    return outcome
+
+
+def said(outcome: Outcome) -> list[str]:
+    return [one.text for one in outcome.heard]
+
+
+def users(outcome: Outcome) -> list[str]:
+    return [line for line in outcome.context if line.startswith("user")]
+
+
+@pytest.mark.parametrize("words", ["hold on", "one moment please", "okay just a second", "Moment"])
+def test_what_is_heard_in_the_room_is_no_turn_until_the_user_is_back(words: str) -> None:
+    user = ScriptedUser().says(words, at=1.0).says("where is my purse", at=6.0)
+    outcome = play(flow_of(), user.says("so I am back now", at=20.0), 26.0)
+    assert said(outcome) == ["Take your time.", "Welcome back."], outcome.timeline()
+    assert users(outcome) == ["user: so I am back now"]
+
+
+def test_without_until_the_next_words_are_a_turn() -> None:
+    user = ScriptedUser().says("hold on", at=1.0).says("which trains", at=20.0)
+    outcome = play(flow_of("{then: Are you back?}"), user, 29.0)
+    assert said(outcome) == [STORY], outcome.timeline()
+
+
+def test_a_limit_ends_the_hold_and_the_silence_counts_from_there() -> None:
+    user = ScriptedUser().says("hold on", at=1.0)
+    outcome = play(flow_of(), user, 45.0)
+    time, back, there = outcome.heard
+    assert [time.text, back.text] == ["Take your time.", "Are you back?"], outcome.timeline()
+    assert back.start == pytest.approx(time.end + 30.1, abs=0.2)
+    assert there.text == "Are you still there?"
+    assert there.start == pytest.approx(back.end + 8.1, abs=0.2)
+
+
+def test_after_the_limit_the_next_words_are_a_turn() -> None:
+    user = ScriptedUser().says("hold on", at=1.0).says("which trains", at=36.0)
+    outcome = play(flow_of(), user, 46.0)
+    assert said(outcome) == ["Take your time.", "Are you back?", STORY], outcome.timeline()
+
+
+def test_asking_again_begins_the_limit_anew() -> None:
+    user = ScriptedUser().says("hold on", at=1.0).says("one more minute hold on", at=20.0)
+    outcome = play(flow_of(UNTIL.replace("limit", "also: one more minute, limit")), user, 49.0)
+    assert said(outcome) == ["Take your time."] * 2, outcome.timeline()
+
+
+def test_noises_do_not_prolong_the_hold() -> None:
+    user = ScriptedUser().says("hold on", at=1.0)
+    for at in range(6, 40, 3):
+        user.makes_noise(at=float(at), duration=0.8)
+    outcome = play(flow_of(), user, 40.0)
+    assert " ".join(said(outcome)) == "Take your time. Are you back?", outcome.timeline()
+    assert outcome.heard[1].start < outcome.heard[0].end + 30.0 + 3.0 + 0.1  # between two noises
+
+
+@pytest.mark.parametrize("extends", ["turn", "overlap"])
+def test_the_agent_stops_when_it_is_asked_to_wait(extends: str) -> None:
+    user = ScriptedUser().says("which trains", at=1.0)
+    user.says("hold on please", at=5.0, duration=1.0, interims=((0.4, "hold"),))
+    outcome = play(flow_of(extends=extends), user, 25.0)
+    story, time = outcome.heard
+    assert story.end < 6.1, outcome.timeline()
+    assert time.text == "Take your time."
+
+
+def test_a_running_tool_is_not_stopped_and_the_hold_goes_on_after_its_result() -> None:
+    user = ScriptedUser().says("search it", at=1.0).says("hold on", at=3.0)
+    user.says("where is my purse", at=12.0)
+    outcome = play(flow_of(), user, 24.0)
+    assert said(outcome) == ["Take your time.", "I have found it."], outcome.timeline()
+
+
+def test_an_answer_of_which_nothing_was_heard_is_told_when_the_user_is_back() -> None:
+    user = ScriptedUser().says("which trains", at=1.0).says("hold on", at=2.15)
+    outcome = play(flow_of(), user.says("I am back", at=20.0), 32.0)
+    assert said(outcome)[0] == "Take your time.", outcome.timeline()
+    assert all(one.start > 20.0 for one in outcome.heard[1:]), outcome.timeline()
+    assert users(outcome) == ["user: which trains", "user: I am back"]
+
+
+def test_what_says_more_than_that_is_an_ordinary_turn() -> None:
+    user = ScriptedUser().says("hold on which trains did you say", at=1.0)
+    outcome = play(flow_of(), user, 12.0)
+    assert said(outcome) == [STORY], outcome.timeline()
