@@ -14,13 +14,14 @@ OLD_TESTS := $(addprefix tests/livekit/test_,contract.py scenarios.py promises.p
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help test oldest examples demo room talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat clean
+.PHONY: help test exhaustive oldest examples demo room talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 help:
 	@echo 'make test      run the tests (JOBS=1: in one process)'
+	@echo 'make exhaustive  the tests that take long: explorations, random conversations, real models'
 	@echo 'make oldest    the scenarios with the oldest livekit-agents that is supported'
 	@echo 'make examples  LiveKit'"'"'s own examples on AgentSession and on TurnSession: do they agree?'
 	@echo 'make coverage  how much of the code the tests run, branches included'
@@ -41,8 +42,11 @@ help:
 test: .venv/.test .venv/.browser
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
+exhaustive: .venv/.test .venv/.browser
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m exhaustive $(ARGS)
+
 oldest: .venv/.test
-	$(BIN)/turnfsm livekit $(OLDEST) -- -m pytest -n $(JOBS) -p no:cacheprovider $(OLD_TESTS) $(ARGS)
+	$(BIN)/turnfsm livekit $(OLDEST) -- -m pytest -n $(JOBS) -m 'not room' -p no:cacheprovider $(OLD_TESTS) $(ARGS)
 
 demo: .venv/.demo
 	$(BIN)/turnfsm demo --speed $(SPEED) $(ARGS)
@@ -66,7 +70,7 @@ examples: .venv/.test
 
 coverage: .venv/.test .venv/.browser
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+	$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile -m 'not room' $(ARGS)
 	$(BIN)/coverage combine --quiet && $(BIN)/coverage report
 
 check: .venv/.test .venv/.lint
@@ -96,7 +100,7 @@ crash: .venv/.test
 	$(BIN)/python tests/store/crash.py $(ARGS)
 
 pipecat: .venv/.test .venv/.pipecat
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile tests/pipecat examples/pipecat $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'not room' tests/pipecat examples/pipecat $(ARGS)
 	$(BIN)/turnfsm compare --host pipecat
 
 clean:

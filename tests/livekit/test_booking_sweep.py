@@ -23,6 +23,8 @@ from turnfsm.runtime.testing.livekit import (
     Stage,
 )
 
+pytestmark = pytest.mark.exhaustive
+
 PREAMBLE = "I am booking a table for two at eight"
 BEGUN, TAKES = 2.1, 3.4
 """Seconds: when the preamble is first heard, and how long it takes."""

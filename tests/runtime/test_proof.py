@@ -43,6 +43,7 @@ def checks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     return checked
 
 
+@pytest.mark.exhaustive
 def test_the_recorded_proofs_are_those_of_the_shipped_flows() -> None:
     """`make diagrams` has recorded each flow as it is now, and what its check came to."""
     fresh = {}

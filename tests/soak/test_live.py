@@ -14,6 +14,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
+import pytest
 from cast import Cast, Odds
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -219,6 +220,7 @@ class Conversation(RuleBasedStateMachine):
         return self.failing.pop() if self.failing else self.cast.answer(request)
 
 
+@pytest.mark.exhaustive
 def test_a_live_session_breaks_no_oracle() -> None:
     """Whatever is done to it, step by step, the oracles have nothing to say."""
     run_state_machine_as_test(Conversation, settings=SETTINGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from livekit.agents import AgentSession
 from memory import objects_per_turn
 
@@ -30,6 +31,7 @@ class Keeps(ShortJournal):
         super().emit(event, arg)
 
 
+@pytest.mark.exhaustive
 def test_a_turn_leaves_no_more_behind() -> None:
     """Objects that are kept for each turn; a speech has one more (`SPEECH` in soak.py)."""
     sessions = AgentSession, ShortJournal, Keeps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracles import judge
@@ -53,6 +54,7 @@ def talks(draw: st.DrawFn) -> Talk:
     )
 
 
+@pytest.mark.exhaustive
 @QUICK
 @given(talk=talks(), schedule=st.integers(0, 1000))
 def test_a_drawn_conversation_breaks_no_oracle(talk: Talk, schedule: int) -> None:

@@ -60,6 +60,7 @@ def test_what_was_found_with_realtime_models_stays_right(seed: int) -> None:
     assert judge(play(draw_talk(seed, shape))) == []
 
 
+@pytest.mark.exhaustive
 def test_a_hundred_turns_break_no_oracle() -> None:
     """A long conversation with random barge-ins, tools and handoffs: all is accounted for."""
     played = play(draw_talk(1, A_HUNDRED), shape=A_HUNDRED)
@@ -71,6 +72,7 @@ def test_a_hundred_turns_break_no_oracle() -> None:
     assert all(call.end is not None for call in played.session.ledger)
 
 
+@pytest.mark.exhaustive
 def test_a_seed_is_a_conversation() -> None:
     """Seed and schedule give the same course again, so that a finding can be looked at."""
     course = [_course(play(draw_talk(3), 3)) for _ in range(2)]
@@ -116,6 +118,7 @@ PLANTED = {
 """How many replies call tools, and what is taken out of the shipped flow."""
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_mistake_is_found(name: str, tmp_path: Path) -> None:
     """A guard less in the flow is found within five conversations."""
