@@ -59,6 +59,7 @@ def _waiting(draw: st.DrawFn) -> Flow:
     return attrs.evolve(flow, states=states, properties=properties)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=150, deadline=None)
 @given(_waiting())
 def test_random_flows_get_the_report_that_the_whole_graph_gives(flow: Flow) -> None:
@@ -66,6 +67,7 @@ def test_random_flows_get_the_report_that_the_whole_graph_gives(flow: Flow) -> N
     assert _said(flow) == _said(flow, _every_bit)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["turn", "session", "tool_call", "utterance"])
 def test_shipped_flows_get_the_report_that_a_larger_graph_gives(name: str) -> None:
     flow = load_flow(name)
@@ -73,6 +75,7 @@ def test_shipped_flows_get_the_report_that_a_larger_graph_gives(name: str) -> No
     assert _said(flow) == _said(flow, cone)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "guard", ["conditions: output_held, unless: sound_over, ", "unless: sound_over, "]
 )
@@ -99,6 +102,7 @@ NO_TIMER = TURN.replace(ASKED, "{conditions: turn_open, unless: [user_speaking, 
 ANEW = TURN.replace("{unless: sound_over, restarts: noise_limit}", "{restarts: noise_limit}", 1)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("text", [KEYS, NO_TIMER, ANEW], ids=["proved", "no timer", "anew"])
 def test_turn_and_agenda_give_the_report_of_a_larger_world(text: str) -> None:
     """The longest wait at rest, or the shortest conversation that breaks a property."""

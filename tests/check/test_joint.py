@@ -29,6 +29,7 @@ def test_what_is_open_is_asked_for_whatever_sounds_come() -> None:
     assert report.rest.timers == ("handover", "noise_limit", "noise_limit")
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_wrong_in_a_larger_world() -> None:
     report = explore_joint(
         load_flow("turn"), Bounds(utterances=2, calls=2, replies=3, disturbances=0)
