@@ -37,6 +37,7 @@ from turnfsm.runtime.view.live import LiveView, view_of
 from .kept_items import KeptItems
 from .known_tools import parameters_of, warn_of_misspelt_tools
 from .lifecycle import SessionLifecycle
+from .missing import require_livekit
 from .observers import Observers
 from .options import (
     SessionOptions,
@@ -44,7 +45,7 @@ from .options import (
     let_flow_hear,
     shows_options_of,
 )
-from .overrides import GovernedSession
+from .overrides import LEFT_OUT, GovernedSession
 from .reports import Reports
 from .restoring import restore
 from .seconds import Seconds
@@ -91,9 +92,12 @@ class TurnSession(GovernedSession[Userdata_T]):
         view: Show the session on a page in the browser while it runs. True is
             http://127.0.0.1:8765, ``"host:port"`` another address, a `LiveView` your own page. By
             default the environment variable TURNFSM_VIEW decides.
+        strict: Raise if this livekit-agents lacks anything that turnfsm needs, or is outside the
+            supported range. False: run without the features that it lacks; see `missing_features`.
         options: The arguments of `AgentSession`.
 
     Raises:
+        UnsupportedLiveKit: This livekit-agents does not fit. The message names what is missing.
         FlowError: The flow cannot be used, or is not proved.
         HostError: The flow lacks a state or trigger that a session needs, or has an action or a
             host fact without a method.
@@ -123,8 +127,10 @@ class TurnSession(GovernedSession[Userdata_T]):
         audit: bool = False,
         publish_state: bool = False,
         view: LiveView | bool | str | None = None,
+        strict: bool = True,
         **options: Unpack[SessionOptions[Userdata_T]],
     ) -> None:
+        require_livekit(strict=strict)
         self._conductor: Conductor
         self._turn: SessionTurn
         self._life: SessionLifecycle
@@ -157,6 +163,14 @@ class TurnSession(GovernedSession[Userdata_T]):
     def turn(self) -> SessionTurn:
         """The runtime: `state`, `facts`, `journal`, `ask`, `observe` and `expect`."""
         return self._turn
+
+    @property
+    def missing_features(self) -> Mapping[str, str]:
+        """What this livekit-agents has no names for: each feature, and what it would promise.
+
+        It is empty unless `strict=False`. `turnfsm livekit` lists the names.
+        """
+        return LEFT_OUT
 
     @property
     def timers(self) -> Mapping[str, float]:

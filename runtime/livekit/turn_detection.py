@@ -10,6 +10,8 @@ from livekit.agents.utils import is_given
 
 from turnfsm.fsm import Flow, TurnfsmError
 
+from .overrides import LEFT_OUT
+
 __all__ = ["require_turn_detection", "warn_of_turn_detection"]
 
 logger = logging.getLogger("turnfsm")
@@ -29,7 +31,8 @@ def require_turn_detection(flow: Flow, session: AgentSession[Any], agent: Agent)
         agent: Its first agent. What an agent sets comes before what the session sets.
 
     Raises:
-        TurnfsmError: The flow needs another turn detection.
+        TurnfsmError: The flow needs another turn detection, or the agent has a realtime model that
+            cannot be governed with this livekit-agents.
     """
     if unmet := _unmet(flow, session, agent):
         raise TurnfsmError(unmet)
@@ -42,6 +45,13 @@ def warn_of_turn_detection(flow: Flow, session: AgentSession[Any], agent: Agent)
 
 
 def _unmet(flow: Flow, session: AgentSession[Any], agent: Agent) -> str:
+    model = agent.llm if is_given(agent.llm) else session.llm
+    if "realtime" in LEFT_OUT and isinstance(model, llm.RealtimeModel):
+        return (
+            f"this livekit-agents lacks what turnfsm needs for the realtime model of "
+            f"{agent.label!r}; use an STT, an LLM and a TTS, or a release that fits: "
+            "pip install 'turnfsm[livekit]'"
+        )
     needed = flow.turn_detection
     if needed is None or needed == _decides(session, agent):
         return ""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from turnfsm.fsm.errors import TurnfsmError
 
+from .features import FEATURES
 from .names import ORDERS, PRIVATE_NAMES, Order, PrivateName
 
 __all__ = ["SUPPORTED", "Lost", "UnsupportedLiveKit", "check", "installed", "lost"]
@@ -42,18 +43,30 @@ class Lost(NamedTuple):
     said: str
 
 
-def check() -> None:
+def check(*, strict: bool = True) -> list[Lost]:
     """Raise if the overrides do not fit the installed livekit-agents.
+
+    Args:
+        strict: Whether the version and every name count. Otherwise only the names without which a
+            session cannot run do.
+
+    Returns:
+        What is different and does not count.
 
     Raises:
         UnsupportedLiveKit: With the version, the supported range and every name that is missing.
     """
     found, problems = installed(), lost()
-    if _fits(found) and not problems:
-        return
+    needed = sorted({one.feature for one in problems if FEATURES[one.feature].essential})
+    if not needed and (not strict or (_fits(found) and not problems)):
+        return problems
     lines = [f"error: livekit-agents {found} is installed, turnfsm supports {SUPPORTED}"]
     lines += [f"  - {problem.said}" for problem in problems]
     lines.append("  = help: pip install 'turnfsm[livekit]' installs a livekit-agents that fits")
+    if needed:
+        lines.append(f"  = note: no session runs without {', '.join(needed)}, even if strict=False")
+    else:
+        lines.append("  = help: TurnSession(strict=False) runs without the features that it lacks")
     raise UnsupportedLiveKit("\n".join(lines))
 
 

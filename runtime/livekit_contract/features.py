@@ -13,7 +13,7 @@ class Feature(NamedTuple):
 
     Attributes:
         what: What it does.
-        essential: Without it a flow can decide nothing.
+        essential: No session runs without it, even if `strict=False`.
     """
 
     what: str
@@ -26,14 +26,22 @@ FEATURES = MappingProxyType(
         "barge_in": Feature("the flow decides whether a voice pauses or interrupts the agent"),
         "speculation": Feature("the flow decides whether a reply is prepared before its turn ends"),
         "commits": Feature("the flow decides whether a turn that ends is answered now"),
-        "words": Feature("a manual commit gets the words of the voice, and each word comes once"),
+        "words": Feature(
+            "a manual commit gets the words of the voice, and each word comes once", essential=True
+        ),
         "silences": Feature("the agent may begin in a pause of the user"),
-        "requests": Feature("a request to the model waits for the flow, and has all results"),
-        "calls": Feature("a result that comes late is told once; a repeated call runs once"),
+        "requests": Feature(
+            "a request to the model waits for the flow, and has all results", essential=True
+        ),
+        "calls": Feature(
+            "a result that comes late is told once; a repeated call runs once", essential=True
+        ),
         "tool_waits": Feature("`wait_for_playout` in a tool ends when its turn is interrupted"),
         "hold": Feature("the policies `hold` and `finish` keep a turn from being interrupted"),
-        "handoffs": Feature("words and results go over to the next agent; no handoff hangs"),
-        "runs": Feature("`run()` begins and ends when no handoff is in progress"),
+        "handoffs": Feature(
+            "words and results go over to the next agent; no handoff hangs", essential=True
+        ),
+        "runs": Feature("`run()` begins and ends when no handoff is in progress", essential=True),
         "closing": Feature("a toolset that does not close holds up no close"),
         "realtime": Feature("a realtime model has each result once, and what was heard"),
         "turn_detection": Feature("LiveKit's turn detection knows when audio is paused"),

@@ -26,11 +26,12 @@ def written() -> str:
 
 
 def _features() -> Iterator[str]:
-    yield "| feature | what it is | names |\n| --- | --- | --- |"
+    yield "| feature | what it is | names | `strict=False` |\n| --- | --- | --- | --- |"
     for name, feature in FEATURES.items():
         count = sum(row.feature == name for row in (*PRIVATE_NAMES, *ORDERS))
-        yield f"| `{name}` | {feature.what} | {count} |"
-    yield f"| | | {len(PRIVATE_NAMES) + len(ORDERS)} |"
+        without = "needs it" if feature.essential else "runs without it"
+        yield f"| `{name}` | {feature.what} | {count} | {without} |"
+    yield f"| | | {len(PRIVATE_NAMES) + len(ORDERS)} | |"
 
 
 def _names() -> Iterator[str]:

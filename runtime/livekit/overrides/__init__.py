@@ -8,6 +8,7 @@ checks the names at import. Each override is needed: without it a scenario fails
 from .activity import GovernedActivity, activity_of
 from .components import closed_by, failure_of
 from .handing_over import refuse_handoff
+from .left_out import LEFT_OUT
 from .recognition import turn_of
 from .run import GovernedRun
 from .session import GovernedSession
@@ -15,6 +16,7 @@ from .speech import GovernedHandle, current_speech, govern, own_id
 from .tools import TurnContext, returned, running_call
 
 __all__ = [
+    "LEFT_OUT",
     "GovernedActivity",
     "GovernedHandle",
     "GovernedRun",

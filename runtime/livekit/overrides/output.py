@@ -82,14 +82,18 @@ class StepOutput:
         sink: AudioOutput | None = self.audio
         while sink is not None and sink.next_in_chain is not None:
             sink = sink.next_in_chain
-        while sink is not None and sink._pending_playback_count:
+        while sink is not None and _pending(sink):
             sink.on_playback_finished(playback_position=played, interrupted=True)
 
     def drop(self) -> None:
         """Clear the audio that was taken and not played."""
-        if self.audio._pending_playback_count:
+        if _pending(self.audio):
             self.audio.flush()  # an output reports the end only of a complete segment
             self.audio.clear_buffer()
+
+
+def _pending(audio: AudioOutput) -> int:
+    return getattr(audio, "_pending_playback_count", 0)
 
 
 class OutputActivity(AgentActivity):

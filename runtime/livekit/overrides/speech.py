@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 import attrs
 from livekit.agents import llm
-from livekit.agents.voice.agent import _get_activity_task_info
+from livekit.agents.voice import agent as livekit_agent
 from livekit.agents.voice.agent_activity import _SpeechHandleContextVar
 from livekit.agents.voice.speech_handle import SpeechHandle
 
@@ -29,6 +29,8 @@ __all__ = [
     "tool_interrupts",
 ]
 
+
+_info_of: Any = getattr(livekit_agent, "_get_activity_task_info", lambda task: None)
 
 UNKNOWN: Any = object()
 """What a step is heard on that has not begun."""
@@ -176,7 +178,7 @@ class GovernedHandle(SpeechHandle):
             try:
                 await asyncio.wait(over, return_when=asyncio.FIRST_COMPLETED)
             finally:  # also where the tool is cancelled with its turn
-                if owner.interrupted and not self.done() and self._allow_interruptions:
+                if owner.interrupted and not self.done() and self.interruptible:
                     self.interrupt()
         await super().wait_for_playout()
 
@@ -280,8 +282,8 @@ def items_of_call(speech: Speech, call_id: str) -> list[llm.ChatItem]:
 def _blocking_call() -> llm.FunctionCall | None:
     """The tool call that the current task runs, if its turn waits for it."""
     task = asyncio.current_task()
-    info = _get_activity_task_info(task) if task is not None else None
-    call = info.function_call if info is not None else None
+    info = _info_of(task) if task is not None else None
+    call: llm.FunctionCall | None = info.function_call if info is not None else None
     if call is None or call.extra.get("__livekit_agents_tool_non_blocking", False):
         return None
     return call
@@ -294,7 +296,7 @@ def tool_interrupts(only: SpeechHandle | None = None) -> None:
         only: The speech that is interrupted; None if it is every speech.
     """
     task = asyncio.current_task()
-    info = _get_activity_task_info(task) if task is not None else None
+    info = _info_of(task) if task is not None else None
     if info is None or info.function_call is None:
         return
     speech = info.speech_handle

@@ -1,0 +1,29 @@
+"""What a session says when the installed livekit-agents does not have all that turnfsm needs."""
+
+from __future__ import annotations
+
+import logging
+
+from turnfsm.runtime.livekit_contract import check, installed
+
+from .overrides import LEFT_OUT
+
+__all__ = ["require_livekit"]
+
+logger = logging.getLogger("turnfsm")
+
+
+def require_livekit(*, strict: bool) -> None:
+    """Refuse a livekit-agents that does not fit, or log what cannot be promised with it.
+
+    Raises:
+        UnsupportedLiveKit: It does not fit, and `strict` is set.
+    """
+    if strict:
+        check()
+    for feature, what in LEFT_OUT.items():
+        logger.warning(
+            "livekit-agents %s lacks private names that turnfsm needs; without %s there is no "
+            "promise that %s",
+            *(installed(), feature, what),
+        )

@@ -1,0 +1,99 @@
+"""Leaves out what the installed livekit-agents has no names for: LiveKit decides that by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
+
+from turnfsm.runtime.livekit_contract import FEATURES, PRIVATE_NAMES, check
+
+from .activity import GovernedActivity
+from .output import nothing
+from .recognition import GovernedRecognition
+from .run import GovernedRun
+from .session import GovernedSession
+from .speech import GovernedHandle
+from .tools import GovernedExecutor
+
+__all__ = ["LEFT_OUT"]
+
+_GOVERNED = (
+    *(GovernedActivity, GovernedExecutor, GovernedHandle),
+    *(GovernedRecognition, GovernedRun, GovernedSession),
+)
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Do nothing."""
+
+
+async def _at_once(*_: Any, **__: Any) -> None:
+    """Wait for nothing."""
+
+
+def _interruptible(self: GovernedHandle) -> bool:
+    return self.allow_interruptions
+
+
+_NEVER = SimpleNamespace(set=nothing, is_set=lambda: False)
+
+_INSTEAD: Mapping[str, tuple[tuple[type, str, Any], ...]] = {
+    "barge_in": ((GovernedHandle, "_interrupt_source", None),),
+    "speculation": (
+        (GovernedActivity, "_cancel_preemptive_generation", _nothing),
+        (GovernedActivity, "_preemptive_generation", None),
+    ),
+    "silences": ((GovernedActivity, "_user_silence_event", _NEVER),),
+    "tool_waits": ((GovernedHandle, "heard_or_interrupted", _at_once),),
+    "hold": (
+        (GovernedHandle, "hold", _nothing),
+        (GovernedHandle, "held_by_tools", False),
+        (GovernedHandle, "interruptible", property(_interruptible)),
+    ),
+    "realtime": (
+        (GovernedActivity, "_rt_session", None),
+        (GovernedActivity, "_rt_turn_detection_enabled", False),
+        (GovernedActivity, "_rt_overlapping_speech_enabled", False),
+        (GovernedActivity, "using_default_vad", False),
+    ),
+    "turn_detection": (
+        (GovernedActivity, "fallen_silent", _nothing),
+        (GovernedActivity, "heard_again", _nothing),
+    ),
+    "dictation": (
+        (GovernedRecognition, "_turn_detector", None),
+        (GovernedRecognition, "_vad_base_turn_detection", False),
+    ),
+    "agent_state": ((GovernedSession, "publish", _nothing),),
+    "limits": ((GovernedHandle, "_mark_generation_done", _nothing),),
+    "telemetry": ((GovernedHandle, "_agent_turn_context", None),),
+}
+"""What the other features get in place of a name of this one: of ours, or of LiveKit's if that
+lacks it."""
+
+
+def _leave_out(features: Iterable[str]) -> Mapping[str, str]:
+    for feature in features:
+        for row in PRIVATE_NAMES:
+            if row.feature == feature:
+                for governed in _overriding(row.owner, row.name):
+                    delattr(governed, row.name)
+        for governed, name, value in _INSTEAD.get(feature, ()):
+            if any(name in vars(ours) for ours in _ours(governed)) or not hasattr(governed, name):
+                setattr(governed, name, value)
+    return MappingProxyType({feature: FEATURES[feature].what for feature in features})
+
+
+def _overriding(owner: str, name: str) -> Iterator[type]:
+    for governed in _GOVERNED:
+        if any(base.__name__ == owner.rpartition(":")[2] for base in governed.__mro__):
+            yield from (ours for ours in _ours(governed) if name in vars(ours))
+
+
+def _ours(governed: type) -> Iterator[type]:
+    return (cls for cls in governed.__mro__ if cls.__module__.startswith(f"{__package__}."))
+
+
+LEFT_OUT = _leave_out(dict.fromkeys(lost.feature for lost in check(strict=False)))
+"""What is not governed with this livekit-agents: each feature, and what it would promise."""
