@@ -21,8 +21,6 @@ voice.agent_activity:AgentActivity attribute:
   _scheduling_paused | a handoff is in progress; LiveKit drops a turn that comes now
   _new_turns_blocked | a handoff is in progress; LiveKit drops a turn that comes now
   _closed | the activity is closed
-  _session | the session with its output
-  _agent | the agent and its conversation
   _tool_executor | answer repeated calls from the ledger
 voice.agent_session:AgentSession method:
   _aclose_locked(self ...) | close the runtime with the session
@@ -32,12 +30,10 @@ voice.agent_session:AgentSession attribute:
   _activity | the activity of the current agent
   _started | whether the session runs
   _closing | a turn that comes now is added to the conversation, not answered
-  _chat_ctx | the history
 voice.speech_handle:SpeechHandle method:
   _cancel(self) | notice an interruption at once
   _mark_done(self ...) | end a speech whose calls were released
 voice.speech_handle:SpeechHandle attribute:
-  _error | whether an error has ended a speech
   _generations | whether a step has given the floor back
 voice.agent:Agent attribute:
   _chat_ctx | the conversation
@@ -155,7 +151,6 @@ voice.speech_handle:SpeechHandle method:
 voice.speech_handle:SpeechHandle property:
   allow_interruptions | notice that a speech becomes uninterruptible
 voice.speech_handle:SpeechHandle attribute:
-  _allow_interruptions | whether a speech can be interrupted
   _interruption_holds | whether calls keep a speech from being interrupted
   _interruption_holds_restore | whether the application lets such a speech be interrupted
 
@@ -208,8 +203,6 @@ voice.run_result:RunResult attribute:
 [closing]
 voice.agent_session:AgentSession method:
   _teardown_activity(self ...) | do not wait forever for toolsets that do not close
-voice.agent_session:AgentSession attribute:
-  _agent | whether a task or an agent has closed
 
 [realtime]
 voice.agent_activity:AgentActivity method:

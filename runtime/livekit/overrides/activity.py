@@ -54,7 +54,7 @@ class GovernedActivity(ProducingActivity):
         if handle is not None:
             governed = govern(handle, self._conductor)
             output = self.output if governed.output is UNKNOWN else governed.output
-            cast(Any, self._session).listen_to(output)
+            cast(Any, self.session).listen_to(output)
             self._conductor.floor_taken(self, governed, output)
 
     _current_speech: Any = Watched(_gives_floor)
@@ -92,13 +92,13 @@ class GovernedActivity(ProducingActivity):
     def preemptive_generation_opts(self) -> PreemptiveGenerationOptions:
         """The agent's options, unless the held state replaces them."""
         options = super().preemptive_generation_opts
-        tuned = cast(Any, self._session).tuner.speculation
+        tuned = cast(Any, self.session).tuner.speculation
         return cast(PreemptiveGenerationOptions, {**options, **tuned})
 
     @property
     def endpointing_opts(self) -> EndpointingOptions:
         """LiveKit's delays at the pace of the flow, but for those that the application gives."""
-        own = self._agent._turn_handling.get("endpointing") or {}
+        own = self.agent._turn_handling.get("endpointing") or {}
         given = {*self.session.options.endpointing_overrides, *own}
         pace, options = self._conductor.turn.flow.pace, super().endpointing_opts
         for delay in ("min_delay", "max_delay"):
@@ -177,7 +177,7 @@ class GovernedActivity(ProducingActivity):
 
     @property
     def _new_turns_blocked(self) -> bool:
-        return self._turn_sees("_new_turns_blocked") or self._session._closing
+        return self._turn_sees("_new_turns_blocked") or self.session._closing
 
     @_new_turns_blocked.setter
     def _new_turns_blocked(self, blocked: bool) -> None:
@@ -231,7 +231,7 @@ class GovernedActivity(ProducingActivity):
 
     def other_calls(self, item: str) -> frozenset[str]:
         """The ids of the conversation's calls, without the one of this item."""
-        contexts = self._agent._chat_ctx, self._session.history
+        contexts = self.agent._chat_ctx, self.session.history
         calls = [
             other.call_id
             for context in contexts
@@ -243,7 +243,7 @@ class GovernedActivity(ProducingActivity):
     @property
     def shown_results(self) -> frozenset[str]:
         """The ids of the results in the agent's conversation."""
-        return results_in(self._agent._chat_ctx)
+        return results_in(self.agent._chat_ctx)
 
     # -- tool calls
 
@@ -274,20 +274,20 @@ class GovernedActivity(ProducingActivity):
                 yield
         finally:
             self._task_over()
-            cast(Any, self._session).chain_moved()
+            cast(Any, self.session).chain_moved()
 
     def _task_over(self) -> None:
         # LiveKit's close waits for the task that is active until it has handed back, which it never
         # does if its tool is cancelled meanwhile.
-        active = self._session._activity
-        task = active._agent if active is not None else None
-        if isinstance(task, AgentTask) and task._old_agent is self._agent:
+        active = self.session._activity
+        task = active.agent if active is not None else None
+        if isinstance(task, AgentTask) and task._old_agent is self.agent:
             task._AgentTask__inactive_ev.set()  # type: ignore[attr-defined]
 
     @property
     def at_rest(self) -> bool:
         """This agent is active, has entered, and no handoff or task of it is under way."""
-        task = self._agent if isinstance(self._agent, AgentTask) else None
+        task = self.agent if isinstance(self.agent, AgentTask) else None
         over = task is not None and task.done() and task._old_agent is not None  # it hands back
         # After `drain` of the session its speeches are paused for good, and nothing follows.
         leaving = self.__dict__["_new_turns_blocked"] or self._closed

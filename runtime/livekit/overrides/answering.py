@@ -65,7 +65,7 @@ class AnsweringActivity(OutputActivity):
         The model answers what comes last, and results come right after their calls.
         """
         due = self._conductor.tools.undelivered_of(speech.id, _results_of(speech))
-        items = (*self._agent._chat_ctx.items, *speech.chat_items)
+        items = (*self.agent._chat_ctx.items, *speech.chat_items)
         its = {i.id: i for i in items if i.type == "function_call_output" and i.call_id in due}
         overtaken = self._sync is not None and self._sync.spoken_behind(its)
         return list(its.values()) if overtaken else []
@@ -75,19 +75,19 @@ class AnsweringActivity(OutputActivity):
 
     def cancel_call(self, call: str) -> None:
         """Cancel a running tool."""
-        cancel_call(self._session, call)
+        cancel_call(self.session, call)
 
     def tell_cancelled(self, call: str, text: str) -> None:
         """Add an output to the conversation for a call that was answered and then cancelled."""
-        conversation = self._agent._chat_ctx
+        conversation = self.agent._chat_ctx
         calls = (item for item in conversation.items if item.type == "function_call")
         made = next((item for item in calls if item.call_id == call), None)
-        if made is None or self._session._is_closing():
+        if made is None or self.session._is_closing():
             return
         again, output = cancelled_pair(made, text)
-        wanted = report_result(self._session, made, output)
+        wanted = report_result(self.session, made, output)
         conversation.insert([again, output])
-        self._session.history.insert([again, output])
+        self.session.history.insert([again, output])
         self._conductor.tools.late_result(Result(call, not wanted))
         self.tell([output])
 
@@ -102,7 +102,7 @@ class AnsweringActivity(OutputActivity):
             await asyncio.wait({before})
         await let_tools_end()
         for call in calls:
-            context = running_call(self._session, call)
+            context = running_call(self.session, call)
             if context is not None and self._conductor.tools.may_answer(call):
                 await say_still_running(context)
 

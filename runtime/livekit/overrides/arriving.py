@@ -36,14 +36,14 @@ class ArrivingActivity(LeavingActivity):
 
     async def start(self, **how: Any) -> None:
         """Begin. A realtime model gets its conversation here."""
-        self._agent._chat_ctx.insert(list(self._find_what_came_since()))
+        self.agent._chat_ctx.insert(list(self._find_what_came_since()))
         await super().start(**how)
         if (entering := self._on_enter_task) is not None:
             entering.add_done_callback(self._entered)
 
     def _entered(self, entering: asyncio.Task[Any]) -> None:
         if not entering.cancelled() and (error := entering.exception()) is not None:
-            said = AgentEntryFailed(self._agent.label, type(error).__name__, str(error))
+            said = AgentEntryFailed(self.agent.label, type(error).__name__, str(error))
             self._conductor.record(said)
 
     async def _start_session(self, **how: Any) -> None:
@@ -53,8 +53,8 @@ class ArrivingActivity(LeavingActivity):
             self._conductor.answer_skipped(model.update_chat_ctx.unanswered())
         # The agent before has heard them, and nobody has answered them yet.
         skipped = tuple(self._conductor.unanswered)
-        recognised = [self._session.history.get_by_id(id) for id in skipped]
-        conversation = self._agent._chat_ctx
+        recognised = [self.session.history.get_by_id(id) for id in skipped]
+        conversation = self.agent._chat_ctx
         conversation.insert(
             [item for item in recognised if item and conversation.get_by_id(item.id) is None]
         )
@@ -74,7 +74,7 @@ class ArrivingActivity(LeavingActivity):
         has heard it."""
         if instructions is not None:
             return self._request(instructions)
-        reply = govern(self._session.generate_reply(), self._conductor)
+        reply = govern(self.session.generate_reply(), self._conductor)
         reply.answers_audio = True
         return reply
 
@@ -104,15 +104,15 @@ class ArrivingActivity(LeavingActivity):
         # Only calls that belong to words which it holds, of tools that it has: it would make those
         # calls again, and knows no others. And those whose results it is to tell. What was said
         # upon such a result may have told it.
-        if not self._session.history.items:
+        if not self.session.history.items:
             return  # the first agent: finding its tools takes longer than all the rest
-        held = {item.id for item in self._agent._chat_ctx.items}
+        held = {item.id for item in self.agent._chat_ctx.items}
         tools, asked = llm.ToolContext(self.tools).function_tools, ""
         due = {call.id for call in self._conductor.tools.pending if call.how != "cancelled"}
         unanswered = self._conductor.unanswered
         calls: dict[str, llm.FunctionCall] = {}
         told = False
-        for item in _as_they_came(self._session.history, self._agent._chat_ctx):
+        for item in _as_they_came(self.session.history, self.agent._chat_ctx):
             if item.type == "message" and item.role == "user":
                 if item.id not in unanswered:  # nobody has answered these
                     asked, told = item.id, False

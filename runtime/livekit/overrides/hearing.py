@@ -86,7 +86,7 @@ class HearingActivity(ArrivingActivity):
         if turn is not None:
             ends = recognition.commits_by_itself or committed
             if self._conductor.closing:
-                cast(Any, self._session).add_words(turn)
+                cast(Any, self.session).add_words(turn)
             else:
                 self._conductor.defer_uncommitted_turn(self.label, turn, ends)
         return committed and turn is None
@@ -132,7 +132,7 @@ class HearingActivity(ArrivingActivity):
             return
         # The option is about speech that the application has made uninterruptible. Who talks over
         # the preamble of a tool with the policy hold or finish is answered afterwards.
-        options = self._session.options.interruption
+        options = self.session.options.interruption
         discards = options["discard_audio_if_uninterruptible"]
         options["discard_audio_if_uninterruptible"] = False
         try:
@@ -160,7 +160,7 @@ class HearingActivity(ArrivingActivity):
         self._hears_silence = False
         if self._decision is not None:
             self._decision.cancel()
-        cast(Any, self._session).follow_options()
+        cast(Any, self.session).follow_options()
         self._conductor.user_started()
         if self.hears_words:
             self._conductor.utterance.voice_started()
@@ -187,7 +187,7 @@ class HearingActivity(ArrivingActivity):
             self._words_came(ev.alternatives[0].text, whole=False)
             self._conductor.utterance.post("interim_transcript")
             if self.vad is None and not (self._rt_turn_detection_enabled or speaking):
-                cast(Any, self._session).follow_options()
+                cast(Any, self.session).follow_options()
                 self._conductor.utterance.voice_shown()
         super().on_interim_transcript(ev, speaking=speaking)
 
@@ -224,7 +224,7 @@ class HearingActivity(ArrivingActivity):
         """
         if not self._hears_silence:
             return False
-        seconds: float | None = cast(Any, self._session).tuner.min_silence
+        seconds: float | None = cast(Any, self.session).tuner.min_silence
         if seconds is None:
             return self._user_silence_event.is_set()
         return self._silence >= seconds or not self._conductor.user_speaks
@@ -311,4 +311,4 @@ class HearingActivity(ArrivingActivity):
 
     @property
     def _item_ids(self) -> frozenset[str]:
-        return frozenset([item.id for item in self._agent._chat_ctx.items])
+        return frozenset([item.id for item in self.agent._chat_ctx.items])

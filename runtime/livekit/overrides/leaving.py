@@ -90,7 +90,7 @@ class LeavingActivity(RealtimeActivity):
         await self._forget([*said, *[call.id async for call in ev.function_stream]])
 
     async def drain(self, **how: Any) -> Any:
-        following = self._session._next_activity
+        following = self.session._next_activity
         if following is not None and self._never_starts(following):
             self._end_handoff()
         async with self._bounded():
@@ -107,7 +107,7 @@ class LeavingActivity(RealtimeActivity):
 
     async def _calls_or_close(self) -> None:
         """Wait for the calls, but not when the session closes: `aclose` waits for them then."""
-        following = self._session._next_activity
+        following = self.session._next_activity
         if following is None or self._never_starts(following):
             return
         drained = asyncio.ensure_future(self._tool_executor.drain())
@@ -151,12 +151,12 @@ class LeavingActivity(RealtimeActivity):
                 "toolsets of %s did not close in time; the agent is closed without them", self.label
             )
             await self._tool_executor.aclose()
-            self._agent._activity = None
+            self.agent._activity = None
         finally:
             self._conductor.replies.left(self)
             self._conductor.tools.left(self)
             self._free_floor()
-            cast(Any, self._session).agent_left()
+            cast(Any, self.session).agent_left()
 
     def _free_floor(self) -> None:
         """Interrupt what still has the floor, or waits for it: nobody gives it back any more.
@@ -182,7 +182,7 @@ class LeavingActivity(RealtimeActivity):
     @property
     def label(self) -> str:
         """The agent's name."""
-        return self._agent.label
+        return self.agent.label
 
     def cancel_entering(self) -> None:
         """Cancel an `on_enter` that has not returned, unless what it says is still to be heard."""
@@ -207,7 +207,7 @@ class LeavingActivity(RealtimeActivity):
             if limit is not None and not self._conductor.tools.runs_of(self):
                 limit.reschedule(asyncio.get_running_loop().time())
 
-        timers = cast(Any, self._session).timers
+        timers = cast(Any, self.session).timers
         wait = LongWait(self._conductor.host.tell_wait)
 
         def report(since: float) -> None:

@@ -32,10 +32,6 @@ async def _at_once(*_: Any, **__: Any) -> None:
     """Wait for nothing."""
 
 
-def _interruptible(self: GovernedHandle) -> bool:
-    return self.allow_interruptions
-
-
 _NEVER = SimpleNamespace(set=nothing, is_set=lambda: False)
 
 _INSTEAD: Mapping[str, tuple[tuple[type, str, Any], ...]] = {
@@ -49,7 +45,6 @@ _INSTEAD: Mapping[str, tuple[tuple[type, str, Any], ...]] = {
     "hold": (
         (GovernedHandle, "hold", _nothing),
         (GovernedHandle, "held_by_tools", False),
-        (GovernedHandle, "interruptible", property(_interruptible)),
     ),
     "realtime": (
         (GovernedActivity, "_rt_session", None),

@@ -104,7 +104,7 @@ class OutputActivity(AgentActivity):
     @property
     def output(self) -> StepOutput | None:
         """What a step is heard on that begins now; None if it is text only."""
-        output = self._session.output
+        output = self.session.output
         audio = output.audio if output.audio_enabled else None
         return StepOutput(self, audio) if audio is not None else None
 
@@ -114,7 +114,7 @@ class OutputActivity(AgentActivity):
         governed = govern(speech, self._conductor)
         governed.output = output = self.output
         if self._conductor.floor.holds(governed):
-            cast(Any, self._session).listen_to(output)
+            cast(Any, self.session).listen_to(output)
         self._conductor.output_known(governed, output)
 
     async def _tts_task(self, speech_handle: SpeechHandle, *what: Any, **how: Any) -> None:
@@ -125,7 +125,7 @@ class OutputActivity(AgentActivity):
     @property
     def resumes(self) -> bool:
         """The session wants false interruptions resumed, and interruptions can be false."""
-        wanted = self._session.options.interruption
+        wanted = self.session.options.interruption
         timeout = wanted["false_interruption_timeout"]
         resumes = wanted["resume_false_interruption"] and timeout is not None
         return bool(resumes) and not self._rt_overlapping_speech_enabled

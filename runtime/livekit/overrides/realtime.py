@@ -72,7 +72,7 @@ class RealtimeActivity(AnsweringActivity):
         self._last_model = model if model is not None else self._last_model
 
     def _governed(self, model: llm.RealtimeSession[Any]) -> Any:
-        sync = ChatContextSync(model, self._session.history.get_by_id, self)
+        sync = ChatContextSync(model, self.session.history.get_by_id, self)
         return GovernedModel(model, sync, lambda: bool(self._conductor.turns.deferred))
 
     def _on_input_speech_started(self, ev: llm.InputSpeechStartedEvent) -> None:
@@ -82,7 +82,7 @@ class RealtimeActivity(AnsweringActivity):
         if self._decision is not None:
             self._decision.cancel()
         if self.vad is None or self.using_default_vad:
-            cast(Any, self._session).follow_options()
+            cast(Any, self.session).follow_options()
             self._conductor.user_started()
 
     def interrupt(
@@ -164,7 +164,7 @@ class RealtimeActivity(AnsweringActivity):
         else:
             answers = sync.ends_with_open_words and not later
             own = given
-        shown = results_in(self._agent._chat_ctx)
+        shown = results_in(self.agent._chat_ctx)
         self._conductor.request_sent(speech, shown, given, answers=answers)
         if (given is not None or later) and self._decides:  # it gives up its own answer
             self._conductor.answer_skipped(sync.unanswered())
@@ -296,7 +296,7 @@ class RealtimeActivity(AnsweringActivity):
     ) -> None:
         speech = govern(speech_handle, self._conductor)
         if self.model_replies and not generation_ev.user_initiated:
-            self._conductor.request_sent(speech, results_in(self._agent._chat_ctx), answers=True)
+            self._conductor.request_sent(speech, results_in(self.agent._chat_ctx), answers=True)
         # LiveKit leaves unheard text, and calls that were not made, in the model's conversation.
         said: list[str] = []
         made: list[str] = []
@@ -339,11 +339,11 @@ class RealtimeActivity(AnsweringActivity):
         """Remove what nobody has heard, and these items if they are not in the history."""
         over = {id for speech, id in self._said if speech.interrupted and not speech.in_step}
         self._said = [(s, id) for s, id in self._said if not (id in over or s.done())]
-        in_history = self._session.history.get_by_id
+        in_history = self.session.history.get_by_id
         unheard = {id for id in (*over, *made) if in_history(id) is None}
         if not unheard or (sync := self._sync) is None:
             return
-        items = self._agent._chat_ctx.items
+        items = self.agent._chat_ctx.items
         items[:] = [item for item in items if item.id not in unheard]
         with contextlib.suppress(llm.RealtimeError):
             await sync.forget(unheard)
@@ -363,7 +363,7 @@ class RealtimeActivity(AnsweringActivity):
     def _request(self, instructions: str) -> GovernedHandle:
         if self._rt_turn_detection_enabled:  # it may have answered the user by itself meanwhile
             instructions = f"{instructions} {UNLESS_TOLD}"
-        reply = self._session.generate_reply(instructions=_Owed(instructions))
+        reply = self.session.generate_reply(instructions=_Owed(instructions))
         return govern(reply, self._conductor)
 
     def interrupt_model(self) -> None:

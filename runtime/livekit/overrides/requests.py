@@ -69,7 +69,7 @@ class RequestingActivity(HearingActivity):
         if not isinstance(speech, GovernedHandle) or speech.request is None:
             return  # the application has called it
         request, speech.request = speech.request, None
-        conversation = self._agent._chat_ctx.items
+        conversation = self.agent._chat_ctx.items
         copied, copies = shared(context.items, conversation)
         rest, since = _without(context.items, copied), _without(conversation, copies)
         came = self._came_since(request, rest, since)

@@ -186,7 +186,7 @@ class GovernedSession(AgentSession[Userdata_T]):
 
     def agent_left(self) -> None:
         """The active agent was closed. When the session closes, only its own tools are left."""
-        if self._tearing_down is None or isinstance(self._agent, AgentTask):
+        if self._tearing_down is None or isinstance(self.current_agent, AgentTask):
             return
         if self._toolsets_reported is None:
             self._toolsets_reported = asyncio.create_task(self._report_toolsets())

@@ -72,15 +72,15 @@ class GovernedHandle(SpeechHandle):
     @property
     def allow_interruptions(self) -> bool:
         """As `SpeechHandle.allow_interruptions`."""
-        if not self._allow_interruptions:
+        if not self.interruptible:
             # LiveKit drops a committed turn where it finds that a speech has taken the floor since
             # which cannot be interrupted.
             self._conductor.floor_denied(self, asyncio.current_task())
-        return self._allow_interruptions
+        return self.interruptible
 
     @allow_interruptions.setter
     def allow_interruptions(self, value: bool) -> None:
-        before = self._allow_interruptions
+        before = self.interruptible
         SpeechHandle.allow_interruptions.fset(self, value)  # type: ignore[attr-defined]
         if before != value:
             self._conductor.interruptions_turned(self, on=value)
@@ -93,12 +93,12 @@ class GovernedHandle(SpeechHandle):
     @property
     def failed(self) -> bool:
         """An error has ended it."""
-        return self._error is not None
+        return self.done() and self.exception() is not None
 
     @property
     def interruptible(self) -> bool:
         """As `allow_interruptions`, without asking the conductor."""
-        return self._allow_interruptions
+        return super().allow_interruptions
 
     def interrupt(self, *, force: bool = False, source: Source = "programmatic") -> SpeechHandle:
         """As `SpeechHandle.interrupt`.
