@@ -294,8 +294,8 @@ class UserReports:
     def may_commit(self, owner: str, info: UserTurn, *, wordless: bool = False) -> bool:
         """A turn of the user is complete, after the framework's own checks.
 
-        Posts `hold_turn` and `ignore_turn`, in a flow that has them; if none is taken,
-        `turn_committed`, and `turn_deferred` if that is refused.
+        Posts `hold_turn` and `ignore_turn`, in a flow that has them, if the turn was not deferred.
+        If none is taken: `turn_committed`, and `turn_deferred` if that is refused.
 
         Args:
             owner: The agent that the turn was committed to.
@@ -306,7 +306,7 @@ class UserReports:
         self._speculation = None
         self.host.words_over()
         with self.host.about(info.new_transcript, wordless=wordless):
-            if self._ignores(info):
+            if not self.turns.is_deferred(info) and self._ignores(info):
                 self.expecting.cleared()
                 return False
             verdict = self._post("turn_committed", text=info.new_transcript, source="user_turn")

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from livekit.agents import function_tool
+from livekit.agents import Agent, function_tool
 
 from turnfsm.fsm import Flow, parse_flow
 from turnfsm.fsm.journal import replay
@@ -23,6 +23,7 @@ from turnfsm.runtime.testing.livekit import (
 )
 
 STORY = "The first train leaves at seven, and the last one at noon."
+BUSY = ["First this.", "Then that."]
 SILENCE = "silence: {after: 8, say: Are you still there?}\n"
 UNTIL = "{say: Take your time., until: [I am back, hello], limit: 30, then: Are you back?}"
 
@@ -50,9 +51,8 @@ def play(flow: Flow, user: ScriptedUser, until: float, **options: Any) -> Outcom
         partial(TurnSession, flow=flow, proof="off"),
         user=user,
         llm=model,
-        tts=ScriptedTTS(durations={STORY: 6.0}),
-        tools=[search],
-        **options,
+        tts=ScriptedTTS(durations={STORY: 6.0, BUSY[0]: 4.0}),
+        **(options or {"tools": [search]}),
     )
     outcome = stage.run(until)
     assert outcome.errors == [], outcome.timeline()
@@ -144,3 +144,21 @@ def test_what_says_more_than_that_is_an_ordinary_turn() -> None:
     user = ScriptedUser().says("hold on which trains did you say", at=1.0)
     outcome = play(flow_of(), user, 12.0)
     assert said(outcome) == [STORY], outcome.timeline()
+
+
+def test_a_turn_that_had_to_wait_is_answered_as_usual() -> None:
+    """They ask for a hold while the agent says what cannot be interrupted."""
+    user = ScriptedUser().says("hold on", at=2.0).says("which trains", at=12.0)
+    flow = flow_of(more="discard_audio_if_uninterruptible: false\n")
+    outcome = play(flow, user, 24.0, agent=lambda: Announcer())
+    assert said(outcome) == [*BUSY, "As you like.", STORY], outcome.timeline()
+    assert users(outcome) == ["user: hold on", "user: which trains"]
+
+
+class Announcer(Agent):
+    def __init__(self) -> None:
+        super().__init__(instructions="")
+
+    async def on_enter(self) -> None:
+        self.session.say(BUSY[0], allow_interruptions=False)
+        self.session.say(BUSY[1])
