@@ -11,10 +11,10 @@ import pytest
 from livekit.agents import FunctionToolsExecutedEvent, function_tool
 
 from turnfsm import FlowError, JsonlSink, load_flow, parse_flow
-from turnfsm.check import check_flow
 from turnfsm.fsm.flow_parts import in_words
 from turnfsm.livekit import TurnContext, TurnSession, on_interruption, once
 from turnfsm.runtime.conversation.policies import is_once, policy_of
+from turnfsm.runtime.proof import require_proof
 
 PAGE = (Path(__file__).parents[2] / "docs" / "defaults.md").read_text(encoding="utf-8")
 ROWS = [
@@ -50,10 +50,10 @@ def test_each_row_has_four_cells_and_each_switch_is_run() -> None:
 
 @pytest.mark.parametrize("line", LINES)
 async def test_a_line_changes_the_flow_and_the_flow_is_proved(line: str) -> None:
-    """Nothing but this line, `flow` and `extends`."""
+    """Nothing but this line, `flow` and `extends`; a session proves it before it uses it."""
     flow, base = _flow(line), load_flow("turn")
     assert attrs.evolve(flow, name=base.name, is_=base.is_) != base
-    assert check_flow(flow).ok
+    assert require_proof(flow) == ()
     assert TurnSession(flow=flow).turn.state == "listening"
 
 
