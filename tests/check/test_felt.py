@@ -32,6 +32,7 @@ EDITS = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edit_that_a_caller_suffers_from_is_a_warning(edit: str, tmp_path: Path) -> None:
     """The flow is proved all the same; the warning stands at the timer, and says how to mean it."""

@@ -9,6 +9,7 @@ from turnfsm.fsm.check.turn import PROPERTIES
 from turnfsm.fsm.load.loader import shipped_flows
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", sorted(shipped_flows()))
 def test_shipped_flows_are_proved(name: str) -> None:
     """Each has no finding at all and every one of its properties holds."""

@@ -71,6 +71,7 @@ def asks_for_trains() -> ScriptedUser:
     return ScriptedUser().says("which trains", at=1.0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_flow_of_the_page_is_proved_as_it_stands(name: str) -> None:
     """It has at most eight lines, and the proof has nothing to say about it."""

@@ -48,6 +48,7 @@ def test_each_row_has_four_cells_and_each_switch_is_run() -> None:
     assert set(SWITCHES) == {*SESSIONS, *DECORATORS, *LINES, *NAMED}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("line", LINES)
 async def test_a_line_changes_the_flow_and_the_flow_is_proved(line: str) -> None:
     """Nothing but this line, `flow` and `extends`; a session proves it before it uses it."""
