@@ -256,11 +256,8 @@ class HostFacts:
         return self._tools.blocks(tools)
 
     def can_say(self) -> bool:
-        """The agent can say something now: it is not being left, does not greet first, and the
-        session does not close."""
-        agent = self._session.activity
-        says = agent is not None and agent.phase in ("greeting", "present")
-        return says and not self._session.closing
+        """The agent can say something now."""
+        return self.sayings.can_say
 
     def agenda_open(self) -> bool:
         """Something is open on the agenda, and the agent can say it now."""

@@ -29,13 +29,21 @@ class Sayings:
         self._begun: dict[str, Speech] = {}
 
     def say(self, name: str, action: Action, event: Event) -> None:
-        """Say the next one of the texts of an action of this name."""
-        if (agent := self._session.activity) is None:
+        """Say the next one of the texts of an action of this name, if an agent can say it."""
+        if (agent := self._session.activity) is None or not self.can_say:
             return
         text = action.say[self._times[name] % len(action.say)]
         self._times[name] += 1
         speech = agent.speak(text, interruptible=action.interruptible)
         self._said[speech.id] = speech
+
+    @property
+    def can_say(self) -> bool:
+        """The agent can say something now: it is not being left, does not greet first, and the
+        session does not close."""
+        agent = self._session.activity
+        says = agent is not None and agent.phase in ("greeting", "present")
+        return says and not self._session.closing
 
     def began(self, speech: Speech) -> None:
         """The model has begun to give a reply, or is asked for it as soon as it has the floor."""

@@ -114,3 +114,17 @@ def test_a_false_interruption_does_not_end_it_earlier() -> None:
 @pytest.mark.parametrize("extends", ["turn", "overlap", "half_duplex"])
 def test_it_works_with_other_flows(extends: str) -> None:
     assert heard(play(flow_of(extends=extends))) == sentences(3)
+
+
+def test_a_session_that_closes_asks_nothing_any_more() -> None:
+    """What it says is finished first, and cut at the limit; no new speech can begin."""
+    stage = Stage(
+        partial(TurnSession, flow=flow_of("{after: 3, say: Shall I go on?}"), proof="off"),
+        user=ScriptedUser().says("which trains", at=1.0),
+        llm=ScriptedLLM({"trains": ENDLESS}),
+        tts=ScriptedTTS(seconds_per_word=0.3),
+    )
+    outcome = stage.at(4.0, lambda stage: stage.session.shutdown(drain=True)).run(20.0)
+    assert outcome.errors == [], outcome.timeline()
+    assert "Shall I go on?" not in heard(outcome)
+    assert outcome.heard[0].end < 12.0
