@@ -8,13 +8,14 @@ SPEED  ?= 1
 JOBS   ?= auto
 ARGS   ?=
 OLDEST ?= 1.8.7
+PYTHONS ?= python3.11 python3.13
 OLD_TESTS := $(addprefix tests/livekit/test_,contract.py scenarios.py promises.py realtime.py tools.py)
 
 # Modules are compiled once, not in each of the many processes of the tests.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help test exhaustive oldest examples demo room talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat clean
+.PHONY: help test exhaustive oldest examples demo room talk room-server room-test coverage check diagrams docs bench mutation soak crash pipecat release clean
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -37,6 +38,7 @@ help:
 	@echo 'make soak      random conversations, new ones at each run, five minutes (docs/soak.md)'
 	@echo 'make crash     kill a worker at every record of a conversation; another continues (docs/store.md)'
 	@echo 'make pipecat   the tests on Pipecat, and its conversations alone and governed (340 MB, once)'
+	@echo 'make release   build, check and try what is published, on the oldest and newest Python, write dist/'
 	@echo 'make clean     remove .venv and all caches'
 
 test: .venv/.test .venv/.browser
@@ -103,12 +105,24 @@ pipecat: .venv/.test .venv/.pipecat
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'not room' tests/pipecat examples/pipecat $(ARGS)
 	$(BIN)/turnfsm compare --host pipecat
 
+# What is published is tried from the wheel alone: no file of this folder is on the path.
+release: .venv/.release
+	rm -rf dist build/release
+	$(BIN)/python -m build --outdir dist && $(BIN)/twine check --strict dist/*
+	for python in $(PYTHONS); do \
+	  $$python -m venv build/release/$$(basename $$python) && cd build/release/$$(basename $$python) && \
+	  bin/python -m pip --disable-pip-version-check install --quiet "$$(echo $(CURDIR)/dist/*.whl)[livekit]" && \
+	  bin/turnfsm --version && bin/turnfsm check turn >/dev/null && bin/turnfsm demo --text && cd $(CURDIR) || exit 1; \
+	done
+	$(BIN)/cyclonedx-py environment build/release/$(notdir $(firstword $(PYTHONS))) --pyproject pyproject.toml --output-reproducible --output-file dist/turnfsm.cdx.json
+	@ls dist
+
 clean:
 	rm -rf .venv build dist docs/playground/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is touched last, so that an interrupted set-up is taken up again.
-.venv/.test .venv/.browser .venv/.lint .venv/.docs .venv/.bench .venv/.mutation .venv/.pipecat: .venv/.%: pyproject.toml .venv/.pip
+.venv/.test .venv/.browser .venv/.lint .venv/.docs .venv/.bench .venv/.mutation .venv/.pipecat .venv/.release: .venv/.%: pyproject.toml .venv/.pip
 	@echo 'setting up .venv: $*'
 	@$(PIP) --editable . --group $*
 	@touch $@
