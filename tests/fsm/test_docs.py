@@ -92,6 +92,7 @@ def test_every_example_is_what_is_printed(
     assert re.search(place, said)
 
 
+@pytest.mark.exhaustive
 def test_the_examples_of_the_reference_load(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

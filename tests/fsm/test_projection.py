@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import attrs
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from talks import MOVES, RULES, Talk, played, talks
@@ -79,6 +80,7 @@ def _right_after_its_call(items: tuple[Item, ...], at: int) -> bool:
     return False
 
 
+@pytest.mark.exhaustive
 def test_in_every_small_conversation() -> None:
     """Two replies, two calls, ten moves."""
     count = 0
