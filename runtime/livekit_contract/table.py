@@ -34,6 +34,7 @@ voice.speech_handle:SpeechHandle method:
   _cancel(self) | notice an interruption at once
   _mark_done(self ...) | end a speech whose calls were released
 voice.speech_handle:SpeechHandle attribute:
+  _error | whether an error is about to end a speech
   _generations | whether a step has given the floor back
 voice.agent:Agent attribute:
   _chat_ctx | the conversation

@@ -93,7 +93,7 @@ class GovernedHandle(SpeechHandle):
     @property
     def failed(self) -> bool:
         """An error has ended it."""
-        return self.done() and self.exception() is not None
+        return self._error is not None  # also before it is done, unlike `exception()`
 
     @property
     def interruptible(self) -> bool:

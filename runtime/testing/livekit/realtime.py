@@ -266,6 +266,7 @@ class _Response:
     """One answer, from the request to the last word."""
 
     task: asyncio.Task[None]
+    _begun = False
 
     def __init__(
         self,
@@ -284,6 +285,8 @@ class _Response:
     def cancel(self) -> None:
         """The server stops generating; what it has sent stays sent."""
         self.task.cancel()
+        if not self._begun:  # the task never runs
+            self._close()
 
     def _withdrawn(self, asked: asyncio.Future[llm.GenerationCreatedEvent]) -> None:
         if asked.cancelled():
@@ -291,6 +294,7 @@ class _Response:
 
     async def run(self, instructions: str | None, may_call: bool) -> None:
         """Answer what the session holds now."""
+        self._begun = True
         asked = self._session.chat_ctx
         if instructions:
             asked.add_message(role="developer", content=instructions)
@@ -354,11 +358,14 @@ class _Response:
         request.outcome = "cancelled" if cancelled else request.outcome
         request.ended = asyncio.get_running_loop().time()
         self._owner.answers.tell(request)
+        self._close()
+        self._session.emit("metrics_collected", self._metrics(begun, cancelled))
+
+    def _close(self) -> None:
         for channel in self._open:
             channel.close()
         if self._asked is not None and not self._asked.done():
             self._asked.set_exception(llm.RealtimeError("the response was cancelled"))
-        self._session.emit("metrics_collected", self._metrics(begun, cancelled))
 
     def _metrics(self, begun: float, cancelled: bool) -> RealtimeModelMetrics:
         return RealtimeModelMetrics(
