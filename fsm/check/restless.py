@@ -215,7 +215,7 @@ class Restless:
             edge = next(
                 edge
                 for edge in self.found.tables[node >> self.model.bits.shift].at(node)
-                if (self._step(node, edge) or (0, None))[:2] == step[:2]
+                if (taken := self._step(node, edge)) is not None and taken[:2] == step[:2]
             )
             moves.append((node, edge))
             node = node & edge[0] | edge[1]

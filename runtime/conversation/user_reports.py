@@ -332,8 +332,12 @@ class UserReports:
         self._turn_deferred()
 
     def _ignores(self, info: UserTurn) -> bool:
-        asked = [one for one in ("hold_turn", "ignore_turn") if one in self.turn.flow.triggers]
-        return any(self._post(one, text=info.new_transcript, source="user_turn") for one in asked)
+        known, text = self.turn.flow.triggers, info.new_transcript
+        if "hold_turn" in known and self._post("hold_turn", text=text, source="user_turn"):
+            return True
+        if "ignore_turn" not in known:
+            return False
+        return bool(self._post("ignore_turn", text=text, source="user_turn"))
 
     def defer_to_next_agent(self, owner: str, info: UserTurn, complete: bool) -> None:
         """A turn has ended whose agent is about to be replaced: the next agent answers the turn.

@@ -144,3 +144,25 @@ def test_a_ready_reply_waits_no_longer_than_two_noise_limits(state: str, bound: 
     report = check_flow(flow_of(TURN))
     details = {v.name: v.detail for v in report.properties}
     assert details["no_dead_floor"].count("at most 5 s (noise_limit 2.5 + noise_limit 2.5)") == 2
+
+
+DARK = """
+flow: dark
+initial: dark
+facts: {session: {seen: {set_by: flash}}}
+events: {switched_on, flash, switched_off}
+timers: {bulb: 1.0}
+states:
+  dark: {on: {switched_on: {dest: lit}}}
+  lit: {on: {flash: {}, switched_off: {dest: out}}, after: {bulb: {dest: dark}}}
+  out: {is: Nobody is in.}
+properties: {leads_to: {it_goes_out: {from: lit, to: out}}}
+"""
+
+
+def test_a_counterexample_leads_into_the_state_that_no_timer_leaves() -> None:
+    """Also if it is the initial state, with no fact true."""
+    traces = check_flow(flow_of(DARK)).traces
+    (way,) = (way for finding, way in traces.items() if finding.code == "it_goes_out")
+    assert way.quiet == ("no timer leaves dark",)
+    assert [step.state for step in way.steps] == ["lit", "dark"]

@@ -57,7 +57,9 @@ def test_what_no_session_runs_without_is_said_at_import(feature: str) -> None:
     assert "pip install 'turnfsm[livekit]'" in said
 
 
-def test_nothing_is_missing_from_the_installed_livekit(caplog: pytest.LogCaptureFixture) -> None:
+async def test_nothing_is_missing_from_the_installed_livekit(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """So `strict=False` changes nothing, and says nothing."""
     assert TurnSession(strict=False).missing_features == {}
     assert caplog.messages == []
