@@ -74,7 +74,7 @@ def test_the_proof_follows_the_fact() -> None:
     never = SILENT.replace("silence, cleared_by: spoke", "spoke, cleared_by: silence")
     (finding,) = check_flow(flow_of(never)).findings
     assert finding.code == "a_silent_caller_is_let_go"
-    assert "spoke can come again and again, and no timer ends the wait" in finding.message
+    assert "silence can come again and again, and no timer ends the wait" in finding.message
 
 
 def test_paths_and_other_tools_follow_it() -> None:
