@@ -22,7 +22,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 help:
 	@echo 'make test      run the tests (JOBS=1: in one process)'
-	@echo 'make exhaustive  the tests that take long: explorations, many proofs, random conversations, real models'
+	@echo 'make exhaustive  run those that take long: explorations, random conversations, real models'
 	@echo 'make oldest    the scenarios with the oldest livekit-agents that is supported'
 	@echo 'make examples  LiveKit'"'"'s own examples on AgentSession and on TurnSession: do they agree?'
 	@echo 'make coverage  how much of the code the tests run, branches included'

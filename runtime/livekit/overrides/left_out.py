@@ -9,7 +9,6 @@ from typing import Any
 from turnfsm.runtime.livekit_contract import FEATURES, PRIVATE_NAMES, check
 
 from .activity import GovernedActivity
-from .output import nothing
 from .recognition import GovernedRecognition
 from .run import GovernedRun
 from .session import GovernedSession
@@ -32,7 +31,7 @@ async def _at_once(*_: Any, **__: Any) -> None:
     """Wait for nothing."""
 
 
-_NEVER = SimpleNamespace(set=nothing, is_set=lambda: False)
+_NEVER = SimpleNamespace(set=_nothing, is_set=lambda: False)
 
 _INSTEAD: Mapping[str, tuple[tuple[type, str, Any], ...]] = {
     "barge_in": ((GovernedHandle, "_interrupt_source", None),),
