@@ -9,6 +9,7 @@ Example:
 from turnfsm.fsm.audit import (
     Audit,
     AuditFinding,
+    Decision,
     Gap,
     Gate,
     GateError,
@@ -26,6 +27,7 @@ from turnfsm.fsm.audit import (
 __all__ = [
     "Audit",
     "AuditFinding",
+    "Decision",
     "Gap",
     "Gate",
     "GateError",

@@ -6,11 +6,12 @@ from .gate import Gate, GateError
 from .junit import as_junit
 from .kinds import Kind, kinds_of
 from .properties import broken_properties
-from .rules import AuditFinding
+from .rules import AuditFinding, Decision
 
 __all__ = [
     "Audit",
     "AuditFinding",
+    "Decision",
     "Gap",
     "Gate",
     "GateError",

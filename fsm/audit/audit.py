@@ -15,6 +15,7 @@ from turnfsm.fsm.load.loader import load_flow, shipped_flows
 from turnfsm.fsm.metrics import Panel, Silence, Tick, measure, panel
 from turnfsm.fsm.metrics.panel import TICK
 
+from .decisions import decided
 from .events import Recording, parse_recording
 from .facts import Facts, Span, facts_of
 from .outages import outages_in
@@ -82,7 +83,8 @@ def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
 
     Args:
         path: The file.
-        flow: The flow of a journal; by default the shipped flow that the journal names.
+        flow: The flow of a journal, by default the shipped flow that the journal names; or the
+            flow that would have governed a recording, by default `turn`.
 
     Returns:
         What was found.
@@ -102,7 +104,7 @@ def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
         raise JournalError(f"{path}: {why}; name a file that can be read") from None
     first = _first(data)
     if "events" in first and "resourceSpans" not in first and "name" not in first:
-        return audit_recording(parse_recording(data, path))
+        return audit_recording(parse_recording(data, path), flow=flow)
     if "journal" in first:
         journal = parse_journal(data, str(path))
         if flow is None and journal.header.flow in shipped_flows():
@@ -112,7 +114,7 @@ def audit_file(path: str | Path, flow: Flow | None = None) -> Audit:
         objects = objects_in(data)
         spans = [fields for fields in objects if is_span(fields)]
         if spans:
-            return audit_recording(recording_of_spans(spans_in(spans)), of="spans")
+            return audit_recording(recording_of_spans(spans_in(spans)), "spans", flow)
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         pass
     raise JournalError(
@@ -129,12 +131,17 @@ def _first(data: bytes) -> Mapping[str, Any]:
     return fields if isinstance(fields, dict) else {}
 
 
-def audit_recording(recording: Recording, of: Literal["recording", "spans"] = "recording") -> Audit:
+def audit_recording(
+    recording: Recording,
+    of: Literal["recording", "spans"] = "recording",
+    flow: Flow | None = None,
+) -> Audit:
     """Judge a session by its public events.
 
     Args:
         recording: The events.
         of: Where they come from.
+        flow: The flow that would have governed the session; by default `turn`.
 
     Returns:
         What was found.
@@ -146,7 +153,8 @@ def audit_recording(recording: Recording, of: Literal["recording", "spans"] = "r
     """
     facts = facts_of(recording)
     ticks = _ticks(facts)
-    return Audit(of, findings_in(facts), (), tuple(_gaps(facts)), panel([ticks]))
+    findings = decided(findings_in(facts), recording, flow or load_flow("turn"))
+    return Audit(of, findings, (), tuple(_gaps(facts)), panel([ticks]))
 
 
 def audit_journal(journal: Journal, flow: Flow | None = None) -> Audit:

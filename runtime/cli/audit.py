@@ -34,7 +34,8 @@ def audit(
     ],
     format: Annotated[Format, typer.Option(help="Format of the findings.")] = Format.text,
     flow: Annotated[
-        str | None, typer.Option(help="The flow of the journals. Default: the flow that they name.")
+        str | None,
+        typer.Option(help="The flow. Default: the one that a journal names; turn for recordings."),
     ] = None,
     fail_on: Annotated[
         list[str] | None,
@@ -69,7 +70,11 @@ def audit(
 def _text(file: Path, judged: Audit) -> str:
     count = len(judged.findings) + len(judged.broken)
     lines = [f"{file} ({judged.of}): {count} finding{'s' * (count != 1)}"]
-    lines += [*map(str, judged.findings), *judged.broken]
+    for finding in judged.findings:
+        lines.append(str(finding))
+        if finding.decision is not None:
+            lines.append(f"{'':12}{finding.decision}")
+    lines += judged.broken
     if judged.properties:
         lines.append("broken: " + ", ".join(judged.properties))
     if judged.findings:

@@ -10,8 +10,7 @@ from turnfsm.fsm.diagram import Theme, render
 from turnfsm.fsm.diagram.svg import chart_style
 from turnfsm.fsm.diagram.theme import DARK, LIGHT, state_color
 from turnfsm.fsm.flow import NEVER, Fact, Flow
-
-from .places import Places
+from turnfsm.fsm.places import Places
 
 __all__ = ["flow_data"]
 

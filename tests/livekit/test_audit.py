@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from turnfsm import JournalError, write_journal
+from turnfsm import JournalError, load_flow, write_journal
 from turnfsm.audit import Audit, audit_file, audit_recording, kinds_of, parse_recording
 from turnfsm.livekit import EventRecorder, TurnSession
 from turnfsm.runtime.cli import main
@@ -59,6 +59,60 @@ def test_a_failure_of_a_stock_session_is_named(failing: Scenario) -> None:
     """By the letter of its class."""
     named = {finding.failure for finding in audited(failing).findings}
     assert (failing.failure in named) is (failing.id not in NOT_SEEN)
+
+
+LETTERS = {
+    "A": ("preemptive_generation",),
+    "B": ("false_interruption",),
+    "C": ("reply", "newer_result"),
+    "D": ("turn_committed", "step_interrupted", "speech_interrupted", "proceed"),
+    "E": ("speaking_limit", "run_requested", "drain_limit"),
+    "F": ("turn_committed",),
+    "G": ("reply",),
+    "H": ("the agent state of speaking is speaking",),
+}
+"""What the flow decides of each class of failures."""
+
+
+@pytest.mark.parametrize("failing", SCENARIOS, ids=lambda s: s.id)
+def test_a_finding_names_the_line_of_the_flow_that_decides_otherwise(failing: Scenario) -> None:
+    """The line says what is decided: its trigger, its state, or the words of a refusal."""
+    for finding in audited(failing).findings:
+        decision = finding.decision
+        assert decision is not None
+        assert decision.what.startswith(LETTERS[finding.failure])
+        page = load_flow(decision.file.removesuffix(".yaml")).source.page  # type: ignore[union-attr]
+        line = page.line(decision.line)[decision.column - 1 :]
+        trigger, _, rest = decision.what.partition(" refused in ")
+        if rest.endswith(" refuses it"):  # no transition takes it: the state, or its `refuses`
+            assert line.startswith((f"{rest.partition(':')[0]}:", trigger))
+        elif finding.failure == "H":
+            assert line.startswith("agent_state: speaking")
+        elif line.startswith("{"):  # one of several transitions
+            assert all(action in line for action in decision.what.partition(" / ")[2].split(", "))
+        else:
+            assert line.startswith(f"{decision.what.split()[0].rstrip(':')}:")
+
+
+def test_a_flow_of_your_own_decides_with_its_own_lines(tmp_path: Path) -> None:
+    """Also where it does what the stock session did: then the line says so."""
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(
+        "flow: mine\nextends: turn\n"
+        "states:\n  tool_running:\n    on:\n"
+        "      preemptive_generation: {actions: start_preemptive_generation}\n"
+    )
+    events = parse_recording(recorded(scenario("S1")).encode(), "events.jsonl")
+    flow = load_flow(mine)
+    [decision] = [
+        finding.decision
+        for finding in audit_recording(events, flow=flow).findings
+        if finding.failure == "A"
+    ]
+    assert str(decision) == (
+        f"{flow.source.page.file}:6:7: "  # type: ignore[union-attr]
+        "preemptive_generation: stays tool_running / start_preemptive_generation"
+    )
 
 
 def test_nine_of_ten_failures_are_named() -> None:

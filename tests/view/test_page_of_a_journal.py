@@ -14,9 +14,9 @@ import pytest
 
 from turnfsm.fsm import TurnfsmError, load_flow
 from turnfsm.fsm.journal import Entry, Journal, Note, journal_of, read_journal
+from turnfsm.fsm.places import Places
 from turnfsm.metrics import Response, explain, measure
 from turnfsm.runtime.view.journal_page import journal_page
-from turnfsm.runtime.view.places import Places
 from turnfsm.runtime.view.records import RecordEncoder
 from turnfsm.runtime.view.sound import read_sound
 

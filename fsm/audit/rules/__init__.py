@@ -9,9 +9,9 @@ from __future__ import annotations
 from turnfsm.fsm.audit.facts import Facts
 
 from . import outages, replies, tools, user
-from .rule import AuditFinding
+from .rule import AuditFinding, Decision
 
-__all__ = ["FAILURES", "AuditFinding", "findings_in"]
+__all__ = ["FAILURES", "AuditFinding", "Decision", "findings_in"]
 
 _RULES = (*tools.RULES, *replies.RULES, *user.RULES, *outages.RULES)
 
@@ -19,7 +19,7 @@ FAILURES = tuple(sorted({rule.failure for rule in _RULES if rule.failure}))
 """The letters that findings can have."""
 
 
-def findings_in(facts: Facts) -> tuple[AuditFinding, ...]:
-    """All failures, the first divergence first."""
-    found = (finding for rule in _RULES for finding in rule.findings(facts))
-    return tuple(sorted(found, key=lambda finding: finding.at))
+def findings_in(facts: Facts) -> list[tuple[AuditFinding, tuple[str, ...]]]:
+    """All failures, the first divergence first, each with what the flow is asked about it."""
+    found = [(finding, rule.asks) for rule in _RULES for finding in rule.findings(facts)]
+    return sorted(found, key=lambda one: one[0].at)

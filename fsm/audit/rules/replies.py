@@ -112,11 +112,11 @@ def _wrong_state(facts: Facts) -> Found:
 
 
 RULES = (
-    Rule("B", "no_resume_of_a_silent_step", _silent_resume),
-    Rule("E", "no_dead_floor", _stuck_playout),
-    Rule("E", "", _dropped_reply),
-    Rule("E", "", _never_closed),
-    Rule("E", "", _wrong_agent),
-    Rule("G", "", _record_out_of_order),
-    Rule("H", "the_agent_state_is_true", _wrong_state),
+    Rule("B", "no_resume_of_a_silent_step", _silent_resume, ("false_interruption",)),
+    Rule("E", "no_dead_floor", _stuck_playout, ("speaking_limit",)),
+    Rule("E", "", _dropped_reply, ("run_requested",)),
+    Rule("E", "", _never_closed, ("drain_limit",)),
+    Rule("E", "", _wrong_agent, ("run_requested",)),
+    Rule("G", "", _record_out_of_order, ("reply",)),
+    Rule("H", "the_agent_state_is_true", _wrong_state, ("agent_state",)),
 )

@@ -184,13 +184,15 @@ def _named(calls: list[Call]) -> str:
     return "a tool" if len(calls) == 1 else f"{len(calls)} tools"
 
 
+_INTERRUPTED = ("step_interrupted", "speech_interrupted")
+
 RULES = (
-    Rule("A", "no_speculation_while_a_tool_runs", _wasted_speculation),
-    Rule("C", "no_request_before_the_results", _request_without_result),
-    Rule("C", "no_request_before_the_results", _request_at_the_end),
-    Rule("C", "every_call_ends_once", _endless_call),
-    Rule("D", "an_interruption_settles", _late_end),
-    Rule("D", "an_interruption_settles", _deaf_agent),
-    Rule("D", "", _late_handoff),
-    Rule("D", "", _effect_after_interruption),
+    Rule("A", "no_speculation_while_a_tool_runs", _wasted_speculation, ("preemptive_generation",)),
+    Rule("C", "no_request_before_the_results", _request_without_result, ("reply",)),
+    Rule("C", "no_request_before_the_results", _request_at_the_end, ("newer_result",)),
+    Rule("C", "every_call_ends_once", _endless_call, ("tool_limit",)),
+    Rule("D", "an_interruption_settles", _late_end, _INTERRUPTED),
+    Rule("D", "an_interruption_settles", _deaf_agent, ("turn_committed",)),
+    Rule("D", "", _late_handoff, _INTERRUPTED),
+    Rule("D", "", _effect_after_interruption, ("proceed",)),
 )

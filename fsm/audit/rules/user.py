@@ -81,8 +81,8 @@ def _playout_over_the_user(facts: Facts) -> Found:
 
 
 RULES = (
-    Rule("F", "every_turn_is_accounted_for", _lost_words),
-    Rule("F", "every_turn_is_accounted_for", _unheard_turn),
-    Rule("A", "one_reply_to_a_turn", _answered_twice),
-    Rule("", "no_playout_over_the_user", _playout_over_the_user),
+    Rule("F", "every_turn_is_accounted_for", _lost_words, ("turn_committed",)),
+    Rule("F", "every_turn_is_accounted_for", _unheard_turn, ("turn_committed",)),
+    Rule("A", "one_reply_to_a_turn", _answered_twice, ("turn_committed",)),
+    Rule("", "no_playout_over_the_user", _playout_over_the_user, ("start_playout",)),
 )

@@ -5,10 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from turnfsm.fsm.flow import Flow, Row
-from turnfsm.fsm.source import Location, Path
+from .flow import Flow, Row
+from .source import Location, Path
+from .verdicts import Refused, Taken, Verdict
 
-__all__ = ["Places"]
+__all__ = ["Places", "decided_at"]
+
+
+def decided_at(flow: Flow, verdict: Verdict) -> Location | None:
+    """The place of the transition that has taken a trigger, or of what has refused it.
+
+    Returns:
+        The place, in the file where it is written; None if the flow was not read from a text.
+    """
+    if flow.source is None:
+        return None
+    rows = [row for row in flow.rows(verdict.state) if row.trigger == verdict.trigger]
+    if isinstance(verdict, Taken):
+        rows = [row for row in rows if row.id == verdict.row]
+    if isinstance(verdict, Refused) and verdict.reason == "stale":
+        return flow.source.key(("triggers", verdict.trigger))
+    if len(rows) == 1:  # the only one that could have taken it
+        return flow.source.key(rows[0].path)
+    return flow.source.key(_rowless(flow, verdict.state, verdict.trigger, next(iter(rows), None)))
 
 
 class Places:
@@ -20,7 +39,6 @@ class Places:
     """
 
     def __init__(self, flow: Flow) -> None:
-        self._flow = flow
         self.files: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
         self.at: dict[str, list[int]] = {}
@@ -54,24 +72,25 @@ class Places:
         for state in flow.states:
             rows = {row.trigger: row for row in reversed(list(flow.rows(state)))}
             for trigger in (*flow.triggers, *flow.timers):
-                path = self._rowless(state, trigger, rows.get(trigger))
+                path = _rowless(flow, state, trigger, rows.get(trigger))
                 yield f"{state}.{trigger}", source.key(path)
         for section in ("states", "facts", "timers", "actions"):
             for name in getattr(flow, section):
                 yield f"={name}", source.key((section, name))
 
-    def _rowless(self, state: str, trigger: str, row: Row | None) -> Path:
-        """What answers a trigger that no row takes."""
-        flow, body = self._flow, self._flow.states[state]
-        if row is not None:  # its guards did not hold
-            return row.path[:-1]
-        for key, names in (("refuses", body.refuses), ("ignores", body.ignores)):
+
+def _rowless(flow: Flow, state: str, trigger: str, row: Row | None) -> Path:
+    """What answers a trigger that no row takes."""
+    body = flow.states[state]
+    if row is not None:  # its guards did not hold
+        return row.path[:-1]
+    for key, names in (("refuses", body.refuses), ("ignores", body.ignores)):
+        if trigger in names:
+            return ("states", state, key, names.index(trigger))
+    if trigger in flow.timers:
+        return ("timers", trigger)
+    for name, fact in flow.facts.items():
+        for key, names in (("set_by", fact.set_by), ("cleared_by", fact.cleared_by)):
             if trigger in names:
-                return ("states", state, key, names.index(trigger))
-        if trigger in flow.timers:
-            return ("timers", trigger)
-        for name, fact in flow.facts.items():
-            for key, names in (("set_by", fact.set_by), ("cleared_by", fact.cleared_by)):
-                if trigger in names:
-                    return ("facts", name, key, names.index(trigger))
-        return ("triggers", trigger)
+                return ("facts", name, key, names.index(trigger))
+    return ("states", state) if trigger in flow.requests else ("triggers", trigger)

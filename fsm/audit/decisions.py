@@ -1,0 +1,83 @@
+"""What a flow decides where a session that it does not govern has failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.load.loader import load_shipped
+from turnfsm.fsm.places import decided_at
+from turnfsm.fsm.source import Location
+
+from .events import Recording
+from .follow import Follower, SessionTriggers, TurnTriggers
+from .rules import AuditFinding, Decision
+from .rules.rule import AT_ONCE
+
+__all__ = ["decided"]
+
+_ROUNDING = 1e-6  # seconds; some times are differences
+
+
+def decided(
+    found: Iterable[tuple[AuditFinding, tuple[str, ...]]], recording: Recording, flow: Flow
+) -> tuple[AuditFinding, ...]:
+    """Replay a recording through a flow, and add to each finding what the flow decides there.
+
+    Args:
+        found: The findings in the order of time, each with what the flow is asked.
+        recording: The events.
+        flow: The flow of the turn. The flow `session` is the shipped one.
+    """
+    followers = (Follower(flow, TurnTriggers), Follower(load_shipped("session"), SessionTriggers))
+    events = iter(recording.events)
+    coming = next(events, None)
+    told = []
+    for finding, asks in found:
+        while coming is not None and coming.t <= finding.at + _ROUNDING:
+            for follower in followers:
+                follower.hear(coming)
+            coming = next(events, None)
+        told.append(attrs.evolve(finding, decision=_decision(followers, asks, finding.at)))
+    return tuple(told)
+
+
+def _decision(followers: Iterable[Follower], asks: tuple[str, ...], at: float) -> Decision | None:
+    for follower in followers:
+        follower.go_to(at)
+        if asks == ("agent_state",):
+            return _agent_state(follower)
+        known = {*follower.flow.triggers, *follower.flow.timers}
+        if names := [name for name in asks if name in known]:
+            return _verdict(follower, names, at)
+    return None
+
+
+def _agent_state(follower: Follower) -> Decision | None:
+    flow, state = follower.flow, follower.state
+    published = flow.states[state].agent_state
+    if published is None or flow.source is None:
+        return None
+    place = flow.source.key(("states", state, "agent_state"))
+    return _at(place, f"the agent state of {state} is {published}")
+
+
+def _verdict(follower: Follower, names: list[str], at: float) -> Decision | None:
+    """A refusal, if there is one at that moment; otherwise what was decided then or last."""
+    flow = follower.flow
+    said = [follower.said[name] for name in names if name in follower.said]
+    given = [verdict for t, verdict in said if abs(t - at) <= AT_ONCE]
+    if names[0] in (*flow.requests, *flow.timers):
+        given.append(follower.ask(names[0]))
+    given += [verdict for _, verdict in said]
+    if not given:
+        return None
+    verdict = next((one for one in given if not one), given[0])
+    place = decided_at(flow, verdict)
+    return None if place is None else _at(place, str(verdict))
+
+
+def _at(place: Location, what: str) -> Decision:
+    return Decision(place.page.file, place.line, place.column, what)

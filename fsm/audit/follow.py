@@ -1,0 +1,295 @@
+"""Follows a session that no flow governs: what it has recorded becomes triggers of a flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from turnfsm.fsm.flow import Flow
+from turnfsm.fsm.machine import Machine
+from turnfsm.fsm.verdicts import Verdict
+
+from .events import Recorded
+from .rules.rule import AT_ONCE
+
+__all__ = ["Follower", "SessionTriggers", "Triggers", "TurnTriggers"]
+
+Post = Callable[[str, Any], object]
+
+
+class Triggers(Protocol):
+    """Translates events to the triggers of one kind of flow."""
+
+    def hear(self, event: Recorded) -> None:
+        """Post what an event stands for."""
+
+    def host_facts(self) -> Mapping[str, bool]:
+        """The host facts that are known; the others are false."""
+
+
+class TurnTriggers:
+    """The triggers of a flow of the kind ``turn``.
+
+    Public events do not say everything. A reply is taken to hold the floor from its turn in the
+    order in which replies are asked for, until it is done or waits for its tools. A turn of the
+    user is taken to be complete when a reply to its words is asked for, when an earlier reply is
+    interrupted for them, or when its message is in the conversation.
+
+    Args:
+        post: Decides on a trigger, with the ``of`` that it belongs to.
+    """
+
+    def __init__(self, post: Post) -> None:
+        self._post = post
+        self._interruptible: dict[str, bool] = {}  # of each speech that is not done
+        self._speculative: list[str] = []  # until the turn is committed
+        self._queue: list[str] = []
+        self._holder: str | None = None
+        self._in_tools: list[str] = []
+        self._calls: set[str] = set()
+        self._in_step = self._heard = self._cut = self._user_speaks = False
+        self._words: float | None = None  # when the last words came that no turn has yet
+        self._spoke = self._answered = False  # since the last turn: a voice, a reply to it
+
+    def hear(self, event: Recorded) -> None:
+        """Post what an event stands for."""
+        match event.name:
+            case "user_state_changed":
+                self._user(event.text("new") == "speaking")
+            case "agent_state_changed":
+                paused = (event.text("old"), event.text("new")) == ("speaking", "listening")
+                if paused and self._heard and self._user_speaks:
+                    self._post("barge_in", None)
+            case "user_input_transcribed":
+                self._words = event.t
+                self._post("final_transcript", None)
+            case "conversation_item_added" if event.text("role") == "user":
+                self._message()
+            case "speech_created":
+                self._created(event)
+            case "speech_interrupted":
+                self._interrupted(event.text("speech"))
+            case "speech_done":
+                self._done(event.text("speech"))
+            case "playback_started":
+                self._playback_started()
+            case "playback_finished":
+                self._playback_finished(bool(event.fields.get("interrupted")))
+            case "tool_execution_updated":
+                self._tool(event.text("update"), event.text("call"))
+            case "function_tools_executed":
+                self._post("results_committed", None)
+                if event.fields.get("reply"):
+                    self._queue += self._in_tools
+                    self._in_tools.clear()
+                    self._pass_floor_on()
+
+    def host_facts(self) -> Mapping[str, bool]:
+        """An output is taken to be able to wait and to pause, a reply to be asked for again."""
+        usual = ("holdable", "pausable", "results_at_hand", "can_ask_anew")
+        return {
+            "interruptible": self._interruptible.get(self._holder or "", True),
+            "endpointing": self._words is not None and not self._answered,
+            **dict.fromkeys(usual, True),
+        }
+
+    def _user(self, speaks: bool) -> None:
+        if speaks != self._user_speaks:
+            self._user_speaks = speaks
+            if speaks:
+                self._spoke, self._answered = True, False
+            self._post("user_started_speaking" if speaks else "user_stopped_speaking", None)
+
+    def _created(self, event: Recorded) -> None:
+        speech = event.text("speech")
+        self._interruptible[speech] = event.fields.get("interruptible") is not False
+        words = None if self._answered else self._words
+        if words is not None and event.text("source") != "say" and event.t - words < AT_ONCE:
+            self._speculative.append(speech)
+            self._post("preemptive_generation", None)
+            return
+        if event.text("source") != "say":
+            if words is not None:
+                self._commit()
+            elif self._spoke and not self._user_speaks:  # a realtime model: words come later
+                self._answered = True
+            self._post("reply", None)
+        self._queue.append(speech)
+        self._pass_floor_on()
+
+    def _commit(self) -> None:
+        self._answered = True
+        self._post("turn_committed", None)
+
+    def _message(self) -> None:
+        if self._words is None:  # typed, or given by the application
+            return
+        if not self._answered:
+            self._commit()
+        self._words, self._spoke, self._answered = None, False, False
+        self._post("turn_asked", None)
+        self._queue += self._speculative
+        self._speculative.clear()
+        self._pass_floor_on()
+
+    def _pass_floor_on(self) -> None:
+        if self._holder is None and self._queue:
+            self._holder = self._queue.pop(0)
+            self._in_step = True
+            self._post("step_started", self._holder)
+
+    def _end_step(self) -> None:
+        if self._in_step:
+            self._in_step = False
+            self._post("step_finished", self._holder)
+        self._holder = None
+        self._pass_floor_on()
+
+    def _interrupted(self, speech: str) -> None:
+        if speech not in self._interruptible:
+            return
+        if speech == self._holder:
+            self._post("step_interrupted", speech)
+        else:
+            self._post("speech_interrupted", None)
+        if self._words is not None and not self._answered and speech not in self._speculative:
+            self._commit()
+
+    def _done(self, speech: str) -> None:
+        self._interruptible.pop(speech, None)
+        for waiting in (self._speculative, self._queue, self._in_tools):
+            if speech in waiting:
+                waiting.remove(speech)
+        if speech == self._holder:
+            self._end_step()
+
+    def _playback_started(self) -> None:
+        self._heard = True
+        if self._holder is None and self._speculative:  # it waits for a message that comes late
+            self._queue.append(self._speculative.pop(0))
+            self._pass_floor_on()
+        elif self._cut and self._queue:
+            self._end_step()
+        if self._holder is not None:
+            self._cut = False
+            self._post("start_playout", self._holder)
+            self._post("playout_started", self._holder)
+
+    def _playback_finished(self, cut: bool) -> None:
+        self._heard, self._cut = False, cut
+        if self._holder is not None:
+            self._post("step_interrupted" if cut else "playout_finished", self._holder)
+            self._wait_for_tools()
+
+    def _tool(self, update: str, call: str) -> None:
+        if update == "started":
+            self._calls.add(call)
+            self._post("tool_started", None)
+            self._wait_for_tools()
+        elif update == "ended" and call in self._calls:
+            self._calls.discard(call)
+            self._post("tool_ended", None)
+            if not self._calls:
+                self._post("tools_drained", None)
+
+    def _wait_for_tools(self) -> None:
+        """A reply that has called tools, and of which nothing is heard, has no step meanwhile."""
+        if self._calls and self._holder is not None and not self._heard and not self._cut:
+            self._in_tools.append(self._holder)
+            self._end_step()
+
+
+class SessionTriggers:
+    """The triggers of the flow `session`. While a handoff is under way, nothing is at rest."""
+
+    def __init__(self, post: Post) -> None:
+        self._post = post
+        self._began = False
+
+    def hear(self, event: Recorded) -> None:
+        """Post what an event stands for."""
+        if event.text("type") == "agent_handoff":
+            self._post("chain_moved" if self._began else "session_started", None)
+            self._began = True
+        elif event.name == "close_late":
+            self._post("close_requested", None)
+
+    def host_facts(self) -> Mapping[str, bool]:
+        """None is known."""
+        return {}
+
+
+class Follower:
+    """Steps through a flow as a session goes on, with the timers of the flow.
+
+    Args:
+        flow: The flow, which does not govern the session.
+        triggers: Translates the events.
+
+    Attributes:
+        said: The last verdict of each trigger, and when it was given.
+    """
+
+    def __init__(self, flow: Flow, triggers: Callable[[Post], Triggers]) -> None:
+        self.flow = flow
+        self.said: dict[str, tuple[float, Verdict]] = {}
+        self._machine = Machine(flow)
+        self._triggers = triggers(self._post)
+        self._now = 0.0
+        self._due: dict[str, float] = {}
+        self._late: dict[str, None] = {}
+        self._arm(self._machine.timers)
+
+    @property
+    def state(self) -> str:
+        """The state that the flow would hold."""
+        return self._machine.state
+
+    def hear(self, event: Recorded) -> None:
+        """Go on to the next event."""
+        self.go_to(event.t)
+        self._triggers.hear(event)
+
+    def go_to(self, t: float) -> None:
+        """Fire the timers that end until then."""
+        while self._due and min(self._due.values()) <= t:
+            timer = min(self._due, key=lambda name: self._due[name])
+            self._now = self._due.pop(timer)
+            self._late[timer] = None
+            self._fire_late()
+        self._now = t
+
+    def ask(self, trigger: str) -> Verdict:
+        """What the flow answers now. Nothing changes."""
+        self._answer()
+        return self._machine.ask(trigger)
+
+    def _post(self, trigger: str, of: Any) -> None:
+        if trigger in self.flow.triggers:
+            self._decide(trigger, of)
+            self._fire_late()
+
+    def _fire_late(self) -> None:
+        """A timer whose guard did not hold fires as soon as it does."""
+        while (timer := next(filter(self.ask, self._late), None)) is not None:
+            del self._late[timer]
+            self._decide(timer, None)
+
+    def _decide(self, trigger: str, of: Any) -> None:
+        self._answer()
+        verdict = self._machine.step(trigger, of)
+        self.said[trigger] = (self._now, verdict)
+        if verdict.entered:
+            self._due.clear()
+            self._late.clear()
+            self._arm(self._machine.timers)
+        self._arm(verdict.restarts)
+
+    def _answer(self) -> None:
+        known = self._triggers.host_facts()
+        self._machine.set_host_facts({n: known.get(n, False) for n in self.flow.host_facts})
+
+    def _arm(self, timers: tuple[str, ...]) -> None:
+        for timer in timers:
+            self._late.pop(timer, None)
+            self._due[timer] = self._now + self.flow.timers[timer]
