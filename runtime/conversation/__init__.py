@@ -1,1 +1,1 @@
-"""Decides about a conversation: the floor, tool calls, user turns, the agent state."""
+"""The conversation layer: the floor, tool calls, user turns and the agent state."""

@@ -1,4 +1,4 @@
-"""The agent state that is published; it follows the state of the flow."""
+"""Publishes the agent state (listening, thinking, speaking) that belongs to the flow's state."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Publish = Callable[[str], None]
 GAP = 0.02
 """Seconds of silence inside a step, or after an interruption, before the agent state follows.
 
-Playout ends a little before the floor is given back, and an interrupted step a little before the
-next one takes it. Without the gap the agent state would flicker each time."""
+Playout ends shortly before the step returns the floor, and an interrupted step ends shortly before
+the next one takes it. Without the gap the agent state would flicker."""
 
 
 class AgentState:
@@ -29,13 +29,14 @@ class AgentState:
         self.turn: TurnRuntime
         self._timer: asyncio.TimerHandle | None = None
         self._published = "initializing"
-        self._settling = False  # interrupted, and not published yet
-        self._asked = False  # a model is asked or a tool runs
+        self._settling = False  # interrupted, but the new state is not published yet
+        self._asked = False  # a request to the model or a tool call is running
         self._ready = False  # `start` has published the end of initializing
         self.muted = False
 
     def wanted(self, published: str, publish: Publish) -> None:
-        """The framework wants to publish an agent state: it knows whether a model was asked."""
+        """The framework wants to publish an agent state. Only it knows whether a request is
+        running."""
         self._ready = True
         told = published in ("thinking", "listening")
         if told:
@@ -43,11 +44,11 @@ class AgentState:
         self.project(publish, told=told)
 
     def project(self, publish: Publish | None = None, *, told: bool = False) -> None:
-        """Publish the agent state for the state that is held.
+        """Publish the agent state for the flow's current state.
 
         Args:
-            publish: Publishes it; as a rule the session.
-            told: It was reported that nothing is heard any more: do not wait for the gap.
+            publish: Publishes it; the session by default.
+            told: The framework has reported the end of playout, so do not wait for the gap.
         """
         if self.muted:
             return
@@ -64,7 +65,7 @@ class AgentState:
         self._publish(self._wanted(), publish or self._session.publish)
 
     def close(self) -> None:
-        """Drop what waits to be published."""
+        """Cancel a pending publication."""
         self._settling = False
         if self._timer is not None:
             self._timer.cancel()
@@ -78,12 +79,11 @@ class AgentState:
     def _wanted(self) -> str:
         state, before = self.turn.state, self._published
         if state == "thinking" and not self._asked:
-            # Speech without a model is about to be heard, or was heard.
+            # Speech that no model generated is about to be played, or was played.
             return "listening" if self._ready else before
         return self._declared()
 
     def _declared(self) -> str:
-        """What the flow says about the state that is held."""
         return self.turn.flow.states[self.turn.state].agent_state
 
     def _publish(self, published: str, publish: Publish) -> None:

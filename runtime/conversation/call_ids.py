@@ -1,4 +1,4 @@
-"""Gives each tool call an id of its own: a model may use the same id twice."""
+"""Gives each tool call a unique id, since a model may use the same id twice."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Container
 __all__ = ["CallIds"]
 
 UNDER_WAY = 256
-"""The most calls that have not begun yet and are not in the conversation yet."""
+"""How many calls to remember that have not begun and are not in the conversation yet."""
 
 
 class CallIds:
     """The ids of a session's calls.
 
-    If the model's id is free, it is kept: some providers use it to find more about the call.
+    A model's id is used unchanged unless it is taken: some providers look up calls by it.
     """
 
     def __init__(self) -> None:
         self._own: dict[str, str] = {}
 
     def known(self, item: str) -> str | None:
-        """The id that the call of this item has got; None if it has none yet."""
+        """The id assigned to this item's call; None if there is none yet."""
         return self._own.get(item)
 
     def own(self, item: str, given: str, *used: Container[str]) -> str:
-        """The id of a call. It is the same each time, as long as the call is under way.
+        """The id of a call. It stays the same while the call is running.
 
         Args:
-            item: The id of the call's item, which no other call has.
+            item: The id of the call's chat item, which is unique.
             given: The id that the model gave.
             used: The ids of all other calls that are in a conversation or have begun.
         """

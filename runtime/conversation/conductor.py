@@ -1,8 +1,9 @@
-"""Reports to the turn's flow what happens in a conversation, and asks it before the framework acts.
+"""Posts what happens in a conversation to the turn's flow, and asks the flow before the framework
+acts.
 
-`user_reports` has the methods for the user. Each method stands for one event of the framework, or
-for one moment at which it is about to act. Its docstring says which, and names the trigger that is
-posted.
+The methods about the user are in `user_reports`. Each method corresponds to one event of the
+framework, or to one moment at which the framework is about to act. Its docstring says which, and
+names the trigger that it posts.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ __all__ = ["Conductor"]
 
 
 class Conductor(UserReports):
-    """What a session reports and asks. `TurnHost` has the effects.
+    """Takes a session's reports and questions. The actions are in `TurnHost`.
 
     Args:
-        session: Carries the decisions out.
+        session: Carries out the decisions.
         ledger: Has an entry for every tool call.
-        queue: Holds what begins later.
+        queue: Holds deferred work.
     """
 
     def __init__(self, session: Session, ledger: Ledger, queue: DeferredQueue) -> None:
@@ -86,7 +87,7 @@ class Conductor(UserReports):
         self._waiting: list[asyncio.Event] = []
 
     def govern(self, turn: TurnRuntime) -> None:
-        """Report to this runtime, whose host is `host`."""
+        """Post to this runtime from now on. Its host is `host`."""
         self.turn = self.host.turn = self.tools.turn = self.agent_state.turn = turn
         self.objections.turn = turn
         self._ledger.note = turn.note
@@ -104,11 +105,11 @@ class Conductor(UserReports):
         self._session.tune(self._tuning)
 
     def close_begun(self) -> list[UserTurn]:
-        """The session closes: nothing is answered any more. Posts `endpointing_ended` if a reply
-        is held: it waits for no words.
+        """The session starts to close, and no turn is answered from now on. Posts
+        `endpointing_ended` if a reply is held back, as no transcript is awaited any more.
 
         Returns:
-            What the user has said and nobody answers any more. It belongs into the conversation.
+            The user's text that will get no answer, to be added to the conversation.
         """
         if self._governs and self.turn.holds("output_held"):
             self._post("endpointing_ended")
@@ -129,7 +130,7 @@ class Conductor(UserReports):
         await self.turn.aclose()
 
     def chain_moved(self) -> None:
-        """An agent was entered, handed over to, or left. Posts what is different for the new
+        """An agent was entered, handed over to, or replaced. Posts what differs for the new
         agent."""
         if self._governs and self._started:
             self.tools.count()
@@ -138,7 +139,7 @@ class Conductor(UserReports):
     def resumed(self) -> None:
         """The session has started, perhaps after a worker has died.
 
-        Posts `next_reply` when the floor is free, if something must be said.
+        Posts `next_reply` when the floor is free, if the agent has something to say.
         """
         self._started = True
         self.outages.start()
@@ -152,13 +153,13 @@ class Conductor(UserReports):
             self.host.resumption.post("overtaken")
 
     def microphone_turned(self, *, on: bool) -> None:
-        """The application has turned the microphone on or off. Posts nothing; what waits for a
-        button goes on."""
+        """The application has turned the microphone on or off. Posts nothing; requests that wait
+        for the push-to-talk button are tried again."""
         self.host.button_moved(pressed=on)
         self._moved()
 
     def commit_requested(self) -> None:
-        """The application commits the turn. Posts nothing; a button is released."""
+        """The application commits the turn: the push-to-talk button is released. Posts nothing."""
         self.host.button_moved(pressed=False)
 
     # -- the floor
@@ -168,16 +169,16 @@ class Conductor(UserReports):
 
         Args:
             agent: Its agent.
-            speech: What the step belongs to.
-            output: What it is heard on, as far as that is known: `output_known` may follow. None if
-                it is text only: its first words are its playout.
+            speech: The speech that the step belongs to.
+            output: Its audio output, if known; otherwise `output_known` follows. None if it is text
+                only: then its first text counts as playout.
         """
         self.speeches.left(speech)
         step = self.floor.take(agent, speech, output)
         self.host.sayings.has_come(speech)
         self._last_barge_in = None
         self.host.results_need_reply = False
-        self.agent_state.muted = speech.interrupted  # nobody waits for such a step
+        self.agent_state.muted = speech.interrupted  # nothing waits for such a step
         self.progress.begin(step.id)
         self._post("step_started", step.id)
         if self.host.resumption is not None:
@@ -189,18 +190,18 @@ class Conductor(UserReports):
         self._answer_may_wait()
 
     def output_known(self, speech: Speech, output: Output | None) -> None:
-        """The task that plays a step begins: it is heard on this. Posts nothing.
+        """The task that plays a step starts, with this output. Posts nothing.
 
-        The step may have the floor already, and be held.
+        The step may already have the floor, and be held back.
         """
         if (step := self.floor.output_known(speech, output)) is not None:
             self.host.output_known(step)
 
     def floor_returned(self, speech: Speech) -> None:
-        """The step of this speech gives the floor back. Posts `step_finished`."""
+        """The step of this speech returns the floor. Posts `step_finished`."""
         step = self.floor.leave(speech)
         if speech.interrupted:
-            self.replies.over(speech)  # what was heard of it is in the conversation
+            self.replies.over(speech)  # the heard part is in the conversation
         if step is not None:
             self.progress.end()
             self._post("step_finished", step.id)
@@ -218,11 +219,12 @@ class Conductor(UserReports):
         if self.tools.runs_for(speech):
             self._post("speech_interrupted", speech=speech.id)
         elif speech.steps_over:
-            speech.end()  # its calls have ended: it need not wait for other speeches
+            speech.end()  # its calls have ended, so it need not wait for other speeches
         self._moved()
 
     def speech_over(self, speech: Speech, *, failed: bool = False) -> None:
-        """Nothing more of a speech is heard. Posts `turn_dropped` if a turn has waited for it.
+        """A speech has ended; none of it is played from now on. Posts `turn_dropped` if a turn
+        waited for it.
 
         Args:
             failed: An error has ended it.
@@ -235,8 +237,8 @@ class Conductor(UserReports):
     def interrupted_by_code(self, speech: Speech, task: Hashable | None) -> None:
         """Code has interrupted a speech. Posts nothing.
 
-        It is the application, unless the session closes, or the task answers a turn of the user,
-        which interrupts what waits for its calls.
+        That code is the application's, unless the session is closing or the current task answers a
+        user turn. Such a task interrupts speeches that wait for their calls.
         """
         if not self.closing and self.turns.answered_by(task) is None:
             self.tools.stopped(speech)
@@ -249,9 +251,9 @@ class Conductor(UserReports):
             self._post("start_playout", step.id)
 
     def interruptions_turned(self, speech: Speech, *, on: bool) -> None:
-        """A speech may be interrupted from now on, or not any more. Posts
-        `interruptions_disallowed`; or again `start_playout`, if the output has got nothing of the
-        step: it may be held now."""
+        """Interruptions of a speech were allowed or disallowed. Posts `interruptions_disallowed`,
+        or posts `start_playout` again if the output has received none of the step and the step can
+        now be held back."""
         step = self.floor.step
         if step is None or step.speech is not speech:
             return
@@ -261,7 +263,7 @@ class Conductor(UserReports):
             self._post("start_playout", step.id)
 
     def playout_started(self, at: float) -> None:
-        """What the step that has the floor is heard on begins to play. Posts `playout_started`.
+        """The output of the step that has the floor starts to play. Posts `playout_started`.
 
         Args:
             at: The wall clock's time.
@@ -269,7 +271,7 @@ class Conductor(UserReports):
         self.floor.playout_started(at)
 
     def playout_finished(self) -> None:
-        """It has played what it got of a segment, or was cleared. Posts `playout_finished`."""
+        """The output has played its audio, or was cleared. Posts `playout_finished`."""
         self.floor.playout_finished()
 
     def _playout_started(self, step: str, created_at: float) -> None:
@@ -284,27 +286,27 @@ class Conductor(UserReports):
 
     @property
     def needs_text(self) -> bool:
-        """The flow looks at what a step says."""
+        """The flow reads the text of a step."""
         return self.needs_sound or "agent_asked" in self.turn.flow.host_facts
 
     @property
     def needs_sound(self) -> bool:
-        """The flow looks for the pauses in how a step sounds."""
+        """The flow looks for pauses in the audio of a step."""
         return "between_sentences" in self.turn.flow.host_facts
 
     def tokens_came(self) -> None:
-        """The agent's `llm_node` has produced something."""
+        """The agent's `llm_node` has produced output."""
         self.progress.tokens_came()
 
     def record(self, event: SessionEvent) -> None:
-        """Note something in the journal that is no trigger."""
+        """Add a note to the journal."""
         if self._governs:
             self.turn.note(event.KIND, **event.fields())
 
     def reply_began(self, speech: Speech) -> None:
-        """The model has given the first words of a reply that waits for the floor; or it is asked
-        as soon as the reply has it. Posts `reply_ready`, in a flow that has it, if a text of the
-        flow has the floor."""
+        """The model has produced the first text of a reply that waits for the floor, or is asked
+        once the reply has the floor. Posts `reply_ready`, in a flow that has it, if a scripted text
+        has the floor."""
         self.host.sayings.began(speech)
         self._answer_may_wait()
 
@@ -316,13 +318,13 @@ class Conductor(UserReports):
             self._post("reply_ready", step.id)
 
     def calls_known(self, speech: Speech, calls: int) -> None:
-        """The `llm_node` of a reply has ended, with so many calls. Posts nothing."""
+        """The `llm_node` of a reply has ended, with this number of calls. Posts nothing."""
         self.replies.calls_known(speech, calls)
 
     @property
     def _look_every(self) -> float:
-        """A tenth of the shorter limit: so much longer than the limit a dead step is waited for.
-        Half of the time after which a wait is reported."""
+        """A tenth of the shorter limit, which bounds how late a stuck step is noticed; and at most
+        half of the time after which a wait is reported."""
         timers = self._session.settings.timers
         limits = [timers[name] for name in ("thinking_limit", "speaking_limit") if name in timers]
         return min([*(limit / 10 for limit in limits), timers.get("report_after", 60.0) / 2])
@@ -336,20 +338,21 @@ class Conductor(UserReports):
             self._post("playout_finished", step)
 
     def agent_state_wanted(self, wanted: str, publish: Publish) -> None:
-        """The framework wants to publish an agent state; that of the flow's state is published.
+        """The framework wants to publish an agent state. The one of the flow's state is published
+        instead.
 
         Posts `playout_started` where there is no audio.
 
         Args:
             wanted: The agent state that the framework wants.
-            publish: Publishes one as the framework would have published this one.
+            publish: Publishes an agent state as the framework would have done.
         """
         if not self._governs or wanted == "initializing":
             publish(wanted)
             return
         step = self.floor.step
         if wanted == "speaking" and step is not None and step.output is None:
-            verdict = self._post("playout_started", step.id)  # its first words are its playout
+            verdict = self._post("playout_started", step.id)  # its first text counts as playout
             if verdict:
                 self.speech_heard(step.speech)
         self.agent_state.wanted(wanted, publish)
@@ -357,11 +360,11 @@ class Conductor(UserReports):
     # -- requests to the model
 
     async def may_request(self, speech: Speech) -> bool:
-        """The model is about to be asked. Posts `reply`, and waits until it is taken or the speech
-        is interrupted.
+        """A request is about to be sent to the model. Posts `reply`, and waits until the flow takes
+        it or the speech is interrupted.
 
         Returns:
-            True if that took a wait: the conversation may have changed.
+            True if it had to wait, so the conversation may have changed.
         """
         if self._post("reply", speech=speech.id):
             return False
@@ -379,13 +382,13 @@ class Conductor(UserReports):
         answers: bool | None = None,
         unanswered: Iterable[str] = (),
     ) -> None:
-        """The model is asked for a step of a reply. Posts nothing.
+        """The request for a step of a reply is sent to the model. Posts nothing.
 
         Args:
             shown: The ids of the results in the request.
             instructions: The reply's own instructions.
-            answers: It answers what the user has said; as a rule one without instructions does.
-            unanswered: What stands last in it, of what the user has said.
+            answers: The reply answers the user; usually true if it has no instructions.
+            unanswered: The ids of the user's messages at the end of the request.
         """
         calls = self.tools.with_results(shown)
         if answers is None:
@@ -395,21 +398,21 @@ class Conductor(UserReports):
         )
 
     def hint(self, speech: Speech) -> str | None:
-        """What the last request of a reply says about the results of other replies that it is to
+        """The hint in a reply's last request about results of other replies that it should
         deliver."""
         return self.host.hint(self.log.agenda.delivers(speech.id))
 
     def answers_by_itself(self, speech: Speech) -> None:
-        """A realtime model that detects turns answers the user by itself. Nobody has asked it to
-        deliver anything. Posts `words_answered`, perhaps when the transcript has come."""
+        """A realtime model with turn detection answers the user by itself, and was not asked to
+        deliver any result. Posts `words_answered`, perhaps only when the transcript arrives."""
         self.replies.answers_by_itself(speech, self.agent)
         self.tools.overtaken_by(speech)
         self.objections.answered(self._transcript, speech)
 
     def reply_heard(self, speech: str, *, whole: bool) -> None:
-        """A reply that was heard is in the conversation. Posts nothing.
+        """A reply that the user heard was added to the conversation. Posts nothing.
 
-        `whole`: it was heard to its end.
+        `whole`: it was played to the end.
         """
         self.replies.heard(speech, whole=whole)
         self.tools.forget_settled()
@@ -418,7 +421,7 @@ class Conductor(UserReports):
         return not self._governs or speech.interrupted or bool(self.turn.ask("reply"))
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until a condition holds. It is checked whenever something has happened."""
+        """Wait until a condition holds. It is checked after every event."""
         moved = asyncio.Event()
         self._waiting.append(moved)
         try:
@@ -444,7 +447,7 @@ class Conductor(UserReports):
         If the session is kept, the call is stored first.
 
         Returns:
-            What the model is to read if the tool must not begin, else None.
+            The output for the model if the tool must not begin, else None.
         """
         if self.keeping is None:
             return None
@@ -460,12 +463,12 @@ class Conductor(UserReports):
             self.turn.note("call_given_up", call=call_id)
 
     async def after_call(self) -> None:
-        """The end of a tool is reported, and nobody has heard of its value yet. Posts nothing."""
+        """A tool has ended, and its value was not passed on yet. Posts nothing."""
         if self.keeping is not None:
             await self.keeping.before_reply()
 
     async def wait_for_calls(self, calls: Collection[str]) -> None:
-        """Wait as long as a handoff or a close may wait for these calls."""
+        """Wait for these calls, as long as a handoff or a close may."""
         timers = self._session.settings.timers
         limit = timers.get("tool_limit", NEVER)
         with contextlib.suppress(TimeoutError):
@@ -478,7 +481,7 @@ class Conductor(UserReports):
     # -- inside
 
     def _observed(self, seq: int, verdict: Verdict) -> None:
-        """After every verdict: the agent's state, and what had to wait."""
+        """After every verdict: update the agent state, and retry what had to wait."""
         if self.turn.flow.tools.tuning:  # a call may have begun or ended
             self._session.tune(self._tuning)
         if not isinstance(verdict, Taken):
@@ -497,7 +500,7 @@ class Conductor(UserReports):
         self._look_again()
 
     def _look_again(self) -> None:
-        """In the next turn of the loop: the floor may be about to be given back."""
+        """Retry in the next iteration of the event loop: the floor may be about to be returned."""
         host = self.host
         waits = self._speculation or host.wants_reply or self.turns.deferred or host.superseded
         if waits and not self._look_due:
@@ -505,17 +508,17 @@ class Conductor(UserReports):
             asyncio.get_running_loop().call_soon(self._look)
 
     def _look(self) -> None:
-        # due until its end: what it posts itself is no reason to look again
+        # stays set until the end: its own posts must not schedule another retry
         try:
             self._ask_what_waits()
         finally:
             self._look_due = False
 
     def _ask_what_waits(self) -> None:
-        """Ask the flow about what waits. Its guards say what comes before what."""
+        """Offer all pending work to the flow. Its guards define the order."""
         agent = self._session.activity
         if not self._governs or self.closing or agent is None or agent.phase == "leaving":
-            return  # a handoff is tried again when it has ended
+            return  # when it has ended, the handoff is tried again
         self._speculate_again()
         step, ask = self.floor.step, self.turn.ask
         if step is not None and self.host.superseded and ask("newer_result", step.id):

@@ -44,8 +44,8 @@ def host_fact(method: _F) -> _F:
     """Mark a method of an agent or a session as the host fact of the same name.
 
     Args:
-        method: Takes nothing and returns True or False. It must not be asynchronous: it is asked
-            during a decision.
+        method: Takes nothing and returns True or False. It must be synchronous: it is called during
+            a decision.
 
     Returns:
         The same method.
@@ -64,10 +64,10 @@ def host_fact(method: _F) -> _F:
 class CustomHost:
     """The host of one session: the turn's own methods, and those of the application.
 
-    A host fact with phrases is about the words of the user, one with tools about the calls that
-    run. They need no method, nor does an action that says a text. Every other method is searched in
-    the turn's own host, then in ``actions`` (any method of the name), then among the marked methods
-    of the session, and finally in the current agent.
+    A host fact with phrases depends on what the user said, and one with tools on the running calls.
+    They need no method, and neither does an action that says a text. Every other method is looked
+    up in the turn's own host, then in ``actions`` (any method of that name), then among the marked
+    methods of the session, and finally in the current agent.
 
     Args:
         flow: The flow whose actions and host facts are needed.
@@ -77,7 +77,8 @@ class CustomHost:
         agent: Returns the current agent.
 
     Attributes:
-        left_to_agent: What none of them has: the agent must have a marked method.
+        left_to_agent: The names found in none of them: the agent must have a marked method for
+            each.
 
     Raises:
         HostError: ``actions`` was given, and a method is missing.
@@ -115,10 +116,10 @@ class CustomHost:
             raise self._lacking(actions, self.left_to_agent, "add a method of that name")
 
     def check_agent(self, agent: object) -> None:
-        """Check that an agent has the methods that are left to it.
+        """Check that an agent has the marked methods that it must have.
 
         Raises:
-            HostError: It has not. The message names its class.
+            HostError: A method is missing. The message names the agent's class.
         """
         marked = self._marked(agent)
         if missing := [name for name in self.left_to_agent if name not in marked]:
@@ -156,7 +157,7 @@ class CustomHost:
 
 
 def _marks(kind: type) -> Mapping[str, str]:
-    """The marked methods of a class, each with what it is marked as."""
+    """The marked methods of a class, each with its mark."""
     marks: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         for name, value in vars(base).items():

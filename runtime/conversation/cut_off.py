@@ -1,4 +1,4 @@
-"""The tool calls of a worker that has died: what became of them, what is still due."""
+"""The tool calls of a worker that died: their outcomes, and what the user still has to hear."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ logger = logging.getLogger("turnfsm")
 KeyOf = Callable[[str, str], str]
 
 _NEWS = ("result", "unknown")
-"""How a call has ended whose outcome the user is to hear."""
+"""The outcome of a call that the user should hear about."""
 
 RECOVER_LIMIT = 5.0
-"""Seconds that the function of `recover_with` may take."""
+"""Time limit of the `recover_with` function, in seconds."""
 
 
 async def ledger_of(journal: Journal, tools: Mapping[str, object], key_of: KeyOf) -> Ledger:
-    """The ledger of the worker that has died, in which every call has ended.
+    """The ledger of the worker that died, with an end for every call.
 
-    For calls that were running, their `recover_with` function is asked.
+    For a call that was running, its `recover_with` function is called.
 
     Args:
         journal: The journal of that worker.
@@ -48,7 +48,7 @@ async def ledger_of(journal: Journal, tools: Mapping[str, object], key_of: KeyOf
         if call.gave is None:
             found = await _end_of(call, tools.get(call.name), key_of)
             ended.append({"call": call.id, "name": call.name} | found)
-    # for a call that was answered or has reported, the result is noted before its end
+    # if the call was answered or has sent an update, its result is recorded before its end
     notes = [Note(0, 0.0, k, data) for data in ended for k in ("tool_late_result", "tool_ended")]
     return Ledger.from_journal(attrs.evolve(journal, records=(*journal.records, *notes)))
 
@@ -56,12 +56,12 @@ async def ledger_of(journal: Journal, tools: Mapping[str, object], key_of: KeyOf
 def agenda_entries(
     journal: Journal, ledger: Ledger, rules: Rules, messages: Collection[str]
 ) -> list[Entry]:
-    """What the worker that has died still owed the user, as entries for the next one's log.
+    """The obligations that the dead worker left open, as entries for the next worker's log.
 
     Args:
         journal: The journal of that worker.
         ledger: Its calls, which have all ended.
-        rules: The agenda of the flow.
+        rules: The agenda rules of the flow.
         messages: The ids of the messages in the conversation.
     """
     agenda = agenda_of(journal, rules)
@@ -76,10 +76,10 @@ def agenda_entries(
 
 
 def output_of(call: LedgerCall, *, made: bool) -> str | None:
-    """What the model reads of a call; None if the call may be made as if it had never been made.
+    """The output of a call for the model; None if the call can be forgotten and made again.
 
     Args:
-        made: The model knows that it has made the call.
+        made: The call is in the model's conversation.
     """
     if call.gave == "result":
         return call.output or (HANDED_OVER if call.handoff else "")
@@ -119,7 +119,7 @@ def _arguments(call: LedgerCall) -> dict[str, object]:
 
 
 def _with_intended(journal: Journal) -> Journal:
-    """Add calls that were about to begin: they may have begun, and their start was not written."""
+    """Add calls that were about to begin: they may have begun before their start was written."""
     notes: Sequence[Note] = journal.notes
     begun = {n.data.get("call") for n in notes if n.kind in ("tool_started", "call_given_up")}
     records = [
@@ -134,7 +134,7 @@ def _with_intended(journal: Journal) -> Journal:
 
 
 def _readable(journal: Journal) -> Journal:
-    """The journal with the names of the calls, where arguments and results were left out."""
+    """The journal with the calls' names, even if arguments and results were redacted."""
     if journal.header.redacted is None:
         return journal
     records = [

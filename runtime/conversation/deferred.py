@@ -1,4 +1,4 @@
-"""Work that begins later than it was requested, with the context variables of its requester."""
+"""Deferred work, which runs with the context variables of its requester."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Kind = Literal["run", "user turn", "next reply"]
 
 @attrs.define(eq=False)
 class Deferred(Generic[T_co]):
-    """Work that waits.
+    """One piece of deferred work.
 
     Attributes:
-        what: A run, a deferred user turn, or the next reply, which delivers a result.
+        what: Its kind: a run, a deferred user turn, or the next reply, which delivers a result.
         work: The arguments of the run, the turn, or the tool call.
         owner: The agent that was active, or the name of the tool.
         reason: Why it could not begin at once.
@@ -38,12 +38,12 @@ class Deferred(Generic[T_co]):
     end: Literal["begun", "dropped"] | None = None
 
     def run(self, call: Callable[[T_co], object]) -> None:
-        """Call a function with the work, in the context of the request."""
+        """Call a function with the work, in the requester's context."""
         self.context.run(call, self.work)
 
 
 class DeferredQueue:
-    """Everything that waits in a session, in the order in which it was requested."""
+    """A session's deferred work, in the order of the requests."""
 
     def __init__(self) -> None:
         self._waiting: list[Deferred[object]] = []
@@ -52,17 +52,16 @@ class DeferredQueue:
         return iter(tuple(self._waiting))
 
     def add(self, what: Kind, work: T, *, owner: str, reason: str) -> Deferred[T]:
-        """Keep work for later, with the current context variables."""
+        """Defer work, with the current context variables."""
         deferred = Deferred(what, work, owner, reason)
         self._waiting.append(deferred)
         return deferred
 
     def begun(self, deferred: Deferred[object]) -> None:
-        """The work begins: it does not wait any more."""
+        """The work begins, and leaves the queue."""
         self._end(deferred, "begun")
 
     def drop(self, deferred: Deferred[object]) -> None:
-        """The work will never begin."""
         self._end(deferred, "dropped")
 
     def _end(self, deferred: Deferred[object], how: Literal["begun", "dropped"]) -> None:

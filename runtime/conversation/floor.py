@@ -1,4 +1,4 @@
-"""Tracks who holds the floor, and whether it is heard."""
+"""Tracks which step holds the floor, and whether its audio is playing."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["Floor", "Step"]
 
 
 class Gate:
-    """Lets a step's audio through to the output, or keeps its first frame back.
+    """Passes a step's audio to the output, or holds back its first frame.
 
     Attributes:
-        passed: The output has got the first frame.
-        reached: A frame of the step has come to it.
+        passed: The output has received the first frame.
+        reached: A frame of the step has arrived at the gate.
     """
 
     def __init__(self) -> None:
@@ -33,22 +33,23 @@ class Gate:
         self.passed = False
 
     def close(self) -> None:
-        """Keep the first frame back."""
+        """Hold back the first frame."""
         self._open.clear()
 
     def open(self) -> None:
-        """Let it through."""
+        """Let the first frame through."""
         self._open.set()
 
     def passes(self) -> bool:
-        """Whether the output may get the frame that has come; then it gets it."""
+        """Whether the frame that has just arrived may go to the output. If so, it counts as
+        passed."""
         if passes := self._open.is_set():
             self.passed = True
         return passes
 
     async def pass_on(self) -> None:
-        """Return when the output may get the frame that has come."""
-        while not self.passes():  # it may be closed again before this goes on
+        """Return when the frame that has just arrived may go to the output."""
+        while not self.passes():  # the gate may be closed again before this task continues
             await self._open.wait()
 
 
@@ -58,9 +59,9 @@ class Step:
 
     Attributes:
         id: The speech's id and the number of the step in the session. Events of the step carry it.
-        output: What it is heard on; None if it is text only.
-        gate: What its audio passes on its way there.
-        saying: What it says, and how far it was heard.
+        output: Its audio output; None if it is text only.
+        gate: The gate between its audio and the output.
+        saying: Its text and audio, and how much of them was heard.
     """
 
     id: str
@@ -76,12 +77,12 @@ class Floor:
 
     Args:
         started, finished: Called with the step's id when its audio starts and ends.
-        audio_came: Called with the seconds of each frame that the output gets.
-        audio_began: Called with the speech when the first frame of a step has come.
+        audio_came: Called with the duration in seconds of each frame that the output gets.
+        audio_began: Called with the speech when the first frame of a step arrives.
 
     Attributes:
-        step: It holds the floor; None if none does.
-        output: What the latest step is heard on.
+        step: The step that holds the floor, or None.
+        output: The output of the latest step.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class Floor:
         return self.step
 
     def output_known(self, speech: Speech, output: Output | None) -> Step | None:
-        """A speech is heard on this from now on. Returns its step if that has the floor."""
+        """A speech uses this output from now on. Returns its step if that has the floor."""
         step = self.step
         if step is None or step.speech is not speech:
             return None
@@ -116,7 +117,7 @@ class Floor:
         return step
 
     def leave(self, speech: Speech) -> Step | None:
-        """The step of this speech has given the floor back."""
+        """The step of this speech has returned the floor."""
         step = self.step
         if step is None or step.speech is not speech:
             return None
@@ -130,20 +131,20 @@ class Floor:
 
     @property
     def heard_for(self) -> float:
-        """Seconds since what is being played began to be heard; 0 if nothing is."""
+        """Seconds since the current playout started; 0 if nothing is playing."""
         return time.time() - self._since if self._playing is not None else 0.0
 
     def frame_came(
         self, speech: Speech, seconds: float, sound: Sound | None = None
     ) -> Awaitable[None] | None:
-        """Audio of a speech has come.
+        """A frame of a speech has arrived.
 
         Args:
-            seconds: How long it is.
+            seconds: Its duration.
             sound: Its samples, if the flow looks for pauses.
 
         Returns:
-            What to wait for before the output gets it; None: nothing.
+            What to wait for before passing it to the output, or None.
         """
         step = self.step
         if step is None or step.speech is not speech:
@@ -159,7 +160,7 @@ class Floor:
         return self._held_back(gate, seconds)
 
     def text_came(self, speech: Speech, text: str) -> None:
-        """Text of a speech has come."""
+        """Text of a speech has arrived."""
         if self.step is not None and self.step.speech is speech:
             self.step.saying.text_came(text)
 
@@ -168,20 +169,20 @@ class Floor:
         self._audio_came(seconds)
 
     def playout_started(self, at: float) -> None:
-        """Audio begins to be heard.
+        """Playout has started.
 
         Args:
             at: The wall clock's time.
         """
-        # The reports carry no id. Only the step that holds the floor can start to be heard, and
-        # what was heard last is what ends: the fence then tells a late end from a new one.
+        # The reports carry no id. Only the step that holds the floor can start to play, and the
+        # playout that ends is the latest one. The fence then recognises a late end.
         if self.step is not None:
             self._playing, self._since = self.step.id, at
             self.step.saying.begin()
             self._started(self.step.id, at)
 
     def playout_finished(self) -> None:
-        """What was heard has ended."""
+        """Playout has ended."""
         playing, self._playing = self._playing, None
         if self.step is not None and self.step.id == playing:
             self.step.gate.begin()

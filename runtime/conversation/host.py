@@ -22,81 +22,82 @@ logger = logging.getLogger("turnfsm")
 
 
 class TurnHost(HostFacts):
-    """The actions of `specs/turn.yaml`, carried out by the ports; and its host facts."""
+    """The actions and host facts of `specs/turn.yaml`, carried out through the ports."""
 
     _paused: Output | None = None
 
     @cached_property
     def wait(self) -> LongWait:
-        """What the held state waits for, once that was long."""
+        """What the current state waits for, once the wait is long."""
         return LongWait(self.tell_wait)
 
     # -- the reply to the user
 
     def answer_turn(self, event: Event) -> None:
-        """Allowed: the adapter continues with the turn that it asked about."""
+        """Do nothing: the adapter continues with the turn that it asked about."""
 
     def take_deferred_turn(self, event: Event) -> None:
-        """Let the agent commit the turns that were deferred, as one."""
+        """Let the agent commit the deferred turns as one."""
         agent = self._session.activity
         if agent is not None and self._turns.deferred:
             self._turns.join_deferred().run(agent.take_turn)
 
     def defer_turn(self, event: Event) -> None:
-        """Allowed: the adapter defers the turn that it asked about."""
+        """Do nothing: the adapter defers the turn that it asked about."""
 
     def drop_turn(self, event: Event) -> None:
-        """Wait no longer for the reply to the open turn; one that still comes is said."""
+        """Stop waiting for the reply to the open turn. A reply that comes later is still spoken."""
         self.turn.post("turn_dropped", reason="overdue")
 
     def start_preemptive_generation(self, event: Event) -> None:
-        """Allowed: the adapter continues with the speculation that it asked about."""
+        """Do nothing: the adapter continues with the speculation that it asked about."""
 
     def request_reply(self, event: Event) -> None:
-        """Allowed: the adapter continues with the request that it asked about."""
+        """Do nothing: the adapter continues with the request that it asked about."""
 
     def request_with_results(self, event: Event) -> None:
-        """Allowed: the adapter adds the missing results and continues with the request."""
+        """Do nothing: the adapter adds the missing results and continues with the request."""
 
     def discard_turn(self, event: Event) -> None:
-        """Allowed: the adapter leaves the turn that it asked about without an answer."""
+        """Do nothing: the adapter leaves the turn that it asked about unanswered."""
 
     def leave_turn(self, event: Event) -> None:
-        """Allowed: the adapter leaves the turn of a user on hold without an answer."""
+        """Do nothing: the adapter leaves the turn of a user on hold unanswered."""
 
     # -- the output
 
     def start_output(self, event: Event) -> None:
-        """Let the step's audio be played."""
+        """Let the step's audio play."""
         self._let_go()
 
     def hold_output(self, event: Event) -> None:
-        """Keep the step's first frame back."""
+        """Hold back the step's first frame."""
         step = self._floor.step
         if step is not None and step.output is not None:
             self._hold(step)
             self.turn.post("output_held", step.id)
 
     def output_known(self, step: Step) -> None:
-        """A step begins that has the floor: if it is held, it is held where it will be heard."""
+        """The output of the step that has the floor is known. If the step is held back, hold it
+        there."""
         if self._paused not in (None, step.output):
             self._let_go()
             self._hold(step)
 
     def drop_audio(self, event: Event) -> None:
-        """Clear the output: a step that failed while it was paused has left audio in it."""
+        """Clear the output: a step that failed while paused has left audio in it."""
         if (output := self._paused or self._output) is not None:
             output.drop()
 
     def release_output(self, event: Event) -> None:
-        """Let the output go."""
+        """Release the output."""
         step = self._floor.step
         self._let_go()
         if step is not None and self.turn.holds("output_held"):
             self.turn.post("output_released", step.id)
 
     def pause_output(self, event: Event) -> None:
-        """Cut the audio; it can go on."""
+        """Pause the audio; it can be resumed."""
         step = self._floor.step
         if step is not None and step.output is not None:
             self._pause(step.output, heard=True)
@@ -104,7 +105,7 @@ class TurnHost(HostFacts):
             self.turn.post("output_paused", step.id)
 
     def resume_output(self, event: Event) -> None:
-        """Let the audio that was cut go on."""
+        """Resume the paused audio."""
         step = self._floor.step
         if step is not None and step.output is not None:
             self._paused = None
@@ -112,19 +113,18 @@ class TurnHost(HostFacts):
             step.saying.begin()
 
     def report_false_interruption(self, event: Event) -> None:
-        """Tell the application."""
         self._session.report(FalseInterruption())
 
     # -- limits
 
     def report_limit(self, event: Event) -> None:
-        """Tell the application, and log it; the journal has it already."""
+        """Notify the application, and write to the log. The journal has the limit already."""
         reached = TurnLimitReached(event.trigger, self._session.settings.timers[event.trigger])
         logger.warning("%s", reached)
         self._session.report(reached)
 
     def report_wait(self, event: Event) -> None:
-        """Report what is waited for."""
+        """Report what the session waits for."""
         cause, names = self._awaited()
         now, since = self.turn.now, self.turn.held_since
         if cause in ("model", "output") and self._floor.step is not None:
@@ -132,11 +132,11 @@ class TurnHost(HostFacts):
         self.wait.goes_on("turn", cause, names, since=since, now=now)
 
     def waits_on(self) -> bool:
-        """The held state still waits for what it has waited for since it was entered."""
+        """The current state still waits for the same thing as when it was entered."""
         return self.turn.state != "listening" or self.turn.holds("turn_open")
 
     def tell_wait(self, wait: TurnWaitsLong) -> None:
-        """Write a long wait to the log and the journal, and tell the application."""
+        """Write a long wait to the log and the journal, and notify the application."""
         self.turn.note("turn_waits_long", **wait.as_note())
         logger.log(logging.INFO if wait.usual else logging.WARNING, "%s", wait)
         self._session.report(wait)
@@ -159,7 +159,7 @@ class TurnHost(HostFacts):
         self._stop(event.data.get("source", "audio_activity"), force=False)
 
     def supersede_reply(self, event: Event) -> None:
-        """The reply is about to be interrupted; the agenda has its utterance and the result."""
+        """The reply is about to be interrupted. The agenda keeps its utterance and the result."""
         if (step := self._floor.step) is not None:
             self._replies.stopped(step.speech, "result")
 
@@ -168,7 +168,7 @@ class TurnHost(HostFacts):
         self._stop("programmatic", force=True)
 
     def abandon_step(self, event: Event) -> None:
-        """Stop waiting for an interrupted step that does not end."""
+        """Stop waiting for an interrupted step that hangs."""
         step = self._floor.step
         if step is None:
             return
@@ -176,7 +176,7 @@ class TurnHost(HostFacts):
         step.speech.end(step=True)
 
     def hang_up(self, event: Event) -> None:
-        """Close the session, once everything that waits for the floor has been said."""
+        """Close the session after all queued speech."""
         self._session.hang_up()
 
     # -- tool calls
@@ -184,10 +184,10 @@ class TurnHost(HostFacts):
     def release_tools(self, event: Event) -> None:
         """Stop waiting for the calls of a turn that is over.
 
-        They run on, and their results are on the agenda.
+        They keep running, and their results are on the agenda.
         """
         for speech in self._tools.release():
-            # Not before its step has given the floor back: the next speech would start while the
+            # Not before its step has returned the floor: the next speech would start while the
             # old one's audio is still being cleared.
             if not self._floor.holds(speech):
                 speech.end()
@@ -197,22 +197,22 @@ class TurnHost(HostFacts):
         self._tools.unblock()
 
     def give_up_tools(self, event: Event) -> None:
-        """Continue without them, and tell the model that they still run."""
+        """Continue without the calls, and tell the model that they are still running."""
         self._tools.give_up()
 
     def lift_holds(self, event: Event) -> None:
-        """The time for calls with the policy finish is over: their turn may be interrupted."""
+        """Allow interruptions again: the time of calls with the policy finish is up."""
         self._tools.lift_holds()
 
     def let_tool_proceed(self, event: Event) -> None:
-        """Allowed: the tool goes on."""
+        """Do nothing: the tool continues."""
 
     def note_objection(self, event: Event) -> None:
-        """The words that are answered are an objection to the calls that were made before."""
+        """What the user said objects to the calls that were made before it."""
         self._tools.objected(besides=event.data.get("speech"))
 
     def request_next_reply(self, event: Event) -> None:
-        """Ask for a reply that delivers what is due: an answer first, then the results."""
+        """Request a reply that delivers what is open: an answer first, then the results."""
         agent = self._session.activity
         if agent is None:
             return
@@ -233,12 +233,12 @@ class TurnHost(HostFacts):
             calls = (self._tools.get(o.id) for o in results)
             context = next((call.context for call in calls if call is not None), copy_context())
             reply = context.run(agent.reply, " ".join(said))
-            claims = unanswered if resumes else []  # its words ask for the answer, too
+            claims = unanswered if resumes else []  # its text also asks for the answer
             self._replies.claims(reply, utterances=claims, results=[o.id for o in results])
 
     def hint(self, deliver: Iterable[str], elsewhere: Iterable[str] = ()) -> str | None:
-        """What a request says about results that come with something else, and of those that
-        another reply delivers."""
+        """The hint of a request: which results it delivers too, and which another reply
+        delivers."""
         return hint_about(self._tools.entries(deliver), self._tools.entries(elsewhere))
 
     # -- inside
@@ -247,7 +247,7 @@ class TurnHost(HostFacts):
         if (step := self._floor.step) is not None:
             if force:
                 self._replies.stopped(step.speech, "limit")
-            if not self.sayings.has_floor:  # a model's response may be the answer that waits
+            if not self.sayings.has_floor:  # a realtime model's response may be the pending answer
                 step.agent.interrupt_model()
             step.speech.stop(source, force=force)
 

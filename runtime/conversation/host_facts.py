@@ -1,4 +1,4 @@
-"""The host facts of the turn's flow: what is true at the moment of a decision."""
+"""The host facts of the turn's flow, read at the moment of a decision."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ __all__ = ["HostFacts"]
 
 @attrs.frozen
 class Words:
-    """Words of the user.
+    """What the user said.
 
     Attributes:
         text: The transcript.
-        whole: It is final. Else more may follow, and its last word may be cut off.
+        whole: It is final. Otherwise more may follow, and its last word may be incomplete.
     """
 
     text: str = ""
@@ -69,37 +69,39 @@ class HostFacts:
         self._button_pressed = False
         self._wordless = False
         self.transcript_awaited: Speech | None = None
-        """The reply of a realtime model to words whose transcript has not come."""
+        """A realtime model's reply to an utterance whose transcript is still missing."""
         self._about = Words()
         self._said = Words()
         self.resumption: Resumption | None = None
 
     @property
     def button_held(self) -> bool:
-        """Only the application commits turns, and it has turned the microphone on for this one: a
-        button is held, and the user is about to speak."""
+        """Push to talk: only the application commits turns, and it has turned the microphone on for
+        this one."""
         return self._button_pressed and self.manual_turns()
 
     def button_moved(self, *, pressed: bool) -> None:
-        """The application has turned the microphone on; or off, or has committed the turn."""
+        """The application has turned the microphone on (button pressed), or has turned it off or
+        committed the turn (released)."""
         self._button_pressed = pressed
 
     @property
     def wants_reply(self) -> bool:
-        """There is something to say that nobody else asks for."""
+        """The agent has something to say that only the flow can request."""
         pending = self.resumption is not None and self.resumption.pending
         return pending or bool(self._log.agenda.open)
 
     @property
     def superseded(self) -> bool:
-        """The step that has the floor answers an utterance, and a result is there that its request
-        did not have."""
+        """The step that has the floor answers an utterance, and a result has arrived that its
+        request lacks."""
         step = self._floor.step
         return step is not None and self._log.agenda.superseded(step.speech.id)
 
     @contextmanager
     def about(self, words: str, *, wordless: bool = False) -> Iterator[None]:
-        """What is posted meanwhile is about these words of the user, or about a turn without."""
+        """Inside this context, triggers are about this text of the user, or about a turn without
+        text."""
         self._about, self._wordless = Words(words), wordless
         try:
             yield
@@ -107,17 +109,16 @@ class HostFacts:
             self._about, self._wordless = Words(), False
 
     def words_came(self, words: str, *, whole: bool) -> None:
-        """These are the words so far of what the user is saying. `whole`: the transcript of the
-        last ones is final."""
+        """The transcript so far of the current utterance. `whole`: its last part is final."""
         self._said = Words(words, whole)
 
     def words_over(self) -> None:
-        """A voice begins, or what was said is decided on: no words of the next are known."""
+        """Speech starts, or the turn was decided: the next utterance has no transcript yet."""
         self._said = Words()
 
     def has_said(self, phrases: Phrases) -> bool:
-        """The words that a trigger is about, or else those that the user is saying, are such as
-        these phrases stand for: the host facts of `phrases` in a flow."""
+        """Whether what the user said matches these phrases: that of the trigger, or else of the
+        current utterance. For the host facts with `phrases`."""
         words = self._about if self._about.text else self._said
         return phrases.match(words.text, whole=words.whole)
 
@@ -129,37 +130,37 @@ class HostFacts:
         return step is not None and step.speech.interruptible
 
     def agent_asked(self) -> bool:
-        """The last sentence of the step is a question, and its beginning was heard."""
+        """The step's last sentence is a question, and the user has heard its beginning."""
         step = self._floor.step
         return step is not None and step.saying.asks
 
     def between_sentences(self) -> bool:
-        """The end of a sentence of the step was heard, and the next one has not begun."""
+        """Playout is between two sentences of the step."""
         step = self._floor.step
         return step is not None and step.saying.between_sentences
 
     def user_silent(self) -> bool:
-        """The user pauses inside an utterance for so long that the agent may begin."""
+        """The user has paused inside an utterance, long enough for the agent to begin."""
         step = self._floor.step
         agent = step.agent if step is not None else self._session.activity
         return agent is not None and agent.user_silent
 
     def holdable(self) -> bool:
-        """The step's first frame can be kept back: the output can pause, or has not got it."""
+        """The step can be held back: the output can pause, or has not received the first frame."""
         step = self._floor.step
         if step is None or step.output is None or step.agent.setup.overlaps:
             return False
         return step.output.can_pause or not step.gate.passed
 
     def pausable(self) -> bool:
-        """The output can pause, and the session wants false interruptions resumed."""
+        """The output can pause, and the session resumes after false interruptions."""
         output = self._output
         return output is not None and output.can_pause
 
     def endpointing(self) -> bool:
-        """The end of the user's turn is being decided. The end of the decision is reported.
+        """Endpointing is running. Its end will be reported.
 
-        A session that closes decides nothing: it does not answer what the user says.
+        False while the session closes: it answers nothing any more.
         """
         if self._session.closing:
             return False
@@ -169,31 +170,30 @@ class HostFacts:
         return self.utterance.ask("end_open") or deciding
 
     def decision_reported(self) -> bool:
-        """A decision is over. Whether the flow had been told that it was not."""
+        """Endpointing has ended. Returns whether the flow was told that it was running."""
         asked, self._asked_of_decision = self._asked_of_decision, False
         return asked
 
     def words_waiting(self) -> bool:
-        """Earlier words of the user are not in the conversation yet: for example of a line that
-        was typed and waits for the floor. Those of deferred turns begin the next
-        turn."""
+        """An earlier message of the user is not in the conversation yet, such as a typed line that
+        waits for the floor. The text of deferred turns becomes part of the next turn."""
         return bool(self._turns.begun())
 
     def user_may_go_on(self) -> bool:
-        """The end of the user's turn is being decided, or the words of their last voice may still
-        come at once, or they hold a button.
+        """Endpointing is running, or the transcript of the last speech is about to arrive, or the
+        user holds the push-to-talk button.
 
-        Words of a slow STT are not waited for: the voice may have been a noise. The output is held
-        for them.
+        A slow STT is not waited for, as the sound may have been a noise; the output is held back
+        instead.
         """
         agent = self._session.activity
         deciding = agent is not None and agent.deciding
         return self.button_held or deciding or self.utterance.ask("end_near")
 
     def others_first(self) -> bool:
-        """The agent greets, or something that waited for the floor when the turn was deferred has
-        not been said; or the agent cannot take the turn: a handoff is under way, or the turn has
-        too few words to interrupt what is said (`min_words`)."""
+        """Something comes before the deferred turn: a greeting, or speech that was queued when the
+        turn was deferred. Or the agent cannot take the turn: a handoff is running, or the turn has
+        too few words to interrupt (`min_words`)."""
         agent = self._session.activity
         if agent is None or agent.phase in ("leaving", "greeting"):
             return True
@@ -207,8 +207,8 @@ class HostFacts:
         return goes_on and len(words_of(self._turns.with_deferred(""))) < least
 
     def answer_coming(self) -> bool:
-        """Words of the user may still come, or a realtime model may answer by itself. When neither
-        has come, that is reported."""
+        """A transcript may still arrive, or a realtime model may answer by itself. If neither
+        happens, that is reported."""
         agent = self._session.activity
         coming = agent is not None and agent.answer_coming
         self._asked_of_decision |= coming
@@ -220,34 +220,34 @@ class HostFacts:
         return agent is not None and agent.setup.manual_turns
 
     def wordless(self) -> bool:
-        """The turn that is asked about has no words, and the model does not hear its audio."""
+        """The turn in question has no transcript, and the model does not get its audio."""
         return self._wordless
 
     def can_ask_anew(self) -> bool:
-        """The step is the reply to a turn, and its model can be asked for another one."""
+        """The step replies to a turn, and its model can be asked again."""
         step = self._floor.step
         if step is None or step.agent.setup.keeps_context:
             return False
         return self._turns.is_asked(step.speech)
 
     def tools_held(self) -> bool:
-        """A call runs whose turn cannot be interrupted."""
+        """A running call keeps its turn from being interrupted."""
         return self._tools.held
 
     def results_at_hand(self) -> bool:
-        """Every result that the conversation does not have yet can be added to a request."""
+        """Every result that is not in the conversation yet can be added to a request."""
         return self._tools.results_at_hand
 
     def effect_pending(self) -> bool:
-        """A tool waits until it is known whether the user objects."""
+        """A tool waits to learn whether the user objects."""
         return self._tools.any_waits
 
     def transcript_due(self) -> bool:
-        """The transcript of words that a realtime model answers has not come."""
+        """A realtime model answers an utterance whose transcript is still missing."""
         return self.transcript_awaited is not None
 
     def model_replies(self) -> bool:
-        """A realtime model replies to tool results without being asked."""
+        """The realtime model replies to tool results without being asked."""
         agent = self._session.activity
         return self.results_need_reply and agent is not None and agent.setup.replies_to_results
 
@@ -260,7 +260,7 @@ class HostFacts:
         return self.sayings.can_say
 
     def agenda_open(self) -> bool:
-        """Something is open on the agenda, and the agent can say it now."""
+        """An obligation on the agenda is open, and the agent can deliver it now."""
         return self.wants_reply and self.can_say()
 
     @property

@@ -1,4 +1,4 @@
-"""What the store keeps of a session besides its journal: the conversation and unfinished turns."""
+"""What the store saves of a session besides its journal: the conversation and unfinished turns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Json = Mapping[str, object]
 
 
 class Conversation(Protocol):
-    """What has been said, as the framework holds it."""
+    """The conversation as the framework represents it."""
 
     @property
     def agent(self) -> str:
@@ -25,27 +25,27 @@ class Conversation(Protocol):
         """Something may have changed since the last call."""
 
     def shown(self) -> Collection[str]:
-        """The ids of the items that the active agent's model is shown."""
+        """The ids of the items that the active agent's model sees."""
 
     def items(self) -> Iterator[tuple[str, Json]]:
-        """The items that are new or have changed, each with its id, in order; each time once."""
+        """The items that are new or changed since the last call, each with its id, in order."""
 
     def turn(self, info: object) -> Json:
-        """A turn of the user: its `text`, and what the framework needs besides."""
+        """A turn of the user: its `text`, and what else the framework needs."""
 
     def waiting(self) -> Iterator[Json]:
-        """More turns that wait, and that the conductor does not know of."""
+        """More pending turns, which the conductor does not know of."""
 
     def uncommitted(self) -> str:
-        """The words that are in no turn yet."""
+        """The transcript that belongs to no turn yet."""
 
 
 class KeptConversation:
     """Collects what has changed in a session's conversation since the last write.
 
     Args:
-        begun: The user has heard or said something with a worker before.
-        words: The words of the conversation may be kept.
+        begun: The user has heard or said something with an earlier worker.
+        words: The text of the conversation may be stored.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class KeptConversation:
         self._turns: Json = {}
 
     def gather(self) -> Iterator[Json]:
-        """What has changed."""
+        """What has changed since the last write."""
         if self._words and self._conversation.moved():
             yield from self._items()
         turns = self._open_turns()

@@ -1,4 +1,4 @@
-"""The time limits of the flow; each one that is reached is reported."""
+"""The time limits of the flow, and the event that reports one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MEANS: Mapping[str, str] = {
     "turn_overdue": "a user turn has had no reply for this long; nothing waits for it any more, "
     "though one that still comes is said",
 }
-"""What has happened when a limit of `specs/turn.yaml` is reached."""
+"""What it means that a limit of `specs/turn.yaml` was reached."""
 
 
 @attrs.frozen

@@ -1,4 +1,4 @@
-"""Whether the user objects to what a tool is about to do."""
+"""Finds out whether the user objects to what a tool is about to do."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ __all__ = ["Objections"]
 logger = logging.getLogger("turnfsm")
 
 WORDLESS_LIMIT = 10.0
-"""Seconds for which a tool waits for a user whose turn does not end."""
+"""How long, in seconds, a tool waits for a user whose turn does not end."""
 
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
 
 
 class Objections:
-    """Lets a tool wait until it is known whether the user objects, and reports that they do.
+    """Makes a tool wait until it is known whether the user objects, and reports objections.
 
-    An interruption begins with a voice. Whether it is an objection is known when its words are
-    answered, or when none have come.
+    An interruption begins with speech. Whether it is an objection is known when its transcript is
+    answered, or when there is none.
 
     Args:
         session: Has the timers.
-        host: Answers what the flow asks about the words.
+        host: Answers the host facts about what the user said.
         tools: The calls.
-        until: Waits for a condition, which is checked whenever something has happened.
+        until: Waits for a condition, which is checked after every event.
     """
 
     turn: TurnRuntime
@@ -46,10 +46,10 @@ class Objections:
         self._give_up: asyncio.TimerHandle | None = None
 
     async def known(self, call: ToolCall, wait: str) -> None:
-        """Wait as long as it is open whether the user objects.
+        """Wait until it is known whether the user objects.
 
         Posts `proceed` when it is known. The tool waits for ten seconds at most, or `pause_limit`
-        if that is shorter: a voice may go on without words.
+        if that is shorter, since speech may go on without a transcript.
 
         Args:
             wait: The request of `specs/tool_call.yaml` that asks whether the tool must wait.
@@ -76,14 +76,14 @@ class Objections:
     # -- what is answered
 
     def answered(self, words: str, speech: Speech) -> None:
-        """A reply to what the user has said is asked for, or a realtime model makes one.
+        """A reply to the user is requested, or a realtime model generates one.
 
-        Posts `words_answered`: at once if there are words. A realtime model may give their
-        transcript later; then when it comes, or after `false_interruption`, without words.
+        Posts `words_answered`, at once if there is a transcript. A realtime model may give it
+        later: then on its arrival, or without it after `false_interruption`.
 
         Args:
-            words: What the user has said, as far as it is known.
-            speech: The reply. Calls that it makes come after the words.
+            words: What the user has said, as far as known.
+            speech: The reply. What the user said cannot object to calls that the reply makes.
         """
         agent = self._session.activity
         if words or not self._tools.any_open or agent is None or not agent.setup.transcribes:
@@ -95,7 +95,7 @@ class Objections:
         self._give_up = asyncio.get_running_loop().call_later(limit, self.transcribed, "")
 
     def transcribed(self, words: str) -> None:
-        """A message of the user has come into the conversation, with its words."""
+        """A user message with its transcript was added to the conversation."""
         if (speech := self._host.transcript_awaited) is not None:
             self._settle()
             self._post(words, speech, wordless=not words)

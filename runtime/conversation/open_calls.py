@@ -1,4 +1,4 @@
-"""The tool calls that are not finished, and questions about all of them together."""
+"""The unfinished tool calls, and questions about all of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNCOMMITTED = ("ended", "given", "handing_over")
 
 
 class OpenCalls:
-    """The calls that are not finished, by id."""
+    """The unfinished calls, by id."""
 
     turn: TurnRuntime
 
@@ -35,15 +35,15 @@ class OpenCalls:
         self._session = session
         self._ledger = ledger
         self._calls: dict[str, ToolCall] = {}
-        self._speeches: dict[str, Speech] = {}  # those that may repeat a call
+        self._speeches: dict[str, Speech] = {}  # tools whose calls may repeat
         self._log = log
 
     def get(self, call_id: str) -> ToolCall | None:
-        """The call of this id; None if it is finished."""
+        """The unfinished call with this id, or None."""
         return self._calls.get(call_id)
 
     def waits_for_identical(self, name: str, arguments: str, turn: str, tool: object) -> bool:
-        """The tool runs once in a turn, and an identical call of this turn has not ended."""
+        """The tool runs once in a turn, and an identical call of this turn is still running."""
         once = is_once(name, tool, self._policies)
         return once and self._ledger.is_under_way(name, arguments, turn)
 
@@ -59,7 +59,7 @@ class OpenCalls:
         """The identical call whose result answers this one; see `Ledger.answer`.
 
         Args:
-            tool: The tool, which may be marked as one that runs once.
+            tool: The tool, which may be marked with `once`.
             shown: The ids of the results in the agent's conversation.
         """
         made, once = (call_id, name, arguments, turn), is_once(name, tool, self._policies)
@@ -72,19 +72,19 @@ class OpenCalls:
         return known
 
     def was_answered(self, call_id: str) -> bool:
-        """The model was told that the call still runs.
+        """The model was told that the call is still running.
 
-        Its result comes later, apart from the step.
+        Its result comes later, separately from the step.
         """
         call = self._calls.get(call_id)
         return call is not None and call.state == "answered"
 
     def uncommitted(self) -> list[ToolCall]:
-        """The calls that have ended, and whose results are not in the conversation yet."""
+        """The calls that have ended, but whose results are not in the conversation yet."""
         return self._in(UNCOMMITTED)
 
     def detached_speeches(self) -> set[Speech]:
-        """The speeches whose turn is over and that still wait for their calls."""
+        """The speeches that still wait for their calls although their turn is over."""
         return {call.speech for call in self._calls.values() if call.turn_over}
 
     @property
@@ -125,7 +125,7 @@ class OpenCalls:
 
     @property
     def pending(self) -> list[ToolCall]:
-        """The calls whose results start a reply when the floor is free."""
+        """The calls whose results will start a reply when the floor is free."""
         due = (self._calls.get(o.id) for o in self._log.agenda.open if o.kind == "result")
         return [call for call in due if call is not None]
 
@@ -136,16 +136,17 @@ class OpenCalls:
 
     @property
     def due_results(self) -> dict[str, str]:
-        """The calls of which the user has not heard, by the ids of their results in a conversation.
+        """The calls whose results the user has not heard, by the ids of the results in a
+        conversation.
 
-        The answer that a call still runs is no result; it has the call's id, and the late result
-        has another.
+        The output "still running" is no result: it has the call's id, and the late result has
+        another.
         """
         due = (o.id for o in self._log.agenda.obligations if o.kind == "result" and o.ready)
         return {call.result_id or call.id: call.id for call in self.entries(due)}
 
     def with_results(self, results: Collection[str]) -> list[str]:
-        """The calls, of those that the user has not heard of, whose results are among these.
+        """The calls whose results are among these, and were not heard by the user.
 
         Args:
             results: The ids of results in a conversation.
@@ -160,11 +161,12 @@ class OpenCalls:
         return self._log.agenda.find("result", call.id) is None
 
     def undelivered_of(self, speech: str, step: Collection[str]) -> frozenset[str]:
-        """The results that the next step of this speech is to deliver.
+        """The results that the next step of this speech should deliver.
 
         Args:
             speech: Its id.
-            step: The results of the step before. Late ones of its calls are delivered with them.
+            step: The results of the previous step. Late results of its calls are delivered with
+                them.
         """
         due = self._log.agenda.obligations
         its = {o.id for o in due if o.kind == "result" and o.ready}
@@ -174,7 +176,7 @@ class OpenCalls:
         return frozenset(result for result, id in ids.items() if result in step or id in late)
 
     def speeches_between_steps(self) -> list[Speech]:
-        """The speeches whose calls have ended, and that have yet to say the results."""
+        """The speeches whose calls have ended, but that have not said the results yet."""
         open_ = (speech for speech in self._speeches.values() if not speech.interrupted)
         return [s for s in open_ if s.steps_over and not (s.finished or self.runs_for(s))]
 
@@ -185,8 +187,8 @@ class OpenCalls:
     def step_hands_over(
         self, last: ToolCall, returned: Mapping[str, Literal["agent", "other"]]
     ) -> bool:
-        """This was the last call of its speech, and one of them has returned an agent. The ends of
-        calls are reported one by one; what has returned in the same moment counts."""
+        """This was the last call of its speech, and one of these calls has returned an agent. Calls
+        that end together are reported one by one; all of them count."""
         step = [call for call in self._calls.values() if call.speech is last.speech]
         gave = [
             returned.get(call.id) for call in step if call.state in AWAITED and call is not last
@@ -197,7 +199,8 @@ class OpenCalls:
         return "agent" in gave or any(call.entry.handoff for call in ended)
 
     def released_with(self, speech: Speech) -> bool:
-        """A call of this speech was released, or its handoff waits: nobody waits for the speech."""
+        """A call of this speech was released, or its handoff is pending, so nothing waits for the
+        speech."""
         calls = [call for call in self._calls.values() if call.speech is speech]
         return any(call.turn_over or (speech.interrupted and call.waits) for call in calls)
 
@@ -222,7 +225,7 @@ class OpenCalls:
         self.forget_settled()
 
     def forget_settled(self) -> None:
-        """Drop the calls that are over, and whose results are not on the agenda any more."""
+        """Drop the finished calls whose results are not on the agenda any more."""
         over = [call.id for call in self._in(("closed",))]
         for call_id in over:
             if self._log.agenda.find("result", call_id) is None:

@@ -1,4 +1,4 @@
-"""Records what fails and what is missing: components, audio, transcripts; and the close."""
+"""Records failed components, missing audio, missing transcripts, and the close."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from turnfsm.fsm.journal import (
 __all__ = ["AUDIO_LIMIT", "TRANSCRIPT_LIMIT", "Outages"]
 
 AUDIO_LIMIT = 5.0
-"""Seconds without a frame of the user's audio after which it has stopped."""
+"""Seconds without a user audio frame after which the audio counts as stopped."""
 
 TRANSCRIPT_LIMIT = 3.0
-"""Seconds after a voice within which some of its transcript should have come."""
+"""Seconds after the end of speech within which a transcript should arrive."""
 
 
 class Outages:
-    """Records what fails in a session, and watches its input for what is missing.
+    """Records failures of a session, and watches for missing audio and transcripts.
 
     Args:
         record: Records an event.
-        now: The second of the journal.
+        now: Returns the journal's time in seconds.
         expects_audio: Whether there is a microphone, and it is on.
-        given_up: Called with a speech's id and a sentence if something that it needs has failed for
-            good.
+        given_up: Called with a speech's id and a sentence if a component that it needs has failed
+            for good.
     """
 
     def __init__(
@@ -44,12 +44,12 @@ class Outages:
         self._record, self._now, self._expects_audio = record, now, expects_audio
         self._given_up = given_up
         self._closed: Closed | None = None
-        self._clock: Callable[[], float]  # read at each frame
+        self._clock: Callable[[], float]  # called for each frame
         self._frame_at = 0.0  # by this clock
         self._stopped = False
         self._look: asyncio.TimerHandle | None = None
-        self._voice: tuple[float, float] | None = None  # since when none has a transcript, longest
-        self._voice_at: float | None = None  # the one that is heard now
+        self._voice: tuple[float, float] | None = None  # since when speech has had no transcript
+        self._voice_at: float | None = None  # the start of the current speech
         self._until = 0.0
         self._due: asyncio.TimerHandle | None = None
 
@@ -60,7 +60,7 @@ class Outages:
         self._look_later()
 
     def end(self) -> None:
-        """The session has closed. What it has recorded is complete."""
+        """The session has closed, and its recording is complete."""
         for timer in (self._look, self._due):
             if timer is not None:
                 timer.cancel()
@@ -77,13 +77,13 @@ class Outages:
             self._given_up(failure.speech, str(failure))
 
     def closing(self, closed: Closed) -> None:
-        """The session begins to close. The last record of the journal says why."""
+        """The session starts to close. The last record of the journal says why."""
         self._closed = closed
 
     # -- audio
 
     def frame_came(self) -> None:
-        """A frame of the user's audio has come."""
+        """A frame of the user's audio has arrived."""
         self._frame_at = self._clock()
         if self._stopped:
             self._stopped = False
@@ -96,7 +96,7 @@ class Outages:
 
     def _look_for_audio(self) -> None:
         if not self._expects_audio():
-            self._frame_at = self._clock()  # it is waited for from when it is expected again
+            self._frame_at = self._clock()  # the time counts from when audio is expected again
         elif not self._stopped and (silent := self._clock() - self._frame_at) >= AUDIO_LIMIT:
             self._stopped = True
             self._record(AudioStopped(since=round(self._now() - silent, 3)))
@@ -105,12 +105,12 @@ class Outages:
     # -- transcripts
 
     def voice_started(self) -> None:
-        """The VAD hears a voice, and its transcript should come."""
+        """The VAD detects speech, and a transcript should follow."""
         self._voice_at = self._now()
         self._voice = self._voice or (self._voice_at, 0.0)
 
     def voice_ended(self) -> None:
-        """The voice has ended."""
+        """Speech has ended."""
         if self._voice_at is None or self._voice is None:
             return
         self._until = self._now()
@@ -121,7 +121,7 @@ class Outages:
             self._due = asyncio.get_running_loop().call_later(TRANSCRIPT_LIMIT, self._is_missing)
 
     def transcript_came(self) -> None:
-        """A transcript has come, interim or final."""
+        """A transcript has arrived, interim or final."""
         self._voice = None
         if self._due is not None:
             self._due.cancel()

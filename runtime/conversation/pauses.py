@@ -1,4 +1,4 @@
-"""Where a voice makes a pause."""
+"""Finds the pauses in audio of speech."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import attrs
 __all__ = ["Pause", "Pauses", "Sound"]
 
 _STEP = 0.02
-"""Seconds of audio that are judged together."""
+"""Length of the windows that are judged, in seconds."""
 _QUIET = 1 / 30
-"""Peak of a pause, as a share of the loudest peak so far."""
+"""The highest peak of a pause, as a share of the loudest peak so far."""
 _SHORTEST = 0.12
-"""Seconds of a pause. A shorter one is inside a word."""
+"""The shortest pause, in seconds. A shorter one is inside a word."""
 
 
 @attrs.frozen
 class Sound:
-    """Audio of a speech.
+    """A piece of audio of a speech.
 
     Attributes:
         samples: 16 bits each, in the byte order of the machine; channels alternate.
-        per_second: How many of them make a second, over all channels.
+        per_second: Samples per second, over all channels.
     """
 
     samples: bytes | memoryview
@@ -44,7 +44,7 @@ class Pause:
 
 
 class Pauses:
-    """The pauses of one speech, as its audio comes.
+    """The pauses of one speech, found as its audio arrives.
 
     Example:
         >>> from array import array
@@ -63,7 +63,7 @@ class Pauses:
         self._quiet_since: float | None = None
 
     def came(self, sound: Sound) -> None:
-        """This is the next audio."""
+        """Add the next piece of audio."""
         samples = array("h")
         samples.frombytes(bytes(sound.samples))
         size = max(1, round(sound.per_second * _STEP))

@@ -1,4 +1,4 @@
-"""What an interruption does to a tool call: by the flow, by decorator, by default."""
+"""What an interruption does to a tool call: set by the flow, by a decorator, or by default."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _RECOVER = "__turnfsm_recover__"
 
 
 Recover = Callable[[CutOffCall], object]
-"""Returns the result of the call, or a coroutine of it."""
+"""Returns the result of the call, or a coroutine that does."""
 
 
 def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
-    """Decorate a tool with what an interruption of its turn does to it.
+    """Set what an interruption of its turn does to a tool.
 
     Put it above or below ``@function_tool``.
 
     Args:
-        policy: ``cancel``: the call is cancelled. ``detach``: it goes on in the background, and its
-            result is told later. ``finish``: the interruption waits for it, up to the timer
-            ``finish_limit``. ``hold``: its turn cannot be interrupted. A turn that a call keeps
-            from being interrupted is kept so until the session has begun to hand over, if the
-            tool returns an agent when the preamble has been heard and no call beside it runs.
+        policy: ``cancel``: the call is cancelled. ``detach``: it continues in the background, and
+            its result is delivered later. ``finish``: the interruption waits for it, up to the
+            timer ``finish_limit``. ``hold``: its turn cannot be interrupted. If a ``finish`` or
+            ``hold`` tool returns an agent, after the preamble was heard and with no other call
+            running, its turn stays uninterruptible until the handoff has begun.
 
     Returns:
         The decorator.
@@ -60,7 +60,7 @@ def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
 
     def decorate(tool: Tool) -> Tool:
         setattr(tool, _POLICY, policy)
-        # A tool that is a method is built again for each agent, from the function it wraps.
+        # A tool that is a method is rebuilt for each agent, from the wrapped function.
         setattr(getattr(tool, "__wrapped__", tool), _POLICY, policy)
         return tool
 
@@ -68,11 +68,11 @@ def on_interruption(policy: Policy) -> Callable[[Tool], Tool]:
 
 
 def once(tool: Tool) -> Tool:
-    """Decorate a tool that runs once if a turn makes the same call twice.
+    """Decorate a tool that should run only once if a turn makes the same call twice.
 
     The second call, with the same arguments, gets the result of the first one; its output says so.
-    If the first one has raised an error, the tool runs again. Without this decorator a tool runs
-    for every call.
+    If the first call raised an error, the tool runs again. Without this decorator a tool runs for
+    every call.
 
     Args:
         tool: The tool, above or below ``@function_tool``.
@@ -97,7 +97,7 @@ def recover_with(recover: Recover) -> Callable[[Tool], Tool]:
     Args:
         recover: Takes a `CutOffCall` and returns the result of the call. It raises `NotMade` if the
             call never took effect, and any other error if it cannot tell: the model then reads that
-            the outcome is unknown. It may be asynchronous, and has 5 s.
+            the outcome is unknown. It may be asynchronous, and must finish within 5 s.
 
     Returns:
         The decorator.
@@ -143,9 +143,9 @@ def is_once(name: str, tool: object, tools: Tools) -> bool:
 
 
 def misspelt_tools(tools: Iterable[str], known: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The names in the flow that no tool has and that are nearly one, with the one that is meant.
+    """The tool names in the flow that look misspelt, each with the name that was probably meant.
 
-    A name that is like no tool is left out: an agent that comes later may have that tool.
+    A name that resembles no tool is not reported: a later agent may have that tool.
     """
     names = set(known)
     for name in tools:

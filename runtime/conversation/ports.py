@@ -1,8 +1,8 @@
-"""What a conversation needs from a framework: a session, its agents, their speeches, an output.
+"""The ports: what a conversation needs from a framework.
 
 The framework's adapter does two things. It reports what has happened, with the methods of
-`Conductor` and of its parts. It carries out decisions, with the methods of these protocols. What it
-does not report, and a protocol does not ask for, is its own business.
+`Conductor` and of its parts. It carries out decisions, with the methods of these protocols.
+Everything else is up to the adapter.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ __all__ = [
 ]
 
 Source = Literal["audio_activity", "user_turn", "programmatic"]
-"""Why a speech is interrupted: the user talks over it, a user's turn takes its place, or a limit
-has passed."""
+"""Why a speech is interrupted: the user talks over it, a user turn replaces it, or a limit was
+reached."""
 
 Phase = Literal["leaving", "entering", "greeting", "present"]
-"""How an agent stands to its session. ``leaving``: a handoff is under way, or it has left.
-``entering``: it may greet the user, and has said nothing yet. ``greeting``: what it says when it
-enters has not been heard to its end. ``present``: none of these."""
+"""The phase of an agent. ``leaving``: a handoff away from it is running or done. ``entering``: it
+may greet the user, and has said nothing yet. ``greeting``: its greeting is not finished.
+``present``: none of these."""
 
 
 @attrs.frozen
 class FalseInterruption:
-    """A speech that was paused goes on: it was not interrupted by words."""
+    """A paused speech is resumed: there was no transcript, so it was no interruption."""
 
 
 Report = TurnLimitReached | TurnWaitsLong | FalseInterruption
-"""What the application is told."""
+"""An event for the application."""
 
 
 @attrs.frozen
 class Settings:
-    """The settings of a session, as they are now.
+    """The current settings of a session.
 
     Attributes:
         timers: The seconds of the flow's timers.
-        min_duration: Seconds of a voice from which on it may interrupt.
-        min_words: Words from which on they may interrupt.
+        min_duration: How long speech must last to interrupt, in seconds.
+        min_words: How many words it takes to interrupt.
         expects_audio: There is a microphone, and it is on.
     """
 
@@ -69,18 +69,18 @@ class Settings:
 
 @attrs.frozen
 class Setup:
-    """How an agent hears, and what its model is. By default it has an STT, and a model that is
-    asked for each reply.
+    """How an agent hears the user, and what kind of model it has. The default: an STT, and a model
+    that is asked for each reply.
 
     Attributes:
-        hears_words: An STT gives transcripts of what the user says.
+        hears_words: It has an STT.
         manual_turns: Only the application commits turns.
-        commits_audio: A turn is all audio since the turn before, as with a realtime model.
-        keeps_context: A realtime model, which keeps the conversation itself: a reply that it has
-            begun is in it.
+        commits_audio: A turn is all audio since the previous turn, as with a realtime model.
+        keeps_context: A realtime model that stores the conversation itself, with every reply that
+            it has begun.
         transcribes: A realtime model that gives transcripts of what it hears, perhaps late.
         replies_to_results: A realtime model that replies to tool results without being asked.
-        overlaps: A realtime model that decides itself whether it speaks while the user does.
+        overlaps: A realtime model that decides itself whether to speak while the user speaks.
     """
 
     hears_words: bool = True
@@ -96,7 +96,7 @@ class UserTurn(Protocol):
     """A turn of the user, as the framework describes it."""
 
     new_transcript: str
-    """Its words. Those of turns that had to wait are put before them."""
+    """Its text. The text of deferred turns is put before it."""
 
 
 class Speech(Protocol):
@@ -112,7 +112,7 @@ class Speech(Protocol):
 
     @property
     def interrupted_by(self) -> Source | None:
-        """What has interrupted it. None if it is a speculation that is not used, or goes on."""
+        """What has interrupted it. None if it continues, or is an unused speculation."""
 
     @property
     def interruptible(self) -> bool:
@@ -124,7 +124,7 @@ class Speech(Protocol):
 
     @property
     def finished(self) -> bool:
-        """Nothing more of it is added to the conversation."""
+        """It will add nothing more to the conversation."""
 
     def stop(self, source: Source, *, force: bool = False) -> None:
         """Interrupt it; with force even if it may not be interrupted.
@@ -133,59 +133,60 @@ class Speech(Protocol):
         """
 
     def hold(self, on: bool) -> None:
-        """Disallow interruptions, until this hold is released; holds are counted."""
+        """Disallow interruptions until this hold is released. Holds are counted."""
 
     def end(self, *, step: bool = False) -> None:
-        """Stop waiting for what it still does, which runs on. `Conductor.speech_over` follows.
+        """Stop waiting for its remaining work, which keeps running. `Conductor.speech_over`
+        follows.
 
         Args:
-            step: Only for the step that holds the floor, whose playout counts as ended.
+            step: Only for the step that holds the floor; its playout counts as ended.
                 `Conductor.floor_returned` follows.
         """
 
 
 class Output(Protocol):
-    """The audio output that a step is heard on."""
+    """The audio output of a step."""
 
     @property
     def can_pause(self) -> bool:
-        """It can pause, and the session wants false interruptions resumed."""
+        """It can pause, and the session resumes after false interruptions."""
 
     def pause(self, *, heard: bool) -> None:
-        """Pause. `heard`: the user is hearing it."""
+        """Pause. `heard`: it is playing."""
 
     def resume(self, *, heard: bool) -> None:
-        """Resume. `heard`: the user has heard the beginning."""
+        """Resume. `heard`: it has started to play before."""
 
     def drop(self) -> None:
-        """Clear the audio that was taken and not played."""
+        """Clear the audio that was not played."""
 
 
 class Agent(Protocol):
-    """An agent of the session, active or not: its model, its tool calls, its user's turns."""
+    """An agent of the session, active or not: its model, tool calls and user turns."""
 
     @property
     def setup(self) -> Setup:
-        """How it hears, and what its model is."""
+        """How it hears the user, and what kind of model it has."""
 
     @property
     def phase(self) -> Phase:
-        """How it stands to the session. `Conductor.chain_moved` follows."""
+        """Its phase. `Conductor.chain_moved` follows a change."""
 
     def reply(self, instructions: str | None = None) -> Speech:
         """Ask the model for a reply. `Conductor.floor_taken` follows.
 
         Args:
-            instructions: What it is to say, such as a result. Without them it answers the user.
+            instructions: What it should say, such as a result. Without them it answers the user.
         """
         ...
 
     def speak(self, text: str, *, interruptible: bool = True) -> Speech:
-        """Say a text that answers nobody. `Conductor.floor_taken` follows.
+        """Say a fixed text that is no answer to the user. `Conductor.floor_taken` follows.
 
         Args:
             text: The text.
-            interruptible: Whether the user may interrupt it, if the session lets them.
+            interruptible: Whether the user may interrupt it, if the session allows interruptions.
 
         Raises:
             Exception: The agent has no voice.
@@ -199,7 +200,7 @@ class Agent(Protocol):
         """Cancel a running tool; `ToolCalls.ended` follows."""
 
     def answer(self, calls: Sequence[str]) -> None:
-        """Answer these calls with an output that says that they still run.
+        """Answer these calls with the output that they are still running.
 
         The adapter first asks `ToolCalls.may_answer` for each of them.
         """
@@ -216,12 +217,12 @@ class Agent(Protocol):
 
     @property
     def answer_coming(self) -> bool:
-        """Words of the user may still be committed, or a realtime model may answer by itself.
+        """A transcript may still be committed, or a realtime model may answer by itself.
         `Conductor.decision_over` follows."""
 
     @property
     def talked_over(self) -> bool:
-        """A realtime model that detects turns hears the user, or may be about to answer."""
+        """A realtime model with turn detection hears the user, or may be about to answer."""
 
     @property
     def user_silent(self) -> bool:
@@ -236,7 +237,7 @@ class Session(Protocol):
 
     @property
     def activity(self) -> Agent | None:
-        """The agent that is active."""
+        """The active agent."""
 
     @property
     def closing(self) -> bool:
@@ -244,23 +245,23 @@ class Session(Protocol):
 
     @property
     def settings(self) -> Settings:
-        """Its settings, as they are now."""
+        """The current settings."""
         ...
 
     def tune(self, tuning: Tuning) -> None:
-        """Apply these settings until others are given; what they leave out is the session's own."""
+        """Apply these settings until the next call. A missing one is the session's own."""
 
     def publish(self, state: str, heard: Speech | None = None, at: float | None = None) -> None:
         """Publish the agent's state.
 
         Args:
             state: ``listening``, ``thinking`` or ``speaking``.
-            heard: The speech that is heard from now on.
-            at: The wall clock's time at which its playout has begun.
+            heard: The speech that starts to play.
+            at: The wall clock time at which its playout began.
         """
 
     def report(self, report: Report) -> None:
-        """Tell the application."""
+        """Notify the application."""
 
     def hang_up(self) -> None:
-        """Close, once everything that waits for the floor has been said."""
+        """Close after all queued speech."""

@@ -1,4 +1,4 @@
-"""Watches whether the step that holds the floor makes progress."""
+"""Watches the progress of the step that holds the floor."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ __all__ = ["Progress"]
 
 
 class Progress:
-    """Looks at a step at intervals, and reports if it has made progress since the last look.
+    """Checks a step at intervals, and reports progress since the last check.
 
-    Progress is a token of the model, or audio that is still to be heard.
+    Progress is a token of the model, or audio that is not played yet.
 
     Args:
         report: Called with the step's id.
-        every: Seconds between two looks.
+        every: Seconds between two checks.
     """
 
     def __init__(self, report: Callable[[str], object], every: float) -> None:
         self._report, self._every = report, every
         self._step: str | None = None
         self._came = False
-        self._last = 0.0  # when something came
-        self._looked = 0.0  # when the last look was
-        self._due = 0.0  # when the next is; the loop may run it within its resolution before
+        self._last = 0.0  # the time of the last progress
+        self._looked = 0.0  # the time of the last check
+        self._due = 0.0  # the time of the next check; the loop may run it slightly early
         self._heard_until = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -48,23 +48,23 @@ class Progress:
         self._last = asyncio.get_running_loop().time()
 
     def audio_came(self, seconds: float) -> None:
-        """The output has taken audio. It is played after what the output has taken before."""
+        """The output has received audio. It plays after the audio before."""
         self._heard_until = max(self._heard_until, asyncio.get_running_loop().time()) + seconds
 
     @property
     def idle(self) -> float:
-        """Seconds since the last progress of the step, or since it was given the floor."""
+        """Seconds since the step's last progress, or since it took the floor."""
         return max(0.0, asyncio.get_running_loop().time() - max(self._last, self._heard_until))
 
     @property
     def has_audio(self) -> bool:
-        """The output has taken audio of the step."""
+        """The output has received audio of the step."""
         return self._heard_until > 0.0
 
     def _look_after(self, now: float) -> None:
         self._due = now + self._every
         if now < self._heard_until < self._due:
-            self._due = self._heard_until  # what comes after the audio is counted from its end
+            self._due = self._heard_until  # later progress is counted from the end of the audio
         self._timer = asyncio.get_running_loop().call_at(self._due, self._look)
 
     def _look(self) -> None:

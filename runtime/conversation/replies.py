@@ -1,4 +1,4 @@
-"""The replies that are live: what each is asked for, shows and delivers, and how it ends."""
+"""The live replies: what each was requested for, what it delivers, and how it ends."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class _Live:
     """A reply that has not ended.
 
     Attributes:
-        agent: The agent that gives it.
-        stopped: What has interrupted it, if that is not the speech's own source, and the call that
-            has done so.
+        agent: Its agent.
+        stopped: What has interrupted it, if that differs from the speech's own record, and the call
+            that did so.
     """
 
     speech: Speech
@@ -57,11 +57,11 @@ class Replies:
     def asked(
         self, speech: Speech, agent: object, utterances: Iterable[str] = (), *, instructed: bool
     ) -> None:
-        """A reply is asked for.
+        """A reply is requested.
 
         Args:
             utterances: The ids of the user's messages that it answers.
-            instructed: It has instructions of its own, and delivers only what these name.
+            instructed: It has its own instructions, and delivers only what they name.
         """
         self._live[speech.id] = _Live(speech, agent)
         self._log.add(ReplyAsked(speech.id, instructed=instructed))
@@ -76,7 +76,7 @@ class Replies:
     def claims(
         self, speech: Speech, *, utterances: Iterable[str] = (), results: Iterable[str] = ()
     ) -> None:
-        """A reply was asked for in order to deliver these."""
+        """A reply was requested to deliver these."""
         self._log.add(ReplyAsked(speech.id, utterances, results))
 
     def request_sent(
@@ -89,13 +89,13 @@ class Replies:
         answers: bool,
         unanswered: Iterable[str] = (),
     ) -> None:
-        """The model is asked for a step of a reply.
+        """The request for a step of a reply is sent to the model.
 
         Args:
             shown: The calls whose results the request contains.
             instructions: The reply's own instructions.
-            answers: It answers what the user has said.
-            unanswered: What stands last in it, of what the user has said.
+            answers: It answers the user.
+            unanswered: The ids of the user's messages at the end of the request.
         """
         if speech.id not in self._live:
             if speech.interrupted:
@@ -108,7 +108,7 @@ class Replies:
         self._log.add(RequestSent(speech.id, shown, named, answers, unanswered))
 
     def calls_known(self, speech: Speech, calls: int) -> None:
-        """The model has answered the last request of a reply, and asks for so many calls."""
+        """The model has answered a reply's last request, with this number of calls."""
         self._log.add(CallsKnown(speech.id, calls))
 
     def answers_by_itself(self, speech: Speech, agent: object) -> None:
@@ -117,16 +117,16 @@ class Replies:
         self._log.add(AnswersByItself(speech.id))
 
     def heard(self, speech: str, *, whole: bool) -> None:
-        """The user has heard what a reply's last request gave, or a part of it."""
+        """The user has heard the step of a reply's last request, or a part of it."""
         self._log.add(ReplyHeard(speech, whole))
 
     def stopped(self, speech: Speech, by: Ending, call: str | None = None) -> None:
-        """A reply is about to be interrupted by this; `over` follows."""
+        """A reply is about to be interrupted for this reason; `over` follows."""
         if (live := self._live.get(speech.id)) is not None and live.stopped is None:
             live.stopped = by, call
 
     def over(self, speech: Speech, *, failed: bool = False) -> None:
-        """Nothing more is heard of a reply.
+        """A reply has ended; none of it is played from now on.
 
         Args:
             failed: An error has ended it.
@@ -141,13 +141,13 @@ class Replies:
         self._log.add(ReplyEnded(speech.id, by, call))
 
     def leaving(self, agent: object) -> None:
-        """An agent is left: if a reply of it is interrupted now, this is why."""
+        """An agent is being replaced: that is the reason if its reply is interrupted now."""
         for live in self._live.values():
             if live.agent is agent:
                 self.stopped(live.speech, "agent_left")
 
     def left(self, agent: object) -> None:
-        """An agent was left, and what it has not said is not said by it any more."""
+        """An agent was replaced, and will not say its remaining speech."""
         for live in tuple(self._live.values()):
             if live.agent is agent and not live.speech.interrupted:
                 del self._live[live.speech.id]
@@ -158,8 +158,7 @@ class Replies:
     # -- questions
 
     def may_still_call(self, before: Speech) -> Iterator[Speech]:
-        """The replies that were asked for before this one to answer an utterance, and whose model
-        may still make calls."""
+        """The earlier replies to utterances whose model may still make calls."""
         for live in self._live.values():
             if live.speech is before:
                 return
@@ -169,6 +168,6 @@ class Replies:
                 yield live.speech
 
     def would_deliver(self, speech: Speech) -> bool:
-        """A request of this reply would ask to deliver results of other replies."""
+        """A request of this reply would include results of other replies."""
         due = self._log.agenda.due
         return any(o.kind == "result" and o.made_by != speech.id for o in due)

@@ -1,5 +1,5 @@
-"""Restores a conversation whose worker has died: its calls, what is owed to the user, and how the
-agent begins."""
+"""Restores a conversation whose worker has died: its calls, its obligations, and the agent's first
+reply."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ logger = logging.getLogger("turnfsm")
 async def restore_calls(
     past: Past, ledger: Ledger, conductor: Conductor, tools: Mapping[str, object], keeping: Keeping
 ) -> None:
-    """Take the calls over: first of all. The adapter then puts the conversation back.
+    """Take over the calls. This comes first; then the adapter restores the conversation.
 
     Args:
-        ledger: Gets the calls, which have all ended.
+        ledger: The ledger to fill. All calls in it have ended.
         tools: The tools of the agent, by name.
     """
     if past.missing:
@@ -53,16 +53,16 @@ def restore_turns(
     *,
     commits_by_itself: bool = True,
 ) -> Resumption:
-    """Restore what the user still waits for, when calls and conversation are back.
+    """Restore what the user still waits for. Calls and conversation must have been restored.
 
     Args:
         messages: The ids of the messages in the conversation.
         owner: The agent that answers the turns.
-        turn_of: Makes a turn of what `Conversation.turn` has kept.
-        commits_by_itself: A turn needs no commit of the application.
+        turn_of: Makes a turn from what `Conversation.turn` has stored.
+        commits_by_itself: A turn is committed without the application.
 
     Returns:
-        What the agent says first.
+        The agent's first reply.
     """
     for call in ledger:
         if call.state in ("ended", "given"):

@@ -43,7 +43,7 @@ _WORDS = {
 
 
 class Before(Protocol):
-    """How the conversation stood when its worker died."""
+    """The state of the conversation when its worker died."""
 
     @property
     def begun(self) -> bool:
@@ -51,19 +51,19 @@ class Before(Protocol):
 
     @property
     def reply_under_way(self) -> bool:
-        """The agent was about to say something, or was saying it."""
+        """The agent was speaking or about to speak."""
 
     @property
     def reply_heard(self) -> bool:
-        """The user has heard the beginning of it."""
+        """The user has heard the beginning of that reply."""
 
     @property
     def words_lost(self) -> bool:
-        """The user was speaking, and there is no transcript of it."""
+        """The user was speaking, and the transcript is lost."""
 
     @property
     def apologised(self) -> bool:
-        """An apology was begun since the user last spoke."""
+        """The agent has begun an apology since the user last spoke."""
 
     @property
     def unsaid(self) -> Mapping[str, bool]:
@@ -74,14 +74,14 @@ class Before(Protocol):
 class Resumption:
     """The host of `specs/resume.yaml`.
 
-    Methods and attributes with the name of an action or host fact are that action or fact.
+    Its methods and attributes implement the actions and host facts of the same names.
 
     Args:
-        before: How the conversation stood.
-        results: A result is to be delivered.
+        before: The state of the conversation.
+        results: There is a result to deliver.
 
     Attributes:
-        apologises: What must be said contains an apology.
+        apologises: The first reply contains an apology.
     """
 
     def __init__(self, before: Before, *, results: bool) -> None:
@@ -94,12 +94,12 @@ class Resumption:
 
     @property
     def pending(self) -> bool:
-        """Something must be said as soon as the floor is free."""
+        """The agent must speak as soon as the floor is free."""
         return self._machine.state == "pending"
 
     @property
     def unfinished(self) -> bool:
-        """Something must be said, and no reply that says it has begun."""
+        """The agent must speak, and no reply for that has begun."""
         return self._machine.state in ("entered", "pending", "asked")
 
     @property
@@ -108,7 +108,7 @@ class Resumption:
         return self._before.unsaid if self.unfinished else {}
 
     def post(self, trigger: str) -> None:
-        """Decide on a trigger, change the state, and carry the actions out."""
+        """Decide on a trigger, change the state, and carry out the actions."""
         facts = {name: self._fact(name) for name in self._machine.asks(trigger)}
         self._machine.set_host_facts(facts)
         if self._machine.state in ("new_conversation", "done"):
@@ -119,7 +119,7 @@ class Resumption:
             self.apologises = action.endswith("_apology") or action == "ask_again"
 
     def deliver(self) -> str:
-        """The instructions of the reply that says what must be said."""
+        """The instructions of the first reply."""
         self.post("delivered")
         return self._words
 

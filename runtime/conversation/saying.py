@@ -1,4 +1,4 @@
-"""What a step says, and how far it was heard."""
+"""The text and audio of a step, and how much of it was heard."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _END_OF_SENTENCE = re.compile(
     r"[.!?\u061f\u0964]+[\"')\]\u201d\u2019]*(?=\s)|[\u3002\uff01\uff1f]+"
 )
 _NEAR = 0.8
-"""Seconds between the estimated end of a sentence and the pause that the voice makes there."""
+"""The most seconds between the estimated end of a sentence and the pause in the audio."""
 _BETWEEN = 0.2
-"""Seconds after the estimated end of a sentence, of a voice that makes no pauses."""
+"""Seconds to add to the estimated end of a sentence if the audio has no pauses."""
 
 
 class Saying:
-    """The text and the audio of a step, as they come, and how much of the audio was heard.
+    """The text and the audio of a step, as they arrive, and how much of the audio was heard.
 
     Example:
         >>> from turnfsm.runtime.conversation.saying import Saying
@@ -42,35 +42,35 @@ class Saying:
         self._since: float | None = None
 
     def text_came(self, text: str) -> None:
-        """The step says this, too."""
+        """Add text."""
         self._text += text
 
     def audio_came(self, seconds: float, sound: Sound | None = None) -> None:
-        """The output has got audio.
+        """Add audio that the output has received.
 
         Args:
-            seconds: How long it is.
-            sound: Its samples, if they are known.
+            seconds: Its duration.
+            sound: Its samples, if known.
         """
         self._seconds += seconds
         if sound is not None:
             self._pauses.came(sound)
 
     def begin(self) -> None:
-        """It is heard, or heard again."""
+        """Playout starts, or continues."""
         if self._since is None:
             self._since = _now()
 
     def pause(self) -> None:
-        """It is not heard any more."""
+        """Playout stops."""
         self._heard, self._since = self._heard_for, None
 
     @property
     def asks(self) -> bool:
-        """The last sentence so far is a question, and it was begun to be heard.
+        """The last sentence so far is a question, and the user has heard its beginning.
 
-        A sentence takes its share of the audio, by letters. While audio is still to come, the share
-        that was heard is taken for larger than it is.
+        A sentence's part of the audio is estimated from its number of letters. While audio is still
+        to come, this overestimates how much was heard.
         """
         text = self._text.rstrip()
         last = _LAST_SENTENCE.search(text) if text.endswith(_QUESTION) else None
@@ -80,10 +80,10 @@ class Saying:
 
     @property
     def between_sentences(self) -> bool:
-        """The end of a sentence was heard, and the next one has not begun.
+        """Playout is between two sentences.
 
-        The end is the pause of the voice that is nearest to where the end should be by letters. If
-        the voice makes no pauses, the letters alone say where it is.
+        The end of a sentence is the pause in the audio that is nearest to the estimate. If the
+        audio has no pauses, the estimate alone counts.
         """
         heard = self._heard_for
         return any(gap.start <= heard <= gap.end for gap in self._gaps())

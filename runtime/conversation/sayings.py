@@ -1,4 +1,4 @@
-"""What the flow lets the agent say, word for word, and the answers that wait for its end."""
+"""The flow's fixed texts that the agent says, and the answers that wait for their end."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Sayings"]
 
 
 class Sayings:
-    """Says the texts of a flow's actions. Such a speech answers nobody, and is not on the agenda.
+    """Says the texts of a flow's actions. Such speech is no answer, and is not on the agenda.
 
     Args:
-        session: Its active agent says them.
-        floor: Who has the floor.
+        session: Its active agent says the texts.
+        floor: The floor.
     """
 
     def __init__(self, session: Session, floor: Floor) -> None:
@@ -29,7 +29,7 @@ class Sayings:
         self._begun: dict[str, Speech] = {}
 
     def say(self, name: str, action: Action, event: Event) -> None:
-        """Say the next one of the texts of an action of this name, if an agent can say it."""
+        """Say the next text of the action with this name, if an agent can say it."""
         if (agent := self._session.activity) is None or not self.can_say:
             return
         text = action.say[self._times[name] % len(action.say)]
@@ -39,35 +39,35 @@ class Sayings:
 
     @property
     def can_say(self) -> bool:
-        """The agent can say something now: it is not being left, does not greet first, and the
-        session does not close."""
+        """The agent can speak now: no handoff, no greeting first, and the session does not
+        close."""
         agent = self._session.activity
         says = agent is not None and agent.phase in ("greeting", "present")
         return says and not self._session.closing
 
     def began(self, speech: Speech) -> None:
-        """The model has begun to give a reply, or is asked for it as soon as it has the floor."""
+        """The model has begun a reply, or is asked for it as soon as the reply has the floor."""
         if not self._floor.holds(speech):
             self._begun[speech.id] = speech
 
     def has_come(self, speech: Speech) -> None:
-        """A step of a speech has the floor; the next one begins anew."""
+        """A step of a speech has the floor. Its next step starts afresh."""
         self._begun.pop(speech.id, None)
 
     def over(self, speech: Speech) -> None:
-        """Nothing more of a speech is heard."""
+        """A speech has ended."""
         self._said.pop(speech.id, None)
         self._begun.pop(speech.id, None)
 
     @property
     def has_floor(self) -> bool:
-        """What has the floor was said by `say`."""
+        """The speech that has the floor comes from `say`."""
         step = self._floor.step
         return step is not None and step.speech.id in self._said
 
     @property
     def delays_answer(self) -> bool:
-        """And a reply that has begun waits for its end."""
+        """The speech that has the floor comes from `say`, and a reply waits for its end."""
         if not self.has_floor:
             return False
         others = (one for id, one in self._begun.items() if id not in self._said)

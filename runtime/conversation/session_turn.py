@@ -16,7 +16,7 @@ __all__ = ["SessionTurn"]
 
 
 class SessionTurn(TurnRuntime):
-    """A `TurnRuntime` that can be told what a question asks for.
+    """A `TurnRuntime` with `expect`, which says what a question asks for.
 
     Args:
         flow: The flow.
@@ -53,20 +53,21 @@ class SessionTurn(TurnRuntime):
         pattern: str | None = None,
         wait: float = 4.0,
     ) -> None:
-        """Say what the next question asks for. It counts until the user's answer is answered.
+        """Say what the next question asks for. It applies until the agent has replied to the user's
+        answer.
 
-        The user's turn ends at once when all of it is said, and waits while a part is missing. This
-        comes before what the flow expects.
+        The user's turn ends at once when all of it was said, and waits while a part is missing.
+        This overrides what the flow expects.
 
         Args:
             kind: Such as ``"digits"``, ``"phone"`` or ``"yes_no"``. ``"open"``: anything.
             length: How many digits, letters or signs it has.
-            at_least, at_most: The same as a range, instead of `length`.
+            at_least, at_most: A range, instead of `length`.
             pattern: A regular expression, for the kind ``"pattern"``.
             wait: Seconds of silence after which the turn ends although a part is missing.
 
         Raises:
-            TurnfsmError: That makes no sense; the message says what to write.
+            TurnfsmError: The arguments make no sense. The message says what to write.
 
         Example::
 
@@ -80,10 +81,11 @@ class SessionTurn(TurnRuntime):
         self._ask(Expectation(kind, length, at_least, at_most, pattern, wait))
 
     def expect_parameter(self, tool: str, parameter: str, *, wait: float = 4.0) -> None:
-        """Say that the next question asks for the value of a tool's parameter. As `expect`.
+        """Say that the next question asks for the value of a tool's parameter. Otherwise like
+        `expect`.
 
-        Its JSON schema says what that is: a `pattern` of digits, or any with `maxLength`; the
-        `format` email, date or phone; the type boolean.
+        The parameter's JSON schema says what to expect: a `pattern` of digits, any `pattern` with
+        `maxLength`, the `format` email, date or phone, or the type boolean.
 
         Args:
             tool: The name of a tool of the active agent.

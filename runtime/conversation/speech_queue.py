@@ -1,4 +1,4 @@
-"""The speeches that wait for the floor, and those of them that come before a deferred turn."""
+"""The speeches that wait for the floor, and which of them come before a deferred turn."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["SpeechQueue"]
 
 
 class SpeechQueue:
-    """Speeches that were scheduled and have not had the floor.
+    """The speeches that were scheduled and have not taken the floor yet.
 
     Args:
-        floor: Who holds it.
+        floor: The floor.
     """
 
     def __init__(self, floor: Floor) -> None:
@@ -29,10 +29,10 @@ class SpeechQueue:
         self._waiting = [one for one in self._waiting if one[1] is not speech]
 
     def turn_deferred(self, agent: Agent | None) -> None:
-        """A turn was deferred: what this agent is about to say was scheduled before it."""
+        """A turn was deferred: the speeches of this agent that are queued now come before it."""
         self._first = tuple(speech for its, speech in self._waiting if its is agent)
 
     def comes_first(self, agent: Agent) -> bool:
-        """Something that was scheduled before the deferred turn has not been said."""
+        """A speech that was scheduled before the deferred turn is still queued."""
         first = (one for one in self._first if not one.interrupted)
         return any((agent, one) in self._waiting or self._floor.holds(one) for one in first)

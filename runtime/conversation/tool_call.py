@@ -1,4 +1,4 @@
-"""One tool call: a machine of its own that runs under `specs/tool_call.yaml`."""
+"""One tool call, with its own machine of `specs/tool_call.yaml`."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _SAID = {"say_nothing_done": NOTHING_DONE, "say_unknown": UNKNOWN}
 
 @attrs.define(eq=False)
 class ToolCall:
-    """A tool call that is not finished.
+    """An unfinished tool call.
 
     Attributes:
         entry: The call's entry in the ledger, with its machine.
-        speech: The speech that it was made for.
+        speech: Its speech.
         agent: The agent that made it.
         has_output: It has a result that the user may want to hear.
         was_cancelled: It was cancelled. Its end is reported later.
-        step_hands_over: It was the last call of its step, and one of them has returned an agent.
-        waits: It waits until it is known whether the user objects.
-        context: The context variables of the call; the reply that delivers its result runs with
-            them.
+        step_hands_over: It was the last call of its step, and a call of the step has returned an
+            agent.
+        waits: It waits to learn whether the user objects.
+        context: Its context variables. The reply that delivers its result runs with them.
     """
 
     entry: LedgerCall
@@ -65,17 +65,17 @@ class ToolCall:
 
     @property
     def policy(self) -> Policy:
-        """What an interruption does to it."""
+        """What an interruption does to the call."""
         return self.entry.policy
 
     @property
     def how(self) -> LedgerEnd | None:
-        """How its tool ended; None while it runs."""
+        """How the tool ended; None while it runs."""
         return self.entry.gave
 
     @property
     def state(self) -> str:
-        """The state of the flow that it is in."""
+        """Its state in the flow."""
         return self.entry.state
 
     @property
@@ -85,18 +85,19 @@ class ToolCall:
 
     @property
     def gave_update(self) -> bool:
-        """The conversation has an update of it, or that it still runs. Its result comes later."""
+        """The conversation has an update of the call, or the output that it is still running. The
+        result comes later."""
         late = self.entry.machine.holds("in_conversation")
         return self.state in ("answered", "reported") and not late
 
     @property
     def turn_over(self) -> bool:
-        """The turn that it was made for was interrupted."""
+        """The turn of the call was interrupted."""
         return self.entry.machine.holds("turn_over")
 
     @property
     def cancellation(self) -> str | None:
-        """What the model reads of it if it was cancelled, else None."""
+        """The output for the model if the call was cancelled, else None."""
         if not self.was_cancelled and self.how != "cancelled":
             return None
         return CANCELLED_WITH_TURN if self._ends_with_turn else CANCELLED
@@ -119,16 +120,17 @@ class ToolCall:
         return verdict
 
     def ask(self, request: str) -> Verdict:
-        """What `post` would answer now. Nothing changes."""
+        """What `post` would return now. Changes nothing."""
         answers = {fact: getattr(self, fact)() for fact in self.entry.machine.asks(request)}
         return self._ledger.ask(self.entry, request, answers)
 
     def refusal_of_effect(self) -> str | None:
-        """None if the tool may have its effect now; otherwise what the model is to read."""
+        """None if the tool may carry out its side effect now; otherwise the output for the
+        model."""
         return None if self.post("commit_point") else _said(self.post("effect_refused"))
 
     def cut_wait(self) -> str | None:
-        """What the model is to read if an objection ends a wait of the tool, else None."""
+        """The output for the model if an objection ends a wait of the tool, else None."""
         return _said(self.post("wait_cut"))
 
     # -- host facts
@@ -142,7 +144,7 @@ class ToolCall:
         return not self.speech.interruptible
 
     def replaced(self) -> bool:
-        """Another agent is in charge, or about to be."""
+        """Another agent is active, or about to be."""
         return self.agent is None or self.agent.phase == "leaving"
 
     def cancels(self) -> bool:
@@ -158,7 +160,7 @@ class ToolCall:
         return self.policy == "finish"
 
     def moot(self) -> str | None:
-        """Why nobody is to deliver its result; None if it is to be delivered."""
+        """Why the result need not be delivered; None if it must be."""
         if self.cancellation is not None and self._ends_with_turn:
             return "it was cancelled with its turn"
         if not self.has_output:
@@ -168,21 +170,19 @@ class ToolCall:
         return None
 
     def hands_over(self) -> bool:
-        """The session hands over to the agent that a call of its step has returned."""
+        """The session hands over to an agent returned by a call of the same step."""
         return self.step_hands_over and self.speech.steps_over
 
     def talked_over(self) -> bool:
-        """The user speaks over the turn, or what they said may be answered soon."""
+        """The user speaks over the turn, or may soon get an answer to what they said."""
         return self.agent is not None and self.agent.talked_over
 
     # -- actions
 
     def hold_turn(self) -> None:
-        """Keep the speech from being interrupted."""
         self.speech.hold(True)
 
     def release_turn(self) -> None:
-        """Release the hold."""
         self.speech.hold(False)
 
     def interrupt_turn(self) -> None:
@@ -191,12 +191,11 @@ class ToolCall:
             self.speech.stop("audio_activity")
 
     def cancel_tool(self) -> None:
-        """Cancel the tool."""
         if self.agent is not None:
             self.agent.cancel_call(self.id)
 
     def tell_cancelled(self) -> None:
-        """Add an output that says so to the conversation."""
+        """Add an output that says so to the conversation, so that the model knows."""
         if self.agent is not None:
             self.agent.tell_cancelled(self.id, CANCELLED)
 

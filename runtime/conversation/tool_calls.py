@@ -1,4 +1,4 @@
-"""All tool calls of a session. The adapter reports them, and the turn's flow releases them."""
+"""All tool calls of a session. The adapter reports them; the turn's flow may release them."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ NOTHING: Mapping[str, Literal["agent", "other"]] = {}
 
 @attrs.frozen
 class Result:
-    """The output of a call.
+    """The result of a call.
 
     Attributes:
-        empty: It has no text, as the output of a handoff.
+        empty: It has no text, such as the result of a handoff.
     """
 
     call: str
@@ -38,10 +38,10 @@ class Result:
 
 
 class ToolCalls(OpenCalls):
-    """The tool calls that are not finished, each with its own machine.
+    """The unfinished tool calls, each with its own machine.
 
     Args:
-        moved: Called when something has happened that a request may wait for.
+        moved: Called after an event that a request may wait for.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class ToolCalls(OpenCalls):
             self.count()
 
     def reported(self, call_id: str) -> None:
-        """A tool has reported, and continues in the background.
+        """A tool has sent an update, and continues in the background.
 
         Posts `tools_drained` if the turn waits for no other call.
         """
@@ -106,21 +106,21 @@ class ToolCalls(OpenCalls):
     ) -> None:
         """A tool has ended.
 
-        Posts `tool_ended`, unless the result comes apart from its step, and `tools_drained` if it
-        was the last call.
+        Posts `tool_ended`, unless the result comes separately from its step, and `tools_drained` if
+        it was the last call.
 
         Args:
             how: How it ended.
-            output: What it gave, as text.
+            output: Its output, as text.
             result_id: The id of its result in the conversation.
-            returned: What tools have returned whose ends are about to be reported, too.
+            returned: The return values of other tools whose ends are about to be reported.
         """
         call = self._calls.get(call_id)
         data: dict[str, object] = {"how": how, "output": output}
         if result_id != call_id:
             data |= {"id": result_id}
             if call is not None and call.state == "reported":
-                # it is in the conversation before it is reported
+                # it is in the conversation before the report
                 call.has_output = bool(output)
                 self._post(call, "late_result")
                 self._ready(call)
@@ -137,22 +137,22 @@ class ToolCalls(OpenCalls):
         self._moved()
 
     def given(self, results: Iterable[Result]) -> None:
-        """Outputs are there. Posts nothing: a request that waits looks again.
+        """Outputs have arrived. Posts nothing; a request that waits is tried again.
 
-        They are committed when their step was heard.
+        They are committed after their step was played.
         """
         for result in results:
             if (call := self._calls.get(result.call)) is not None:
                 call.has_output = not result.empty
                 self._post(call, "given")
-                if call.has_output:  # what becomes of a handoff is known when it is committed
+                if call.has_output:  # a handoff is only known when it is committed
                     self._ready(call)
         self._moved()
 
     def committed(self, results: Iterable[Result]) -> None:
         """Outputs are in the conversation.
 
-        Posts `results_committed` when none is missing.
+        Posts `results_committed` when all are there.
         """
         for result in results:
             if (call := self._calls.get(result.call)) is not None:
@@ -160,13 +160,13 @@ class ToolCalls(OpenCalls):
                 self._ready(call)
                 self._post(call, "committed")
             elif (entry := self._ledger.find(result.call)) is not None:
-                self._ledger.post(entry, "committed")  # it was answered from another call
+                self._ledger.post(entry, "committed")  # answered with the result of another call
         self.count()
         self._moved()
 
     def executed(self, speech: Speech) -> None:
-        """All calls of a step have ended. If one of them has returned an agent, the handoff begins
-        now."""
+        """All calls of a step have ended. If one of them has returned an agent, the handoff
+        begins."""
         calls = [call for call in self._in(("handing_over",)) if call.speech is speech]
         for call in calls:
             self._post(call, "executed")
@@ -175,14 +175,14 @@ class ToolCalls(OpenCalls):
             self._moved()
 
     def overtaken_by(self, answer: Speech) -> None:
-        """A realtime model that detects turns answers the user by itself. Posts nothing."""
+        """A realtime model with turn detection answers the user by itself. Posts nothing."""
         for call in tuple(self._calls.values()):
             if call.speech is not answer:
                 self._post(call, "overtaken")
         self._moved()
 
     def late_result(self, result: Result) -> None:
-        """The result of an answered call is in the conversation.
+        """The late result of an answered call is in the conversation.
 
         Posts `next_reply` when the floor is free.
         """
@@ -203,7 +203,7 @@ class ToolCalls(OpenCalls):
             call.was_cancelled = True
 
     def returned_agent(self, call_id: str) -> None:
-        """The tool has returned an agent, and its end is not reported yet. Posts nothing."""
+        """The tool has returned an agent, but its end is not reported yet. Posts nothing."""
         self._ledger.returned_agent(call_id)
 
     def may_hand_over(self, call_id: str, speech: Speech) -> bool:
@@ -216,7 +216,7 @@ class ToolCalls(OpenCalls):
         return bool(self._ledger.post(entry, "hand_over", facts))
 
     def may_answer(self, call_id: str) -> bool:
-        """The model may be told that the call still runs."""
+        """The model may be told that the call is still running."""
         call = self._calls.get(call_id)
         if call is None or not call.post("say_running"):
             return False
@@ -224,10 +224,10 @@ class ToolCalls(OpenCalls):
         return True
 
     def cut_wait(self, call_id: str) -> str | None:
-        """The interruption ends a wait of this call, whose result nobody delivers then.
+        """The interruption ends a wait of this call; then its result is not delivered.
 
         Returns:
-            What the model is to read; None if the tool waits on.
+            The output for the model; None if the tool keeps waiting.
         """
         call = self._calls.get(call_id)
         said = call.cut_wait() if call is not None else None
@@ -236,12 +236,12 @@ class ToolCalls(OpenCalls):
         return said
 
     def outlives_agent(self, call_id: str) -> bool:
-        """A handoff waits no longer for the call, and does not stop it either."""
+        """A handoff stops waiting for the call, which keeps running."""
         call = self._calls.get(call_id)
         return not self._session.closing and call is not None and call.policy != "cancel"
 
     def objected(self, besides: str | None) -> None:
-        """The user objects to the calls of all speeches but this one."""
+        """The user objects to the calls of all speeches except this one."""
         for call in self._in((*RUNNING, *UNCOMMITTED)):
             if call.speech.id != besides:
                 self._post(call, "objected")
@@ -257,8 +257,8 @@ class ToolCalls(OpenCalls):
     def interrupts(self, call_id: str) -> None:
         """A tool is about to interrupt its own turn.
 
-        No call holds the turn any more. A result of another turn that the interrupted reply was to
-        deliver is delivered by another one. Posts nothing; `speech_interrupted` may follow.
+        No call holds the turn from now on. If the interrupted reply was to deliver a result of
+        another turn, another reply delivers it. Posts nothing; `speech_interrupted` may follow.
         """
         if (own := self._calls.get(call_id)) is not None:
             for call in self._in(RUNNING):
@@ -278,7 +278,7 @@ class ToolCalls(OpenCalls):
     # -- what the turn's flow needs of all calls together
 
     def count(self) -> None:
-        """Post what has changed for all calls together, such as that none is running any more."""
+        """Post what has changed for the calls as a whole, such as that none is running any more."""
         turn, blocking = self.turn, self.blocking
         if blocking and not turn.holds("tools_running"):
             turn.post("tool_started")
@@ -296,9 +296,10 @@ class ToolCalls(OpenCalls):
                 call.cancel_tool()
 
     def leave(self, agent: object) -> None:
-        """An agent was left, and has waited for its calls: the turns of these calls are over.
+        """An agent was replaced after the handoff waited for its calls: the turns of these calls
+        are over.
 
-        It is as if the turns were interrupted; a close cancels the calls. A call that must not be
+        That has the effect of an interruption; a close cancels the calls. A call that must not be
         interrupted is waited for.
         """
         calls = [call for call in self._in(BLOCKING) if call.agent is agent]
@@ -311,21 +312,21 @@ class ToolCalls(OpenCalls):
             )
             self._replies.stopped(call.speech, "agent_left")
             call.speech.stop("programmatic", force=True)
-            for ended in self.uncommitted():  # beside it: nobody says its result any more
+            for ended in self.uncommitted():  # separately: its result will not be said
                 if ended.speech is call.speech:
                     self._post(ended, "turn_over")
             if self._session.closing:
                 call.cancel_tool()
 
     def left(self, agent: object) -> None:
-        """An agent has been left. Its framework asks for no reply with the results of its calls."""
+        """An agent was replaced. The framework requests no reply with the results of its calls."""
         for due in self._log.agenda.obligations:
             call = self._calls.get(due.id)
             if due.background and call is not None and call.agent is agent:
                 self._log.add(CallDetached(due.id))
 
     def unblock(self) -> list[ToolCall]:
-        """The turn continues without the calls that it has waited for. Posts `tools_released`."""
+        """The turn continues without the calls that it waited for. Posts `tools_released`."""
         calls = self._in(BLOCKING)
         for call in calls:
             self._post(call, "unblocked")
@@ -333,15 +334,16 @@ class ToolCalls(OpenCalls):
         return calls
 
     def give_up(self) -> None:
-        """The turn continues without its calls, and the model is told that they still run."""
+        """The turn continues without its calls, and the model is told that they are still
+        running."""
         for speech, calls in _by_speech(self.unblock()):
             self._answer(calls)
             self.answer_calls_delaying_commit(speech)
 
     def release(self) -> list[Speech]:
-        """The calls of interrupted speeches run on, and their results are on the agenda.
+        """The calls of interrupted speeches keep running, and their results are on the agenda.
 
-        Those with the policy cancel end. Posts `tools_released`. Returns the speeches.
+        Those with the policy cancel are cancelled. Posts `tools_released`. Returns the speeches.
         """
         for call in self._in(("handing_over",)):
             if call.speech.interrupted:
@@ -353,7 +355,7 @@ class ToolCalls(OpenCalls):
             released = [call for call in its if not call.cancels()]
             self.answer_calls_delaying_commit(speech)
             if released and (agent := released[0].agent) is not None:
-                setup = agent.setup  # such a model needs an output of every call before it replies
+                setup = agent.setup  # such a model needs an output for every call before it replies
                 if setup.keeps_context and not setup.replies_to_results:
                     agent.answer([c.id for c in released if c.state == "detached"])
         self._count_released()
@@ -361,14 +363,14 @@ class ToolCalls(OpenCalls):
         return [speech for speech, _ in _by_speech(calls)]
 
     def lift_holds(self) -> None:
-        """The time for calls with the policy finish is over."""
+        """The time of calls with the policy finish is up."""
         for call in self._in(("held",)):
             self._post(call, "hold_lifted")
 
     def answer_calls_delaying_commit(self, speech: Speech) -> None:
         """Answer calls that delay the commit of their step.
 
-        The results of a step are committed when its last call has ended, or was answered.
+        The results of a step are committed when its last call has ended or was answered.
         """
         if any(call.speech is speech for call in self.uncommitted()):
             self._answer([call for call in self._in(("detached",)) if call.speech is speech])
@@ -376,7 +378,7 @@ class ToolCalls(OpenCalls):
     # -- inside
 
     def _ready(self, call: ToolCall) -> None:
-        """The result of a call is there: is it to be delivered to the user?"""
+        """The result of a call has arrived. Decide whether it must be delivered."""
         if call.gave_update:
             return  # the result follows
         if (reason := call.moot()) is not None:

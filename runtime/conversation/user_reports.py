@@ -1,7 +1,7 @@
-"""Reports about the user to the turn's flow: voice, words, and turns.
+"""Posts to the turn's flow what the user does: speech, transcripts and turns.
 
-Each method stands for one event of the framework, or for one moment at which the framework is
-about to act. Its docstring says which, and names the trigger that is posted.
+Each method corresponds to one event of the framework, or to one moment at which the framework is
+about to act. Its docstring says which, and names the trigger that it posts.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ __all__ = ["UserReports"]
 
 
 class UserReports:
-    """What a session reports and asks about the user. `Conductor` has the rest.
+    """Takes a session's reports and questions about the user. `Conductor` has the rest.
 
     Args:
-        session: Carries the decisions out.
-        queue: Holds what begins later.
+        session: Carries out the decisions.
+        queue: Holds deferred work.
     """
 
     turn: TurnRuntime
@@ -53,7 +53,7 @@ class UserReports:
             self._turn_ended, queue, lambda: session.closing, self._is_asked_again
         )
         self._last_barge_in: Verdict | None = None
-        self._transcript = ""  # of the last voice, as a message
+        self._transcript = ""  # of the last speech, as a message
         self._carried, self._carried_commit = "", False
         self._speculation: Callable[[], None] | None = None
         self.expecting = Expecting(lambda: self._tuning.expect, lambda: self.turn.now)
@@ -61,7 +61,7 @@ class UserReports:
 
     @property
     def agent(self) -> Agent | None:
-        """The agent that is in charge."""
+        """The active agent."""
         return self._session.activity
 
     def _is_asked_again(self, utterance: str) -> bool:
@@ -76,8 +76,8 @@ class UserReports:
     # -- voice and words
 
     def user_started(self) -> None:
-        """A voice is heard; or an interim transcript shows it, if nothing else reports when the
-        user speaks. Posts `user_started_speaking`."""
+        """Speech starts. If nothing else detects speech, an interim transcript shows it. Posts
+        `user_started_speaking`."""
         self._last_barge_in = None
         self._transcript = ""
         self.host.words_over()
@@ -85,19 +85,19 @@ class UserReports:
         self._post("user_started_speaking")
 
     def shown_voice_ended(self, *, recognised: bool) -> None:
-        """A voice that only transcripts show has ended, with its final one or without. Posts
-        `user_stopped_speaking`, and `endpointing_ended` if no transcript is waited for any more."""
+        """Speech that only transcripts showed has ended, with or without a final transcript. Posts
+        `user_stopped_speaking`, and `endpointing_ended` if no transcript is awaited."""
         if not self._governs:
             return
         self.user_stopped()
-        if not (recognised or self.host.endpointing()):  # its words were waited for
+        if not (recognised or self.host.endpointing()):  # its transcript was awaited
             self._post("endpointing_ended")
 
     def user_stopped(self) -> None:
-        """The voice has ended. Posts `user_stopped_speaking`.
+        """Speech has ended. Posts `user_stopped_speaking`.
 
-        Where only the application commits audio, or where the speech that has the floor cannot be
-        interrupted, nothing that follows interrupts it: it posts `endpointing_ended`, too.
+        Also posts `endpointing_ended` if no interruption can follow: if only the application
+        commits audio, or the speech that has the floor is uninterruptible.
         """
         self.expecting.voice_ended()
         self._post("user_stopped_speaking")
@@ -107,40 +107,40 @@ class UserReports:
             self._post("endpointing_ended")
 
     def message_added(self, id: str, text: str) -> None:
-        """A message of the user is in the conversation. A realtime model has recognised it. Posts
-        `words_answered` if the model answers it already."""
+        """A message of the user, transcribed by a realtime model, was added to the conversation.
+        Posts `words_answered` if the model is already answering it."""
         self.turns.message_added(id)
         self._transcript = text
         self.objections.transcribed(text)
 
     def answer_awaited(self) -> None:
-        """A realtime model that detects turns reports that the user has stopped speaking.
+        """A realtime model with turn detection reports that the user has stopped speaking.
 
-        Posts `endpointing_ended` when the model has begun to answer, or will not answer.
+        Posts `endpointing_ended` once the model has begun to answer, or will not answer.
         """
         self.host.answer_coming()
 
     @property
     def user_speaks(self) -> bool:
-        """Voice is heard."""
+        """The VAD detects speech now."""
         return self.turn.holds("user_speaking")
 
     @property
     def voice_holds_output(self) -> bool:
-        """The flow holds a reply back while a voice is heard, in some state."""
+        """The flow has a state that holds back a reply while the user speaks."""
         return "hold_output" in actions_used(self.turn.flow)
 
     # -- what concerns an utterance
 
     @property
     def may_interrupt(self) -> bool:
-        """Words may interrupt: if that takes several, there are enough of them."""
+        """The transcript has enough words to interrupt."""
         few = self._session.settings.min_words
         return few == 0 or self._last_barge_in is not None
 
     @property
     def ends_turns(self) -> bool:
-        """The end of an utterance ends the turn."""
+        """The end of an utterance may end the turn."""
         agent = self.agent
         if agent is None:
             return False
@@ -149,12 +149,13 @@ class UserReports:
 
     @property
     def min_duration(self) -> float:
-        """Seconds of a voice from which on it may interrupt."""
+        """How long speech must last to interrupt, in seconds."""
         return self._session.settings.min_duration
 
     @property
     def timers(self) -> Mapping[str, float]:
-        """The seconds of the session's timers, and those for which a value is waited for."""
+        """The session's timers in seconds, and how long to wait for the rest of an expected
+        value."""
         timers = self._session.settings.timers
         if self.expecting.extent != "partial":
             return timers
@@ -162,7 +163,7 @@ class UserReports:
 
     @property
     def extent(self) -> Extent:
-        """How much of what they are asked for the user has said."""
+        """How much of the expected value the user has said."""
         return self.expecting.extent
 
     @property
@@ -175,11 +176,11 @@ class UserReports:
 
     @abstractmethod
     def _moved(self) -> None:
-        """What waits looks again."""
+        """Something has changed: retry what waits."""
 
     def utterance_moved(self, *, settled: bool) -> None:
-        """What waits looks again. Posts `endpointing_ended` if no transcript is waited for any
-        more, and the end of the turn is not being decided."""
+        """Retry what waits. Posts `endpointing_ended` if no transcript is awaited and endpointing
+        is not running."""
         if not self._governs:
             return
         if settled and not self.host.endpointing():
@@ -187,13 +188,13 @@ class UserReports:
         self._moved()
 
     def noise_ended(self) -> None:
-        """No transcript of the last voice has come. Posts nothing: what it has interrupted may be
-        open on the agenda now."""
+        """The last speech got no transcript. Posts nothing; an obligation that it interrupted may
+        be open again."""
         self.log.add(NoiseEnded())
 
     def utterance_over(self) -> None:
-        """No transcript is waited for any more. Posts `endpointing_ended`, unless the end of the
-        turn is being decided."""
+        """No transcript is awaited any more. Posts `endpointing_ended`, unless endpointing is
+        running."""
         agent = self.agent
         if self._governs and (agent is None or not agent.deciding):
             self._post("endpointing_ended")
@@ -206,12 +207,12 @@ class UserReports:
         return step is not None and not step.speech.interruptible
 
     def words_came(self, words: str, *, whole: bool) -> None:
-        """A transcript has come, and nobody has done anything with it yet.
+        """A transcript has arrived, and was not processed yet.
 
         Posts `interim_transcript`, in a flow that has it, if the transcript is not final.
 
         Args:
-            words: What the user has said since the last turn, with this transcript.
+            words: What the user has said since the last turn, including this transcript.
             whole: The transcript is final.
         """
         self.host.words_came(words, whole=whole)
@@ -220,11 +221,11 @@ class UserReports:
             self._post("interim_transcript")
 
     def decision_over(self, *, cancelled: bool) -> None:
-        """A decision about the end of a turn is over, or it is known whether a realtime model
-        answers. Posts `endpointing_ended` if the flow has asked, and nothing else is being decided.
+        """Endpointing has ended, or it is known whether a realtime model answers. Posts
+        `endpointing_ended` if the flow has asked and nothing else is undecided.
 
         Args:
-            cancelled: It was given up: the user goes on.
+            cancelled: It was cancelled because the user went on speaking.
         """
         asked = self.host.decision_reported()
         if self._governs and asked and not (cancelled or self.host.endpointing()):
@@ -232,22 +233,22 @@ class UserReports:
         self._moved()
 
     def final_transcript(self) -> None:
-        """A final transcript has come.
+        """A final transcript has arrived.
 
-        Posts `final_transcript`, unless a speech has the floor and the words do not count: they
-        come after the voice, and are too few to interrupt.
+        Posts `final_transcript`, unless a speech has the floor and the transcript came after the
+        end of speech, with too few words to interrupt.
         """
         if self.may_interrupt or self.user_speaks or self.floor.step is None:
             self._post("final_transcript")
 
     def barge_in(self) -> None:
-        """The user has spoken long enough to interrupt: with every frame of an utterance.
+        """The user has spoken long enough to interrupt. Called for every frame of an utterance.
 
-        Posts `barge_in` if the answer may have changed since the last frame.
+        Posts `barge_in` if the verdict may have changed since the last frame.
         """
         verdict = self.turn.ask("barge_in")
         last, taken = self._last_barge_in, isinstance(verdict, Taken)
-        # A post with an effect is never skipped: the speech may have gone on since.
+        # A post that had an effect is never skipped: the speech may have resumed since.
         acts = isinstance(verdict, Taken) and (verdict.entered or verdict.actions)
         if not acts and (verdict is last or (last and taken)):
             return
@@ -255,11 +256,11 @@ class UserReports:
         self._post("barge_in")
 
     def may_speculate(self, again: Callable[[], None]) -> bool:
-        """A reply is about to be asked for ahead of the commit. Posts `preemptive_generation`.
+        """A speculative reply is about to be requested. Posts `preemptive_generation`.
 
         Args:
-            again: Called when the flow would take it, if it refuses it now and no turn is committed
-                before.
+            again: If the flow refuses now, called as soon as it would accept, unless a turn is
+                committed before.
         """
         taken = bool(self._post("preemptive_generation"))
         self._speculation = None if taken else again
@@ -275,8 +276,8 @@ class UserReports:
     def defers_short_turn(self, owner: str, info: UserTurn) -> bool:
         """A turn has ended with too few words to interrupt (`min_words`).
 
-        Posts `turn_too_short`, and `turn_deferred` if the flow chooses `defer_turn`. Else the words
-        stay with what the user says next.
+        Posts `turn_too_short`, and `turn_deferred` if the flow chooses `defer_turn`. Otherwise the
+        text becomes part of what the user says next.
 
         Args:
             owner: The agent that would answer it.
@@ -295,13 +296,12 @@ class UserReports:
         """A turn of the user is complete, after the framework's own checks.
 
         Posts `hold_turn` and `ignore_turn`, in a flow that has them, if the turn was not deferred.
-        If none is taken: `turn_committed`, and `turn_deferred` if that is refused.
+        If neither is taken: `turn_committed`, and `turn_deferred` if that is refused.
 
         Args:
             owner: The agent that the turn was committed to.
             info: The turn.
-            wordless: None of its words were recognised. It is not deferred: nothing in it could be
-                answered later.
+            wordless: It has no transcript. It is not deferred, as there is nothing to answer later.
         """
         self._speculation = None
         self.host.words_over()
@@ -326,7 +326,7 @@ class UserReports:
 
         Args:
             owner: The agent that it was committed to.
-            reason: Why it has to wait.
+            reason: Why it must wait.
         """
         self.turns.defer(info, owner, reason)
         self._turn_deferred()
@@ -340,24 +340,24 @@ class UserReports:
         return bool(self._post("ignore_turn", text=text, source="user_turn"))
 
     def defer_to_next_agent(self, owner: str, info: UserTurn, complete: bool) -> None:
-        """A turn has ended whose agent is about to be replaced: the next agent answers the turn.
-        Posts `turn_deferred`, and `endpointing_ended` if the turn is complete: what this agent
-        still says need not wait. Else words of the last voice may still come."""
+        """A turn has ended, and its agent is about to be replaced: the next agent answers it. Posts
+        `turn_deferred`. Also posts `endpointing_ended` if the turn is complete, so that this
+        agent's remaining speech need not wait for a transcript."""
         self.expecting.turn_complete()
         self.defer(info, owner, "a handoff is under way")
         if complete:
             self._post("endpointing_ended")
 
     def heard_by_model(self, utterances: Iterable[str]) -> None:
-        """A realtime model has these messages of the user in its conversation, and had not before.
-        Posts nothing: the model answers them by itself, or is asked for an answer."""
+        """These messages of the user are new in a realtime model's conversation. Posts nothing: the
+        model answers them by itself, or is asked to."""
         for id in utterances:
             self.log.add(HeardByModel(id))
 
     def answer_skipped(self, words: Iterable[str]) -> None:
-        """An agent that is about to be replaced does not play what its model answers by itself.
-        Or the model gives that answer up, as it is asked for something else. Posts nothing: they
-        are answered when the floor is free.
+        """A realtime model's own answer will not be played: its agent is about to be replaced, or
+        the model was asked for something else. Posts nothing: the messages are answered when the
+        floor is free.
 
         Args:
             words: The ids of the messages that the model answers.
@@ -366,89 +366,87 @@ class UserReports:
             self.log.add(AnswerDue(id))
 
     def answered_by_model(self) -> None:
-        """A realtime model was asked for something else, and has also done what the user wants.
+        """A realtime model was asked for something else, and has also answered the user.
 
-        Posts nothing. Nothing is left to answer.
+        Posts nothing: no message is left to answer.
         """
         due = self.log.agenda.due
         self.log.add(Answered(o.id for o in due if o.kind == "utterance"))
 
     def words_settled(self, words: Iterable[str]) -> None:
-        """The new agent cannot know of these. Posts nothing."""
+        """The new agent cannot know of these messages. Posts nothing."""
         self.log.add(Answered(words))
 
     @property
     def unanswered(self) -> list[str]:
-        """The ids of the user's messages that are to be answered, and that no reply answers yet."""
+        """The ids of the user's messages that need an answer, and that no reply answers yet."""
         due = self.log.agenda.due
         return [o.id for o in due if o.kind == "utterance" and o.state != "with_model"]
 
     @property
     def with_model(self) -> list[str]:
-        """The ids of the user's messages that a realtime model has heard and nobody has answered
-        yet."""
+        """The ids of the user's unanswered messages that a realtime model has heard."""
         return [o.id for o in self.log.agenda.obligations if o.state == "with_model"]
 
     def defer_uncommitted_turn(self, owner: str, info: UserTurn, commits_by_itself: bool) -> None:
-        """An agent is closed while a turn is open: the next agent gets the turn. Posts
-        `turn_deferred` if the turn needs no other commit."""
+        """An agent is closed during a turn, which the next agent gets. Posts `turn_deferred` if the
+        turn needs no further commit."""
         if commits_by_itself:
             self.defer(info, owner, "its agent was closed before it was committed")
         else:
             self._carried = info.new_transcript
 
     def take_carried_transcript(self) -> str:
-        """The words that the STT of the agent before has recognised; only once."""
+        """The transcript of the previous agent's STT. Returned only once."""
         words, self._carried = self._carried, ""
         return words
 
     def hearing_ends(self) -> None:
-        """This agent hears no words any more. Posts nothing; a commit that waits for some looks
+        """This agent gets no more transcripts. Posts nothing; a commit that waits for one is tried
         again."""
         self._moved()
 
     def carry_commit(self) -> None:
-        """The agent is closed, and the application has committed words that may still come. The
-        next agent carries that out. Posts nothing."""
+        """The agent is closed, and the application has committed a turn whose transcript may still
+        arrive. The next agent commits it. Posts nothing."""
         self._carried_commit = True
 
     def take_carried_commit(self) -> bool:
-        """Whether `carry_commit` was called; only once."""
+        """Whether `carry_commit` was called. True only once."""
         carried, self._carried_commit = self._carried_commit, False
         return carried
 
     def turn_begun(self, task: Hashable, items: Iterable[str]) -> None:
-        """A task has begun that answers the committed turn. Posts nothing.
+        """The task that answers the committed turn has begun. Posts nothing.
 
         Args:
-            task: The framework's task. It is only compared with others; `turn_task_ended` follows.
-            items: The ids of what the conversation holds when the task begins: the request may be
-                sent much later.
+            task: The framework's task, used only as an identity; `turn_task_ended` follows.
+            items: The ids of the conversation's items when the task begins. The request may be sent
+                much later.
         """
         self.turns.follow(task, items)
 
     def turn_task_ended(self, task: Hashable) -> None:
-        """The task that answers a turn has ended. Posts `turn_dropped` if it has asked for no
+        """The task that answers a turn has ended. Posts `turn_dropped` if it has requested no
         reply."""
         self.turns.task_ended(task)
 
     def floor_denied(self, speech: Speech, task: Hashable | None) -> None:
-        """The turn must not interrupt this speech, and its task ends. It is deferred."""
+        """The turn must not interrupt this speech. Its task ends, and the turn is deferred."""
         if self.floor.holds(speech):
             self.turns.mark_unanswerable(task)
 
     def handoff_seen(self, task: Hashable | None) -> None:
-        """A handoff has begun, and the task of the turn ends. It is
-        deferred."""
-        if not self.closing:  # what is said during a close goes into the history
+        """A handoff has begun. The turn's task ends, and the turn is deferred."""
+        if not self.closing:  # what the user says during a close goes into the history
             self.turns.mark_unanswerable(task)
 
     def speech_scheduled(self, task: Hashable | None, speech: Speech, agent: Agent) -> None:
         """A speech waits for the floor. Posts `turn_asked` if it answers the latest turn.
 
         Args:
-            task: The task that has asked for it.
-            speech: It has the floor next when those before it have returned it.
+            task: The task that has requested it.
+            speech: The speech, which takes the floor after those before it.
             agent: The agent that says it.
         """
         self.speeches.scheduled(agent, speech)
@@ -461,11 +459,11 @@ class UserReports:
 
     @abstractmethod
     def reply_began(self, speech: Speech) -> None:
-        """A reply needs the floor to go on."""
+        """A reply needs the floor in order to continue."""
 
     def speech_heard(self, speech: Speech) -> None:
-        """The user hears the beginning of a step. Posts `turn_replied` if it is the first that they
-        hear of the reply to a turn."""
+        """A step starts to play. Posts `turn_replied` if it is the first audible part of the reply
+        to a turn."""
         turn = self.turns.hear(speech)
         if turn is not None:
             self._post("turn_replied", turn=turn.number, speech=speech.id)
@@ -473,8 +471,8 @@ class UserReports:
     def answer_asked(
         self, task: Hashable | None, speech: Speech, info: UserTurn, items: Iterable[str]
     ) -> None:
-        """A reply to words of the user is asked for. Posts `words_typed`, in a flow that has it, if
-        they are typed."""
+        """A reply to the user is requested. Posts `words_typed`, in a flow that has it, if the user
+        typed."""
         if self.turns.answered_by(task) is None:
             self.turns.typed(info, speech, items)
             if "words_typed" in self.turn.flow.triggers:

@@ -15,9 +15,9 @@ __all__ = ["OUTCOMES", "Outcome", "Turn", "UserTurns"]
 
 Outcome = Literal["replied", "silent", "superseded", "dropped"]
 """How a turn ends. ``replied``: audio of its reply was heard, or text where there is no audio.
-``silent``: its reply has ended by itself with nothing to be heard, such as a handoff.
-``superseded``: a newer turn was committed before anything was heard. ``dropped``: it gets no reply,
-or the reply failed or was interrupted before anything was heard."""
+``silent``: its reply has ended by itself without audio, such as a handoff. ``superseded``: a newer
+turn was committed before anything was heard. ``dropped``: it gets no reply, or the reply failed or
+was interrupted before anything was heard."""
 OUTCOMES = get_args(Outcome)
 
 
@@ -34,15 +34,16 @@ class Turn:
         info: The turn as the framework describes it.
         owner: The agent that it was committed to.
         deferred: It had to wait for the floor, or for another agent.
-        speech: The speech of its reply, once that was asked for. Its words are in the conversation.
-        failure: What of that reply has failed, as a sentence; empty if nothing has.
+        speech: The speech of its reply, once that was requested. The text of the turn is in the
+            conversation then.
+        failure: What has failed in that reply, as a sentence; empty if nothing has.
         too_late: It cannot be answered now, because a handoff has begun, or because a speech that
             cannot be interrupted has taken the floor.
         items: The ids of the items in the conversation when the turn began.
         over: It ended without a reply.
-        answers: The id of its words in the conversation, if its reply has them. Empty if the model
+        answers: The id of its message in the conversation, if its reply has it. Empty if the model
             gives the id.
-        reply_over: Nothing more of its reply is heard.
+        reply_over: Its reply has ended.
     """
 
     number: int
@@ -63,7 +64,7 @@ class Turn:
         return self.too_late and self.speech is None
 
     def stands_in(self, said: Collection[str]) -> bool:
-        """Whether its words are in the conversation, or will never be.
+        """Whether its message is in the conversation, or never will be.
 
         Args:
             said: The ids of the user's messages in the conversation.
@@ -81,11 +82,11 @@ class UserTurns:
     """Follows each committed turn to its end.
 
     Args:
-        ended: Called with the turn, its outcome and the reason for that, and with `current`: no
-            newer turn was committed.
+        ended: Called with the turn, its outcome, the reason, and `current`: whether it is the
+            latest turn.
         queue: Holds the deferred turns.
         closing: Says whether the session closes.
-        due: Says whether another reply will answer this message of the user.
+        due: Says whether another reply will answer a message of the user.
     """
 
     def __init__(
@@ -101,24 +102,24 @@ class UserTurns:
         self._closing, self._due = closing, due
         self._count = 0
         self._latest: Turn | None = None
-        self._tasks: dict[Hashable, Turn] = {}  # what answers each
+        self._tasks: dict[Hashable, Turn] = {}  # the task that answers each
         self._deferred: list[Deferred[UserTurn]] = []
-        self._asked: list[Turn] = []  # their replies were asked for, and nothing of them was heard
+        self._asked: list[Turn] = []  # turns whose replies were requested, and not heard yet
         self._failed = ("", "")  # the speech that failed last, and how
         self._answers: dict[str, str] = {}  # the messages that speeches answer, by id
         self._said: set[str] = set()  # the ids of the user's messages in the conversation
-        self._unsaid: list[Turn] = []  # whose words may not be in the conversation yet
+        self._unsaid: list[Turn] = []  # turns whose message may not be in the conversation yet
 
     def restore(self, outcomes: Mapping[str, int]) -> None:
-        """Continue counting: this many turns of the session have ended before."""
+        """Continue the count: this many turns of the session have ended before."""
         self.outcomes.update({how: outcomes[how] for how in OUTCOMES if how in outcomes})
         self._count = self.outcomes.total()
 
     def commit(self, info: UserTurn, owner: str) -> Turn:
         """A turn is committed.
 
-        Unless it has waited itself, it takes in the turns that wait: it begins with their words,
-        and one reply answers them all.
+        Unless it was deferred itself, it is merged with the deferred turns: it begins with their
+        text, and one reply answers them all.
         """
         own = [deferred for deferred in self.deferred if deferred.work is info]
         for deferred in own:
@@ -134,7 +135,7 @@ class UserTurns:
         return turn
 
     def typed(self, info: UserTurn, speech: Speech, items: Iterable[str]) -> None:
-        """A reply to typed words is scheduled.
+        """A reply to typed text is scheduled.
 
         Args:
             items: The ids of the items in the conversation.
@@ -155,16 +156,14 @@ class UserTurns:
 
     @property
     def deferred(self) -> list[Deferred[UserTurn]]:
-        """The turns that wait."""
         self._deferred = [deferred for deferred in self._deferred if deferred.end is None]
         return self._deferred
 
     def is_deferred(self, info: UserTurn) -> bool:
-        """Whether this turn waits."""
         return any(deferred.work is info for deferred in self.deferred)
 
     def join_deferred(self) -> Deferred[UserTurn]:
-        """Make the turns that wait one turn, the latest, with the words of them all."""
+        """Merge the deferred turns into the latest one, with the text of all of them."""
         *older, latest = self.deferred
         latest.work.new_transcript = self.with_deferred("")
         for deferred in older:
@@ -172,13 +171,13 @@ class UserTurns:
         return latest
 
     def with_deferred(self, words: str) -> str:
-        """The words of a turn that is committed now: those of the turns that wait, then its own."""
+        """The text of a turn that is committed now: that of the deferred turns, then its own."""
         texts = [*(deferred.work.new_transcript for deferred in self.deferred), words]
         return " ".join(text for text in texts if text)
 
     @property
     def reply_due(self) -> bool:
-        """A committed turn is being answered, and its reply is not scheduled yet."""
+        """A committed turn is being answered, but its reply is not scheduled yet."""
         return any(turn.speech is None for turn in self._tasks.values())
 
     def message_added(self, id: str) -> None:
@@ -186,24 +185,24 @@ class UserTurns:
         self._said.add(id)
 
     def begun(self) -> list[UserTurn]:
-        """The turns that are being answered, or are next, and whose words are not in the
+        """The turns that are being answered, or are next, and whose messages are not in the
         conversation yet, in order."""
         self._unsaid = [turn for turn in self._unsaid if not turn.stands_in(self._said)]
         return [turn.info for turn in self._unsaid]
 
     def waiting(self) -> list[UserTurn]:
-        """The turns whose words are not in the conversation, in order: those that have begun, and
-        those that are deferred."""
+        """The turns whose messages are not in the conversation, in order: first those that have
+        begun, then the deferred ones."""
         return [*self.begun(), *(deferred.work for deferred in self.deferred)]
 
     def defer(self, info: UserTurn, owner: str, reason: str) -> None:
-        """A turn has to wait."""
+        """A turn is deferred."""
         if all(deferred.work is not info for deferred in self.deferred):
             added = self._queue.add("user turn", info, owner=owner, reason=reason)
             self._deferred = [*self.deferred, added]
 
     def take_in_deferred(self) -> None:
-        """The latest turn contains all audio, and so the turns that waited."""
+        """The latest turn contains all audio, and so the deferred turns."""
         for deferred in self.deferred:
             self._queue.begun(deferred)
             self.outcomes["superseded"] += 1
@@ -212,7 +211,7 @@ class UserTurns:
         """This task answers the latest turn, unless its agent is closed before.
 
         Args:
-            task: It is only compared with others. Its end is reported: `task_ended`.
+            task: Used only as an identity. Its end is reported: `task_ended`.
             items: The ids of the items in the conversation.
         """
         if self._latest is not None:
@@ -231,38 +230,39 @@ class UserTurns:
 
     @property
     def asked(self) -> int:
-        """How many turns have a reply that was asked for, and of which nothing was heard yet."""
+        """How many turns have a reply that was requested but not heard yet."""
         return len(self._asked)
 
     def ask(self, task: Hashable | None, speech: Speech) -> Turn | None:
-        """This task has asked for a reply. Returns the turn that it answers, or None."""
+        """This task has requested a reply. Returns the turn that it answers, or None."""
         turn = self.answered_by(task)
         if turn is not None:
             turn.speech, turn.answers = speech, self._answers.get(speech.id, "")
-            if self._failed[0] == speech.id:  # it was asked for ahead
+            if self._failed[0] == speech.id:  # it was requested speculatively
                 turn.failure = self._failed[1]
             self._asked.append(turn)
         return turn
 
     def is_asked(self, speech: Speech) -> bool:
-        """It is the reply to a turn, and nothing of it was heard."""
+        """It is the reply to a turn, and was not heard yet."""
         return any(turn.speech is speech for turn in self._asked)
 
     def ask_again(self, words: Collection[str], speech: Speech) -> None:
-        """Another reply answers the turns with these messages, after one that was not heard."""
+        """Another reply answers the turns with these messages, after one that nobody heard."""
         for turn in self._asked:
             if turn.answers in words:
                 turn.speech, turn.answers, turn.reply_over = speech, "", False
 
     def hear(self, speech: Speech) -> Turn | None:
-        """Some of this speech is heard. Returns the turn that it is the first reply to, or None."""
+        """This speech starts to play. Returns the turn whose reply is heard for the first time, or
+        None."""
         turn = next((turn for turn in self._asked if turn.speech is speech), None)
         if turn is not None:
             self._end(turn, "replied")
         return turn
 
     def fail(self, speech: str, failure: str) -> None:
-        """Something that this speech needs has failed for good."""
+        """A component that this speech needs has failed for good."""
         self._failed = (speech, failure)
         for turn in self._asked:
             if turn.speech is not None and turn.speech.id == speech:
@@ -273,11 +273,11 @@ class UserTurns:
         return turn is self._latest
 
     def task_ended(self, task: Hashable) -> None:
-        """What answered a turn has ended: perhaps a reply was asked for."""
+        """The task that answered a turn has ended, with or without requesting a reply."""
         if (turn := self._tasks.pop(task, None)) is None:
             return
         turn.over = turn.speech is None
-        if turn.unanswered:  # it is superseded by itself: it is committed again
+        if turn.unanswered:  # it supersedes itself: it is committed again
             self.defer(
                 turn.info, turn.owner, "it found a handoff or a speech that cannot be interrupted"
             )
@@ -296,7 +296,7 @@ class UserTurns:
         self.drop_deferred()
 
     def drop_deferred(self) -> list[UserTurn]:
-        """The turns that wait are not answered any more."""
+        """Drop the deferred turns."""
         dropped = self.deferred
         for deferred in dropped:
             self._count += 1
@@ -321,7 +321,7 @@ class UserTurns:
         self._unsaid.append(turn)
 
     def speech_over(self, speech: Speech) -> None:
-        """Nothing more of a speech is heard."""
+        """A speech has ended."""
         self._answers.pop(speech.id, None)
         for turn in self._asked:
             if turn.speech is speech:
@@ -340,7 +340,7 @@ class UserTurns:
         elif speech.interrupted_by not in ("audio_activity", "user_turn") and not self._due(
             turn.answers
         ):
-            # else the user goes on: the next turn supersedes it
+            # otherwise the user goes on, and the next turn supersedes it
             self._end(turn, "dropped", "its reply was interrupted before it was heard")
 
     def _end(

@@ -1,4 +1,4 @@
-"""The user's last utterance: a machine that runs under `specs/utterance.yaml`."""
+"""The user's last utterance, with its own machine of `specs/utterance.yaml`."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ Question = Literal[
 """A request of `specs/utterance.yaml`. Asking one changes nothing."""
 
 AT_ONCE = 0.01
-"""Seconds of a timer that the turn's flow does not have: nothing is waited for."""
+"""The seconds of a timer that the turn's flow does not have: do not wait."""
 
 _TIMERS = ("transcript_wait", "false_interruption")
 _OWN = "value_wait"
 
 
 class Hearing(Protocol):
-    """What the conversation knows that concerns an utterance."""
+    """What an utterance needs to know about the conversation."""
 
     @property
     def may_interrupt(self) -> bool:
-        """Words may interrupt: enough of them have come, if that takes several."""
+        """The transcript has enough words to interrupt."""
 
     @property
     def uninterruptible(self) -> bool:
@@ -50,38 +50,38 @@ class Hearing(Protocol):
 
     @property
     def min_duration(self) -> float:
-        """Seconds of a voice from which on it may interrupt."""
+        """How long speech must last to interrupt, in seconds."""
 
     @property
     def timers(self) -> Mapping[str, float]:
-        """The seconds of the timers of the turn's flow, and `value_wait` if a part of a value was
-        said. They may change while a session runs."""
+        """The timers of the turn's flow in seconds, and `value_wait` if a part of an expected value
+        was said. They may change during a session."""
 
     @property
     def extent(self) -> Extent:
-        """How much of what they are asked for the user has said."""
+        """How much of the expected value the user has said."""
 
     def user_started(self) -> None:
-        """The user speaks: an interim transcript shows it, and nothing else does."""
+        """The user speaks, which only an interim transcript shows."""
 
     def shown_voice_ended(self, *, recognised: bool) -> None:
-        """Such a voice has ended, with its final transcript or without."""
+        """Such speech has ended, with or without a final transcript."""
 
     def utterance_moved(self, *, settled: bool) -> None:
-        """The machine has taken a trigger. `settled`: a question that was answered with yes is now
-        answered with no, and the user does not speak."""
+        """The machine has taken a trigger. `settled`: the answer to an earlier `ask` has changed
+        from yes to no, and the user is silent."""
 
     def noise_ended(self) -> None:
-        """No transcript of the last voice has come."""
+        """The last speech got no transcript."""
 
     def utterance_over(self) -> None:
-        """Nobody has asked, and no transcript can end the turn any more."""
+        """No transcript can end the turn any more, and there was no `ask`."""
 
 
 class Utterance:
     """The host of `specs/utterance.yaml`.
 
-    Methods with the name of an action or a host fact are that action or fact.
+    Its methods implement the actions and host facts of the same names.
 
     Args:
         hearing: Knows the rest of the conversation.
@@ -99,22 +99,21 @@ class Utterance:
     # -- what happens
 
     def voice_started(self) -> None:
-        """A voice has begun."""
+        """Speech has begun."""
         self._before = self._heard if self._runtime.holds("passed_on") else 0.0
         self._heard = self._before
         self.post("voice_started")
 
     def voice_shown(self) -> None:
-        """An interim transcript has come, and nothing else reports when the user speaks."""
+        """An interim transcript has arrived, and nothing else detects speech."""
         self.post("voice_shown")
 
     def voice_heard(self, seconds: float) -> None:
-        """The voice that is heard has lasted for so long."""
+        """The current speech has lasted for this long."""
         if (heard := self._before + seconds) > self._heard:
             self._heard = heard
 
     def voice_ended(self) -> None:
-        """The voice has ended."""
         long = self._heard >= self._hearing.min_duration
         self.post("voice_ended" if long and self._hearing.may_interrupt else "sound_ended")
 
@@ -131,7 +130,7 @@ class Utterance:
     # -- what is asked
 
     def ask(self, question: Question) -> bool:
-        """The flow's answer now. When a yes has become a no, `Hearing.utterance_moved` says so."""
+        """The flow's answer now. `Hearing.utterance_moved` reports when a yes becomes a no."""
         yes = bool(self._runtime.ask(question))
         if yes:
             self._yes.add(question)
@@ -139,13 +138,13 @@ class Utterance:
 
     @property
     def due(self) -> bool:
-        """A voice is heard, or has ended, whose transcript may still come."""
+        """The user speaks, or has spoken and the transcript may still arrive."""
         return self._runtime.state in ("speaking", "speaking_on", "awaiting", "expecting")
 
     # -- host facts
 
     def may_interrupt(self) -> bool:
-        """Words may interrupt."""
+        """The transcript may interrupt."""
         return self._hearing.may_interrupt
 
     def uninterruptible(self) -> bool:
@@ -157,7 +156,7 @@ class Utterance:
         return self._hearing.ends_turns
 
     def value_whole(self) -> bool:
-        """The user has said all of what they are asked for."""
+        """The user has said the whole expected value."""
         return self._hearing.extent == "whole"
 
     def value_partial(self) -> bool:
@@ -167,11 +166,9 @@ class Utterance:
     # -- actions
 
     def begin_voice(self, event: Event) -> None:
-        """Report that the user speaks."""
         self._hearing.user_started()
 
     def end_voice(self, event: Event) -> None:
-        """Report that the user has stopped speaking."""
         self._hearing.shown_voice_ended(recognised=True)
 
     def end_wordless_voice(self, event: Event) -> None:
@@ -195,12 +192,12 @@ class Utterance:
         if not (verdict.entered or verdict.restarts or self._yes or self._open):
             return
         if self._runtime.holds("voiced"):
-            self._yes.clear()  # from now on it is the voice that is waited for
+            self._yes.clear()  # from now on the speech is awaited
             self._open = False
         else:
-            if self._yes or self._open:  # after what the framework does next
+            if self._yes or self._open:  # after the framework's next step
                 asyncio.get_running_loop().call_soon(self._look)
-            # if it ends without a turn, that is reported, whoever has asked
+            # an end without a turn is always reported
             decided = verdict.trigger == "turn_decided"
             self._open = not decided and (self._open or bool(self._runtime.ask("end_open")))
         self._hearing.utterance_moved(settled=False)

@@ -18,18 +18,18 @@ TRIGGERS = (
     *("speech_interrupted", "interruptions_disallowed"),
     *("tool_started", "tool_ended", "results_committed", "tools_drained", "tools_released"),
 )
-"""The triggers that the binding posts."""
+"""The triggers that the conversation posts."""
 
 OPTIONAL_TRIGGERS = (
     *("interim_transcript", "hold_turn", "ignore_turn", "reply_ready", "words_typed"),
 )
-"""The triggers that the binding posts to a flow that declares them."""
+"""The triggers that it posts only to a flow that declares them."""
 
 FACTS = ("tools_running", "output_held", "result_uncommitted", "turn_open", "user_speaking")
-"""The facts that the binding reads."""
+"""The facts that it reads."""
 
 ACTIONS = ("answer_turn", "request_reply", "start_output", "release_tools", "abandon_step")
-"""The actions without which no turn is answered, heard or ended."""
+"""The actions that every conversation needs."""
 
 
 @once_for_each_flow
@@ -39,14 +39,14 @@ def actions_used(flow: Flow) -> frozenset[str]:
 
 
 def check_vocabulary(flow: Flow, what: str) -> None:
-    """Refuse a flow that would fail in the middle of a conversation.
+    """Refuse a flow that lacks names, instead of failing in the middle of a conversation.
 
     Args:
         flow: The flow.
-        what: What it is to govern, for the message, such as ``a TurnSession``.
+        what: What the flow governs, for the message, such as ``a TurnSession``.
 
     Raises:
-        HostError: Names are missing; the message has all of them.
+        HostError: Names are missing; the message lists them.
     """
     if lacks := _lacks(flow):
         raise HostError(

@@ -1,4 +1,4 @@
-"""Waits that take long: what a session waits for, since when, and for how long."""
+"""Reports long waits: what a session waits for, since when, and for how long."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import attrs
 __all__ = ["Awaited", "LongWait", "TurnWaitsLong", "Waiting"]
 
 Waiting = Literal["turn", "handoff", "close"]
-"""Who waits."""
+"""What is waiting."""
 
 Awaited = Literal[
     "model", "output", "tool_running", "output_held", "application", "user_has_the_floor"
 ]
-"""What is waited for. The names are those of the causes of a silence, where there is one."""
+"""The cause of a wait. Where a silence has the same cause, the name is the same."""
 
 MEANS: Mapping[Awaited, str] = {
     "model": "the model or its voice gives nothing",
@@ -28,24 +28,24 @@ MEANS: Mapping[Awaited, str] = {
 """The sentence for each."""
 
 USUAL = frozenset({"tool_running", "output_held", "user_has_the_floor"})
-"""What takes long without anything being wrong: it is logged with INFO, the rest with WARNING."""
+"""Causes that are normal, logged with INFO. The others are logged with WARNING."""
 
 
 @attrs.frozen
 class TurnWaitsLong:
-    """The event of ``session.on("turn_waits_long", ...)``: a session waits, and goes on waiting.
+    """The event of ``session.on("turn_waits_long", ...)``: a session has been waiting for long.
 
-    It comes when a wait has lasted for the flow's timer `report_after` (5 s), each time that it has
-    lasted twice as long since, and when it has ended.
+    It is emitted when a wait has lasted for the flow's timer `report_after` (5 s), each time its
+    length has doubled since, and when it has ended.
 
     Attributes:
-        waiting: Who waits: the ``turn``, a ``handoff`` or the ``close`` of the session.
-        cause: What is waited for: ``model``, ``output``, ``tool_running``, ``output_held``,
+        waiting: What is waiting: the ``turn``, a ``handoff`` or the ``close`` of the session.
+        cause: What it waits for: ``model``, ``output``, ``tool_running``, ``output_held``,
             ``application`` or ``user_has_the_floor``.
         names: The tool calls, or the hooks of the application.
         since: When the wait began, in seconds since the journal began.
         seconds: For how long it has lasted.
-        ended: It is over.
+        ended: The wait is over.
 
     Example:
         >>> print(TurnWaitsLong("close", "tool_running", ("pay (call_1)",), 12.0, 5.0))
@@ -66,16 +66,16 @@ class TurnWaitsLong:
 
     @property
     def usual(self) -> bool:
-        """It may take long without anything being wrong."""
+        """It is normal that this takes long."""
         return self.ended or self.cause in USUAL
 
     def as_note(self) -> dict[str, object]:
-        """The fields of its record in the journal."""
+        """Its fields in the journal."""
         return attrs.asdict(self) | {"names": list(self.names)}
 
 
 class LongWait:
-    """One wait at a time, which is reported when it has lasted twice as long as at the last report.
+    """Follows one wait at a time, and reports it each time its length has doubled.
 
     Args:
         tell: Called with each report.
@@ -87,7 +87,7 @@ class LongWait:
 
     @property
     def told(self) -> bool:
-        """A wait was reported that has not ended."""
+        """A reported wait has not ended yet."""
         return self._told is not None
 
     def goes_on(
@@ -99,7 +99,7 @@ class LongWait:
         since: float,
         now: float,
     ) -> None:
-        """It is still waited for."""
+        """The wait goes on."""
         told = self._told
         what = waiting, cause, names
         if told is not None and (told.waiting, told.cause, told.names) == what:
@@ -112,7 +112,7 @@ class LongWait:
         self._tell(wait)
 
     def over(self, now: float) -> None:
-        """Nothing is waited for any more."""
+        """The wait is over."""
         told, self._told = self._told, None
         if told is not None:
             seconds = round(now - told.since, 6)

@@ -1,4 +1,4 @@
-"""What requests and instructions say to the model about the results of calls."""
+"""The texts of requests and instructions about the results of calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BY_END = {"result": PENDING, "error": PENDING, "cancelled": CANCELLED, "unknown
 
 
 def told_of(calls: Sequence[LedgerCall]) -> list[str]:
-    """What the instructions of a reply of its own say about calls."""
+    """The instructions of a reply whose only purpose is to deliver these calls."""
     named = {
         text: _names([call for call in calls if _BY_END.get(call.gave or "") == text])
         for text in (PENDING, CANCELLED, UNKNOWN)
@@ -30,11 +30,11 @@ def told_of(calls: Sequence[LedgerCall]) -> list[str]:
 
 
 def hint_about(deliver: Sequence[LedgerCall], elsewhere: Sequence[LedgerCall]) -> str | None:
-    """What a request says about results that come with something else.
+    """The hint in a request that delivers results along with something else.
 
     Args:
-        deliver: The calls whose results the request is to deliver.
-        elsewhere: Those that another reply delivers.
+        deliver: The calls whose results the request should deliver.
+        elsewhere: The calls that another reply delivers.
     """
     unknown = _names([call for call in deliver if call.gave == "unknown"])
     known = _names([call for call in deliver if call.gave != "unknown"])
