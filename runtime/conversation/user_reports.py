@@ -284,7 +284,8 @@ class UserReports:
             info: The turn.
         """
         self._speculation = None
-        verdict = self._post("turn_too_short", text=info.new_transcript, source="user_turn")
+        with self.host.about(info.new_transcript):
+            verdict = self._post("turn_too_short", text=info.new_transcript, source="user_turn")
         if not (isinstance(verdict, Taken) and "defer_turn" in verdict.actions):
             return False
         self.host.words_over()
