@@ -321,3 +321,32 @@ def test_a_tool_that_is_cancelled_with_its_turn_says_nothing_more() -> None:
     outcome = stage.run(20.0)
     assert outcome.tools[0].status == "cancelled", outcome.timeline()
     assert [heard.text for heard in outcome.heard][1:] == ["Here is a joke."], outcome.timeline()
+
+
+@pytest.mark.parametrize("how", ["the tool", "another tool", "the application"])
+def test_what_a_tool_says_after_an_interruption_by_code_is_heard(
+    session_class: Any, how: str
+) -> None:
+    """Nobody has spoken: what the tool says is wanted, as on `AgentSession`."""
+
+    @function_tool
+    async def book(context: RunContext[None]) -> None:
+        """Book."""
+        await asyncio.sleep(1.0)
+        if how == "the tool":
+            context.session.interrupt()
+        await context.session.say("Your table is booked.")
+
+    @function_tool
+    async def stop(context: RunContext[None]) -> None:
+        """Stop."""
+        await asyncio.sleep(0.5)
+        if how == "another tool":
+            context.session.interrupt()
+
+    let_me_see = Reply("Let me see. " * 8, calls=[Call("book"), Call("stop")])
+    stage = _booking(session_class, book, stop, llm=ScriptedLLM({"book": let_me_see}))
+    if how == "the application":
+        stage.at(3.0, lambda s: s.session.interrupt())
+    outcome = stage.run(15.0)
+    assert outcome.heard[-1].text == "Your table is booked.", outcome.timeline()

@@ -170,7 +170,7 @@ class GovernedHandle(SpeechHandle):
             heard.cancel()
 
     async def wait_for_playout(self) -> None:
-        # What a tool was to say, and has not said when its turn is over, is of that turn. The tool
+        # What a tool has not said when the user interrupts its turn belongs to that turn. The tool
         # itself goes on, as LiveKit has it.
         owner = _SpeechHandleContextVar.get(None) if _blocking_call() is not None else None
         if owner is not None and owner is not self:
@@ -178,7 +178,8 @@ class GovernedHandle(SpeechHandle):
             try:
                 await asyncio.wait(over, return_when=asyncio.FIRST_COMPLETED)
             finally:  # also where the tool is cancelled with its turn
-                if owner.interrupted and not self.done() and self.interruptible:
+                by_user = owner._interrupt_source not in (None, "programmatic")
+                if by_user and not self.done() and self.interruptible:
                     self.interrupt()
         await super().wait_for_playout()
 
