@@ -105,8 +105,8 @@ class Trigger:
 
     is_: str = doc("What it means, in one sentence.", yaml="is", default="")
     of: str | None = doc(
-        "The scope that it belongs to. Once that scope is over, the trigger is stale: it changes "
-        "nothing.",
+        "The scope that the trigger belongs to. Once this scope is over, the trigger is stale: it "
+        "changes nothing.",
         default=None,
     )
     kind: Literal["request", "event"] = loaded(default="event")
@@ -220,23 +220,23 @@ class Tuning:
         "Words that must be recognised before it may count as an interruption.", default=None
     )
     min_silence: float | None = doc(
-        "Seconds of silence within what the user says from which on `user_silent` is true. Without "
-        "this key: half of LiveKit's `min_delay` of endpointing.",
+        "Seconds of silence within the user's speech after which `user_silent` is true. Default: "
+        "half of LiveKit's `min_delay` of endpointing.",
         default=None,
     )
-    mute: bool | None = doc("The user is not heard.", default=None)
+    mute: bool | None = doc("The user is muted.", default=None)
     preemptive_generation: bool | None = doc(
         "Replies may be started before the turn is committed.", default=None
     )
     max_retries: int | None = doc(
-        "At most so many preemptive generations in one user turn.", default=None
+        "Maximum number of preemptive generations in one user turn.", default=None
     )
     max_speech_duration: float | None = doc(
-        "No preemptive generation after so many seconds of user speech.", default=None
+        "Seconds of user speech after which there is no preemptive generation.", default=None
     )
     expect: Expectation | None = doc(
-        "What the user is asked for. Their turn ends at once when all of it is said, and waits "
-        "while a part is missing.",
+        "The value that the user is asked for. Their turn ends at once when the value is "
+        "complete, and waits while a part is missing.",
         default=None,
     )
 
@@ -264,8 +264,8 @@ class Tools:
         default=(),
     )
     tuning: Mapping[str, Tuning] = doc(
-        "By tool: settings of the session while the turn waits for it. They come before those of "
-        "the state.",
+        "By tool: settings of the session while the turn waits for it. They override those of the "
+        "state.",
         factory=dict,
     )
 

@@ -101,10 +101,10 @@ class Rules:
     """What the agent owes the user, and what becomes of it when a reply ends."""
 
     settle: Mapping[str, Mapping[str, Fate]] = doc(
-        "For each way in which a reply ends: what becomes of each kind of claim. open: it starts a "
-        "reply when the floor is free. with_next: the next reply delivers it, and none is started "
-        "for it. with_turn: the same, if the interruption has words; open if it was a noise. "
-        "retry: open after the first failure, with_next after the second. done: the user "
-        "has it. moot: nobody delivers it.",
+        "For each way in which a reply ends: how each kind of claim settles. open: the obligation "
+        "starts a reply when the floor is free. with_next: the next reply delivers it; it starts "
+        "none itself. with_turn: with_next if the interruption has a transcript, open if it was a "
+        "noise. retry: open after the first failure, with_next after the second. done: it was "
+        "delivered. moot: it is dropped.",
         factory=dict,
     )

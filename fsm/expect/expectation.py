@@ -45,15 +45,15 @@ class Expectation:
 
     kind: Kind = doc(
         "What it is: so many digits; a phone number; an e-mail address; a word that is spelled; a "
-        "date; an amount of money; yes or no; signs that match a regular expression; open: "
-        "anything, so that LiveKit decides alone."
+        "date; an amount of money; yes or no; characters that match a regular expression; open: "
+        "anything, so that LiveKit alone decides."
     )
-    length: int | None = doc("How many digits, letters or signs it has.", default=None)
-    at_least: int | None = doc("At least so many of them, instead of `length`.", default=None)
-    at_most: int | None = doc("At most so many of them, instead of `length`.", default=None)
+    length: int | None = doc("How many digits, letters or characters it has.", default=None)
+    at_least: int | None = doc("The minimum, instead of `length`.", default=None)
+    at_most: int | None = doc("The maximum, instead of `length`.", default=None)
     pattern: str | None = doc(
-        "A regular expression that its letters and digits match, without spaces; case does not "
-        "matter. For the kind `pattern`, together with the length.",
+        "A regular expression for its letters and digits, without spaces; case does not matter. "
+        "For the kind `pattern`, together with the length.",
         default=None,
     )
     wait: float = doc(

@@ -32,6 +32,7 @@ _TITLES = {
     "Phrases": "Phrases",
     "Monologue": "A monologue",
     "Hold": "A hold",
+    "Rules": "The agenda",
 }
 _PLAIN = {
     Seconds: "seconds, or `never`",

@@ -62,8 +62,8 @@ _AFTER = "Timer to transition. Started on entry, stopped on exit."
 _REFUSES = "Requests that are refused here, whatever a group or the base says."
 _IGNORES = "Events that change nothing here, not even facts."
 _AGENT_STATE = (
-    "The agent state that a session publishes here. speaking belongs to the states in which audio "
-    "is heard, and to no other. Without this key it is listening."
+    "The agent state that a session publishes here. It is speaking in exactly the states in which "
+    "audio is heard. Default: listening."
 )
 
 
@@ -104,13 +104,13 @@ class Filler:
 
     say: Texts = doc(_TEXTS)
     after: float | None = doc(
-        "Seconds that the turn has waited for a tool; after the first filler: since the one before."
-        " Without it: 1.5 s, and 5 s for a later one, at the pace normal.",
+        "Seconds that the turn has waited for a tool; for a later filler: since the previous one. "
+        "Default: 1.5 s, and 5 s for a later one, at the pace normal.",
         default=None,
     )
     tools: Names = doc(
         "Only while the turn waits for one of these tools. Fillers for other tools are counted "
-        "apart.",
+        "separately.",
         default=(),
     )
 
@@ -121,8 +121,8 @@ class Reprompt:
 
     say: Texts = doc(_TEXTS)
     after: float | None = doc(
-        "Seconds of silence; after the first reprompt: since the one before was heard. Without it: "
-        "8 s at the pace normal.",
+        "Seconds of silence; for a later reprompt: since the previous one was heard. Default: 8 s "
+        "at the pace normal.",
         default=None,
     )
     hang_up: bool = doc(
@@ -137,8 +137,8 @@ class Monologue:
     """A limit of what the agent says at a stretch."""
 
     after: float | None = doc(
-        "Seconds that the agent is heard, from which on it stops at the end of a sentence, or 5 s "
-        "later (the timer monologue_limit). Without it: 20 s at the pace normal.",
+        "Seconds that the agent is heard. Then it stops at the end of a sentence, at most 5 s "
+        "later (the timer monologue_limit). Default: 20 s at the pace normal.",
         default=None,
     )
     say: Texts = doc(
@@ -151,22 +151,22 @@ class Hold:
     """The user may ask the agent to wait."""
 
     then: Texts = doc(
-        "What the agent says when the limit has come and the user is not back; of several texts, "
-        "the next one each time."
+        "What the agent says at the limit, if the user is not back; of several texts, the next "
+        "one each time."
     )
     say: Texts = doc(
-        "What it says when it is asked to wait; of several texts, the next one each time.",
+        "What the agent says when it is asked to wait; of several texts, the next one each time.",
         default=Texts(()),
     )
     limit: float = doc(
-        "Seconds that it waits for the user (the timer hold). 60 by default.", default=60.0
+        "Seconds that the agent waits for the user (the timer hold). 60 by default.", default=60.0
     )
     also: Names = doc(
-        "Phrases that ask it to wait, in addition to those of the list 'hold'.", default=()
+        "Phrases that ask the agent to wait, in addition to those of the list 'hold'.", default=()
     )
     until: Names = doc(
-        "Phrases with which the user is back, whatever else they say. What is said before is not "
-        "answered. Without this key the next words end the hold.",
+        "Phrases that say that the user is back, whatever else they say. Earlier utterances are "
+        "not answered. Without this key the next utterance ends the hold.",
         default=(),
     )
 
@@ -185,7 +185,7 @@ class WrittenProperties:
         "A state that timers must lead to, whatever keeps happening.", factory=dict
     )
     waived: Mapping[str, str] = doc(
-        "Built-in properties that this flow does not claim, each with the reason.", factory=dict
+        "Properties that this flow gives up, each with the reason.", factory=dict
     )
 
 
@@ -207,8 +207,8 @@ class FlowFile:
         default=None,
     )
     turn_detection: TurnDetection | None = doc(
-        "What must decide that the user's turn is complete. manual: the application commits turns, "
-        "as with a button. realtime_llm: a realtime model. A session with anything else does not "
+        "The turn detection that the flow needs. manual: the application commits turns, as with a "
+        "button. realtime_llm: a realtime model detects them. A session with another one does not "
         "start. Without this key the flow works with all.",
         default=None,
     )
@@ -221,7 +221,8 @@ class FlowFile:
         factory=dict,
     )
     requests: Mapping[str, Trigger] = doc(
-        "Triggers that ask for permission. If a request is refused, it must not be done.",
+        "Triggers that ask for permission. If a request is refused, whoever posted it must not "
+        "proceed.",
         factory=dict,
     )
     events: Mapping[str, Trigger] = doc("Triggers that say what has happened.", factory=dict)
@@ -237,22 +238,22 @@ class FlowFile:
         "Sets of seconds for timers that are 'never', each under a name.", factory=dict
     )
     bounds: Mapping[str, float] = doc(
-        "What a caller may feel, in seconds: a property for each. after_...: at most so long; "
-        "for_...: at least.",
+        "Bounds of the delays that a caller notices, in seconds; each is a property. after_...: "
+        "at most; for_...: at least.",
         factory=dict,
     )
     actions: Mapping[str, Action] = doc("What the host can be asked to do.", factory=dict)
     tools: Tools = doc("What happens to tool calls whose turn is interrupted.", factory=Tools)
     discard_audio_if_uninterruptible: bool = doc(
-        "The STT gets silence while the agent says what cannot be interrupted. false: the user is "
-        "heard; their turn is deferred, and answered when the agent has finished. That needs a "
-        "line without echo: otherwise the agent hears itself, and answers itself. If the "
-        "application gives the session LiveKit's option of this name, the option counts.",
+        "The STT gets silence during uninterruptible speech. false: the user is heard, and their "
+        "turn is deferred until the agent has finished. That needs a line without echo: otherwise "
+        "the agent answers its own speech. LiveKit's option of this name, if the session gets it, "
+        "takes precedence.",
         default=True,
     )
     agenda: Rules = doc(
-        "What the agent owes the user: answers, results and notices. A flow without this key has "
-        "that of the flow turn.",
+        "What the agent has yet to deliver: answers, results and notices. A flow without this key "
+        "has the agenda of the flow turn.",
         factory=Rules,
     )
     phrases: Mapping[str, Phrases] = doc(
@@ -261,8 +262,8 @@ class FlowFile:
         factory=dict,
     )
     pace: Pace = doc(
-        "How patient the agent is. calm: what a caller feels as waiting takes 1.5 times as long; "
-        "brisk: 0.6 times. Seconds that a file or a session gives itself stay.",
+        "Scales the default delays that a caller notices. calm: 1.5 times as long; brisk: 0.6 "
+        "times. Seconds that a file or a session gives are not scaled.",
         default="normal",
     )
     fillers: tuple[Filler, ...] = doc(
@@ -271,11 +272,11 @@ class FlowFile:
         default=(),
     )
     silence: tuple[Reprompt, ...] = doc(
-        "What the agent says to a user who says nothing. Words of the user begin it anew.",
+        "What the agent says to a user who says nothing. An utterance of the user restarts it.",
         default=(),
     )
     monologue: Monologue | None = doc(
-        "How long the agent talks at a stretch. Then it lets the user in.", default=None
+        "How long the agent may talk before it stops and listens.", default=None
     )
     hold: Hold | None = doc(
         "The user may ask the agent to wait. It is silent until they are back, or until a limit.",
