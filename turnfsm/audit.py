@@ -20,6 +20,7 @@ from turnfsm.fsm.audit import (
     audit_file,
     audit_journal,
     audit_recording,
+    audits_as_sarif,
     kinds_of,
     parse_recording,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "audit_file",
     "audit_journal",
     "audit_recording",
+    "audits_as_sarif",
     "kinds_of",
     "parse_recording",
 ]

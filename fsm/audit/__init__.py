@@ -7,6 +7,7 @@ from .junit import as_junit
 from .kinds import Kind, kinds_of
 from .properties import broken_properties
 from .rules import AuditFinding, Decision
+from .sarif import audits_as_sarif
 
 __all__ = [
     "Audit",
@@ -22,6 +23,7 @@ __all__ = [
     "audit_file",
     "audit_journal",
     "audit_recording",
+    "audits_as_sarif",
     "broken_properties",
     "kinds_of",
     "parse_recording",

@@ -34,13 +34,15 @@ def decided(
     followers = (Follower(flow, TurnTriggers), Follower(load_shipped("session"), SessionTriggers))
     events = iter(recording.events)
     coming = next(events, None)
+    line = 0
     told = []
     for finding, asks in found:
         while coming is not None and coming.t <= finding.at + _ROUNDING:
             for follower in followers:
                 follower.hear(coming)
-            coming = next(events, None)
-        told.append(attrs.evolve(finding, decision=_decision(followers, asks, finding.at)))
+            line, coming = coming.line, next(events, None)
+        decision = _decision(followers, asks, finding.at)
+        told.append(attrs.evolve(finding, decision=decision, line=line))
     return tuple(told)
 
 

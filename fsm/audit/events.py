@@ -25,11 +25,13 @@ class Recorded:
         name: LiveKit's name of the event, or ``speech_done``, ``speech_interrupted``,
             ``playback_started`` or ``playback_finished`` for speeches and the audio output.
         fields: The event's fields, without the words of the conversation.
+        line: Its line in the file; 0 if it was made of something else.
     """
 
     t: float
     name: str
     fields: Mapping[str, Any]
+    line: int = 0
 
     def text(self, key: str) -> str:
         """A field as text; empty if there is none."""
@@ -107,13 +109,13 @@ def _events(lines: Iterable[bytes], file: str) -> Iterable[Recorded]:
                     f"{VERSION}; use the turnfsm that wrote it"
                 )
             continue
-        yield _event(fields, place)
+        yield _event(fields, place, number)
 
 
-def _event(fields: dict[str, Any], place: str) -> Recorded:
+def _event(fields: dict[str, Any], place: str, line: int) -> Recorded:
     t, name = fields.pop("t", None), fields.pop("event", None)
     if isinstance(t, bool) or not isinstance(t, int | float) or not 0 <= t < 1e9:
         raise JournalError(f"{place}: 't' cannot be {t!r}; it is seconds since the start")
     if not isinstance(name, str):
         raise JournalError(f"{place}: an event without a name; name a recording, unchanged")
-    return Recorded(float(t), name, fields)
+    return Recorded(float(t), name, fields, line)

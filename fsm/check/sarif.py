@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from pathlib import Path, PurePath
 from typing import Any
-from urllib.parse import quote
 
 from turnfsm.fsm.codes import LOADER_CODES, PROOF_CODES
 from turnfsm.fsm.diagnostics import Finding
+from turnfsm.fsm.sarif import sarif_log, sarif_place
 
 from .report import Report, said
 from .trace import Trace, TraceStep
 from .turn import PROPERTIES
 
 __all__ = ["as_sarif"]
-
-_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def as_sarif(reports: Iterable[Report]) -> str:
@@ -36,27 +32,19 @@ def as_sarif(reports: Iterable[Report]) -> str:
         '2.1.0'
     """
     found = [(f, r.traces.get(f)) for r in reports for f in (*r.findings, *r.notes)]
-    codes = sorted({finding.code for finding, _ in found})
-    results = [_result(finding, trace, codes) for finding, trace in found]
-    run = {
-        "tool": {"driver": {"name": "turnfsm", "rules": [_rule(code) for code in codes]}},
-        "columnKind": "unicodeCodePoints",
-        "results": results,
-    }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+    rules = {finding.code: _means(finding.code) for finding, _ in found}
+    return sarif_log(rules, [_result(finding, trace) for finding, trace in found])
 
 
-def _rule(code: str) -> dict[str, Any]:
+def _means(code: str) -> str:
     builtin = PROPERTIES.get(code)
     means = builtin.means if builtin else {**LOADER_CODES, **PROOF_CODES}.get(code)
-    text = means or f"The property {code} that the flow declares."
-    return {"id": code, "shortDescription": {"text": text}}
+    return means or f"The property {code} that the flow declares."
 
 
-def _result(finding: Finding, trace: Trace | None, codes: list[str]) -> dict[str, Any]:
+def _result(finding: Finding, trace: Trace | None) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.code,
-        "ruleIndex": codes.index(finding.code),
         "level": finding.severity,
         "message": {"text": said(finding, None)},
         "locations": [_location(finding)],
@@ -67,20 +55,7 @@ def _result(finding: Finding, trace: Trace | None, codes: list[str]) -> dict[str
 
 
 def _location(finding: Finding) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.file)}}
-    if finding.line:
-        place["region"] = {
-            "startLine": finding.line,
-            "startColumn": finding.column,
-            "endColumn": finding.column + finding.width,
-        }
-    return {"physicalLocation": place}
-
-
-def _uri(file: str) -> str:
-    path = Path(file)
-    # A relative place is kept relative: the reader's checkout lies elsewhere.
-    return path.as_uri() if path.is_absolute() else quote(PurePath(file).as_posix())
+    return sarif_place(finding.file, finding.line, finding.column, finding.width)
 
 
 def _way(finding: Finding, trace: Trace) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ class Format(StrEnum):
     text = "text"
     json = "json"
     junit = "junit"
+    sarif = "sarif"
 
 
 def audit(
@@ -51,15 +52,16 @@ def audit(
     Exit status 0: nothing of `--fail-on` was found, 1: something was, 2: bad input.
     """
     from turnfsm.fsm import load_flow
-    from turnfsm.fsm.audit import Gate, as_junit, audit_file
+    from turnfsm.fsm.audit import Gate, as_junit, audit_file, audits_as_sarif
 
     gate = Gate.of(fail_on or ())
     governed = None if flow is None else load_flow(flow)
     found = [(file, audit_file(file, governed)) for file in files]
     if format is Format.json:
         print(json.dumps([_plain(file, judged) for file, judged in found], indent=2))
-    elif format is Format.junit:
-        print(printable(as_junit([(str(file), judged) for file, judged in found], gate)))
+    elif format in (Format.junit, Format.sarif):
+        write = as_junit if format is Format.junit else audits_as_sarif
+        print(printable(write([(str(file), judged) for file, judged in found], gate)))
     else:
         parts = [_text(file, judged) for file, judged in found]
         parts += _summary([judged for _, judged in found]) if len(found) > 1 else []
@@ -70,10 +72,7 @@ def audit(
 def _text(file: Path, judged: Audit) -> str:
     count = len(judged.findings) + len(judged.broken)
     lines = [f"{file} ({judged.of}): {count} finding{'s' * (count != 1)}"]
-    for finding in judged.findings:
-        lines.append(str(finding))
-        if finding.decision is not None:
-            lines.append(f"{'':12}{finding.decision}")
+    lines += [line for finding in judged.findings for line in finding.lines()]
     lines += judged.broken
     if judged.properties:
         lines.append("broken: " + ", ".join(judged.properties))

@@ -9,6 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from proved import TURN
+from sarif import SARIF
 
 from turnfsm.fsm import load_flow
 from turnfsm.fsm.journal import read_journal, replay
@@ -113,86 +114,6 @@ def test_json_has_the_counterexample(broken: Path, capsys: pytest.CaptureFixture
     failed = [p["name"] for p in report["properties"] if p["result"] == "fails"]
     assert sorted(failed) == ["no_request_before_the_results", "no_speculation_while_a_tool_runs"]
     assert all(finding["counterexample"]["steps"] for finding in report["findings"])
-
-
-TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
-PLACE = {
-    "type": "object",
-    "properties": {
-        "message": TEXT,
-        "physicalLocation": {
-            "type": "object",
-            "required": ["artifactLocation"],
-            "properties": {
-                "artifactLocation": {"properties": {"uri": {"type": "string", "format": "uri"}}},
-                "region": {
-                    "required": ["startLine"],
-                    "additionalProperties": False,
-                    "properties": {
-                        key: {"type": "integer", "minimum": 1}
-                        for key in ("startLine", "startColumn", "endColumn")
-                    },
-                },
-            },
-        },
-    },
-    "additionalProperties": False,
-}
-FLOW_OF_CODE = {
-    "type": "object",
-    "required": ["threadFlows"],
-    "properties": {
-        "threadFlows": {
-            "minItems": 1,
-            "items": {
-                "required": ["locations"],
-                "properties": {
-                    "locations": {"minItems": 1, "items": {"properties": {"location": PLACE}}}
-                },
-            },
-        }
-    },
-}
-RESULT = {
-    "type": "object",
-    "required": ["message"],
-    "additionalProperties": False,
-    "properties": {
-        "ruleId": {"type": "string"},
-        "ruleIndex": {"type": "integer", "minimum": 0},
-        "level": {"enum": ["none", "note", "warning", "error"]},
-        "message": TEXT,
-        "locations": {"type": "array", "items": PLACE},
-        "codeFlows": {"type": "array", "items": FLOW_OF_CODE},
-    },
-}
-DRIVER = {
-    "required": ["name"],
-    "properties": {
-        "rules": {
-            "uniqueItems": True,
-            "items": {"required": ["id"], "properties": {"shortDescription": TEXT}},
-        }
-    },
-}
-SARIF = {
-    "type": "object",
-    "required": ["version", "runs"],
-    "properties": {
-        "version": {"enum": ["2.1.0"]},
-        "runs": {
-            "items": {
-                "required": ["tool", "results"],
-                "properties": {
-                    "tool": {"required": ["driver"], "properties": {"driver": DRIVER}},
-                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
-                    "results": {"type": "array", "items": RESULT},
-                },
-            }
-        },
-    },
-}
-"""What the SARIF 2.1.0 standard asks of what we write."""
 
 
 def test_sarif_has_what_the_standard_asks_for(

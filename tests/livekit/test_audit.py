@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
+import jsonschema
 import pytest
 from livekit.agents import AgentSession, telemetry
 from opentelemetry import trace
@@ -18,6 +19,7 @@ from opentelemetry.sdk import trace as sdk
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from sarif import SARIF
 
 from turnfsm import JournalError, load_flow, write_journal
 from turnfsm.audit import Audit, audit_file, audit_recording, kinds_of, parse_recording
@@ -305,6 +307,34 @@ def test_the_command_fails_a_build_by_what_it_is_told_and_gives_junit(
     failed = Xml.fromstring(capsys.readouterr().out).find(".//testcase/failure")
     assert failed is not None
     assert "F  what the user said is in no history" in failed.get("message", "")
+    assert "turn_committed refused in speaking: not interruptible" in (failed.text or "")
+
+
+def test_sarif_has_the_line_of_the_recording_and_that_of_the_flow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_text(recorded(scenario("S1")))
+    assert run("audit", str(file), "--format", "sarif", "--fail-on", "A") == 1
+    log = json.loads(capsys.readouterr().out)
+    jsonschema.Draft7Validator(SARIF).validate(log)
+    results = log["runs"][0]["results"]
+    assert [result["level"] for result in results] == ["note", "error", "note"]
+    speculation = results[1]
+    assert speculation["ruleId"] == "no_speculation_while_a_tool_runs"
+    place = speculation["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == file.as_uri()
+    at = json.loads(file.read_text().splitlines()[place["region"]["startLine"] - 1])
+    assert (at["event"], at["t"]) == ("speech_created", pytest.approx(6.8))
+    [line] = speculation["relatedLocations"]
+    assert line["physicalLocation"]["artifactLocation"]["uri"] == "turn.yaml"
+    assert "preemptive_generation refused in tool_running" in line["message"]["text"]
+    silent = ("--format", "sarif", "--fail-on", "silence:4")
+    assert run("audit", str(file), *silent) == 1
+    log = json.loads(capsys.readouterr().out)
+    jsonschema.Draft7Validator(SARIF).validate(log)
+    failed = [r["ruleId"] for r in log["runs"][0]["results"] if r["level"] == "error"]
+    assert set(failed) == {"silence"}
 
 
 def test_several_recordings_end_with_a_summary(

@@ -48,6 +48,7 @@ class AuditFinding:
         property: The one of the ten properties that forbids it; empty if none does.
         what: What happened, in a sentence.
         decision: What the flow decides there; None if it has no say in this.
+        line: The line of the recording that was reached; 0 if it has none.
     """
 
     at: float
@@ -55,10 +56,16 @@ class AuditFinding:
     property: str
     what: str
     decision: Decision | None = None
+    line: int = 0
 
     def __str__(self) -> str:
         held = f" ({self.property})" if self.property else ""
         return f"{self.at:8.2f} s  {self.failure or '-'}  {self.what}{held}"
+
+    def lines(self) -> tuple[str, ...]:
+        """The finding, and below it what the flow decides."""
+        told = () if self.decision is None else (f"{'':12}{self.decision}",)
+        return str(self), *told
 
 
 @attrs.frozen

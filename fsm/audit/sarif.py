@@ -1,0 +1,80 @@
+"""Audits as SARIF 2.1.0, for code scanning and editors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from turnfsm.fsm.check.turn import PROPERTIES
+from turnfsm.fsm.sarif import sarif_log, sarif_place
+
+from .audit import Audit
+from .gate import Gate
+from .rules import AuditFinding
+
+__all__ = ["audits_as_sarif"]
+
+_OUTAGE, _BROKEN, _SILENCE = "outage", "flow", "silence"
+
+_MEANS = {
+    _OUTAGE: "Something has failed.",
+    _BROKEN: "The journal breaks a property of its flow.",
+    _SILENCE: "Nobody is heard for longer than is allowed.",
+}
+
+
+def audits_as_sarif(audits: Sequence[tuple[str, Audit]], gate: Gate) -> str:
+    """Write audits as SARIF 2.1.0: a result for each finding, at its line of the recording.
+
+    The line of the flow that decides otherwise is a related location.
+
+    Args:
+        audits: The name of each file, and what was found in it.
+        gate: What it fails has the level ``error``, other findings have ``note``.
+
+    Returns:
+        The JSON, with one run.
+
+    Example:
+        >>> import json
+        >>> from turnfsm.audit import Gate, audits_as_sarif, audit_recording, parse_recording
+        >>> audit = audit_recording(parse_recording(b'{"events": 1}', "events.jsonl"))
+        >>> json.loads(audits_as_sarif([("events.jsonl", audit)], Gate()))["runs"][0]["results"]
+        []
+    """
+    results = [result for file, audit in audits for result in _results(file, audit, gate)]
+    return sarif_log({one["ruleId"]: _means(one["ruleId"]) for one in results}, results)
+
+
+def _results(file: str, audit: Audit, gate: Gate) -> Iterator[dict[str, Any]]:
+    fails = gate.failed_by(audit)
+
+    def result(rule: str, said: str, line: int = 0) -> dict[str, Any]:
+        return {
+            "ruleId": rule,
+            "level": "error" if said in fails else "note",
+            "message": {"text": said.strip()},
+            "locations": [sarif_place(file, line)],
+        }
+
+    for finding in audit.findings:
+        found = result(_rule(finding), str(finding), finding.line)
+        if (decision := finding.decision) is not None:
+            place = sarif_place(decision.file, decision.line, decision.column)
+            found["relatedLocations"] = [{"id": 1, **place, "message": {"text": decision.what}}]
+        yield found
+    for said in audit.broken:
+        yield result(next((n for n in PROPERTIES if f": {n}: " in said), _BROKEN), said)
+    for gap in map(str, audit.silences):
+        if gap in fails:
+            yield result(_SILENCE, gap)
+
+
+def _rule(finding: AuditFinding) -> str:
+    return finding.property or finding.failure or _OUTAGE
+
+
+def _means(rule: str) -> str:
+    if rule in PROPERTIES:
+        return PROPERTIES[rule].means
+    return _MEANS.get(rule, f"A failure of the class {rule} of docs/failures.md.")
